@@ -1,0 +1,30 @@
+# `make demo` and `make test` set everything up in .venv and run; see README.md.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint picture clean
+
+demo: $(READY)
+	$(BIN)/python examples/compare_solvers.py
+
+test: $(READY) lint
+	$(BIN)/python -m pytest --numprocesses=auto
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+picture: $(READY)
+	$(BIN)/python examples/plot_idea.py docs/images/idea.png
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

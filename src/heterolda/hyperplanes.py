@@ -1,0 +1,154 @@
+"""The record that every solver returns, and the sign convention.
+
+The paper's class 1 is the first class i of a pair (i, j) and its rule decides class 1
+when w.x >= w0. Stored are coef = -w and intercept = w0, so that a positive score
+coef.x + intercept means the second class j, as in every binary scikit-learn
+classifier; a score of exactly zero means class i. This module is the only place that
+turns one into the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.pencil import Pencil
+
+Array = NDArray[np.float64]
+
+# Projected standard deviation, relative to the distance of the means, that stands for
+# "none" where a direction separates the classes without any variance.
+_NO_DEVIATION = 1e-7
+
+
+class Status(IntEnum):
+    """How a solver ended with a pair."""
+
+    CLOSED_FORM = 0
+    CERTIFIED = 1
+    BEST_TRIAL = 2
+    CONVERGED = 3
+    MAX_ITER = 4
+    NO_ROOT = 5
+    TRIVIAL = 6
+    SEPARABLE = 7
+
+
+@dataclass(frozen=True)
+class Hyperplanes:
+    """One linear rule for each pair of classes.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_pairs, n_features)
+        Minus w; zero for a trivial rule.
+    intercept : ndarray of shape (n_pairs,)
+        w0; the prior log-odds for a trivial rule.
+    error : ndarray of shape (n_pairs,)
+        Error p_e of the rule under the Gaussian model.
+    gap : ndarray of shape (n_pairs,)
+        (error - proven lower bound) / error; NaN without a certificate.
+    n_iter : ndarray of shape (n_pairs,)
+        Iterations, trials or evaluations that the solver spent.
+    status : ndarray of shape (n_pairs,)
+        `Status` of each pair.
+    means, deviations : ndarray of shape (n_pairs, 2)
+        Mean and standard deviation of the score in the two classes.
+    """
+
+    coef: Array
+    intercept: Array
+    error: Array
+    gap: Array
+    n_iter: NDArray[np.intp]
+    status: NDArray[np.intp]
+    means: Array
+    deviations: Array
+
+    @property
+    def trivial(self) -> NDArray[np.bool_]:
+        """Pairs for which always choosing the likelier class is the rule."""
+        return self.status == Status.TRIVIAL
+
+    @classmethod
+    def from_coordinates(
+        cls,
+        pencil: Pencil,
+        u: Array,
+        t: Array,
+        error: Array,
+        *,
+        status: NDArray[np.intp],
+        n_iter: NDArray[np.intp],
+        gap: Array | None = None,
+    ) -> Hyperplanes:
+        """Rules from their coordinates in the pencil.
+
+        Parameters
+        ----------
+        pencil : Pencil
+            The pairs.
+        u : ndarray of shape (n_pairs, n_features)
+            Coordinates of w = V u.
+        t : ndarray of shape (n_pairs,)
+            Thresholds, measured from the mean of class 2. NaN asks for the trivial
+            rule, and so does a w of zero.
+        error : ndarray of shape (n_pairs,)
+            Errors of the rules.
+        status, n_iter : ndarray of shape (n_pairs,)
+            As in the record.
+        gap : ndarray of shape (n_pairs,) or None, default=None
+            Proven gaps of a solver with a certificate.
+
+        Returns
+        -------
+        Hyperplanes
+            The record. A pair that some direction separates without any variance
+            gets that direction and error 0, whatever the solver found.
+        """
+        p1, p2 = pencil.priors.T
+        w = (pencil.basis @ u[:, :, None])[:, :, 0]
+        D, sigma1, sigma2 = pencil.project(u)
+        trivial = np.isnan(t) | ~w.any(axis=1)
+        separable = pencil.separation.any(axis=1)
+        if gap is None:
+            gap = np.full(len(t), np.nan)
+        else:
+            gap = np.where(separable, 0.0, gap)
+
+        w = np.where(separable[:, None], pencil.separation, w)
+        t = np.where(separable, 1.0, t)
+        D = np.where(separable, 2.0, D)
+        deviations = np.column_stack([sigma1, sigma2])
+        deviations[separable] = 2 * _NO_DEVIATION
+        error = np.where(separable, 0.0, error)
+        status = np.where(separable, Status.SEPARABLE, status)
+
+        trivial &= ~separable
+        w[trivial] = 0.0
+        odds = np.log(p2 / p1)
+        w0 = np.einsum("pi,pi->p", w, pencil.means[:, 1]) + t
+        score1, score2 = t - D, t
+        deviations[trivial] = 0.0
+        return cls(
+            coef=-w,
+            intercept=np.where(trivial, odds, w0),
+            error=np.where(trivial, np.minimum(p1, p2), error),
+            gap=gap,
+            n_iter=n_iter,
+            status=np.where(trivial, Status.TRIVIAL, status),
+            means=np.where(
+                trivial[:, None], odds[:, None], np.column_stack([score1, score2])
+            ),
+            deviations=deviations,
+        )
+
+    @classmethod
+    def concatenate(cls, parts: list[Hyperplanes]) -> Hyperplanes:
+        """Join the records of consecutive batches of pairs."""
+        return cls(
+            *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls))
+        )

@@ -1,0 +1,306 @@
+"""Simultaneous diagonalisation of a batch of pairs of covariances.
+
+Conventions
+-----------
+For every pair, class 1 and class 2 have means m1, m2, covariances S1, S2 and priors
+p1, p2; delta = m1 - m2. A rule (w, w0) decides class 1 when w.x >= w0. The pencil is
+a basis V of the space that both classes span, with
+
+    V'(S1 + S2)V = I,   V'S1 V = diag(alpha),   V'S2 V = diag(beta),   c = V'delta
+
+and alpha + beta = 1. Any w in that space is V u; its coordinates u give
+
+    D = w.delta = c.u,   sigma1^2 = sum alpha u^2,   sigma2^2 = sum beta u^2
+
+so (a S2 + b S1)^-1 delta = V (c / (b alpha + a beta)) costs O(d) for any (a, b), and
+with it every method of the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+EPS = float(np.finfo(float).eps)
+# Directions in which S1 + S2, with unit diagonal, has an eigenvalue below this share
+# of the largest are rounding noise (float32 data that is linearly dependent leaves
+# 1e-15) and do not count. Conditions up to 1e12 stay untouched.
+RANK_TOLERANCE = 1e-13
+# A class variance that cannot be told from zero is raised to this share of
+# S1 + S2. The pair with raised variances is the model from there on.
+VARIANCE_FLOOR = 1e-7
+# Means that differ by this many standard deviations, where the deviation is itself
+# rounding noise, differ for real; Phi(-20) is below any error of interest.
+_REAL_SEPARATION = 40.0
+
+
+@dataclass(frozen=True)
+class Pencil:
+    """A batch of pairs in diagonal form (see the module's conventions).
+
+    Attributes
+    ----------
+    priors, weights : ndarray of shape (n_pairs, 2)
+        Priors of the two classes, summing to one; total weights n1 and n2.
+    means : ndarray of shape (n_pairs, 2, n_features)
+        Class means m1 and m2.
+    covariances : ndarray of shape (n_pairs, 2, n_features, n_features)
+        S1 and S2, as given.
+    basis : ndarray of shape (n_pairs, n_features, n_features)
+        V, with zero columns beyond the rank of S1 + S2.
+    alpha, beta : ndarray of shape (n_pairs, n_features)
+        The diagonal forms, with vanishing variances raised to `VARIANCE_FLOOR`.
+    alpha0, beta0 : ndarray of shape (n_pairs, n_features)
+        The same before raising: exactly zero where a class has no variance.
+    c : ndarray of shape (n_pairs, n_features)
+        V'delta; zero beyond the rank.
+    separation : ndarray of shape (n_pairs, n_features)
+        A w with w.delta = 2 and no variance in either class, or zeros.
+    """
+
+    priors: Array
+    weights: Array
+    means: Array
+    covariances: Array
+    basis: Array
+    alpha: Array
+    beta: Array
+    alpha0: Array
+    beta0: Array
+    c: Array
+    separation: Array
+
+    @classmethod
+    def from_moments(
+        cls,
+        means: Array,
+        covariances: Array,
+        priors: Array,
+        weights: Array,
+        *,
+        moore_penrose: bool = False,
+    ) -> Pencil:
+        """Diagonalise a batch of pairs.
+
+        Parameters
+        ----------
+        means : ndarray of shape (n_pairs, 2, n_features)
+            Class means.
+        covariances : ndarray of shape (n_pairs, 2, n_features, n_features)
+            Class covariances.
+        priors, weights : ndarray of shape (n_pairs, 2)
+            Class priors, summing to one for each pair, and total weights.
+        moore_penrose : bool, default=False
+            Where S1 + S2 is singular, span its range in the given units, so that
+            V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of
+            a S2 + b S1. By default features are scaled to unit variance first, and
+            the result does not depend on units.
+
+        Returns
+        -------
+        Pencil
+            The batch.
+        """
+        delta = means[:, 0] - means[:, 1]
+        total = np.einsum("pkii->pi", covariances)
+        offset = np.abs(means).max(axis=1)
+        constant = total == 0
+        differs = constant & (np.abs(delta) > 16 * EPS * offset)
+        scale = np.where(constant, np.where(differs, np.abs(delta), 1.0), np.sqrt(total))
+        delta = np.where(constant & ~differs, 0.0, delta)
+
+        whitening, eigenvalues, axes = _whiten(covariances, scale)
+        rank = np.count_nonzero(whitening.any(axis=1), axis=1)
+        separation = _separation(delta, offset, scale, eigenvalues, axes, rank)
+        redo = rank < delta.shape[1]
+        if moore_penrose and redo.any():
+            scale = np.where(redo[:, None], 1.0, scale)
+            whitening[redo] = _whiten(covariances[redo], scale[redo], rank[redo])[0]
+
+        basis, alpha, beta = _diagonalise(covariances, scale, whitening, rank)
+        # Rounding errors of v'S1 v, and of data stored far from zero.
+        d = delta.shape[1]
+        rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", covariances)
+        rounding += (4 * EPS * means) ** 2
+        noise = rounding @ basis**2
+        zero1 = alpha <= np.minimum(noise[:, 0], VARIANCE_FLOOR)
+        zero2 = beta <= np.minimum(noise[:, 1], VARIANCE_FLOOR)
+        low, high = VARIANCE_FLOOR, 1 - VARIANCE_FLOOR
+        return cls(
+            priors=priors,
+            weights=weights,
+            means=means,
+            covariances=covariances,
+            basis=basis,
+            alpha=np.where(zero1, low, np.where(zero2, high, alpha)),
+            beta=np.where(zero2, low, np.where(zero1, high, beta)),
+            alpha0=np.where(zero1, 0.0, np.where(zero2, 1.0, alpha)),
+            beta0=np.where(zero2, 0.0, np.where(zero1, 1.0, beta)),
+            c=(delta[:, None, :] @ basis)[:, 0],
+            separation=separation,
+        )
+
+    def project(self, u: Array) -> tuple[Array, Array, Array]:
+        """Mean difference and standard deviations along w = V u.
+
+        Parameters
+        ----------
+        u : ndarray of shape (n_pairs, ..., n_features)
+            Coordinates.
+
+        Returns
+        -------
+        D, sigma1, sigma2 : ndarray of shape (n_pairs, ...)
+            w.delta, sqrt(w'S1 w) and sqrt(w'S2 w).
+        """
+        square = u**2
+        return (
+            np.einsum("p...i,pi->p...", u, self.c),
+            np.sqrt(np.einsum("p...i,pi->p...", square, self.alpha)),
+            np.sqrt(np.einsum("p...i,pi->p...", square, self.beta)),
+        )
+
+
+def _whiten(
+    covariances: Array, scale: Array, rank: NDArray[np.intp] | None = None
+) -> tuple[Array, Array, Array]:
+    """Basis in which the scaled S1 + S2 is the identity on its range.
+
+    Returns the basis with zero columns for the null space, and the eigenvalues and
+    eigenvectors of the scaled sum, in ascending order.
+    """
+    total = covariances.sum(axis=1) / scale[:, :, None] / scale[:, None, :]
+    eigenvalues, axes = np.linalg.eigh(total)
+    if rank is None:
+        keep = eigenvalues > RANK_TOLERANCE * eigenvalues[:, -1:]
+    else:
+        d = scale.shape[1]
+        keep = np.arange(d) >= d - rank[:, None]
+    inverse_root = np.zeros_like(eigenvalues)
+    inverse_root[keep] = eigenvalues[keep] ** -0.5
+    return axes * inverse_root[:, None, :], eigenvalues, axes
+
+
+def _diagonalise(
+    covariances: Array, scale: Array, whitening: Array, rank: NDArray[np.intp]
+) -> tuple[Array, Array, Array]:
+    """The basis V in the units of the data, with alpha and beta.
+
+    Columns beyond the rank are zero; they repeat the first alpha, which leaves the
+    ends of the arc where they are.
+    """
+    scaled = covariances / scale[:, None, :, None] / scale[:, None, None, :]
+    first = whitening.mT @ scaled[:, 0] @ whitening
+    null = ~whitening.any(axis=1)
+    # An eigenvalue outside [0, 1] sorts the null space last, unmixed.
+    first[:, *np.diag_indices(scale.shape[1])] += 2.0 * null
+    basis = whitening @ np.linalg.eigh(first)[1]
+    basis *= (np.arange(scale.shape[1]) < rank[:, None])[:, None, :]
+    # Rayleigh quotients with the matrices themselves keep the relative precision of
+    # small alpha and beta, which the eigenvalues and 1 - alpha have lost.
+    quotient = np.einsum("pkij,pij->pkj", scaled @ basis[:, None], basis)
+    quotient = np.maximum(quotient, 0.0)
+    norm = quotient.sum(axis=1)
+    norm[norm == 0] = 1.0
+    basis /= np.sqrt(norm)[:, None, :]
+    alpha, beta = quotient[:, 0] / norm, quotient[:, 1] / norm
+    empty = np.arange(scale.shape[1]) >= rank[:, None]
+    none = (rank == 0)[:, None]
+    alpha = np.where(empty, np.where(none, 0.5, alpha[:, :1]), alpha)
+    beta = np.where(empty, np.where(none, 0.5, beta[:, :1]), beta)
+    return basis / scale[:, :, None], alpha, beta
+
+
+def _separation(
+    delta: Array,
+    offset: Array,
+    scale: Array,
+    eigenvalues: Array,
+    axes: Array,
+    rank: NDArray[np.intp],
+) -> Array:
+    """The part of delta along which neither class varies, if it is real.
+
+    A component counts if it stands clear of the rounding of the means and of the
+    noise that passes for variance in the null space of S1 + S2.
+    """
+    d = delta.shape[1]
+    scaled = delta / scale
+    component = (scaled[:, None, :] @ axes)[:, 0]
+    deviation = np.sqrt(np.maximum(eigenvalues, 0) + d * EPS * eigenvalues[:, -1:])
+    rounding = 64 * EPS * ((offset / scale)[:, None, :] @ np.abs(axes))[:, 0]
+    threshold = np.maximum(
+        _REAL_SEPARATION * deviation,
+        np.maximum(rounding, 1e-8 * np.linalg.norm(scaled, axis=1, keepdims=True)),
+    )
+    null = np.arange(d) < d - rank[:, None]
+    component = np.where(null & (np.abs(component) > threshold), component, 0.0)
+    square = np.sum(component**2, axis=1, keepdims=True)
+    w: Array = (axes @ component[:, :, None])[:, :, 0] / scale
+    return 2.0 * w / np.where(square > 0, square, 1.0)
+
+
+def best_threshold(D: Array, sigma1: Array, sigma2: Array, log_tau: Array) -> Array:
+    """Threshold of least error along a given w, measured from the mean of class 2.
+
+    For D > 0 this is (39), rationalised so that it needs no case split:
+
+        t = sigma2^2 (D^2 + 2 sigma1^2 L) / (D sigma2^2 + sigma1 sigma2 root)
+        root = sqrt(D^2 + 2 (sigma1^2 - sigma2^2) L),  L = ln(tau sigma1 / sigma2)
+
+    For D <= 0 it is (39) as printed, less mu2.
+
+    Parameters
+    ----------
+    D, sigma1, sigma2 : ndarray
+        Mean difference and standard deviations along w.
+    log_tau : ndarray
+        ln(p2 / p1).
+
+    Returns
+    -------
+    ndarray
+        t = w0 - w.m2; NaN where no threshold is stationary, so that the error is
+        monotone in t and the likelier class is the best answer along w.
+    """
+    size = np.hypot(sigma1, sigma2)  # w may have any length: work at unit length
+    D, s1, s2 = D / size, sigma1 / size, sigma2 / size
+    L = log_tau + np.log(sigma1 / sigma2)
+    difference = (s1 - s2) * (s1 + s2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(D**2 + 2 * difference * L)
+        t = np.where(
+            D > 0,
+            s2**2 * (D**2 + 2 * s1**2 * L) / (D * s2**2 + s1 * s2 * root),
+            (s1 * s2 * root - D * s2**2) / difference,
+        )
+        return np.where(np.isfinite(t), t * size, np.nan)
+
+
+def bayes_error(
+    t: Array, D: Array, sigma1: Array, sigma2: Array, p1: Array, p2: Array
+) -> Array:
+    """Error of a rule, equations (9), (19) and (20).
+
+    Parameters
+    ----------
+    t : ndarray
+        Threshold, measured from the mean of class 2.
+    D, sigma1, sigma2 : ndarray
+        Mean difference and standard deviations along w.
+    p1, p2 : ndarray
+        Priors.
+
+    Returns
+    -------
+    ndarray
+        p1 Phi(z1) + p2 Phi(-z2), z1 = (t - D) / sigma1 and z2 = t / sigma2.
+    """
+    error: Array = p1 * ndtr((t - D) / sigma1) + p2 * ndtr(-t / sigma2)
+    return error

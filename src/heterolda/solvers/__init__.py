@@ -1,0 +1,134 @@
+"""The solvers: one algorithm a file, all on the same pencil.
+
+A solver is a frozen dataclass of settings with a method ``solve(pencil, rng)`` that
+returns `Hyperplanes`, and a class attribute ``moore_penrose`` that says whether
+singular matrices are to be inverted in the paper's way.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from heterolda.hyperplanes import Hyperplanes
+from heterolda.pencil import Pencil
+from heterolda.solvers.fisher import Fisher
+from heterolda.solvers.fixed_point import FixedPoint
+from heterolda.solvers.global_search import Global
+from heterolda.solvers.grid import Grid
+from heterolda.solvers.random_search import RandomSearch
+
+Array = NDArray[np.float64]
+
+__all__ = [
+    "SOLVERS",
+    "Fisher",
+    "FixedPoint",
+    "Global",
+    "Grid",
+    "RandomSearch",
+    "Solver",
+    "resolve_solver",
+    "solve_pairs",
+]
+
+# Pairs are solved in batches whose matrices take about this much memory.
+_BATCH_BYTES = 1 << 26
+
+
+class Solver(Protocol):
+    """What a solver must offer."""
+
+    moore_penrose: bool
+
+    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+        """Rules for a batch of pairs."""
+        ...
+
+
+SOLVERS: dict[str, Solver] = {
+    "global": Global(),
+    "fixed-point": FixedPoint(),
+    "c-hld": Grid(),
+    "r-hld-1": RandomSearch(parameters=1),
+    "r-hld-2": RandomSearch(parameters=2),
+    "fisher": Fisher(),
+}
+
+
+def resolve_solver(solver: str | Solver) -> Solver:
+    """Look a solver up by name; settings objects pass through.
+
+    Parameters
+    ----------
+    solver : str or settings object
+        A key of `SOLVERS`, or one of its values with other settings.
+
+    Returns
+    -------
+    Solver
+        The settings object.
+    """
+    if isinstance(solver, str) and solver in SOLVERS:
+        return SOLVERS[solver]
+    if isinstance(solver, str) or not callable(getattr(solver, "solve", None)):
+        raise ValueError(
+            f"solver must be one of {list(SOLVERS)} or a settings object such as "
+            f"Global(gap=1e-6), got {solver!r}"
+        )
+    if isinstance(solver, type):
+        raise ValueError(
+            f"solver must be a settings object, got the class: use {solver.__name__}()"
+        )
+    return solver
+
+
+def solve_pairs(
+    means: Array,
+    covariances: Array,
+    priors: Array,
+    weights: Array,
+    pairs: NDArray[np.intp],
+    solver: Solver,
+    seed: int = 0,
+) -> Hyperplanes:
+    """Rules for pairs of Gaussian classes.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_classes, n_features)
+        Class means.
+    covariances : ndarray of shape (n_classes, n_features, n_features)
+        Class covariances.
+    priors, weights : ndarray of shape (n_classes,)
+        Class priors and total weights.
+    pairs : ndarray of shape (n_pairs, 2)
+        Indices of the first and second class of each pair.
+    solver : Solver
+        The algorithm.
+    seed : int, default=0
+        Seed of random trials, the same for every pair.
+
+    Returns
+    -------
+    Hyperplanes
+        One row a pair. The priors of a pair are renormalised to sum to one.
+    """
+    d = means.shape[1]
+    step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
+    parts = []
+    for start in range(0, len(pairs), step):
+        batch = pairs[start : start + step]
+        pair_priors = priors[batch]
+        pencil = Pencil.from_moments(
+            means[batch],
+            covariances[batch],
+            pair_priors / pair_priors.sum(axis=1, keepdims=True),
+            weights[batch],
+            moore_penrose=solver.moore_penrose,
+        )
+        parts.append(solver.solve(pencil, np.random.default_rng(seed)))
+    return Hyperplanes.concatenate(parts)

@@ -1,0 +1,61 @@
+"""Fisher's linear discriminant, equation (7): the rule for equal covariances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from heterolda.hyperplanes import Hyperplanes, Status
+from heterolda.pencil import Pencil, bayes_error
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fisher:
+    r"""Linear discriminant analysis of each pair with its pooled covariance.
+
+    .. math::
+        w = \Sigma_x^{-1} (m_1 - m_2), \quad
+        \Sigma_x = \frac{n_1 S_1 + n_2 S_2}{n_1 + n_2}, \quad
+        w_0 = \tfrac12 w \cdot (m_1 + m_2) + \ln \tau
+
+    This is equation (7) of the paper with the normalised form of (8). A singular
+    :math:`\Sigma_x` is inverted in the sense of Moore and Penrose.
+
+    Examples
+    --------
+    >>> from heterolda import Fisher, GaussianLinearDiscriminant
+    >>> GaussianLinearDiscriminant(solver=Fisher())
+    GaussianLinearDiscriminant(solver=Fisher())
+    """
+
+    moore_penrose = True
+
+    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+        """Rules for a batch of pairs; `rng` is not used."""
+        u = fisher_direction(pencil)
+        D, sigma1, sigma2 = pencil.project(u)
+        p1, p2 = pencil.priors.T
+        t = 0.5 * D + np.log(p2 / p1)
+        n = len(t)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = bayes_error(t, D, sigma1, sigma2, p1, p2)
+        return Hyperplanes.from_coordinates(
+            pencil,
+            u,
+            t,
+            error,
+            status=np.full(n, Status.CLOSED_FORM, np.intp),
+            n_iter=np.ones(n, np.intp),
+        )
+
+
+def fisher_direction(pencil: Pencil) -> Array:
+    """Coordinates of (a S2 + b S1)^-1 delta with a and b the shares of n2 and n1."""
+    share = pencil.weights / pencil.weights.sum(axis=1, keepdims=True)
+    g = share[:, :1] * pencil.alpha0 + share[:, 1:] * pencil.beta0
+    return pencil.c / g

@@ -1,0 +1,140 @@
+"""Algorithm 1 of the paper, the Gaussian linear discriminant by fixed-point steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from heterolda.hyperplanes import Hyperplanes, Status
+from heterolda.pencil import Pencil, bayes_error, best_threshold
+from heterolda.solvers.fisher import fisher_direction
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    r"""Algorithm 1: a local iteration on the optimality condition (31).
+
+    From Fisher's w, each step takes the best threshold (39) and then
+
+    .. math::
+        w \leftarrow \Bigl(\frac{z_2}{\sigma_2} S_2 - \frac{z_1}{\sigma_1} S_1
+        \Bigr)^{-1} (m_1 - m_2).
+
+    It is a scalar fixed-point iteration on the ratio of the two weights and
+    converges only where that map contracts; `Global` has no such limits. The
+    iteration stops where (39) has no real root; a pair that has none at all gets
+    the trivial rule.
+
+    Parameters
+    ----------
+    max_iter : int, default=20
+        Most steps (the paper's fourth stopping criterion).
+    tol : float or None, default=1e-6
+        Third criterion: norm of the gradient of the error with respect to w, times
+        the norm of w, both measured by S1 + S2, so that units do not matter.
+    tol_error : float or None, default=None
+        First criterion: absolute change of the error.
+    tol_norm : float or None, default=None
+        Second criterion: relative change of the norm of w, measured by S1 + S2.
+    patience : int, default=1
+        Consecutive steps for which one of the first three criteria must hold.
+    keep : {"best", "last"}, default="best"
+        Return the iterate of least error, or the last one.
+
+    Examples
+    --------
+    >>> from heterolda import FixedPoint, GaussianLinearDiscriminant
+    >>> GaussianLinearDiscriminant(solver=FixedPoint(max_iter=50, keep="last"))
+    GaussianLinearDiscriminant(solver=FixedPoint(max_iter=50, ...keep='last'))
+    """
+
+    max_iter: int = 20
+    tol: float | None = 1e-6
+    tol_error: float | None = None
+    tol_norm: float | None = None
+    patience: int = 1
+    keep: Literal["best", "last"] = "best"
+
+    moore_penrose = True
+
+    def __post_init__(self) -> None:
+        for name in ("max_iter", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(
+                    f"FixedPoint: {name} must be at least 1, got {getattr(self, name)}"
+                )
+        for name in ("tol", "tol_error", "tol_norm"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise ValueError(
+                    f"FixedPoint: {name} must be a non-negative number, or None to "
+                    f"switch the criterion off, got {value}"
+                )
+        if self.keep not in ("best", "last"):
+            raise ValueError(
+                f"FixedPoint: keep must be 'best' or 'last', got {self.keep!r}"
+            )
+
+    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+        """Rules for a batch of pairs; `rng` is not used."""
+        p1, p2 = pencil.priors.T
+        log_tau = np.log(p2 / p1)
+        n = len(p1)
+        u = fisher_direction(pencil)
+        kept = u.copy()
+        threshold = np.full(n, np.nan)
+        kept_error = np.full(n, np.inf)
+        error, norm = np.full(n, np.nan), np.full(n, np.nan)
+        calm = np.zeros((n, 3), np.intp)  # consecutive steps of each criterion
+        status = np.full(n, Status.MAX_ITER, np.intp)
+        n_iter = np.zeros(n, np.intp)
+        active = np.any(u != 0, axis=1)
+        for _ in range(self.max_iter):
+            if not active.any():
+                break
+            n_iter += active
+            previous_error, previous_norm = error, norm
+            D, sigma1, sigma2 = pencil.project(u)
+            with np.errstate(all="ignore"):  # rows that have stopped may overflow
+                t = best_threshold(D, sigma1, sigma2, log_tau)
+                z1, z2 = (t - D) / sigma1, t / sigma2
+                error = bayes_error(t, D, sigma1, sigma2, p1, p2)
+                lost = active & ~np.isfinite(error)
+                status[lost] = Status.NO_ROOT
+                active &= ~lost
+
+                better = active & ((error < kept_error) | (self.keep == "last"))
+                kept[better], threshold[better] = u[better], t[better]
+                kept_error[better] = error[better]
+
+                # Equation (31). By (29) the gradient (24) is density times
+                # (z2/sigma2 S2 - z1/sigma1 S1) w - delta, that is g u - c.
+                g = (z2 / sigma2)[:, None] * pencil.beta0
+                g -= (z1 / sigma1)[:, None] * pencil.alpha0
+                density = p1 / sigma1 * np.exp(-0.5 * z1**2) / np.sqrt(2 * np.pi)
+                norm = np.linalg.norm(u, axis=1)
+                gradient = density * np.linalg.norm(g * u - pencil.c, axis=1) * norm
+                changes = (
+                    (np.abs(error - previous_error), self.tol_error),
+                    (np.abs(norm - previous_norm) / norm, self.tol_norm),
+                    (gradient, self.tol),
+                )
+                for k, (change, tolerance) in enumerate(changes):
+                    if tolerance is not None:
+                        calm[:, k] = np.where(change <= tolerance, calm[:, k] + 1, 0)
+                u = pencil.c / g
+            done = active & (calm.max(axis=1) >= self.patience)
+            status[done] = Status.CONVERGED
+            active &= ~done
+            broken = active & ~np.all(np.isfinite(u), axis=1)
+            status[broken] = Status.NO_ROOT
+            active &= ~broken
+        return Hyperplanes.from_coordinates(
+            pencil, kept, threshold, kept_error, status=status, n_iter=n_iter
+        )

@@ -1,0 +1,564 @@
+"""Additive class statistics: all that fitting needs to know about the data."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_X_y
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _get_feature_names
+
+Array = NDArray[np.float64]
+
+# Rows are gathered class by class into a buffer of about this size, small enough
+# to stay in cache while it is centred and multiplied.
+_BUFFER_BYTES = 1 << 20
+# Labels are sorted within blocks of this many rows, so that the gathered rows lie
+# near each other even if X is a memory map larger than memory.
+_BLOCK_ROWS = 1 << 17
+# Below this a sum of squares has lost digits to underflow.
+_SMALLEST_SQUARE = 1e-305
+_FILE_FORMAT = 1
+
+
+class ClassStatistics:
+    """Weight, mean and centred scatter of every class.
+
+    The statistics of two disjoint data sets add up to those of their union
+    (``a + b``), so they can be gathered in chunks, in parallel, or at sites that
+    may not share rows. Scatter is centred, never a raw sum of squares: merging
+    follows Chan, Golub and LeVeque, and data far from the origin loses nothing.
+
+    Weights are frequencies: a row of weight 3 counts as three copies, a row of
+    weight 0 as none.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Distinct labels, sorted.
+    weights : ndarray of shape (n_classes,)
+        Total weight of each class.
+    means : ndarray of shape (n_classes, n_features)
+        Class means.
+    scatters : ndarray of shape (n_classes, n_features, n_features)
+        Sums of weighted outer products of the deviations from the class mean.
+    feature_names : ndarray of str of shape (n_features,) or None, default=None
+        Names of the columns, if they had any.
+
+    References
+    ----------
+    T. F. Chan, G. H. Golub and R. J. LeVeque (1983), "Algorithms for computing the
+    sample variance", The American Statistician 37, 242-247.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics
+    >>> a = ClassStatistics.from_data([[0.0], [2.0], [5.0]], ["no", "no", "yes"])
+    >>> b = ClassStatistics.from_data([[7.0]], ["yes"])
+    >>> both = a + b
+    >>> both
+    ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
+    >>> both.covariances()[:, 0, 0]
+    array([2., 2.])
+    """
+
+    def __init__(
+        self,
+        classes: NDArray[Any],
+        weights: Array,
+        means: Array,
+        scatters: Array,
+        feature_names: NDArray[Any] | None = None,
+    ) -> None:
+        self.classes = classes
+        self.weights = weights
+        self.means = means
+        self.scatters = scatters
+        self.feature_names = feature_names
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.means.shape[1]
+
+    def __repr__(self) -> str:
+        weights = np.array2string(self.weights, threshold=8, precision=6)
+        return (
+            f"ClassStatistics(n_classes={self.n_classes}, "
+            f"n_features={self.n_features}, weights={weights})"
+        )
+
+    @classmethod
+    def from_data(
+        cls, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Gather the statistics of a data set in one pass, without copying it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Real numbers of any type; sums are taken in float64.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative frequencies.
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics.
+        """
+        names = _get_feature_names(X)
+        X, y = check_X_y(X, y, dtype="numeric", ensure_min_samples=0)
+        check_classification_targets(y)
+        weight = check_sample_weight(sample_weight, len(X))
+        classes = np.unique(y)
+        return cls.from_arrays(X, y, classes, weight, names)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: NDArray[Any],
+        y: NDArray[Any],
+        classes: NDArray[Any],
+        sample_weight: Array | None = None,
+        feature_names: NDArray[Any] | None = None,
+    ) -> Self:
+        """`from_data` for arrays that have been validated already.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Finite real numbers.
+        y : ndarray of shape (n_samples,)
+            Labels, each of them in `classes`.
+        classes : ndarray of shape (n_classes,)
+            Distinct labels, sorted; some may be absent from `y`.
+        sample_weight : ndarray of shape (n_samples,) or None, default=None
+            Non-negative frequencies.
+        feature_names : ndarray of str of shape (n_features,) or None, default=None
+            Names of the columns.
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics.
+        """
+        n_classes, d = len(classes), X.shape[1]
+        stats = cls(
+            classes,
+            np.zeros(n_classes),
+            np.zeros((n_classes, d)),
+            np.zeros((n_classes, d, d)),
+            feature_names,
+        )
+        buffer_rows = max(16, _BUFFER_BYTES // (8 * max(d, 1)))
+        for start in range(0, len(X), _BLOCK_ROWS):
+            codes = np.searchsorted(classes, y[start : start + _BLOCK_ROWS])
+            order = np.argsort(codes, kind="stable")
+            bounds = np.searchsorted(codes, np.arange(n_classes + 1), sorter=order)
+            for k in np.flatnonzero(np.diff(bounds)):
+                rows = order[bounds[k] : bounds[k + 1]] + start
+                if sample_weight is not None:
+                    rows = rows[sample_weight[rows] > 0]
+                for first in range(0, len(rows), buffer_rows):
+                    chunk = rows[first : first + buffer_rows]
+                    w = None if sample_weight is None else sample_weight[chunk]
+                    stats._add(k, *_moments(X[chunk], w))
+        return stats
+
+    @classmethod
+    def from_moments(
+        cls,
+        classes: ArrayLike,
+        counts: ArrayLike,
+        means: ArrayLike,
+        covariances: ArrayLike,
+    ) -> Self:
+        """Statistics from published or aggregated moments.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,)
+            Distinct labels, in any order.
+        counts : array-like of shape (n_classes,)
+            Number of samples, or total weight, of each class; more than 1.
+        means : array-like of shape (n_classes, n_features)
+            Class means.
+        covariances : array-like of shape (n_classes, n_features, n_features)
+            Unbiased class covariances (divisor: count - 1).
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics.
+        """
+        labels = np.asarray(classes)
+        if labels.ndim != 1 or len(np.unique(labels)) != len(labels):
+            raise ValueError("classes must be a one-dimensional list of distinct labels")
+        n = _finite("counts", counts, 1)
+        mean = _finite("means", means, 2)
+        cov = _finite("covariances", covariances, 3)
+        shape = (len(labels), mean.shape[1])
+        if n.shape != shape[:1] or mean.shape[0] != shape[0]:
+            raise ValueError(
+                f"classes, counts and means must have one entry per class, got "
+                f"{len(labels)}, {len(n)} and {mean.shape[0]}"
+            )
+        if cov.shape != (*shape, shape[1]):
+            raise ValueError(
+                f"covariances must have shape {(*shape, shape[1])} to match classes "
+                f"and means, got {cov.shape}"
+            )
+        if np.any(n <= 1):
+            label = labels[np.argmax(n <= 1)]
+            raise ValueError(
+                f"counts must exceed 1: class {label!r} has none or one sample, from "
+                "which no covariance can be estimated; leave the class out or merge it"
+            )
+        for label, matrix in zip(labels, cov, strict=True):
+            _check_covariance(label, matrix)
+        order = np.argsort(labels)
+        scatter = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
+        return cls(labels[order], n[order], mean[order], scatter[order])
+
+    def update(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add the rows of another chunk of data, in place.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The chunk; it may hold any selection of classes, new ones too.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative frequencies.
+
+        Returns
+        -------
+        ClassStatistics
+            The object itself. If the chunk is refused, it is left as it was.
+        """
+        merged = self + type(self).from_data(X, y, sample_weight)
+        self.__dict__.update(merged.__dict__)
+        return self
+
+    def __add__(self, other: object) -> Self:
+        if not isinstance(other, ClassStatistics):
+            return NotImplemented
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"statistics of {self.n_features} and of {other.n_features} features "
+                "cannot be merged: they must describe the same columns"
+            )
+        names = self.feature_names if other.feature_names is None else other.feature_names
+        if self.feature_names is not None and not np.array_equal(
+            names, self.feature_names
+        ):
+            raise ValueError(
+                "statistics of different features cannot be merged: feature_names are "
+                f"{list(self.feature_names)} and {list(other.feature_names)}; reorder "
+                "or rename the columns first"
+            )
+        classes = _union(self.classes, other.classes)
+        k, d = len(classes), self.n_features
+        merged = type(self)(
+            classes, np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)), names
+        )
+        for part in (self, other):
+            where = np.searchsorted(classes, part.classes)
+            for i, j in enumerate(where):
+                merged._add(j, part.weights[i], part.means[i], part.scatters[i])
+        return merged
+
+    def __radd__(self, other: object) -> Self:
+        return self if other == 0 else NotImplemented  # so that sum(parts) works
+
+    def _add(self, k: int, weight: float, mean: Array, scatter: Array) -> None:
+        """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
+        total = self.weights[k] + weight
+        if weight == 0:
+            return
+        shift = mean - self.means[k]
+        if self.weights[k] == 0:
+            self.means[k] = mean  # exactly, without the rounding of a shift from zero
+        else:
+            self.means[k] += shift * (weight / total)
+            outer = np.outer(shift, shift)
+            self.scatters[k] += outer * (self.weights[k] * weight / total)
+        self.scatters[k] += scatter
+        self.weights[k] = total
+
+    def covariances(self, shrinkage: float | str | None = None) -> Array:
+        """Class covariances with divisor W_k - 1, optionally shrunk.
+
+        With shrinkage, class k's covariance becomes
+        ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance is itself
+        singular it is first shrunk towards its own diagonal, by
+        ``d / (W - K + d)``, where W is the total weight and K the number of classes.
+
+        Parameters
+        ----------
+        shrinkage : float in [0, 1], "auto" or None, default=None
+            ``rho_k`` for all classes; "auto" means ``d / (W_k + d)``.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_features, n_features)
+            The covariances.
+        """
+        if np.any(self.weights <= 1):
+            label = self.classes[np.argmax(self.weights <= 1)]
+            raise ValueError(
+                f"class {label!r} has a total weight of 1 or less, from which no "
+                "covariance can be estimated: add samples of it or leave it out"
+            )
+        cov: Array = self.scatters / (self.weights - 1)[:, None, None]
+        if shrinkage is None:
+            return cov
+        d = self.n_features
+        if isinstance(shrinkage, str):
+            if shrinkage != "auto":
+                raise ValueError(
+                    f"shrinkage must be None, 'auto' or a number in [0, 1], "
+                    f"got {shrinkage!r}"
+                )
+            rho = d / (self.weights + d)
+        elif 0 <= shrinkage <= 1:
+            rho = np.full(self.n_classes, float(shrinkage))
+        else:
+            raise ValueError(
+                f"shrinkage must be None, 'auto' or a number in [0, 1], "
+                f"got {shrinkage!r}"
+            )
+        dof = self.weights.sum() - self.n_classes
+        pooled = self.scatters.sum(axis=0) / dof
+        scale = np.sqrt(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
+        spectrum = np.linalg.eigvalsh(pooled / scale / scale[:, None])
+        if spectrum[0] <= 1e-10 * spectrum[-1]:
+            gamma = d / (dof + d)
+            pooled = (1 - gamma) * pooled + gamma * np.diag(np.diag(pooled))
+        rho = rho[:, None, None]
+        return (1 - rho) * cov + rho * pooled
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. No pickle is involved, so labels must be numbers, booleans
+            or strings.
+        """
+        classes = self.classes
+        if classes.dtype == object:
+            if not all(isinstance(label, str) for label in classes):
+                raise ValueError(
+                    "classes must be numbers, booleans or strings to be saved without "
+                    f"pickle, got {classes.tolist()!r}"
+                )
+            classes = classes.astype(str)
+        content = {
+            "format": np.array(_FILE_FORMAT),
+            "classes": classes,
+            "classes_are_objects": np.array(self.classes.dtype == object),
+            "weights": self.weights,
+            "means": self.means,
+            "scatters": self.scatters,
+        }
+        if self.feature_names is not None:
+            content["feature_names"] = self.feature_names.astype(str)
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, **content)  # type: ignore[arg-type]
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read statistics written by `save`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                content = {key: file[key] for key in file.files}
+            if int(content["format"]) != _FILE_FORMAT:
+                raise ValueError(f"format {int(content['format'])} is not known")
+            classes = content["classes"]
+            if content["classes_are_objects"]:
+                classes = classes.astype(object)
+            weights = _finite("weights", content["weights"], 1)
+            means = _finite("means", content["means"], 2)
+            scatters = _finite("scatters", content["scatters"], 3)
+            names = content.get("feature_names")
+            k, d = means.shape
+            if (
+                classes.shape != (k,)
+                or weights.shape != (k,)
+                or scatters.shape != (k, d, d)
+                or (names is not None and names.shape != (d,))
+                or np.any(weights < 0)
+                or len(np.unique(classes)) != k
+            ):
+                raise ValueError("its arrays do not fit together")
+        except FileNotFoundError:
+            raise
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"path {os.fspath(path)!r} is not a readable file of class "
+                f"statistics: {error}"
+            ) from error
+        if names is not None:
+            names = names.astype(object)
+        return cls(classes, weights, means, scatters, names)
+
+
+def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
+    """Validate sample weights: one finite, non-negative number for each row.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n,), number or None
+        The weights; None means that all are 1.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        The weights.
+    """
+    if sample_weight is None:
+        return None
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(n, sample_weight)
+    weight: Array = check_array(
+        sample_weight,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name="sample_weight",
+    )
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight must have one entry for each of the {n} rows of X, got "
+            f"shape {weight.shape}"
+        )
+    if np.any(weight < 0):
+        raise ValueError(
+            "sample_weight has negative values: weights are frequencies, use 0 to "
+            "leave a row out"
+        )
+    return weight
+
+
+def _moments(rows: NDArray[Any], weight: Array | None) -> tuple[float, Array, Array]:
+    """Weight, mean and centred scatter of some rows (a copy, overwritten)."""
+    z = rows.astype(np.float64, copy=False)
+    # Centring on a row first makes the scatter of a constant column exactly zero
+    # and takes out any offset before sums are formed.
+    origin = z[0].copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        z -= origin
+        if weight is None:
+            total = float(len(z))
+            shift = z.mean(axis=0)
+            z -= shift
+        else:
+            total = float(weight.sum())
+            shift = weight @ z / total
+            z -= shift
+            z *= np.sqrt(weight)[:, None]
+        scatter = z.T @ z
+    squares = np.diag(scatter)
+    if not np.all(np.isfinite(scatter)):
+        column = int(np.argmin(np.isfinite(squares)))
+        raise ValueError(
+            f"X: the values of feature {column} are so large that their squares "
+            "overflow float64: divide the feature by a constant"
+        )
+    tiny = squares < _SMALLEST_SQUARE
+    if tiny.any():
+        vanished = tiny & (z != 0).any(axis=0)
+        if vanished.any():
+            raise ValueError(
+                f"X: the values of feature {int(np.argmax(vanished))} vary so little "
+                "that their squares underflow float64: multiply the feature by a "
+                "constant"
+            )
+    return total, origin + shift, scatter
+
+
+def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Sorted union of two label arrays, refusing labels that do not compare."""
+    numeric = [x.dtype.kind in "biuf" for x in (a, b) if len(x)]
+    if len(set(numeric)) > 1:
+        raise TypeError(
+            "classes of the two statistics are numbers in one and strings in the "
+            "other: convert the labels to one type"
+        )
+    return np.unique(np.concatenate([x for x in (a, b) if len(x)] or [a]))
+
+
+def _finite(name: str, value: ArrayLike, ndim: int) -> Array:
+    """A finite float64 array of the given number of dimensions."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be real numbers, got dtype {array.dtype}")
+    array = array.astype(np.float64)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimensions, got {array.ndim}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} contains NaN or infinity: every entry must be finite")
+    return array
+
+
+def _check_covariance(label: object, cov: Array) -> None:
+    """Refuse a matrix that is not symmetric and positive semi-definite."""
+    variance = np.diag(cov)
+    if np.any(variance < 0):
+        raise ValueError(
+            f"covariances: the matrix of class {label!r} has a negative variance at "
+            f"feature {int(np.argmax(variance < 0))}; a covariance must be positive "
+            "semi-definite"
+        )
+    scale = np.sqrt(np.where(variance > 0, variance, 1.0))
+    correlation = cov / scale / scale[:, None]
+    if np.any(np.abs(correlation - correlation.T) > 1e-8):
+        raise ValueError(
+            f"covariances: the matrix of class {label!r} is not symmetric; pass "
+            "(C + C.T) / 2 if the difference means nothing"
+        )
+    smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
+    if smallest < -1e-8:
+        raise ValueError(
+            f"covariances: the matrix of class {label!r} is indefinite (smallest "
+            f"eigenvalue of its correlation form {smallest:.3g}); a covariance must be "
+            "positive semi-definite"
+        )
