@@ -1,5 +1,7 @@
 """Linear classification when the classes have unequal covariances."""
 
+from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.statistics import ClassStatistics
 
@@ -7,9 +9,12 @@ __all__ = [
     "ClassStatistics",
     "Fisher",
     "FixedPoint",
+    "GaussianLinearDiscriminant",
     "Global",
     "Grid",
     "RandomSearch",
+    "SmallClassWarning",
+    "TrivialRuleWarning",
 ]
 
 __version__ = "0.1.0"

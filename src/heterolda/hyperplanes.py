@@ -71,7 +71,8 @@ class Hyperplanes:
     @property
     def trivial(self) -> NDArray[np.bool_]:
         """Pairs for which always choosing the likelier class is the rule."""
-        return self.status == Status.TRIVIAL
+        trivial: NDArray[np.bool_] = self.status == Status.TRIVIAL
+        return trivial
 
     @classmethod
     def from_coordinates(
@@ -112,12 +113,9 @@ class Hyperplanes:
         p1, p2 = pencil.priors.T
         w = (pencil.basis @ u[:, :, None])[:, :, 0]
         D, sigma1, sigma2 = pencil.project(u)
-        trivial = np.isnan(t) | ~w.any(axis=1)
-        separable = pencil.separation.any(axis=1)
-        if gap is None:
-            gap = np.full(len(t), np.nan)
-        else:
-            gap = np.where(separable, 0.0, gap)
+        separable: NDArray[np.bool_] = np.any(pencil.separation, axis=1)
+        trivial = (np.isnan(t) | ~np.any(w, axis=1)) & ~separable
+        gap = np.full(len(t), np.nan) if gap is None else np.where(separable, 0.0, gap)
 
         w = np.where(separable[:, None], pencil.separation, w)
         t = np.where(separable, 1.0, t)
@@ -127,7 +125,6 @@ class Hyperplanes:
         error = np.where(separable, 0.0, error)
         status = np.where(separable, Status.SEPARABLE, status)
 
-        trivial &= ~separable
         w[trivial] = 0.0
         odds = np.log(p2 / p1)
         w0 = np.einsum("pi,pi->p", w, pencil.means[:, 1]) + t

@@ -112,7 +112,9 @@ class Pencil:
         offset = np.abs(means).max(axis=1)
         constant = total == 0
         differs = constant & (np.abs(delta) > 16 * EPS * offset)
-        scale = np.where(constant, np.where(differs, np.abs(delta), 1.0), np.sqrt(total))
+        scale = np.where(
+            constant, np.where(differs, np.abs(delta), 1.0), np.sqrt(total)
+        )
         delta = np.where(constant & ~differs, 0.0, delta)
 
         whitening, eigenvalues, axes = _whiten(covariances, scale)
@@ -199,7 +201,7 @@ def _diagonalise(
     first = whitening.mT @ scaled[:, 0] @ whitening
     null = ~whitening.any(axis=1)
     # An eigenvalue outside [0, 1] sorts the null space last, unmixed.
-    first[:, *np.diag_indices(scale.shape[1])] += 2.0 * null
+    np.einsum("pii->pi", first)[...] += 2.0 * null
     basis = whitening @ np.linalg.eigh(first)[1]
     basis *= (np.arange(scale.shape[1]) < rank[:, None])[:, None, :]
     # Rayleigh quotients with the matrices themselves keep the relative precision of

@@ -10,9 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_X_y
+from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _get_feature_names
+
+from heterolda._sklearn import get_feature_names
+from heterolda.moments import moments, shrink
+from heterolda.validation import check_covariance, check_finite, check_sample_weight
 
 Array = NDArray[np.float64]
 
@@ -22,8 +25,6 @@ _BUFFER_BYTES = 1 << 20
 # Labels are sorted within blocks of this many rows, so that the gathered rows lie
 # near each other even if X is a memory map larger than memory.
 _BLOCK_ROWS = 1 << 17
-# Below this a sum of squares has lost digits to underflow.
-_SMALLEST_SQUARE = 1e-305
 _FILE_FORMAT = 1
 
 
@@ -90,7 +91,7 @@ class ClassStatistics:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self.means.shape[1]
+        return int(self.means.shape[1])
 
     def __repr__(self) -> str:
         weights = np.array2string(self.weights, threshold=8, precision=6)
@@ -119,12 +120,11 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        names = _get_feature_names(X)
-        X, y = check_X_y(X, y, dtype="numeric", ensure_min_samples=0)
-        check_classification_targets(y)
-        weight = check_sample_weight(sample_weight, len(X))
-        classes = np.unique(y)
-        return cls.from_arrays(X, y, classes, weight, names)
+        names = get_feature_names(X)
+        data, labels = check_X_y(X, y, dtype="numeric", ensure_min_samples=0)
+        check_classification_targets(labels)
+        weight = check_sample_weight(sample_weight, len(data))
+        return cls.from_arrays(data, labels, np.unique(labels), weight, names)
 
     @classmethod
     def from_arrays(
@@ -175,7 +175,7 @@ class ClassStatistics:
                 for first in range(0, len(rows), buffer_rows):
                     chunk = rows[first : first + buffer_rows]
                     w = None if sample_weight is None else sample_weight[chunk]
-                    stats._add(k, *_moments(X[chunk], w))
+                    stats._add(k, *moments(X[chunk], w))
         return stats
 
     @classmethod
@@ -206,10 +206,12 @@ class ClassStatistics:
         """
         labels = np.asarray(classes)
         if labels.ndim != 1 or len(np.unique(labels)) != len(labels):
-            raise ValueError("classes must be a one-dimensional list of distinct labels")
-        n = _finite("counts", counts, 1)
-        mean = _finite("means", means, 2)
-        cov = _finite("covariances", covariances, 3)
+            raise ValueError(
+                "classes must be a one-dimensional list of distinct labels"
+            )
+        n = check_finite("counts", counts, 1)
+        mean = check_finite("means", means, 2)
+        cov = check_finite("covariances", covariances, 3)
         shape = (len(labels), mean.shape[1])
         if n.shape != shape[:1] or mean.shape[0] != shape[0]:
             raise ValueError(
@@ -222,13 +224,13 @@ class ClassStatistics:
                 f"and means, got {cov.shape}"
             )
         if np.any(n <= 1):
-            label = labels[np.argmax(n <= 1)]
             raise ValueError(
-                f"counts must exceed 1: class {label!r} has none or one sample, from "
-                "which no covariance can be estimated; leave the class out or merge it"
+                f"counts must exceed 1: classes {labels[n <= 1].tolist()} have no more "
+                "than one sample, from which no covariance can be estimated; leave "
+                "them out or merge them"
             )
-        for label, matrix in zip(labels, cov, strict=True):
-            _check_covariance(label, matrix)
+        for label, matrix in zip(labels.tolist(), cov, strict=True):
+            check_covariance(label, matrix)
         order = np.argsort(labels)
         scatter = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
         return cls(labels[order], n[order], mean[order], scatter[order])
@@ -264,14 +266,13 @@ class ClassStatistics:
                 f"statistics of {self.n_features} and of {other.n_features} features "
                 "cannot be merged: they must describe the same columns"
             )
-        names = self.feature_names if other.feature_names is None else other.feature_names
-        if self.feature_names is not None and not np.array_equal(
-            names, self.feature_names
-        ):
+        names, others = self.feature_names, other.feature_names
+        if names is None:
+            names = others
+        elif others is not None and not np.array_equal(names, others):
             raise ValueError(
                 "statistics of different features cannot be merged: feature_names are "
-                f"{list(self.feature_names)} and {list(other.feature_names)}; reorder "
-                "or rename the columns first"
+                f"{list(names)} and {list(others)}; reorder or rename the columns first"
             )
         classes = _union(self.classes, other.classes)
         k, d = len(classes), self.n_features
@@ -287,7 +288,7 @@ class ClassStatistics:
     def __radd__(self, other: object) -> Self:
         return self if other == 0 else NotImplemented  # so that sum(parts) works
 
-    def _add(self, k: int, weight: float, mean: Array, scatter: Array) -> None:
+    def _add(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
         """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
         total = self.weights[k] + weight
         if weight == 0:
@@ -306,9 +307,8 @@ class ClassStatistics:
         """Class covariances with divisor W_k - 1, optionally shrunk.
 
         With shrinkage, class k's covariance becomes
-        ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance is itself
-        singular it is first shrunk towards its own diagonal, by
-        ``d / (W - K + d)``, where W is the total weight and K the number of classes.
+        ``(1 - rho_k) S_k + rho_k S_pooled``; a singular pooled covariance is first
+        moved towards its own diagonal.
 
         Parameters
         ----------
@@ -320,39 +320,19 @@ class ClassStatistics:
         ndarray of shape (n_classes, n_features, n_features)
             The covariances.
         """
-        if np.any(self.weights <= 1):
-            label = self.classes[np.argmax(self.weights <= 1)]
+        short = self.weights <= 1
+        if short.any():
+            zero = " (every sample_weight is zero)" if not self.weights.any() else ""
             raise ValueError(
-                f"class {label!r} has a total weight of 1 or less, from which no "
-                "covariance can be estimated: add samples of it or leave it out"
+                f"classes {self.classes[short].tolist()} have a total weight (number "
+                f"of samples, or sum of sample_weight) of 1 or less{zero}, from which "
+                "no covariance can be estimated: add samples of these classes or "
+                "leave them out"
             )
+        if shrinkage is not None:
+            return shrink(self.scatters, self.weights, shrinkage)
         cov: Array = self.scatters / (self.weights - 1)[:, None, None]
-        if shrinkage is None:
-            return cov
-        d = self.n_features
-        if isinstance(shrinkage, str):
-            if shrinkage != "auto":
-                raise ValueError(
-                    f"shrinkage must be None, 'auto' or a number in [0, 1], "
-                    f"got {shrinkage!r}"
-                )
-            rho = d / (self.weights + d)
-        elif 0 <= shrinkage <= 1:
-            rho = np.full(self.n_classes, float(shrinkage))
-        else:
-            raise ValueError(
-                f"shrinkage must be None, 'auto' or a number in [0, 1], "
-                f"got {shrinkage!r}"
-            )
-        dof = self.weights.sum() - self.n_classes
-        pooled = self.scatters.sum(axis=0) / dof
-        scale = np.sqrt(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
-        spectrum = np.linalg.eigvalsh(pooled / scale / scale[:, None])
-        if spectrum[0] <= 1e-10 * spectrum[-1]:
-            gamma = d / (dof + d)
-            pooled = (1 - gamma) * pooled + gamma * np.diag(np.diag(pooled))
-        rho = rho[:, None, None]
-        return (1 - rho) * cov + rho * pooled
+        return cov
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
@@ -413,9 +393,9 @@ class ClassStatistics:
             classes = content["classes"]
             if content["classes_are_objects"]:
                 classes = classes.astype(object)
-            weights = _finite("weights", content["weights"], 1)
-            means = _finite("means", content["means"], 2)
-            scatters = _finite("scatters", content["scatters"], 3)
+            weights = check_finite("weights", content["weights"], 1)
+            means = check_finite("means", content["means"], 2)
+            scatters = check_finite("scatters", content["scatters"], 3)
             names = content.get("feature_names")
             k, d = means.shape
             if (
@@ -439,82 +419,6 @@ class ClassStatistics:
         return cls(classes, weights, means, scatters, names)
 
 
-def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
-    """Validate sample weights: one finite, non-negative number for each row.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n,), number or None
-        The weights; None means that all are 1.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        The weights.
-    """
-    if sample_weight is None:
-        return None
-    if np.ndim(sample_weight) == 0:
-        sample_weight = np.full(n, sample_weight)
-    weight: Array = check_array(
-        sample_weight,
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_min_samples=0,
-        input_name="sample_weight",
-    )
-    if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have one entry for each of the {n} rows of X, got "
-            f"shape {weight.shape}"
-        )
-    if np.any(weight < 0):
-        raise ValueError(
-            "sample_weight has negative values: weights are frequencies, use 0 to "
-            "leave a row out"
-        )
-    return weight
-
-
-def _moments(rows: NDArray[Any], weight: Array | None) -> tuple[float, Array, Array]:
-    """Weight, mean and centred scatter of some rows (a copy, overwritten)."""
-    z = rows.astype(np.float64, copy=False)
-    # Centring on a row first makes the scatter of a constant column exactly zero
-    # and takes out any offset before sums are formed.
-    origin = z[0].copy()
-    with np.errstate(over="ignore", invalid="ignore"):
-        z -= origin
-        if weight is None:
-            total = float(len(z))
-            shift = z.mean(axis=0)
-            z -= shift
-        else:
-            total = float(weight.sum())
-            shift = weight @ z / total
-            z -= shift
-            z *= np.sqrt(weight)[:, None]
-        scatter = z.T @ z
-    squares = np.diag(scatter)
-    if not np.all(np.isfinite(scatter)):
-        column = int(np.argmin(np.isfinite(squares)))
-        raise ValueError(
-            f"X: the values of feature {column} are so large that their squares "
-            "overflow float64: divide the feature by a constant"
-        )
-    tiny = squares < _SMALLEST_SQUARE
-    if tiny.any():
-        vanished = tiny & (z != 0).any(axis=0)
-        if vanished.any():
-            raise ValueError(
-                f"X: the values of feature {int(np.argmax(vanished))} vary so little "
-                "that their squares underflow float64: multiply the feature by a "
-                "constant"
-            )
-    return total, origin + shift, scatter
-
-
 def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Sorted union of two label arrays, refusing labels that do not compare."""
     numeric = [x.dtype.kind in "biuf" for x in (a, b) if len(x)]
@@ -524,41 +428,3 @@ def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
             "other: convert the labels to one type"
         )
     return np.unique(np.concatenate([x for x in (a, b) if len(x)] or [a]))
-
-
-def _finite(name: str, value: ArrayLike, ndim: int) -> Array:
-    """A finite float64 array of the given number of dimensions."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be real numbers, got dtype {array.dtype}")
-    array = array.astype(np.float64)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimensions, got {array.ndim}")
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} contains NaN or infinity: every entry must be finite")
-    return array
-
-
-def _check_covariance(label: object, cov: Array) -> None:
-    """Refuse a matrix that is not symmetric and positive semi-definite."""
-    variance = np.diag(cov)
-    if np.any(variance < 0):
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} has a negative variance at "
-            f"feature {int(np.argmax(variance < 0))}; a covariance must be positive "
-            "semi-definite"
-        )
-    scale = np.sqrt(np.where(variance > 0, variance, 1.0))
-    correlation = cov / scale / scale[:, None]
-    if np.any(np.abs(correlation - correlation.T) > 1e-8):
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} is not symmetric; pass "
-            "(C + C.T) / 2 if the difference means nothing"
-        )
-    smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
-    if smallest < -1e-8:
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} is indefinite (smallest "
-            f"eigenvalue of its correlation form {smallest:.3g}); a covariance must be "
-            "positive semi-definite"
-        )

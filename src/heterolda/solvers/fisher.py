@@ -58,4 +58,5 @@ def fisher_direction(pencil: Pencil) -> Array:
     """Coordinates of (a S2 + b S1)^-1 delta with a and b the shares of n2 and n1."""
     share = pencil.weights / pencil.weights.sum(axis=1, keepdims=True)
     g = share[:, :1] * pencil.alpha0 + share[:, 1:] * pencil.beta0
-    return pencil.c / g
+    u: Array = pencil.c / g
+    return u

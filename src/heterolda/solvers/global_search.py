@@ -248,7 +248,9 @@ def _consecutive(
     return Pieces(pair, left, right, bound)
 
 
-def _is_open(arc: Arc, pieces: Pieces, best: Array, log_best: Array, gap: float) -> Mask:
+def _is_open(
+    arc: Arc, pieces: Pieces, best: Array, log_best: Array, gap: float
+) -> Mask:
     """Pieces that may hide a better rule than the gap allows."""
     with np.errstate(invalid="ignore"):
         unproven = pieces.log_bound < log_best[pieces.pair] + np.log1p(-gap)
@@ -268,7 +270,8 @@ def _is_open(arc: Arc, pieces: Pieces, best: Array, log_best: Array, gap: float)
             np.minimum(np.abs(pieces.a.x), np.abs(pieces.b.x)) < _FARTHEST,
             width > 1e-14 * (1 + scale),
         )
-    return (unproven | unbracketed) & splittable
+    is_open: Mask = (unproven | unbracketed) & splittable
+    return is_open
 
 
 def _cut(a: Array, b: Array) -> Array:

@@ -1,0 +1,466 @@
+"""The scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from heterolda._sklearn import HasMethods, Interval, StrOptions, fit_context
+from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
+from heterolda.hyperplanes import Hyperplanes
+from heterolda.moments import all_others
+from heterolda.solvers import Solver, resolve_solver, solve_pairs
+from heterolda.statistics import ClassStatistics
+from heterolda.validation import check_sample_weight
+from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
+
+# Scores of many pairs are formed for so many numbers at a time, to stay in cache.
+_BLOCK_SIZE = 1 << 18
+
+
+class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
+    r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
+
+    For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
+    :math:`p_k` it finds the hyperplane :math:`w \cdot x = w_0` that minimises
+
+    .. math::
+        p_e = p_1 \Phi\Bigl(\frac{w_0 - w \cdot m_1}{\sqrt{w' S_1 w}}\Bigr)
+            + p_2 \Phi\Bigl(\frac{w \cdot m_2 - w_0}{\sqrt{w' S_2 w}}\Bigr),
+
+    equation (19) of [1]_, globally and with a proof of how near the optimum it is.
+    More than two classes are decided pair by pair. Everything is computed from
+    class weights, means and covariances, gathered in one pass over the data.
+
+    Parameters
+    ----------
+    solver : str or settings object, default="global"
+        - "global": the certified global optimum (:class:`Global`);
+        - "fixed-point": the paper's Algorithm 1 (:class:`FixedPoint`);
+        - "c-hld": a grid of convex combinations (:class:`Grid`);
+        - "r-hld-1", "r-hld-2": random combinations (:class:`RandomSearch`);
+        - "fisher": linear discriminant analysis of each pair (:class:`Fisher`).
+
+        An object such as ``FixedPoint(max_iter=50)`` gives other settings.
+    priors : array-like of shape (n_classes,), default=None
+        Class probabilities; relative frequencies by default.
+    shrinkage : float in [0, 1], "auto" or None, default=None
+        Move each class covariance towards the pooled one, by this weight; "auto"
+        means ``d / (n_k + d)``. See :meth:`ClassStatistics.covariances`. Use it
+        when some class has few samples for the number of features.
+    multiclass : {"ovo", "ova"}, default="ovo"
+        One rule for each pair of classes, or one for each class against all others.
+    voting : {"weighted", "majority"}, default="weighted"
+        For "ovo": a pair's vote counts :math:`1 - p_e`, or one. Exact ties are
+        broken by the sums of the pairs' scores, then by the order of `classes_`.
+    random_state : int, RandomState instance or None, default=None
+        For the random trials of "r-hld-1" and "r-hld-2".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors.
+    statistics_ : ClassStatistics
+        Weights, means and scatter of the classes.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Class indices (i, j), i < j, of each rule. For "ova" with three or more
+        classes, rule k has (-1, k): all others against class k.
+    coef_ : ndarray of shape (n_pairs, n_features)
+        Normals of the hyperplanes. A positive score ``coef_ @ x + intercept_``
+        means the second class of the pair, as in every binary classifier.
+    intercept_ : ndarray of shape (n_pairs,)
+        Their offsets.
+    bayes_error_ : ndarray of shape (n_pairs,)
+        Error of each rule under the Gaussian model.
+    gap_ : ndarray of shape (n_pairs,)
+        (bayes_error_ - proven lower bound) / bayes_error_; NaN for solvers without
+        a certificate.
+    trivial_ : ndarray of bool of shape (n_pairs,)
+        Pairs for which no hyperplane beats always choosing the likelier class.
+    n_iter_ : ndarray of int of shape (n_pairs,)
+        Iterations, trials or evaluations that the solver spent on each pair.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str of shape (n_features,)
+        Names of the features, if X had string column names.
+
+    See Also
+    --------
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Equal covariances.
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : The optimal
+        quadratic rule.
+
+    Notes
+    -----
+    Where the classes have equal covariances the rule is that of linear discriminant
+    analysis, with the same `coef_` and `intercept_` for two classes.
+
+    `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
+    two classes it is the probability given the *score*, not given all of x.
+
+    References
+    ----------
+    .. [1] K. S. Gyamfi, J. Brusey, A. Hunt and E. Gaura (2017), "Linear classifier
+       design under heteroscedasticity in Linear Discriminant Analysis", Expert
+       Systems with Applications 79, 44-52.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(size=(200, 2)), rng.normal(1, 3, size=(200, 2))])
+    >>> y = np.repeat([0, 1], 200)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> model.predict([[0, 0], [4, 4]])
+    array([0, 1])
+    >>> bool(model.gap_[0] <= 1e-3)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        "solver": [str, HasMethods("solve")],
+        "priors": ["array-like", None],
+        "shrinkage": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, 1, closed="both"),
+            None,
+        ],
+        "multiclass": [StrOptions({"ovo", "ova"})],
+        "voting": [StrOptions({"weighted", "majority"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        solver: str | Solver = "global",
+        priors=None,
+        shrinkage=None,
+        multiclass="ovo",
+        voting="weighted",
+        random_state=None,
+    ):
+        self.solver = solver
+        self.priors = priors
+        self.shrinkage = shrinkage
+        self.multiclass = multiclass
+        self.voting = voting
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data, real numbers.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Frequencies: weight 3 equals three copies of the row.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            The fitted estimator.
+        """
+        solver = resolve_solver(self.solver)
+        X, y = validate_data(self, X, y, dtype="numeric")
+        check_classification_targets(y)
+        weight = check_sample_weight(sample_weight, len(X))
+        names = getattr(self, "feature_names_in_", None)
+        statistics = ClassStatistics.from_arrays(X, y, np.unique(y), weight, names)
+        return self._solve(statistics, solver)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add a chunk of data to the statistics and solve again.
+
+        Each call solves all pairs anew. To gather many chunks before solving once,
+        use :meth:`ClassStatistics.update` and :meth:`fit_statistics`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A chunk of data with any selection of the classes.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever occur; needed at the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Frequencies.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            The estimator. While some class still has a total weight of 1 or less,
+            it cannot predict and says so.
+        """
+        solver = resolve_solver(self.solver)
+        first = not hasattr(self, "statistics_")
+        if first and classes is None:
+            raise ValueError(
+                "classes must be passed to the first call of partial_fit: the list of "
+                "all labels that will occur"
+            )
+        known = np.unique(classes) if first else self.classes_
+        if not first and classes is not None:
+            given = np.unique(classes)
+            if not np.array_equal(given, known):
+                raise ValueError(
+                    f"classes={given.tolist()} differs from the classes of the first "
+                    f"call of partial_fit, {known.tolist()}: start a new estimator"
+                )
+        X, y = validate_data(self, X, y, dtype="numeric", reset=first)
+        check_classification_targets(y)
+        unseen = np.setdiff1d(y, known)
+        if len(unseen):
+            raise ValueError(
+                f"y has labels {unseen.tolist()} that are not among the classes "
+                f"{known.tolist()} of the first call of partial_fit: list every label "
+                "in classes from the start"
+            )
+        weight = check_sample_weight(sample_weight, len(X))
+        names = getattr(self, "feature_names_in_", None)
+        statistics = ClassStatistics.from_arrays(X, y, known, weight, names)
+        if not first:
+            statistics = self.statistics_ + statistics
+        if np.all(statistics.weights > 1):
+            return self._solve(statistics, solver)
+        self.classes_ = statistics.classes
+        self.statistics_ = statistics
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_statistics(self, statistics):
+        """Fit from class statistics instead of data.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Gathered in chunks, merged from several sites, or given as moments.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            The fitted estimator.
+        """
+        if not isinstance(statistics, ClassStatistics):
+            raise TypeError(
+                "statistics must be a ClassStatistics object, got "
+                f"{type(statistics).__name__}: use fit(X, y) for data"
+            )
+        solver = resolve_solver(self.solver)
+        self.n_features_in_ = statistics.n_features
+        if statistics.feature_names is not None:
+            self.feature_names_in_ = statistics.feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self._solve(statistics, solver)
+
+    def _solve(self, statistics: ClassStatistics, solver: Solver):
+        """Solve all pairs and write the fitted attributes."""
+        if statistics.n_classes < 2:
+            raise ValueError(
+                f"y has {statistics.n_classes} class, but a classifier needs at least "
+                "2: pass data of two classes or more"
+            )
+        means, cov = statistics.means, statistics.covariances(self.shrinkage)
+        weights = statistics.weights
+        priors = self._priors(statistics)
+        if self.shrinkage is None:
+            _warn_of_small_classes(statistics)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        k = statistics.n_classes
+        if self.multiclass == "ova" and k > 2:
+            pairs = np.column_stack([np.full(k, -1), np.arange(k)])
+            rest = all_others(means, cov, priors)
+            means, cov = (
+                np.concatenate([rest[0], means]),
+                np.concatenate([rest[1], cov]),
+            )
+            shares = np.concatenate([1 - priors, priors])
+            weights = np.concatenate([weights.sum() - weights, weights])
+            solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
+        else:
+            pairs = solved = np.column_stack(np.triu_indices(k, 1))
+            shares = priors
+        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed)
+        _warn_of_trivial_rules(planes, pairs, statistics.classes)
+
+        self.classes_ = statistics.classes
+        self.statistics_ = statistics
+        self.priors_ = priors
+        self.pairs_ = pairs
+        self.coef_ = planes.coef
+        self.intercept_ = planes.intercept
+        self.bayes_error_ = planes.error
+        self.gap_ = planes.gap
+        self.trivial_ = planes.trivial
+        self.n_iter_ = planes.n_iter
+        self._planes = planes
+        return self
+
+    def _priors(self, statistics: ClassStatistics):
+        """The priors given, or relative frequencies."""
+        if self.priors is None:
+            return statistics.weights / statistics.weights.sum()
+        priors = np.asarray(self.priors, dtype=np.float64)
+        if priors.shape != (statistics.n_classes,):
+            raise ValueError(
+                f"priors must have one entry for each of the {statistics.n_classes} "
+                f"classes, got shape {priors.shape}"
+            )
+        if not np.all(priors > 0):
+            raise ValueError(
+                f"priors must be positive, got {priors.tolist()}: leave a class that "
+                "never occurs out of the data"
+            )
+        if not np.isclose(priors.sum(), 1.0, rtol=0, atol=1e-6):
+            raise ValueError(
+                f"priors must sum to one, got a sum of {priors.sum():.6g}: divide them "
+                "by it"
+            )
+        return priors / priors.sum()
+
+    def _committee(self) -> Committee:
+        """How the rules decide together."""
+        k = len(self.classes_)
+        if k == 2:
+            return Binary(self._planes)
+        if self.pairs_[0, 0] < 0:
+            return OneVsAll(self._planes)
+        return OneVsOne(self._planes, self.pairs_, k, self.voting)
+
+    def _blockwise(self, X, method: str):
+        """Apply a method of the committee to the scores of X, block by block."""
+        check_is_fitted(self, "statistics_")
+        if not hasattr(self, "coef_"):
+            short = self.classes_[self.statistics_.weights <= 1]
+            raise NotFittedError(
+                "this GaussianLinearDiscriminant cannot predict yet: classes "
+                f"{short.tolist()} still have a total weight of 1 or less; call "
+                "partial_fit with more samples of them"
+            )
+        X = validate_data(self, X, dtype="numeric", reset=False)
+        function = getattr(self._committee(), method)
+        normals = np.ascontiguousarray(self.coef_.T)
+        step = max(256, _BLOCK_SIZE // max(normals.shape))
+        result = None
+        with np.errstate(over="ignore"):  # an infinite score still has its sign
+            for start in range(0, len(X), step):
+                rows = X[start : start + step].astype(np.float64, copy=False)
+                part = function(rows @ normals + self.intercept_)
+                if result is None:
+                    result = np.empty((len(X), *part.shape[1:]), part.dtype)
+                result[start : start + step] = part
+        return result
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: ``X @ coef_[0] + intercept_[0]``, positive for the second
+            class. More, one-vs-one: the sums of votes, exactly tied classes being
+            set apart by the least step of a float. One-vs-all: the log-odds of each
+            class against all others.
+        """
+        return self._blockwise(X, "decisions")
+
+    def predict(self, X):
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels: those of the largest decision value and the largest probability.
+        """
+        winners = self._blockwise(X, "winners")
+        return self.classes_[winners]
+
+    def predict_proba(self, X):
+        """Predict class probabilities under the Gaussian model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Two classes: the probability of each class given the score, calibrated
+            if the classes are Gaussian. More: the pairwise probabilities, coupled
+            (one-vs-one) or scaled (one-vs-all); the largest is swapped to the class
+            that `predict` names, and calibration is not promised.
+        """
+        return self._blockwise(X, "probabilities")
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`, finite everywhere.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log probabilities.
+        """
+        return np.log(self.predict_proba(X))
+
+
+def _warn_of_small_classes(statistics: ClassStatistics) -> None:
+    """One warning that names the classes with too few samples."""
+    small = statistics.classes[statistics.weights < statistics.n_features + 1]
+    if len(small):
+        warnings.warn(
+            f"classes {small.tolist()} have fewer samples than features plus one, so "
+            "their covariances are singular by accident and the fit may exploit it: "
+            "use shrinkage='auto', or fewer features",
+            SmallClassWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_trivial_rules(planes: Hyperplanes, pairs, classes) -> None:
+    """One warning that names the pairs without a useful hyperplane."""
+    trivial = pairs[planes.trivial]
+    if len(trivial):
+        names = [
+            f"{'the rest' if i < 0 else repr(classes[i])} and {classes[j]!r}"
+            for i, j in trivial[:5]
+        ]
+        more = f" and {len(trivial) - 5} more" if len(trivial) > 5 else ""
+        warnings.warn(
+            "no hyperplane beats always choosing the likelier class for: "
+            f"{'; '.join(names)}{more}. Pass other priors if the rarer class matters "
+            "more than its frequency says",
+            TrivialRuleWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,261 @@
+"""From the scores of the rules to decisions and probabilities.
+
+`Binary`, `OneVsOne` and `OneVsAll` each turn scores of shape (n_samples, n_pairs) into
+decision values, winning classes and class probabilities that agree with each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from heterolda.hyperplanes import Hyperplanes
+from heterolda.posterior import LogOdds
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class Committee(Protocol):
+    """What turns scores into decisions."""
+
+    def decisions(self, scores: Array) -> Array:
+        """Decision values, as `decision_function` returns them."""
+        ...
+
+    def winners(self, scores: Array) -> Index:
+        """Index of the winning class of each row."""
+        ...
+
+    def probabilities(self, scores: Array) -> Array:
+        """Class probabilities, largest for the winner."""
+        ...
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Two classes, one rule.
+
+    Attributes
+    ----------
+    planes : Hyperplanes
+        The rule.
+    """
+
+    planes: Hyperplanes
+
+    def decisions(self, scores: Array) -> Array:
+        """The score itself, of shape (n_samples,)."""
+        return scores[:, 0]
+
+    def winners(self, scores: Array) -> Index:
+        """The second class for a positive score."""
+        return (scores[:, 0] > 0).astype(np.intp)
+
+    def probabilities(self, scores: Array) -> Array:
+        """The posterior of the Gaussian model given the score."""
+        log_odds = LogOdds.from_hyperplanes(self.planes)(scores)
+        return np.hstack([expit(-log_odds), expit(log_odds)])
+
+
+@dataclass(frozen=True)
+class OneVsOne:
+    """One rule for each pair of classes; their votes decide.
+
+    Attributes
+    ----------
+    planes : Hyperplanes
+        The rules.
+    pairs : ndarray of shape (n_pairs, 2)
+        First and second class of each pair.
+    n_classes : int
+        Number of classes.
+    voting : {"weighted", "majority"}
+        Whether a vote counts 1 - p_e or 1.
+    """
+
+    planes: Hyperplanes
+    pairs: Index
+    n_classes: int
+    voting: str
+
+    def votes(self, scores: Array) -> Array:
+        """Sums of votes, of shape (n_samples, n_classes)."""
+        weights = vote_weights(self.planes.error, self.n_classes, self.voting)
+        # All votes start with the first class; a positive score moves one over.
+        start = np.bincount(self.pairs[:, 0], weights, minlength=self.n_classes)
+        moves = _incidence(self.pairs, self.n_classes) * weights[:, None]
+        return start + (scores > 0).astype(np.float64) @ moves
+
+    def decisions(self, scores: Array) -> Array:
+        """Sums of votes, with exact ties set apart."""
+        return rank_ties(self.votes(scores), scores, self.pairs)
+
+    def winners(self, scores: Array) -> Index:
+        """The class of most votes; exact ties go to the larger sum of scores."""
+        votes = self.votes(scores)
+        best = votes.max(axis=1, keepdims=True)
+        tied = np.count_nonzero(votes == best, axis=1) > 1
+        votes[tied] = rank_ties(votes[tied], scores[tied], self.pairs)
+        winner: Index = np.argmax(votes, axis=1)
+        return winner
+
+    def probabilities(self, scores: Array) -> Array:
+        """Coupled pairwise posteriors, the largest swapped to the winner."""
+        log_odds = LogOdds.from_hyperplanes(self.planes)(scores)
+        coupled = couple(log_odds, self.pairs, self.n_classes)
+        return crown(coupled, self.winners(scores))
+
+
+@dataclass(frozen=True)
+class OneVsAll:
+    """One rule for each class against all others; the largest log-odds win.
+
+    Attributes
+    ----------
+    planes : Hyperplanes
+        The rules; the second class of rule k is class k.
+    """
+
+    planes: Hyperplanes
+
+    def decisions(self, scores: Array) -> Array:
+        """Log-odds of each class: scores have arbitrary scales, log-odds do not."""
+        return LogOdds.from_hyperplanes(self.planes)(scores)
+
+    def winners(self, scores: Array) -> Index:
+        """The class of largest log-odds, the first of equals."""
+        winner: Index = np.argmax(self.decisions(scores), axis=1)
+        return winner
+
+    def probabilities(self, scores: Array) -> Array:
+        """Posteriors of the classes against all others, scaled to sum to one."""
+        log_odds = self.decisions(scores)
+        posterior = expit(log_odds)
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        return crown(posterior, np.argmax(log_odds, axis=1))
+
+
+def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
+    """Weight of each pair's vote: 1 - p_e, or 1 for a plain majority.
+
+    Parameters
+    ----------
+    error : ndarray of shape (n_pairs,)
+        Error of each pair.
+    n_classes : int
+        Number of classes.
+    voting : {"weighted", "majority"}
+        The rule.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        Weights, rounded to so many binary digits that sums of them are exact in any
+        order; so ties are exact, and do not depend on the order of summation.
+    """
+    if voting == "majority":
+        return np.ones(len(error))
+    digits = 53 - int(np.ceil(np.log2(n_classes)))
+    return np.ldexp(np.round(np.ldexp(1 - error, digits)), -digits)
+
+
+def rank_ties(votes: Array, scores: Array, pairs: Index) -> Array:
+    """Order classes with exactly equal votes by their summed scores.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_samples, n_classes)
+        Vote sums.
+    scores : ndarray of shape (n_samples, n_pairs)
+        Scores of the same rows.
+    pairs : ndarray of shape (n_pairs, 2)
+        First and second class of each pair.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        The votes, those of the better of tied classes raised by the least step that
+        a float allows. Classes tied in their scores too are taken in the order of
+        `classes_`.
+    """
+    confidence = scores @ _incidence(pairs, votes.shape[1])
+    # Reversed, because the last of equals counts as the best for a stable sort.
+    order = np.lexsort((confidence[:, ::-1], votes[:, ::-1]), axis=-1)
+    order = votes.shape[1] - 1 - order
+    ranked = np.take_along_axis(votes, order, axis=1)
+    for k in range(1, votes.shape[1]):
+        step = np.nextafter(ranked[:, k - 1], np.inf)
+        ranked[:, k] = np.maximum(ranked[:, k], step)
+    result = np.empty_like(votes)
+    np.put_along_axis(result, order, ranked, axis=1)
+    return result
+
+
+def couple(log_odds: Array, pairs: Index, n_classes: int) -> Array:
+    """Class probabilities from pairwise log-odds.
+
+    p_i is proportional to 1 / (1 + sum over j of p_j / p_i), the odds taken from the
+    pairs: exact if the pairs agree with each other (Price, Knerr, Personnaz and
+    Dreyfus 1995).
+
+    Parameters
+    ----------
+    log_odds : ndarray of shape (n_samples, n_pairs)
+        Log-odds of the second class of each pair against the first.
+    pairs : ndarray of shape (n_pairs, 2)
+        First and second class of each pair.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        Probabilities that sum to one.
+    """
+    incidence = _incidence(pairs, n_classes)
+    odds = np.exp(log_odds)
+    against = (
+        1 + odds @ np.maximum(-incidence, 0) + (1 / odds) @ np.maximum(incidence, 0)
+    )
+    p: Array = 1 / against
+    p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def crown(probabilities: Array, winner: Index) -> Array:
+    """Swap each row's largest probability to the winning class.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Rows that sum to one; changed in place.
+    winner : ndarray of shape (n_samples,)
+        Index of the class that must come first.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        The same rows, with ``argmax`` equal to `winner`.
+    """
+    rows = np.arange(len(winner))
+    leader = np.argmax(probabilities, axis=1)
+    highest = probabilities[rows, leader]
+    probabilities[rows, leader] = probabilities[rows, winner]
+    probabilities[rows, winner] = highest
+    beaten = np.argmax(probabilities, axis=1) != winner  # an exact tie
+    probabilities[rows[beaten], winner[beaten]] = np.nextafter(highest[beaten], 2.0)
+    return probabilities
+
+
+def _incidence(pairs: Index, n_classes: int) -> Array:
+    """Matrix of shape (n_pairs, n_classes): +1 at the second class, -1 at the first."""
+    matrix = np.zeros((len(pairs), n_classes))
+    rows = np.arange(len(pairs))
+    matrix[rows, pairs[:, 0]] = -1.0
+    matrix[rows, pairs[:, 1]] = 1.0
+    return matrix
