@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -13,12 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import HasMethods, Interval, StrOptions, fit_context
-from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
-from heterolda.hyperplanes import Hyperplanes
+from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.moments import all_others
 from heterolda.solvers import Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
-from heterolda.validation import check_sample_weight
+from heterolda.validation import check_priors, check_sample_weight
 from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
@@ -278,9 +276,9 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
             )
         means, cov = statistics.means, statistics.covariances(self.shrinkage)
         weights = statistics.weights
-        priors = self._priors(statistics)
+        priors = check_priors(self.priors, weights)
         if self.shrinkage is None:
-            _warn_of_small_classes(statistics)
+            warn_of_small_classes(statistics.classes, weights, means.shape[1])
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         k = statistics.n_classes
         if self.multiclass == "ova" and k > 2:
@@ -297,7 +295,7 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
             pairs = solved = np.column_stack(np.triu_indices(k, 1))
             shares = priors
         planes = solve_pairs(means, cov, shares, weights, solved, solver, seed)
-        _warn_of_trivial_rules(planes, pairs, statistics.classes)
+        warn_of_trivial_rules(statistics.classes, pairs[planes.trivial])
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics
@@ -311,28 +309,6 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
         self.n_iter_ = planes.n_iter
         self._planes = planes
         return self
-
-    def _priors(self, statistics: ClassStatistics):
-        """The priors given, or relative frequencies."""
-        if self.priors is None:
-            return statistics.weights / statistics.weights.sum()
-        priors = np.asarray(self.priors, dtype=np.float64)
-        if priors.shape != (statistics.n_classes,):
-            raise ValueError(
-                f"priors must have one entry for each of the {statistics.n_classes} "
-                f"classes, got shape {priors.shape}"
-            )
-        if not np.all(priors > 0):
-            raise ValueError(
-                f"priors must be positive, got {priors.tolist()}: leave a class that "
-                "never occurs out of the data"
-            )
-        if not np.isclose(priors.sum(), 1.0, rtol=0, atol=1e-6):
-            raise ValueError(
-                f"priors must sum to one, got a sum of {priors.sum():.6g}: divide them "
-                "by it"
-            )
-        return priors / priors.sum()
 
     def _committee(self) -> Committee:
         """How the rules decide together."""
@@ -433,34 +409,3 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
             Log probabilities.
         """
         return np.log(self.predict_proba(X))
-
-
-def _warn_of_small_classes(statistics: ClassStatistics) -> None:
-    """One warning that names the classes with too few samples."""
-    small = statistics.classes[statistics.weights < statistics.n_features + 1]
-    if len(small):
-        warnings.warn(
-            f"classes {small.tolist()} have fewer samples than features plus one, so "
-            "their covariances are singular by accident and the fit may exploit it: "
-            "use shrinkage='auto', or fewer features",
-            SmallClassWarning,
-            stacklevel=4,
-        )
-
-
-def _warn_of_trivial_rules(planes: Hyperplanes, pairs, classes) -> None:
-    """One warning that names the pairs without a useful hyperplane."""
-    trivial = pairs[planes.trivial]
-    if len(trivial):
-        names = [
-            f"{'the rest' if i < 0 else repr(classes[i])} and {classes[j]!r}"
-            for i, j in trivial[:5]
-        ]
-        more = f" and {len(trivial) - 5} more" if len(trivial) > 5 else ""
-        warnings.warn(
-            "no hyperplane beats always choosing the likelier class for: "
-            f"{'; '.join(names)}{more}. Pass other priors if the rarer class matters "
-            "more than its frequency says",
-            TrivialRuleWarning,
-            stacklevel=4,
-        )

@@ -1,5 +1,16 @@
 """Warnings that users may want to filter by name."""
 
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Warnings point at the line that called fit, through fit, its decorator and _solve.
+_STACKLEVEL = 5
+
 
 class SmallClassWarning(UserWarning):
     """A class has too few samples for its covariance to be trusted unregularised."""
@@ -7,3 +18,51 @@ class SmallClassWarning(UserWarning):
 
 class TrivialRuleWarning(UserWarning):
     """For some pair no hyperplane beats always choosing the likelier class."""
+
+
+def warn_of_small_classes(
+    classes: NDArray[Any], weights: NDArray[np.float64], n_features: int
+) -> None:
+    """Give one warning that names the classes with too few samples.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    weights : ndarray of shape (n_classes,)
+        Total weights.
+    n_features : int
+        Number of features.
+    """
+    small = classes[weights < n_features + 1]
+    if len(small):
+        warnings.warn(
+            f"classes {small.tolist()} have fewer samples than features plus one, so "
+            "their covariances are singular by accident and the fit may exploit it: "
+            "use shrinkage='auto', or fewer features",
+            SmallClassWarning,
+            stacklevel=_STACKLEVEL,
+        )
+
+
+def warn_of_trivial_rules(classes: NDArray[Any], pairs: NDArray[np.intp]) -> None:
+    """Give one warning that names the pairs without a useful hyperplane.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    pairs : ndarray of shape (n_trivial, 2)
+        Class indices of the pairs; -1 stands for all other classes.
+    """
+    if len(pairs):
+        labels = [*map(repr, classes.tolist()), "the rest"]
+        names = "; ".join(f"{labels[i]} and {labels[j]}" for i, j in pairs[:5])
+        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+        warnings.warn(
+            f"no hyperplane beats always choosing the likelier class for: {names}"
+            f"{more}. Pass other priors if the rarer class matters more than its "
+            "frequency says",
+            TrivialRuleWarning,
+            stacklevel=_STACKLEVEL,
+        )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,8 +12,14 @@ from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
 from heterolda._sklearn import get_feature_names
+from heterolda.files import written_whole
 from heterolda.moments import moments, shrink
-from heterolda.validation import check_covariance, check_finite, check_sample_weight
+from heterolda.validation import (
+    check_covariance,
+    check_finite,
+    check_sample_weight,
+    union_of_labels,
+)
 
 Array = NDArray[np.float64]
 
@@ -274,7 +278,7 @@ class ClassStatistics:
                 "statistics of different features cannot be merged: feature_names are "
                 f"{list(names)} and {list(others)}; reorder or rename the columns first"
             )
-        classes = _union(self.classes, other.classes)
+        classes = union_of_labels(self.classes, other.classes)
         k, d = len(classes), self.n_features
         merged = type(self)(
             classes, np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)), names
@@ -361,15 +365,8 @@ class ClassStatistics:
         }
         if self.feature_names is not None:
             content["feature_names"] = self.feature_names.astype(str)
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, **content)  # type: ignore[arg-type]
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with written_whole(path) as file:
+            np.savez(file, **content)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -417,14 +414,3 @@ class ClassStatistics:
         if names is not None:
             names = names.astype(object)
         return cls(classes, weights, means, scatters, names)
-
-
-def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Sorted union of two label arrays, refusing labels that do not compare."""
-    numeric = [x.dtype.kind in "biuf" for x in (a, b) if len(x)]
-    if len(set(numeric)) > 1:
-        raise TypeError(
-            "classes of the two statistics are numbers in one and strings in the "
-            "other: convert the labels to one type"
-        )
-    return np.unique(np.concatenate([x for x in (a, b) if len(x)] or [a]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,3 +110,60 @@ def check_covariance(label: object, cov: Array) -> None:
             f"eigenvalue of its correlation form {smallest:.3g}); a covariance must be "
             "positive semi-definite"
         )
+
+
+def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Sorted union of two arrays of labels; numbers and strings do not mix.
+
+    Parameters
+    ----------
+    a, b : ndarray of shape (n_classes,)
+        Labels.
+
+    Returns
+    -------
+    ndarray
+        The union.
+    """
+    numeric = [x.dtype.kind in "biuf" for x in (a, b) if len(x)]
+    if len(set(numeric)) > 1:
+        raise TypeError(
+            "classes of the two statistics are numbers in one and strings in the "
+            "other: convert the labels to one type"
+        )
+    return np.unique(np.concatenate([x for x in (a, b) if len(x)] or [a]))
+
+
+def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
+    """Validate class priors; relative frequencies if none are given.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,) or None
+        The priors.
+    weights : ndarray of shape (n_classes,)
+        Total weight of each class.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        Positive numbers that sum to one.
+    """
+    if priors is None:
+        return weights / weights.sum()
+    given = check_finite("priors", priors, 1)
+    if given.shape != weights.shape:
+        raise ValueError(
+            f"priors must have one entry for each of the {len(weights)} classes, got "
+            f"{len(given)}"
+        )
+    if not np.all(given > 0):
+        raise ValueError(
+            f"priors must be positive, got {given.tolist()}: leave a class that never "
+            "occurs out of the data"
+        )
+    if not np.isclose(given.sum(), 1.0, rtol=0, atol=1e-6):
+        raise ValueError(
+            f"priors must sum to one, got a sum of {given.sum():.6g}: divide them by it"
+        )
+    return given / given.sum()
