@@ -383,8 +383,12 @@ class ClassStatistics:
             The statistics.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                content = {key: file[key] for key in file.files}
+            with open(path, "rb") as file:
+                if file.read(2) != b"PK":
+                    raise ValueError("it is no .npz file")
+                file.seek(0)
+                with np.load(file, allow_pickle=False) as archive:
+                    content = {key: archive[key] for key in archive.files}
             if int(content["format"]) != _FILE_FORMAT:
                 raise ValueError(f"format {int(content['format'])} is not known")
             classes = content["classes"]

@@ -150,7 +150,8 @@ def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
         Positive numbers that sum to one.
     """
     if priors is None:
-        return weights / weights.sum()
+        frequencies: Array = weights / weights.sum()
+        return frequencies
     given = check_finite("priors", priors, 1)
     if given.shape != weights.shape:
         raise ValueError(
@@ -166,4 +167,5 @@ def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
         raise ValueError(
             f"priors must sum to one, got a sum of {given.sum():.6g}: divide them by it"
         )
-    return given / given.sum()
+    given /= given.sum()
+    return given

@@ -1,0 +1,43 @@
+"""Fixtures that all tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seed", type=int, default=0, help="seed of the rng fixture")
+
+
+@pytest.fixture
+def rng(request):
+    """The one source of randomness: a test must pass for any seed."""
+    return np.random.default_rng(request.config.getoption("--seed"))
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """Folder of the real data sets, named by HETEROLDA_DATA."""
+    folder = os.environ.get("HETEROLDA_DATA")
+    if not folder:
+        pytest.skip("HETEROLDA_DATA does not name the folder of the real data sets")
+    if not Path(folder).is_dir():
+        pytest.fail(f"HETEROLDA_DATA={folder!r} is not a folder")
+    return Path(folder)
+
+
+@pytest.fixture
+def make_classes(rng):
+    """Gaussian classes with covariances of their own, in shuffled order."""
+
+    def make(n_classes=4, n=60, d=3, spread=1.5):
+        y = np.repeat(np.arange(n_classes), n)
+        shapes = rng.normal(size=(n_classes, d, d))
+        centres = spread * rng.normal(size=(n_classes, d))
+        X = (rng.normal(size=(len(y), 1, d)) @ shapes[y])[:, 0] + centres[y]
+        order = rng.permutation(len(y))
+        return X[order], y[order]
+
+    return make

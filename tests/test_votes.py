@@ -1,0 +1,235 @@
+"""Votes, ties, coupling and probabilities against naive loops."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from scipy.stats import norm
+from sklearn.isotonic import isotonic_regression
+
+from heterolda import GaussianLinearDiscriminant
+from heterolda.hyperplanes import Hyperplanes, Status
+from heterolda.posterior import LogOdds
+from heterolda.votes import OneVsAll, OneVsOne, couple, crown, rank_ties, vote_weights
+
+
+def make_planes(error, means=None, deviations=None, status=None):
+    """A record with the parts that votes and probabilities look at."""
+    n = len(error)
+    means = np.tile([-1.0, 1.0], (n, 1)) if means is None else means
+    deviations = np.ones((n, 2)) if deviations is None else deviations
+    return Hyperplanes(
+        coef=np.ones((n, 1)),
+        intercept=np.zeros(n),
+        error=np.asarray(error, float),
+        gap=np.zeros(n),
+        n_iter=np.ones(n, int),
+        status=np.full(n, Status.CERTIFIED) if status is None else np.array(status),
+        means=np.tile([-1.0, 1.0], (n, 1)) if means is None else np.array(means, float),
+        deviations=np.ones((n, 2))
+        if deviations is None
+        else np.array(deviations, float),
+    )
+
+
+def naive_winner(scores, pairs, errors, n_classes, weighted):
+    """Exact arithmetic: votes, then summed scores, then the order of the classes."""
+    votes = [Fraction(0)] * n_classes
+    confidence = [0.0] * n_classes
+    for score, (i, j), error in zip(scores, pairs, errors, strict=True):
+        votes[j if score > 0 else i] += 1 - Fraction(error) if weighted else 1
+        confidence[j] += score
+        confidence[i] -= score
+    return max(range(n_classes), key=lambda k: (votes[k], confidence[k], -k))
+
+
+@pytest.mark.parametrize("k", [3, 4, 7, 26])
+@pytest.mark.parametrize("voting", ["weighted", "majority"])
+def test_winner_equals_exact_arithmetic(rng, k, voting):
+    pairs = np.array(list(combinations(range(k), 2)))
+    for error in (rng.uniform(0, 0.5, len(pairs)), np.full(len(pairs), 0.3)):
+        scores = rng.normal(size=(300, len(pairs)))
+        scores[:100] = np.sign(scores[:100])  # many exact ties
+        committee = OneVsOne(make_planes(error), pairs, k, voting)
+        expected = [
+            naive_winner(row, pairs, error, k, voting == "weighted") for row in scores
+        ]
+        assert_array_equal(committee.winners(scores), expected)
+        assert_array_equal(committee.decisions(scores).argmax(axis=1), expected)
+        assert_array_equal(committee.probabilities(scores).argmax(axis=1), expected)
+
+
+def test_vote_sums_are_exact_in_any_order(rng):
+    for k in (3, 4, 26, 300):
+        weights = vote_weights(rng.uniform(0, 0.5, 200), k, "weighted")
+        exact = sum(map(Fraction, weights[:k]))
+        for _ in range(5):
+            order = rng.permutation(min(k, 200))
+            assert Fraction(float(np.sum(weights[order]))) == exact
+        assert_allclose(vote_weights(np.array([0.25]), k, "weighted"), 0.75, rtol=1e-12)
+
+
+def test_ties_are_set_apart_by_the_least_step():
+    pairs = np.array(list(combinations(range(4), 2)))
+    votes = np.array([[2.0, 2.0, 1.0, 1.0], [3.0, 2.0, 1.0, 0.0]])
+    scores = np.zeros((2, 6))
+    scores[0, 0] = 0.5  # class 1 is a little surer than class 0
+    ranked = rank_ties(votes, scores, pairs)
+    assert ranked[0, 1] == np.nextafter(2.0, 3.0)
+    assert ranked[0, 0] == 2.0
+    assert ranked[0, 2] == np.nextafter(1.0, 3.0)  # the first of equals comes first
+    assert_array_equal(ranked[1], votes[1])
+
+
+def test_coupling_is_exact_for_consistent_pairs(rng):
+    for k in (3, 4, 8):
+        p = rng.dirichlet(np.ones(k), size=50)
+        pairs = np.array(list(combinations(range(k), 2)))
+        log_odds = np.log(p[:, pairs[:, 1]] / p[:, pairs[:, 0]])
+        assert_allclose(couple(log_odds, pairs, k), p, rtol=1e-10)
+
+
+def test_coupling_equals_its_formula(rng):
+    pairs = np.array(list(combinations(range(4), 2)))
+    r = rng.uniform(0.01, 0.99, size=(20, 6))  # probability of the second class
+    coupled = couple(np.log(r / (1 - r)), pairs, 4)
+    for row, got in zip(r, coupled, strict=True):
+        p = np.zeros(4)
+        for i in range(4):
+            total = 0.0
+            for (a, b), q in zip(pairs, row, strict=True):
+                if i in (a, b):
+                    total += 1 / (q if i == b else 1 - q)
+            p[i] = 1 / (total - (4 - 2))
+        assert_allclose(got, p / p.sum(), rtol=1e-12)
+
+
+def test_coupling_of_certainties_is_finite():
+    pairs = np.array(list(combinations(range(4), 2)))
+    for odds in (700.0, -700.0):
+        p = couple(np.full((1, 6), odds), pairs, 4)
+        assert np.all(p > 0)
+        assert_allclose(p.sum(), 1)
+
+
+def test_crown_swaps_the_largest_to_the_winner():
+    p = np.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
+    crowned = crown(p.copy(), np.array([2, 1, 1]))
+    assert_array_equal(crowned[0], [0.2, 0.3, 0.5])
+    assert_array_equal(crowned.argmax(axis=1), [2, 1, 1])
+    assert_allclose(crowned, [[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
+
+
+def test_one_vs_all_compares_log_odds_not_scores():
+    """The scale of a score is arbitrary; doubling it changes no winner."""
+    means = np.tile([-1.0, 1.0], (4, 1))
+    scores = np.array([[0.5, 1.2, -1.0, 0.2]])
+    plain = OneVsAll(make_planes([0.2] * 4, means))
+    factor = np.array([10.0, 1.0, 1.0, 1.0])
+    scaled = OneVsAll(
+        make_planes(
+            [0.2] * 4, means * factor[:, None], np.ones((4, 2)) * factor[:, None]
+        )
+    )
+    assert plain.winners(scores)[0] == 1
+    assert scaled.winners(scores * factor)[0] == 1
+    assert_allclose(plain.decisions(scores), scaled.decisions(scores * factor))
+    p = plain.probabilities(scores)
+    assert_allclose(p.sum(), 1)
+    assert_allclose(p, expit(2 * scores) / expit(2 * scores).sum(), rtol=1e-12)
+
+
+# Projected means and deviations of a rule whose threshold, at zero, is the Bayes one.
+PROBLEMS = [
+    (0.5, [-1.0, 2.0], [1.0, 1.0]),
+    (0.5, [-1.0, 1.0], [1.0, 3.0]),
+    (0.3, [-1.5, 0.4], [2.0, 0.5]),
+    (0.35, [-1.5, 2.0], [1.0, 4.0]),
+    (0.7, [-0.2, 3.0], [0.1, 2.0]),
+]
+
+
+def bayes_threshold(p1, means, deviations):
+    """Shift the projected problem so that its best threshold lies at zero."""
+    t = np.linspace(-8, 8, 160_001)
+    e = p1 * norm.sf(t, means[0], deviations[0])
+    e += (1 - p1) * norm.cdf(t, means[1], deviations[1])
+    best = t[np.argmin(e)]
+    return np.array(means) - best, e.min()
+
+
+@pytest.mark.parametrize(("p1", "means", "deviations"), PROBLEMS)
+def test_probabilities_equal_isotonic_regression(p1, means, deviations):
+    """The monotone posterior is the isotonic regression of the posterior."""
+    means, error = bayes_threshold(p1, means, deviations)
+    assert error < min(p1, 1 - p1)
+    odds = LogOdds.from_hyperplanes(make_planes([error], [means], [deviations]))
+    s = np.linspace(-40, 40, 400_001)
+    d1 = p1 * norm.pdf(s, means[0], deviations[0])
+    d2 = (1 - p1) * norm.pdf(s, means[1], deviations[1])
+    density = d1 + d2
+    posterior = np.divide(d2, density, out=np.full_like(s, 0.5), where=density > 0)
+    expected = isotonic_regression(posterior, sample_weight=density + 1e-300)
+    got = expit(odds(s[:, None]))[:, 0]
+    heavy = density > 1e-6
+    assert_allclose(got[heavy], expected[heavy], atol=2e-3)
+    assert np.all(np.diff(got) >= -1e-12)
+    assert_array_equal(got > 0.5, s > 0)
+
+
+@pytest.mark.parametrize(("p1", "means", "deviations"), PROBLEMS)
+def test_calibration_on_gaussian_points(rng, p1, means, deviations):
+    """Expected calibration error of 100,000 points in 20 bins."""
+    n = 100_000
+    means, _ = bayes_threshold(p1, means, deviations)
+    y = (rng.random(n) > p1).astype(int)
+    # A two-dimensional problem with this projection, seen by the estimator.
+    X = rng.normal(size=(n, 2)) * np.array([deviations, [1.0, 0.5]]).T[y]
+    X[:, 0] += means[y]
+    model = GaussianLinearDiscriminant().fit(X[: n // 2], y[: n // 2])
+    p = model.predict_proba(X[n // 2 :])[:, 1]
+    bins = np.clip((p * 20).astype(int), 0, 19)
+    total = 0.0
+    for b in range(20):
+        inside = bins == b
+        if inside.any():
+            gap = abs(p[inside].mean() - y[n // 2 :][inside].mean())
+            total += gap * inside.mean()
+    assert total < 0.01
+
+
+def test_probability_of_a_threshold_that_is_not_the_best():
+    """Effective priors: one half at the threshold, monotone on both sides."""
+    planes = make_planes([0.3], [[-0.2, 2.0]], [[1.0, 2.0]])
+    s = np.linspace(-10, 10, 2001)
+    p = expit(LogOdds.from_hyperplanes(planes)(s[:, None]))[:, 0]
+    assert np.all(np.diff(p) >= 0)
+    assert_array_equal(p > 0.5, s > 0)
+    assert p[1000] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("means", "deviations"),
+    [
+        ([1.0, -1.0], [1.0, 1.0]),  # the wrong way round
+        ([-3.0, -2.9], [1.0, 0.4]),  # both classes on one side
+        ([0.1, 0.2], [1.0, 30.0]),
+    ],
+)
+def test_a_rule_not_worth_its_threshold_still_agrees_with_itself(means, deviations):
+    planes = make_planes([0.6], [means], [deviations])
+    s = np.array([-1e300, -50, -1e-30, 0.0, 1e-30, 2.0, 1e300])
+    with np.errstate(all="raise"):
+        p = expit(LogOdds.from_hyperplanes(planes)(s[:, None]))[:, 0]
+    assert_array_equal(p > 0.5, s > 0)
+    assert np.all(np.diff(p) >= 0)
+
+
+def test_the_trivial_rule_predicts_its_prior():
+    prior = np.log(0.2 / 0.8)
+    planes = make_planes([0.2], [[prior, prior]], [[0.0, 0.0]], [Status.TRIVIAL])
+    p = expit(LogOdds.from_hyperplanes(planes)(np.array([[prior]])))
+    assert_allclose(p, 0.2)
