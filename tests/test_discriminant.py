@@ -1,0 +1,557 @@
+"""The estimator as scikit-learn's users see it."""
+
+import pickle
+from contextlib import nullcontext
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from heterolda import (
+    ClassStatistics,
+    FixedPoint,
+    GaussianLinearDiscriminant,
+    Global,
+    SmallClassWarning,
+    TrivialRuleWarning,
+)
+
+SOLVERS = ["global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("voting", ["weighted", "majority"])
+@pytest.mark.parametrize("multiclass", ["ovo", "ova"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_common_checks(solver, multiclass, voting):
+    model = GaussianLinearDiscriminant(
+        solver=solver, multiclass=multiclass, voting=voting
+    )
+    results = check_estimator(model, on_skip=None)
+    assert len(results) > 40
+    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
+    # It needs an experimental switch of SciPy to be set before it is imported.
+    assert skipped <= {"check_array_api_input"}
+
+
+@pytest.fixture
+def four(make_classes):
+    return make_classes(n_classes=4, n=80, d=3)
+
+
+@pytest.fixture(params=SOLVERS)
+def model(request):
+    return GaussianLinearDiscriminant(solver=request.param, random_state=0)
+
+
+def assert_same_model(a, b, rtol=1e-7):
+    scale = np.linalg.norm(b.coef_, axis=1) + 1e-300
+    assert_allclose(a.coef_ / scale[:, None], b.coef_ / scale[:, None], atol=rtol)
+    assert_allclose(a.intercept_ / scale, b.intercept_ / scale, rtol=rtol, atol=rtol)
+    assert_allclose(a.bayes_error_, b.bayes_error_, rtol=rtol, atol=1e-12)
+
+
+def test_attributes_of_four_classes(model, four):
+    X, y = four
+    assert model.fit(X, y) is model
+    assert_array_equal(model.classes_, [0, 1, 2, 3])
+    assert_array_equal(model.pairs_, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
+    assert model.coef_.shape == (6, 3)
+    for name in ("intercept_", "bayes_error_", "gap_", "trivial_", "n_iter_"):
+        assert getattr(model, name).shape == (6,)
+    assert_allclose(model.priors_, 0.25)
+    assert model.n_features_in_ == 3
+    assert np.all(np.isnan(model.gap_)) == (model.solver != "global")
+    assert np.all(model.n_iter_ >= 1)
+    assert isinstance(model.statistics_, ClassStatistics)
+    assert model.score(X, y) > 0.5
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("multiclass", ["ovo", "ova"])
+@pytest.mark.parametrize("k", [2, 3, 4, 9])
+def test_predictions_scores_and_probabilities_agree(model, make_classes, multiclass, k):
+    X, y = make_classes(n_classes=k)
+    model.set_params(multiclass=multiclass, priors=np.full(k, 1 / k)).fit(X, y)
+    far = np.concatenate([X, 1e3 * X, 1e150 * X, -1e150 * X, 0 * X])
+    labels = model.predict(far)
+    p = model.predict_proba(far)
+    assert np.all((p >= 0) & (p <= 1))
+    assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    assert np.all(np.isfinite(model.predict_log_proba(far)))
+    assert_array_equal(labels, model.classes_[p.argmax(axis=1)])
+    score = model.decision_function(far)
+    if k == 2:
+        assert score.shape == (len(far),)
+        assert_array_equal(labels, model.classes_[(score > 0).astype(int)])
+    else:
+        assert score.shape == (len(far), k)
+        assert_array_equal(labels, model.classes_[score.argmax(axis=1)])
+
+
+def test_blocks_of_rows_do_not_matter(four, monkeypatch):
+    X, y = four
+    model = GaussianLinearDiscriminant().fit(X, y)
+    whole = [model.predict(X), model.decision_function(X), model.predict_proba(X)]
+    monkeypatch.setattr("heterolda.discriminant._BLOCK_SIZE", 1)
+    many = np.tile(X, (4, 1))
+    parts = [
+        model.predict(many),
+        model.decision_function(many),
+        model.predict_proba(many),
+    ]
+    for a, b in zip(parts, whole, strict=True):
+        assert_allclose(a[: len(X)], b, rtol=1e-12)
+
+
+def test_a_score_of_zero_is_the_first_class():
+    X = np.array([[-1.0], [-2.0], [-3.0], [1.0], [2.0], [3.0]])
+    model = GaussianLinearDiscriminant().fit(X, [0, 0, 0, 1, 1, 1])
+    assert model.intercept_[0] == pytest.approx(0, abs=1e-12)
+    model.intercept_[0] = 0.0
+    assert model.decision_function([[0.0]])[0] == 0
+    assert model.predict([[0.0]])[0] == 0
+    assert_array_equal(model.predict_proba([[0.0]]), [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("solver", ["global", "fisher"])
+def test_equal_covariances_give_sklearn_lda(rng, solver):
+    noise = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4))
+    X = np.concatenate([noise, noise + rng.normal(size=4)])
+    y = np.repeat(["a", "b"], 200)
+    ours = GaussianLinearDiscriminant(solver=solver, priors=[0.4, 0.6]).fit(X, y)
+    lda = LinearDiscriminantAnalysis(priors=[0.4, 0.6]).fit(X, y)
+    # scikit-learn divides the pooled scatter by n, this library by n - 2.
+    assert_allclose(ours.coef_, lda.coef_ * 398 / 400, rtol=1e-8)
+    assert_array_equal(
+        ours.predict(X),
+        LinearDiscriminantAnalysis(solver="eigen", priors=[0.4, 0.6])
+        .fit(X, y)
+        .predict(X),
+    )
+
+
+def test_the_fisher_solver_is_lda_pair_by_pair(four):
+    X, y = four
+    ours = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
+    for (i, j), coef in zip(ours.pairs_, ours.coef_, strict=True):
+        rows = (y == i) | (y == j)
+        lda = LinearDiscriminantAnalysis(solver="lsqr").fit(X[rows], y[rows])
+        cosine = coef @ lda.coef_[0] / np.linalg.norm(coef)
+        assert cosine / np.linalg.norm(lda.coef_[0]) == pytest.approx(1)
+
+
+# What must not matter. The problems have four classes; two are covered by pairs.
+
+
+@pytest.mark.parametrize("offset", [1.0, 1e3, 1e9])
+def test_translation(model, four, offset):
+    X, y = four
+    X = np.round(X * 2**12) / 2**12
+    plain, moved = clone(model).fit(X, y), clone(model).fit(X + offset, y)
+    assert_allclose(moved.coef_, plain.coef_, rtol=1e-4, atol=1e-6)
+    assert_allclose(moved.bayes_error_, plain.bayes_error_, rtol=1e-6)
+    clear = np.abs(np.diff(np.sort(plain.predict_proba(X))[:, -2:]))[:, 0] > 1e-3
+    assert_array_equal(moved.predict(X + offset)[clear], plain.predict(X)[clear])
+
+
+@pytest.mark.parametrize("power", [-150, -9, 9, 150])
+def test_feature_scaling(model, four, power):
+    X, y = four
+    units = 10.0 ** np.array([power, 0, -power / 3])
+    plain, scaled = clone(model).fit(X, y), clone(model).fit(X * units, y)
+    assert_allclose(scaled.coef_ * units, plain.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(scaled.intercept_, plain.intercept_, rtol=1e-6, atol=1e-8)
+    assert_allclose(scaled.bayes_error_, plain.bayes_error_, rtol=1e-9)
+
+
+def test_rotation(model, four, rng):
+    X, y = four
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    plain, turned = clone(model).fit(X, y), clone(model).fit(X @ R.T, y)
+    assert_allclose(turned.coef_ @ R, plain.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(turned.bayes_error_, plain.bayes_error_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["global", "fixed-point", "c-hld", "fisher"])
+def test_label_swap(four, solver):
+    """Renaming the classes in reverse order turns every pair round."""
+    X, y = four
+    model = GaussianLinearDiscriminant(solver=solver)
+    plain, swapped = clone(model).fit(X, y), clone(model).fit(X, 3 - y)
+    order = [
+        np.flatnonzero((swapped.pairs_ == [3 - j, 3 - i]).all(axis=1))[0]
+        for i, j in plain.pairs_
+    ]
+    assert_allclose(swapped.coef_[order], -plain.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(swapped.bayes_error_[order], plain.bayes_error_, rtol=1e-9)
+
+
+def test_row_order(model, four, rng):
+    X, y = four
+    order = rng.permutation(len(X))
+    assert_same_model(clone(model).fit(X[order], y[order]), clone(model).fit(X, y))
+
+
+def test_weight_is_repetition(model, four, rng):
+    X, y = four
+    weight = rng.integers(0, 4, len(X))
+    repeated = clone(model).fit(np.repeat(X, weight, 0), np.repeat(y, weight))
+    assert_same_model(clone(model).fit(X, y, sample_weight=weight), repeated)
+
+
+def test_chunks_equal_the_whole(model, four):
+    X, y = four
+    whole = clone(model).fit(X, y)
+    chunks = np.array_split(np.arange(len(X)), 9)
+    streamed = clone(model)
+    for rows in chunks:
+        streamed.partial_fit(X[rows], y[rows], classes=[0, 1, 2, 3])
+    assert_same_model(streamed, whole)
+    merged = sum(ClassStatistics.from_data(X[rows], y[rows]) for rows in chunks[::-1])
+    assert_same_model(clone(model).fit_statistics(merged), whole)
+
+
+@pytest.mark.parametrize("case", ["constant in one class", "few rows", "duplicate"])
+def test_invariances_hold_for_singular_covariances(four, rng, case):
+    X, y = four
+    if case == "constant in one class":
+        X[y == 2, 1] = 0.7
+    elif case == "few rows":
+        keep = np.ones(len(X), bool)
+        keep[np.flatnonzero(y == 1)[3:]] = False
+        X, y = X[keep], y[keep]
+    else:
+        X = np.column_stack([X, X[:, 0]])
+    d = X.shape[1]
+    R = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    order = rng.permutation(len(X))
+    model = GaussianLinearDiscriminant(priors=[0.25] * 4)
+    with pytest.warns(SmallClassWarning) if case == "few rows" else nullcontext():
+        plain = clone(model).fit(X, y)
+    with pytest.warns(SmallClassWarning) if case == "few rows" else nullcontext():
+        turned = clone(model).fit((X @ R.T + 5)[order], y[order])
+    assert_allclose(turned.bayes_error_, plain.bayes_error_, rtol=1e-5, atol=1e-9)
+    assert np.mean(turned.predict(X @ R.T + 5) == plain.predict(X)) > 0.99
+
+
+# scikit-learn's habits.
+
+
+def test_labels_of_any_kind(four):
+    X, y = four
+    for labels in (
+        np.array(["d", "b", "c", "a"]),
+        np.array(["d", "b", "c", "a"], dtype=object),
+        np.array([10.0, -1.0, 7.0, 3.0]),
+    ):
+        model = GaussianLinearDiscriminant().fit(X, labels[y])
+        assert_array_equal(model.classes_, np.unique(labels))
+        assert set(model.predict(X)) <= set(labels)
+        assert model.score(X, labels[y]) > 0.5
+    binary = GaussianLinearDiscriminant().fit(X, y > 1)
+    assert binary.predict(X).dtype == bool
+
+
+def test_pandas_and_polars(four):
+    X, y = four
+    plain = GaussianLinearDiscriminant().fit(X, y)
+    for frame in (
+        pd.DataFrame(X, columns=list("abc")),
+        pl.DataFrame(X, schema=list("abc")),
+    ):
+        model = GaussianLinearDiscriminant().fit(frame, y)
+        assert list(model.feature_names_in_) == list("abc")
+        assert list(model.statistics_.feature_names) == list("abc")
+        assert_array_equal(model.coef_, plain.coef_)
+        assert_array_equal(model.predict(frame), plain.predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame(X, columns=list("acb")))
+    with pytest.raises(ValueError, match="feature names"):
+        model.partial_fit(pd.DataFrame(X, columns=list("acb")), y)
+
+
+def test_set_output_of_a_pipeline_around_it(four):
+    X, y = four
+    frame = pd.DataFrame(X, columns=list("abc"))
+    pipe = make_pipeline(StandardScaler(), GaussianLinearDiscriminant())
+    pipe.set_output(transform="pandas").fit(frame, y)
+    assert list(pipe[-1].feature_names_in_) == list("abc")
+
+
+def test_pickle_clone_and_repr(model, four):
+    X, y = four
+    model.fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    copy = clone(model)
+    assert not hasattr(copy, "coef_")
+    assert copy.get_params() == model.get_params()
+    assert "GaussianLinearDiscriminant" in model._repr_html_()
+    assert repr(GaussianLinearDiscriminant()) == "GaussianLinearDiscriminant()"
+
+
+def test_grid_search_over_solvers(four):
+    X, y = four
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), GaussianLinearDiscriminant()),
+        {
+            "gaussianlineardiscriminant__solver": ["fisher", Global(gap=1e-2)],
+            "gaussianlineardiscriminant__shrinkage": [None, 0.2, "auto"],
+        },
+        cv=3,
+    )
+    assert search.fit(X, y).best_score_ > 0.5
+
+
+def test_metadata_routing(four, rng):
+    X, y = four
+    weight = rng.uniform(0.5, 2, len(X))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = GaussianLinearDiscriminant().set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=False)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipe = make_pipeline(scaler, model)
+        scores = cross_validate(
+            pipe,
+            X,
+            y,
+            params={"sample_weight": weight},
+            return_estimator=True,
+            return_indices=True,
+        )
+        for fitted, train in zip(
+            scores["estimator"], scores["indices"]["train"], strict=True
+        ):
+            total = fitted[-1].statistics_.weights.sum()
+            assert total == pytest.approx(weight[train].sum())
+        GaussianLinearDiscriminant().set_partial_fit_request(sample_weight=True)
+
+
+def test_priors_shift_the_rule(make_classes):
+    X, y = make_classes(n_classes=2, n=200, spread=0.5)
+    shares = [
+        GaussianLinearDiscriminant(priors=[1 - p, p]).fit(X, y).predict(X).mean()
+        for p in (0.2, 0.5, 0.8)
+    ]
+    assert shares[0] <= shares[1] <= shares[2]
+    assert shares[0] < shares[2]
+
+
+def test_random_state_makes_trials_reproducible(four):
+    X, y = four
+    make = lambda seed: GaussianLinearDiscriminant(  # noqa: E731
+        solver="r-hld-2", random_state=seed
+    ).fit(X, y)
+    assert_array_equal(make(3).coef_, make(3).coef_)
+    assert np.any(make(3).coef_ != make(4).coef_)
+
+
+def test_shrinkage_reaches_the_solver(four):
+    """Full shrinkage makes all covariances equal: the rule is LDA's."""
+    X, y = four
+    full = GaussianLinearDiscriminant(shrinkage=1.0).fit(X, y)
+    pooled = full.statistics_.scatters.sum(axis=0) / (len(X) - 4)
+    means = full.statistics_.means
+    for (i, j), coef in zip(full.pairs_, full.coef_, strict=True):
+        assert_allclose(coef, np.linalg.solve(pooled, means[j] - means[i]), rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_one_vs_all_uses_the_mixture_of_the_others(four):
+    """The moments of all other classes, by merging the data with prior weights."""
+    X, y = four
+    priors = np.array([0.1, 0.2, 0.3, 0.4])
+    model = GaussianLinearDiscriminant(multiclass="ova", priors=priors).fit(X, y)
+    assert_array_equal(model.pairs_, [[-1, 0], [-1, 1], [-1, 2], [-1, 3]])
+    cov, means = model.statistics_.covariances(), model.statistics_.means
+    for k in range(4):
+        others = [j for j in range(4) if j != k]
+        share = priors[others] / priors[others].sum()
+        centre = sum(s * means[j] for s, j in zip(share, others, strict=True))
+        mixture = sum(
+            s * (cov[j] + np.outer(means[j] - centre, means[j] - centre))
+            for s, j in zip(share, others, strict=True)
+        )
+        pair = ClassStatistics.from_moments(
+            [0, 1], [100, 100], [centre, means[k]], [mixture, cov[k]]
+        )
+        alone = GaussianLinearDiscriminant(priors=[1 - priors[k], priors[k]])
+        alone.fit_statistics(pair)
+        assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-7, atol=1e-9)
+        assert model.bayes_error_[k] == pytest.approx(alone.bayes_error_[0])
+
+
+# Warnings and errors.
+
+
+def test_a_small_class_draws_one_warning(four):
+    X, y = four
+    keep = np.ones(len(X), bool)
+    keep[np.flatnonzero(y == 2)[3:]] = False
+    with pytest.warns(SmallClassWarning, match=r"\[2\] .* shrinkage='auto'") as caught:
+        GaussianLinearDiscriminant(priors=[0.25] * 4).fit(X[keep], y[keep])
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    GaussianLinearDiscriminant(shrinkage="auto", priors=[0.25] * 4).fit(
+        X[keep], y[keep]
+    )
+
+
+def test_a_trivial_pair_draws_one_warning(rng):
+    X = np.concatenate([rng.normal(size=(30, 2)), 4 * rng.normal(size=(3000, 2))])
+    y = np.repeat(["rare", "usual"], [30, 3000])
+    with pytest.warns(TrivialRuleWarning, match="'rare' and 'usual'") as caught:
+        model = GaussianLinearDiscriminant().fit(X, y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert model.trivial_.tolist() == [True]
+    assert np.all(np.isfinite(model.coef_))
+    assert set(model.predict(X)) == {"usual"}
+    assert_allclose(model.predict_proba(X), np.tile(model.priors_, (len(X), 1)))
+
+
+def test_partial_fit_passes_through_states_without_a_model():
+    model = GaussianLinearDiscriminant()
+    model.partial_fit([[1.0], [2.0], [4.0]], ["a", "a", "b"], classes=["a", "b", "c"])
+    with pytest.raises(NotFittedError, match=r"\['b', 'c'\] still have a total weight"):
+        model.predict([[1.0]])
+    model.partial_fit([[5.0], [9.0], [10.0]], ["b", "c", "c"])
+    assert model.predict([[9.5]]) == ["c"]
+
+
+def test_a_refused_chunk_changes_nothing(four):
+    X, y = four
+    model = GaussianLinearDiscriminant().partial_fit(X, y, classes=[0, 1, 2, 3])
+    before = pickle.dumps(model)
+    for chunk, labels, weight in (
+        (X, np.full(len(X), 9), None),
+        (X * np.nan, y, None),
+        (X[:, :2], y, None),
+        (X, y, -np.ones(len(X))),
+        (X * 1e200, y, None),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            model.partial_fit(chunk, labels, sample_weight=weight)
+    assert pickle.dumps(model) == before
+
+
+GOOD_X = np.array([[0.0, 1], [1, 0], [2, 2], [5, 4], [6, 7], [7, 5]])
+GOOD_Y = np.array([0, 0, 0, 1, 1, 1])
+WEIGHTS = np.ones(6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameters", "error", "message"),
+    [
+        ({"y": np.zeros(6)}, {}, ValueError, "y has 1 class"),
+        ({"y": [0, 0, 0, 0, 0, 1]}, {}, ValueError, r"classes \[1\] have a total"),
+        (
+            {"sample_weight": [1, 1, 1, 0.3, 0.3, 0.4]},
+            {},
+            ValueError,
+            r"classes \[1\] have a total weight .* of 1 or less",
+        ),
+        (
+            {"sample_weight": [1, 1, 1, 0, 0, 0]},
+            {},
+            ValueError,
+            r"classes \[1\] have a total weight",
+        ),
+        ({"sample_weight": np.zeros(6)}, {}, ValueError, "every sample_weight is zero"),
+        ({"sample_weight": -WEIGHTS}, {}, ValueError, "sample_weight has negative"),
+        ({"sample_weight": WEIGHTS * np.nan}, {}, ValueError, "sample_weight contains"),
+        ({"sample_weight": WEIGHTS[1:]}, {}, ValueError, "sample_weight must have one"),
+        ({}, {"priors": [1.0]}, ValueError, "priors must have one entry"),
+        ({}, {"priors": [0.5, 0.6]}, ValueError, "priors must sum to one"),
+        ({}, {"priors": [0.0, 1.0]}, ValueError, "priors must be positive"),
+        ({}, {"priors": [np.nan, 1.0]}, ValueError, "priors contains NaN"),
+        ({}, {"priors": ["a", "b"]}, ValueError, "priors must be real numbers"),
+        ({"X": np.full((6, 2), np.nan)}, {}, ValueError, "X contains NaN"),
+        ({"X": np.full((6, 2), np.inf)}, {}, ValueError, "X contains"),
+        ({"X": csr_array(GOOD_X)}, {}, TypeError, "dense data is required"),
+        ({"X": GOOD_X + 1j}, {}, ValueError, "Complex data"),
+        ({"X": GOOD_X[:, 0]}, {}, ValueError, "Expected 2D array"),
+        ({"X": GOOD_X[:, :0]}, {}, ValueError, "0 feature"),
+        ({"X": GOOD_X.astype(str).astype(object) + "x"}, {}, ValueError, "convert"),
+        ({"y": np.linspace(0, 1, 6)}, {}, ValueError, "Unknown label type"),
+        ({"y": GOOD_X}, {}, ValueError, "y should be a 1d array"),
+        ({"y": GOOD_Y[1:]}, {}, ValueError, "inconsistent numbers of samples"),
+        ({}, {"solver": "newton"}, ValueError, "solver must be one of"),
+        ({}, {"solver": FixedPoint}, ValueError, "use FixedPoint"),
+        ({}, {"solver": 3}, ValueError, "'solver' parameter"),
+        ({}, {"shrinkage": 1.5}, ValueError, "'shrinkage' parameter"),
+        ({}, {"shrinkage": "most"}, ValueError, "'shrinkage' parameter"),
+        ({}, {"multiclass": "all"}, ValueError, "'multiclass' parameter"),
+        ({}, {"voting": "secret"}, ValueError, "'voting' parameter"),
+    ],
+)
+def test_bad_input(arguments, parameters, error, message):
+    call = {"X": GOOD_X, "y": GOOD_Y} | arguments
+    with pytest.raises(error, match=message):
+        GaussianLinearDiscriminant(**parameters).fit(**call)
+
+
+def test_bad_partial_fit():
+    model = GaussianLinearDiscriminant()
+    with pytest.raises(ValueError, match="classes must be passed to the first call"):
+        model.partial_fit(GOOD_X, GOOD_Y)
+    with pytest.raises(ValueError, match=r"labels \[1\] that are not among"):
+        model.partial_fit(GOOD_X, GOOD_Y, classes=[0, 2])
+    model.partial_fit(GOOD_X, GOOD_Y, classes=[0, 1])
+    with pytest.raises(ValueError, match="differs from the classes of the first call"):
+        model.partial_fit(GOOD_X, GOOD_Y, classes=[0, 1, 2])
+
+
+def test_bad_statistics():
+    model = GaussianLinearDiscriminant()
+    with pytest.raises(TypeError, match="statistics must be a ClassStatistics"):
+        model.fit_statistics(GOOD_X)
+    with pytest.raises(ValueError, match="y has 1 class"):
+        model.fit_statistics(ClassStatistics.from_data(GOOD_X, np.zeros(6)))
+    model.fit_statistics(ClassStatistics.from_data(GOOD_X, GOOD_Y))
+    with pytest.raises(ValueError, match=r"3 features, but .* is expecting 2"):
+        model.predict(np.ones((2, 3)))
+
+
+def test_fit_statistics_knows_the_feature_names(four):
+    X, y = four
+    frame = pd.DataFrame(X, columns=list("abc"))
+    named = ClassStatistics.from_data(frame, y)
+    model = GaussianLinearDiscriminant().fit_statistics(named)
+    assert_array_equal(model.predict(frame), model.predict(frame))
+    assert list(model.feature_names_in_) == list("abc")
+    model.fit_statistics(ClassStatistics.from_data(X, y))
+    assert not hasattr(model, "feature_names_in_")
+    assert len(model.predict(X)) == len(X)
+
+
+def test_unfitted():
+    for method in (
+        "predict",
+        "predict_proba",
+        "predict_log_proba",
+        "decision_function",
+    ):
+        with pytest.raises(NotFittedError):
+            getattr(GaussianLinearDiscriminant(), method)(GOOD_X)
+
+
+def test_offset_of_1e9_keeps_the_accuracy_that_others_lose():
+    X, y = load_iris(return_X_y=True)
+    plain = GaussianLinearDiscriminant().fit(X, y).score(X, y)
+    moved = GaussianLinearDiscriminant().fit(X + 1e9, y).score(X + 1e9, y)
+    assert moved >= plain - 0.01
