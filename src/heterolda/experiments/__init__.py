@@ -1,0 +1,1 @@
+"""The paper's study: its data sets, protocol and tables."""

@@ -1,0 +1,81 @@
+"""What the documentation says is executed; the Markdown pages run as doctests."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import heterolda
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_readme_shows_the_two_commands_and_they_exist():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test"):
+        assert f"make {target}" in readme
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_version_is_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    version = project["project"]["version"]
+    assert heterolda.__version__ == version
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_internal_links_lead_somewhere():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert len(pages) >= 5
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_demo_runs():
+    run = subprocess.run(
+        [sys.executable, "-W", "error", ROOT / "examples" / "compare_solvers.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stderr == ""
+    accuracy, error = run.stdout.split("Mean Bayes error")
+    for table in (accuracy, error):
+        rows = re.findall(
+            r"^(D1|digits|breast cancer) +([\d. ]+)$", table, re.MULTILINE
+        )
+        assert len(rows) == 3
+    d1 = re.search(r"^D1 +([\d. ]+)$", error, re.MULTILINE)[1].split()
+    assert float(d1[-1]) == min(map(float, d1))  # global is the last column
+
+
+def test_the_picture_can_be_drawn_again(tmp_path):
+    pytest.importorskip("matplotlib")
+    target = tmp_path / "idea.png"
+    script = ROOT / "examples" / "plot_idea.py"
+    subprocess.run([sys.executable, "-W", "error", script, target], check=True)
+    assert target.read_bytes().startswith(b"\x89PNG")
+    wrong = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert wrong.returncode == 1
+    assert "usage" in wrong.stderr
+
+
+def test_the_benchmark_runs_as_a_module():
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks.memory"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shares = [float(s) for s in re.findall(r"([\d.]+) % extra", run.stdout)]
+    assert len(shares) == 2
+    assert max(shares) < 15
