@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/python examples/compare_solvers.py
 
 test: $(READY) lint
-	$(BIN)/python -m pytest --numprocesses=auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
 
 lint: $(READY)
 	$(BIN)/ruff check .
