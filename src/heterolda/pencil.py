@@ -130,9 +130,8 @@ class Pencil:
         d = delta.shape[1]
         rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", covariances)
         rounding += (4 * EPS * means) ** 2
-        noise = rounding @ basis**2
-        zero1 = alpha <= np.minimum(noise[:, 0], VARIANCE_FLOOR)
-        zero2 = beta <= np.minimum(noise[:, 1], VARIANCE_FLOOR)
+        noise = np.clip(rounding @ basis**2, 64 * EPS, VARIANCE_FLOOR)
+        zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
         low, high = VARIANCE_FLOOR, 1 - VARIANCE_FLOOR
         return cls(
             priors=priors,
