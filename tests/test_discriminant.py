@@ -465,7 +465,12 @@ WEIGHTS = np.ones(6)
         ),
         ({"sample_weight": np.zeros(6)}, {}, ValueError, "every sample_weight is zero"),
         ({"sample_weight": -WEIGHTS}, {}, ValueError, "sample_weight has negative"),
-        ({"sample_weight": WEIGHTS * np.nan}, {}, ValueError, "sample_weight contains"),
+        (
+            {"sample_weight": WEIGHTS * np.nan},
+            {},
+            ValueError,
+            "sample_weight must be finite",
+        ),
         ({"sample_weight": WEIGHTS[1:]}, {}, ValueError, "sample_weight must have one"),
         ({}, {"priors": [1.0]}, ValueError, "priors must have one entry"),
         ({}, {"priors": [0.5, 0.6]}, ValueError, "priors must sum to one"),
@@ -547,3 +552,151 @@ def test_offset_of_1e9_keeps_the_accuracy_that_others_lose():
     plain = GaussianLinearDiscriminant().fit(X, y).score(X, y)
     moved = GaussianLinearDiscriminant().fit(X + 1e9, y).score(X + 1e9, y)
     assert moved >= plain - 0.01
+
+
+# Defects that were found once, each by its name.
+
+
+@pytest.mark.parametrize("solver", ["global", "c-hld", "fixed-point", "fisher"])
+def test_feature_order_with_a_column_constant_in_one_class(rng, solver):
+    """Whether a variance is zero must not hang on the rounding of eigenvectors."""
+    for _ in range(20):
+        X, y = rng.normal(size=(80, 3)), np.repeat([0, 1], 40)
+        X[y == 1] = X[y == 1] * [1, 2, 0.5] + [0.5, 0.3, 1]
+        X[y == 0, 1] = 0.3
+        model = GaussianLinearDiscriminant(solver=solver)
+        plain, mirrored = clone(model).fit(X, y), clone(model).fit(X[:, ::-1], y)
+        assert_allclose(mirrored.bayes_error_, plain.bayes_error_, rtol=1e-7)
+        assert_array_equal(mirrored.predict(X[:, ::-1]), plain.predict(X))
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e8, 1e15, 1e40])
+def test_units_with_a_constant_column(model, rng, factor):
+    """Dropping a constant column is the pseudo-inverse in any units."""
+    X, y = rng.normal(size=(60, 3)), np.repeat([0, 1], 30)
+    X[y == 1] = (X[y == 1] + [1, 0.5, 0]) * [1, 2, 0.7]
+    Z = np.insert(X, 1, 0.7, axis=1)
+    units = np.array([1 / factor, 1, factor, 1])
+    plain, scaled = clone(model).fit(Z, y), clone(model).fit(Z * units, y)
+    assert_allclose(scaled.coef_ * units, plain.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(scaled.bayes_error_, plain.bayes_error_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e8, 1e15, 1e40, 1e150])
+def test_extreme_units_with_dependent_columns(model, rng, factor):
+    """The pseudo-inverse depends on units, but it must exist in all of them."""
+    X, y = rng.normal(size=(60, 3)), np.repeat([0, 1], 30)
+    X[y == 1] = (X[y == 1] + [1, 0.5, 0]) * [1, 2, 0.7]
+    Z = np.column_stack([X, X[:, 0], X[:, 1] + X[:, 2]])
+    model.fit(Z * [1, factor, 1 / factor, 1 / factor, factor], y)
+    assert np.all(np.isfinite(model.coef_))
+    assert np.all(np.isfinite(model.intercept_))
+
+
+@pytest.mark.parametrize("value", [0.7, 1e100])
+def test_a_constant_column_gets_no_weight(model, four, value):
+    X, y = four
+    constant = np.insert(X, 1, value, axis=1)
+    fitted = clone(model).fit(constant, y)
+    assert not fitted.coef_[:, 1].any()
+    assert_array_equal(fitted.predict(constant), clone(model).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("gap", [1e-5, 1e-6])
+def test_tiny_units_of_nearly_dependent_columns(model, rng, gap):
+    """Condition 1e10 to 1e12 in units of 1e-150."""
+    u = rng.normal(size=(200, 1))
+    X = np.hstack([u, u + gap * rng.normal(size=(200, 1))])
+    y = np.repeat([0, 1], 100)
+    X[y == 1] = 1.5 * (X[y == 1] + 0.5)
+    plain, tiny = clone(model).fit(X, y), clone(model).fit(X * 1e-150, y)
+    assert_allclose(tiny.bayes_error_, plain.bayes_error_, rtol=1e-3, atol=1e-6)
+
+
+def test_merges_that_overflow_are_refused(rng):
+    X, y = rng.normal(size=(100, 2)), np.repeat([0, 1], 50)
+    model = GaussianLinearDiscriminant().partial_fit(X, y, classes=[0, 1])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="overflow"):
+        model.partial_fit(np.full((2, 2), 1e200), [0, 1])
+    assert pickle.dumps(model) == before
+    a = ClassStatistics.from_data([[0.0]], [0])
+    with pytest.raises(ValueError, match="underflow"):
+        a.update([[1e-170]], [0])
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_one_vs_all_with_almost_all_weight_on_one_class(model, four):
+    X, y = four
+    model.set_params(multiclass="ova")
+    model.fit(X, y, sample_weight=np.where(y == 0, 1e18, 1.0))
+    assert np.all(np.isfinite(model.predict_proba(X)))
+    model.set_params(priors=[1 - 3e-17, 1e-17, 1e-17, 1e-17]).fit(X, y)
+    assert np.all(np.isfinite(model.predict_proba(X)))
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_long_iterations_do_not_overflow(make_classes):
+    for _ in range(60):
+        X, y = make_classes(n_classes=2, d=4, spread=0.3)
+        for solver in (
+            FixedPoint(max_iter=1000, tol=None),
+            FixedPoint(max_iter=300, tol=0, keep="last"),
+        ):
+            model = GaussianLinearDiscriminant(solver=solver, priors=[0.05, 0.95])
+            assert np.all(np.isfinite(model.fit(X, y).coef_))
+
+
+def test_scores_of_huge_rows_keep_their_sign(make_classes):
+    """Products beyond 1e308 have the sign that exact arithmetic gives."""
+    from fractions import Fraction
+
+    for k in (2, 4):
+        X, y = make_classes(n_classes=k)
+        model = GaussianLinearDiscriminant(priors=np.full(k, 1 / k)).fit(X, y)
+        huge = np.sign(X) * 1e307 * (1 + np.abs(X) / 10)
+        score = model.decision_function(huge)
+        assert np.all(np.isfinite(score))
+        assert_array_equal(
+            model.classes_[model.predict_proba(huge).argmax(1)], model.predict(huge)
+        )
+        if k == 2:
+            coef = list(map(Fraction, model.coef_[0].tolist()))
+            for row, label in zip(huge.tolist(), model.predict(huge), strict=True):
+                exact = Fraction(float(model.intercept_[0]))
+                exact += sum(c * Fraction(x) for c, x in zip(coef, row, strict=True))
+                assert label == (exact > 0)
+
+
+def test_many_classes_take_the_sparse_way_to_the_same_votes(make_classes, monkeypatch):
+    X, y = make_classes(n_classes=9)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    dense = model.decision_function(X), model.predict_proba(X)
+    monkeypatch.setattr("heterolda.votes._MANY_CLASSES", 3)
+    assert_array_equal(model.decision_function(X), dense[0])
+    assert_allclose(model.predict_proba(X), dense[1], rtol=1e-12)
+
+
+def test_a_refused_fit_statistics_changes_nothing(four):
+    X, y = four
+    model = GaussianLinearDiscriminant().fit(X, y)
+    with pytest.raises(ValueError, match="1 class"):
+        model.fit_statistics(ClassStatistics.from_data(X[:, :2], 0 * y))
+    assert model.n_features_in_ == 3
+    assert len(model.predict(X)) == len(X)
+
+
+def test_statistics_are_not_shared(four):
+    X, y = four
+    stats = ClassStatistics.from_data(X, y)
+    model = GaussianLinearDiscriminant().fit_statistics(stats)
+    total = sum([stats])
+    stats.update(X, y)
+    assert_allclose(model.statistics_.weights * 2, stats.weights)
+    assert_allclose(total.weights * 2, stats.weights)
+
+
+def test_labels_of_mixed_types_are_refused():
+    y = np.array([1, "a", 1, "a", 1, "a"], dtype=object)
+    with pytest.raises((TypeError, ValueError), match="label"):
+        GaussianLinearDiscriminant().fit(GOOD_X, y)

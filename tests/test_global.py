@@ -182,8 +182,6 @@ def test_smaller_gaps_are_proven_on_request(rng):
     assert_allclose(loose.error, tight.error, rtol=1e-9)
     assert np.all(tight.n_iter > loose.n_iter)
     assert tight.n_iter.mean() < 200  # bisection alone would need thousands
-    with pytest.raises(ValueError, match="gap must lie in"):
-        Global(gap=1e-9)
 
 
 def test_optimum_outside_the_convex_combinations():
@@ -338,3 +336,23 @@ def test_units_do_not_matter(rng, power):
     assert_allclose(scaled.coef * units, plain.coef, rtol=1e-9)
     assert_allclose(scaled.intercept, plain.intercept, rtol=1e-9)
     assert_allclose(scaled.error, plain.error, rtol=1e-12)
+
+
+def test_infinite_reach_of_the_arc_does_not_overflow():
+    """Deviations of 1e150 and 1e-150 in both classes, with ordinary means."""
+    cov = np.array([np.diag([1e300, 1e-300]), np.diag([2e300, 3e-300])])
+    planes = solve(np.array([[0.0, 0.0], [1.0, 1.0]]), cov, [0.5, 0.5])
+    assert planes.error[0] == 0
+    assert np.all(np.isfinite(planes.coef))
+    scores = np.array([[0.0, 0.0], [1.0, 1.0]]) @ planes.coef[0] + planes.intercept[0]
+    assert scores[0] < 0 < scores[1]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("priors", [[1e-320, 1.0], [1.0, 1e-320], [1e-300, 1.0]])
+def test_extreme_priors(rng, name, priors):
+    means, cov, _, _ = (part[0] for part in random_pairs(rng, 1, 3))
+    planes = solve(means, cov, priors, name)
+    assert np.all(np.isfinite(planes.coef))
+    assert np.isfinite(planes.intercept[0])
+    assert 0 <= planes.error[0] <= 1

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from heterolda import Fisher, FixedPoint, Grid, RandomSearch
+from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.hyperplanes import Hyperplanes, Status
 from heterolda.solvers import SOLVERS, resolve_solver, solve_pairs
 from problems import error_of_rule, random_covariance, random_pairs
@@ -290,17 +290,21 @@ def test_patience_costs_as_many_steps_as_it_asks_for(rng):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (lambda: FixedPoint(max_iter=0), "max_iter must be at least 1"),
-        (lambda: FixedPoint(patience=0), "patience must be at least 1"),
-        (lambda: FixedPoint(tol=-1), "tol must be a non-negative"),
-        (lambda: FixedPoint(tol_norm=float("nan")), "tol_norm must be a non-negative"),
+        (lambda: FixedPoint(max_iter=0), "max_iter must be an integer from 1"),
+        (lambda: FixedPoint(patience=0), "patience must be an integer"),
+        (lambda: FixedPoint(max_iter=2.5), "max_iter must be an integer"),
+        (lambda: FixedPoint(tol=-1), "tol must be a number from 0"),
+        (lambda: FixedPoint(tol_norm=float("nan")), "tol_norm must be a number"),
         (lambda: FixedPoint(keep="first"), "keep must be 'best' or 'last'"),
-        (lambda: Grid(step=0), "step must lie in"),
-        (lambda: Grid(step=2), "step must lie in"),
+        (lambda: Grid(step=0), "step must be a number from 1e-06 to 1"),
+        (lambda: Grid(step="a"), "step must be a number"),
+        (lambda: Grid(step=2), "step must be a number"),
         (lambda: RandomSearch(3), "parameters must be 1"),
-        (lambda: RandomSearch(n_trials=0), "n_trials must be at least 1"),
+        (lambda: RandomSearch(n_trials=0), "n_trials must be an integer"),
         (lambda: RandomSearch(low=1, high=1), "low must be less than high"),
-        (lambda: RandomSearch(high=np.inf), "low must be less than high"),
+        (lambda: RandomSearch(high=np.inf), "high must be a number"),
+        (lambda: Global(gap=1e-9), "gap must be a number from 1e-08 to 0.5"),
+        (lambda: Global(gap="a"), "gap must be a number"),
         (lambda: resolve_solver("newton"), r"solver must be one of \['global'"),
         (lambda: resolve_solver(3), "solver must be one of"),
         (lambda: resolve_solver(Grid), r"use Grid\(\)"),

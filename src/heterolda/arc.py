@@ -163,17 +163,20 @@ class Arc:
     def evaluate(self, pair: Index, x: Array) -> ArcPoints:
         """Errors at points of the arcs; arguments as for `coordinates`."""
         u, cos, sin = self.coordinates(pair, x)
-        square = u**2
-        sigma1 = np.sqrt(np.einsum("mi,mi->m", square, self.alpha[pair]))
-        sigma2 = np.sqrt(np.einsum("mi,mi->m", square, self.beta[pair]))
-        y1, y2 = sigma1 * cos, sigma2 * sin
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = u**2
+            sigma1 = np.sqrt(np.einsum("mi,mi->m", square, self.alpha[pair]))
+            sigma2 = np.sqrt(np.einsum("mi,mi->m", square, self.beta[pair]))
+            y1, y2 = sigma1 * cos, sigma2 * sin
+            # Where squares overflow the ratio is unknown: no sign of the slope is.
+            log_ratio = np.log(sigma1 / sigma2)
         return ArcPoints(
             x=x,
             log_error1=self.log_priors[pair, 0] + log_ndtr(-y1),
             log_error2=self.log_priors[pair, 1] + log_ndtr(-y2),
             y1=y1,
             y2=y2,
-            log_ratio=np.log(sigma1 / sigma2),
+            log_ratio=log_ratio,
         )
 
     def ends(self, pair: Index) -> tuple[ArcPoints, ArcPoints]:

@@ -8,15 +8,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import HasMethods, Interval, StrOptions, fit_context
 from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
+from heterolda.hyperplanes import linear_scores
 from heterolda.moments import all_others
 from heterolda.solvers import Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
-from heterolda.validation import check_priors, check_sample_weight
+from heterolda.validation import (
+    NUMERIC_TYPES,
+    check_labels,
+    check_priors,
+    check_sample_weight,
+)
 from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
@@ -100,7 +105,8 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Where the classes have equal covariances the rule is that of linear discriminant
-    analysis, with the same `coef_` and `intercept_` for two classes.
+    analysis; for two classes the score is the log-odds, as there. (scikit-learn divides
+    the pooled scatter by n, this class by n - 2, which scales `coef_` accordingly.)
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
     two classes it is the probability given the *score*, not given all of x.
@@ -174,11 +180,11 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         solver = resolve_solver(self.solver)
-        X, y = validate_data(self, X, y, dtype="numeric")
-        check_classification_targets(y)
+        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
+        classes = check_labels(y)
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
-        statistics = ClassStatistics.from_arrays(X, y, np.unique(y), weight, names)
+        statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
         return self._solve(statistics, solver)
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -220,9 +226,8 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
                     f"classes={given.tolist()} differs from the classes of the first "
                     f"call of partial_fit, {known.tolist()}: start a new estimator"
                 )
-        X, y = validate_data(self, X, y, dtype="numeric", reset=first)
-        check_classification_targets(y)
-        unseen = np.setdiff1d(y, known)
+        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=first)
+        unseen = np.setdiff1d(check_labels(y), known)
         if len(unseen):
             raise ValueError(
                 f"y has labels {unseen.tolist()} that are not among the classes "
@@ -259,13 +264,13 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
                 "statistics must be a ClassStatistics object, got "
                 f"{type(statistics).__name__}: use fit(X, y) for data"
             )
-        solver = resolve_solver(self.solver)
+        self._solve(statistics.copy(), resolve_solver(self.solver))
         self.n_features_in_ = statistics.n_features
         if statistics.feature_names is not None:
             self.feature_names_in_ = statistics.feature_names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return self._solve(statistics, solver)
+        return self
 
     def _solve(self, statistics: ClassStatistics, solver: Solver):
         """Solve all pairs and write the fitted attributes."""
@@ -284,11 +289,12 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
         if self.multiclass == "ova" and k > 2:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             rest = all_others(means, cov, priors)
+            others = np.where(np.eye(k), 0.0, priors).sum(axis=1)  # not 1 - priors
             means, cov = (
                 np.concatenate([rest[0], means]),
                 np.concatenate([rest[1], cov]),
             )
-            shares = np.concatenate([1 - priors, priors])
+            shares = np.concatenate([others, priors])
             weights = np.concatenate([weights.sum() - weights, weights])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
         else:
@@ -329,18 +335,17 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
                 f"{short.tolist()} still have a total weight of 1 or less; call "
                 "partial_fit with more samples of them"
             )
-        X = validate_data(self, X, dtype="numeric", reset=False)
+        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
         function = getattr(self._committee(), method)
         normals = np.ascontiguousarray(self.coef_.T)
         step = max(256, _BLOCK_SIZE // max(normals.shape))
         result = None
-        with np.errstate(over="ignore"):  # an infinite score still has its sign
-            for start in range(0, len(X), step):
-                rows = X[start : start + step].astype(np.float64, copy=False)
-                part = function(rows @ normals + self.intercept_)
-                if result is None:
-                    result = np.empty((len(X), *part.shape[1:]), part.dtype)
-                result[start : start + step] = part
+        for start in range(0, len(X), step):
+            rows = X[start : start + step].astype(np.float64, copy=False)
+            part = function(linear_scores(rows, normals, self.intercept_))
+            if result is None:
+                result = np.empty((len(X), *part.shape[1:]), part.dtype)
+            result[start : start + step] = part
         return result
 
     def decision_function(self, X):

@@ -1,13 +1,17 @@
-"""Writing files whole or not at all."""
+"""Files written whole or not at all, and read without pickle."""
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @contextmanager
@@ -40,3 +44,58 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def write_npz(path: str | os.PathLike[str], content: dict[str, NDArray[Any]]) -> None:
+    """Write arrays to a ``.npz`` file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    content : dict
+        The arrays, by name; none of objects.
+    """
+    with written_whole(path) as file:
+        np.savez(file, **content)  # type: ignore[arg-type]
+
+
+def read_npz(
+    path: str | os.PathLike[str], kind: str, version: int
+) -> dict[str, NDArray[Any]]:
+    """Read the arrays of a ``.npz`` file without pickle.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    kind : str
+        What it should hold, for the message.
+    version : int
+        What its array ``format`` must be.
+
+    Returns
+    -------
+    dict
+        The arrays, by name.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        if not data.startswith(b"PK"):
+            raise ValueError("it is no .npz file")
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            content = {key: archive[key] for key in archive.files}
+        if content["format"] != version:
+            raise ValueError(f"its format {content['format']} is not known")
+    except Exception as error:  # a damaged archive raises almost anything
+        raise unreadable(path, kind, error) from error
+    return content
+
+
+def unreadable(path: str | os.PathLike[str], kind: str, error: Exception) -> ValueError:
+    """The error for a file that does not hold what it should."""
+    reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+    return ValueError(
+        f"path {os.fspath(path)!r} is not a readable file of {kind}: {reason}"
+    )

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 # Projected standard deviation, relative to the distance of the means, that stands for
 # "none" where a direction separates the classes without any variance.
 _NO_DEVIATION = 1e-7
+# Scores are kept below this, so that sums of them do not overflow.
+_LARGEST_SCORE = 1e300
 
 
 class Status(IntEnum):
@@ -126,7 +128,7 @@ class Hyperplanes:
         status = np.where(separable, Status.SEPARABLE, status)
 
         w[trivial] = 0.0
-        odds = np.log(p2 / p1)
+        odds = pencil.log_tau
         w0 = np.einsum("pi,pi->p", w, pencil.means[:, 1]) + t
         score1, score2 = t - D, t
         deviations[trivial] = 0.0
@@ -149,3 +151,30 @@ class Hyperplanes:
         return cls(
             *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls))
         )
+
+
+def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
+    """Scores of rows of data, finite and with the right sign even if products overflow.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_features)
+        Data.
+    normals : ndarray of shape (n_features, n_pairs)
+        Transposed `coef`.
+    intercept : ndarray of shape (n_pairs,)
+        Offsets.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_pairs)
+        Positive for the second class of a pair.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores: Array = rows @ normals + intercept
+        if not np.isfinite(scores).all():
+            huge = ~np.isfinite(scores).all(axis=1)
+            size = np.abs(rows[huge]).max(axis=1, keepdims=True)
+            scores[huge] = size * (rows[huge] / size @ normals + intercept / size)
+            np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
+    return scores

@@ -51,6 +51,20 @@ def moments(rows: NDArray[Any], weight: Array | None) -> tuple[float, Array, Arr
             z -= shift
             z *= np.sqrt(weight)[:, None]
         scatter = z.T @ z
+    check_range(scatter, (z != 0).any(axis=0))
+    return total, origin + shift, scatter
+
+
+def check_range(scatter: Array, varies: NDArray[np.bool_]) -> None:
+    """Refuse scatter whose squares have left the range of float64.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (n_features, n_features)
+        Sums of squares and products.
+    varies : ndarray of shape (n_features,)
+        Features whose sum of squares cannot be zero.
+    """
     squares = np.diag(scatter)
     if not np.all(np.isfinite(scatter)):
         column = int(np.argmin(np.isfinite(squares)))
@@ -58,16 +72,12 @@ def moments(rows: NDArray[Any], weight: Array | None) -> tuple[float, Array, Arr
             f"X: the values of feature {column} are so large that their squares "
             "overflow float64: divide the feature by a constant"
         )
-    tiny = squares < _SMALLEST_SQUARE
-    if tiny.any():
-        vanished = tiny & (z != 0).any(axis=0)
-        if vanished.any():
-            raise ValueError(
-                f"X: the values of feature {int(np.argmax(vanished))} vary so little "
-                "that their squares underflow float64: multiply the feature by a "
-                "constant"
-            )
-    return total, origin + shift, scatter
+    vanished = varies & (squares < _SMALLEST_SQUARE)
+    if vanished.any():
+        raise ValueError(
+            f"X: the values of feature {int(np.argmax(vanished))} vary so little that "
+            "their squares underflow float64: multiply the feature by a constant"
+        )
 
 
 def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:

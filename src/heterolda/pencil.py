@@ -117,19 +117,23 @@ class Pencil:
         )
         delta = np.where(constant & ~differs, 0.0, delta)
 
-        whitening, eigenvalues, axes = _whiten(covariances, scale)
+        whitening, eigenvalues, axes = _whiten(_scaled(covariances, scale))
         rank = np.count_nonzero(whitening.any(axis=1), axis=1)
         separation = _separation(delta, offset, scale, eigenvalues, axes, rank)
-        redo = rank < delta.shape[1]
+        # Dropping constant features is the Moore-Penrose inverse in any units.
+        redo = rank < np.count_nonzero(~constant, axis=1)
         if moore_penrose and redo.any():
-            scale = np.where(redo[:, None], 1.0, scale)
-            whitening[redo] = _whiten(covariances[redo], scale[redo], rank[redo])[0]
+            scale[redo] = scale[redo].max(axis=1, keepdims=True)
+            whitening[redo] = _whiten(_scaled(covariances, scale)[redo], rank[redo])[0]
+            rank = np.count_nonzero(whitening.any(axis=1), axis=1)
 
-        basis, alpha, beta = _diagonalise(covariances, scale, whitening, rank)
+        scaled = _scaled(covariances, scale)
+        whitening = np.where(constant[:, :, None], 0.0, whitening)
+        basis, alpha, beta = _diagonalise(scaled, whitening, rank)
         # Rounding errors of v'S1 v, and of data stored far from zero.
         d = delta.shape[1]
-        rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", covariances)
-        rounding += (4 * EPS * means) ** 2
+        rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", scaled)
+        rounding += (4 * EPS * means / scale[:, None]) ** 2
         noise = np.clip(rounding @ basis**2, 64 * EPS, VARIANCE_FLOOR)
         zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
         low, high = VARIANCE_FLOOR, 1 - VARIANCE_FLOOR
@@ -138,14 +142,20 @@ class Pencil:
             weights=weights,
             means=means,
             covariances=covariances,
-            basis=basis,
+            basis=basis / scale[:, :, None],
             alpha=np.where(zero1, low, np.where(zero2, high, alpha)),
             beta=np.where(zero2, low, np.where(zero1, high, beta)),
             alpha0=np.where(zero1, 0.0, np.where(zero2, 1.0, alpha)),
             beta0=np.where(zero2, 0.0, np.where(zero1, 1.0, beta)),
-            c=(delta[:, None, :] @ basis)[:, 0],
-            separation=separation,
+            c=((delta / scale)[:, None, :] @ basis)[:, 0],
+            separation=np.where(constant & ~differs, 0.0, separation),
         )
+
+    @property
+    def log_tau(self) -> Array:
+        """ln(p2 / p1), of shape (n_pairs,)."""
+        log_priors = np.log(self.priors)
+        return log_priors[:, 1] - log_priors[:, 0]
 
     def project(self, u: Array) -> tuple[Array, Array, Array]:
         """Mean difference and standard deviations along w = V u.
@@ -168,41 +178,48 @@ class Pencil:
         )
 
 
+def _scaled(covariances: Array, scale: Array) -> Array:
+    """S1 and S2 in units of `scale`."""
+    scaled: Array = covariances / scale[:, None, :, None] / scale[:, None, None, :]
+    return scaled
+
+
 def _whiten(
-    covariances: Array, scale: Array, rank: NDArray[np.intp] | None = None
+    scaled: Array, most: NDArray[np.intp] | None = None
 ) -> tuple[Array, Array, Array]:
-    """Basis in which the scaled S1 + S2 is the identity on its range.
+    """Basis in which S1 + S2 is the identity on its range.
 
     Returns the basis with zero columns for the null space, and the eigenvalues and
-    eigenvectors of the scaled sum, in ascending order.
+    eigenvectors of S1 + S2, in ascending order. At `most` so many eigenvalues count;
+    without that limit the features must have been scaled to unit variance.
     """
-    total = covariances.sum(axis=1) / scale[:, :, None] / scale[:, None, :]
-    eigenvalues, axes = np.linalg.eigh(total)
-    if rank is None:
+    d = scaled.shape[-1]
+    eigenvalues, axes = np.linalg.eigh(scaled.sum(axis=1))
+    if most is None:
         keep = eigenvalues > RANK_TOLERANCE * eigenvalues[:, -1:]
     else:
-        d = scale.shape[1]
-        keep = np.arange(d) >= d - rank[:, None]
+        keep = eigenvalues > d * EPS * eigenvalues[:, -1:]
+        keep &= np.arange(d) >= d - most[:, None]
     inverse_root = np.zeros_like(eigenvalues)
     inverse_root[keep] = eigenvalues[keep] ** -0.5
     return axes * inverse_root[:, None, :], eigenvalues, axes
 
 
 def _diagonalise(
-    covariances: Array, scale: Array, whitening: Array, rank: NDArray[np.intp]
+    scaled: Array, whitening: Array, rank: NDArray[np.intp]
 ) -> tuple[Array, Array, Array]:
-    """The basis V in the units of the data, with alpha and beta.
+    """The basis V in scaled units, with alpha and beta.
 
     Columns beyond the rank are zero; they repeat the first alpha, which leaves the
     ends of the arc where they are.
     """
-    scaled = covariances / scale[:, None, :, None] / scale[:, None, None, :]
     first = whitening.mT @ scaled[:, 0] @ whitening
     null = ~whitening.any(axis=1)
     # An eigenvalue outside [0, 1] sorts the null space last, unmixed.
     np.einsum("pii->pi", first)[...] += 2.0 * null
     basis = whitening @ np.linalg.eigh(first)[1]
-    basis *= (np.arange(scale.shape[1]) < rank[:, None])[:, None, :]
+    empty = np.arange(basis.shape[1]) >= rank[:, None]
+    basis *= ~empty[:, None, :]
     # Rayleigh quotients with the matrices themselves keep the relative precision of
     # small alpha and beta, which the eigenvalues and 1 - alpha have lost.
     quotient = np.einsum("pkij,pij->pkj", scaled @ basis[:, None], basis)
@@ -211,11 +228,10 @@ def _diagonalise(
     norm[norm == 0] = 1.0
     basis /= np.sqrt(norm)[:, None, :]
     alpha, beta = quotient[:, 0] / norm, quotient[:, 1] / norm
-    empty = np.arange(scale.shape[1]) >= rank[:, None]
     none = (rank == 0)[:, None]
     alpha = np.where(empty, np.where(none, 0.5, alpha[:, :1]), alpha)
     beta = np.where(empty, np.where(none, 0.5, beta[:, :1]), beta)
-    return basis / scale[:, :, None], alpha, beta
+    return basis, alpha, beta
 
 
 def _separation(

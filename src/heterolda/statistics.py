@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import os
-import zipfile
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
-from sklearn.utils.multiclass import check_classification_targets
 
 from heterolda._sklearn import get_feature_names
-from heterolda.files import written_whole
-from heterolda.moments import moments, shrink
+from heterolda.files import read_npz, unreadable, write_npz
+from heterolda.moments import check_range, moments, shrink
 from heterolda.validation import (
+    NUMERIC_TYPES,
     check_covariance,
     check_finite,
+    check_labels,
+    check_moments,
     check_sample_weight,
     union_of_labels,
 )
@@ -104,6 +106,10 @@ class ClassStatistics:
             f"n_features={self.n_features}, weights={weights})"
         )
 
+    def copy(self) -> Self:
+        """An independent copy, which later updates do not change."""
+        return copy.deepcopy(self)
+
     @classmethod
     def from_data(
         cls, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -125,10 +131,10 @@ class ClassStatistics:
             The statistics.
         """
         names = get_feature_names(X)
-        data, labels = check_X_y(X, y, dtype="numeric", ensure_min_samples=0)
-        check_classification_targets(labels)
+        data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
+        classes = check_labels(labels)
         weight = check_sample_weight(sample_weight, len(data))
-        return cls.from_arrays(data, labels, np.unique(labels), weight, names)
+        return cls.from_arrays(data, labels, classes, weight, names)
 
     @classmethod
     def from_arrays(
@@ -208,35 +214,13 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        labels = np.asarray(classes)
-        if labels.ndim != 1 or len(np.unique(labels)) != len(labels):
-            raise ValueError(
-                "classes must be a one-dimensional list of distinct labels"
-            )
-        n = check_finite("counts", counts, 1)
-        mean = check_finite("means", means, 2)
-        cov = check_finite("covariances", covariances, 3)
-        shape = (len(labels), mean.shape[1])
-        if n.shape != shape[:1] or mean.shape[0] != shape[0]:
-            raise ValueError(
-                f"classes, counts and means must have one entry per class, got "
-                f"{len(labels)}, {len(n)} and {mean.shape[0]}"
-            )
-        if cov.shape != (*shape, shape[1]):
-            raise ValueError(
-                f"covariances must have shape {(*shape, shape[1])} to match classes "
-                f"and means, got {cov.shape}"
-            )
-        if np.any(n <= 1):
-            raise ValueError(
-                f"counts must exceed 1: classes {labels[n <= 1].tolist()} have no more "
-                "than one sample, from which no covariance can be estimated; leave "
-                "them out or merge them"
-            )
-        for label, matrix in zip(labels.tolist(), cov, strict=True):
+        labels, n, mean, cov = check_moments(classes, counts, means, covariances)
+        with np.errstate(over="ignore"):
+            scatter = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
+        for label, matrix, squares in zip(labels.tolist(), cov, scatter, strict=True):
             check_covariance(label, matrix)
+            check_range(squares, np.diag(matrix) > 0)
         order = np.argsort(labels)
-        scatter = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
         return cls(labels[order], n[order], mean[order], scatter[order])
 
     def update(
@@ -290,21 +274,24 @@ class ClassStatistics:
         return merged
 
     def __radd__(self, other: object) -> Self:
-        return self if other == 0 else NotImplemented  # so that sum(parts) works
+        return self.copy() if other == 0 else NotImplemented  # for sum(parts)
 
     def _add(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
         """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
-        total = self.weights[k] + weight
         if weight == 0:
             return
-        shift = mean - self.means[k]
         if self.weights[k] == 0:
-            self.means[k] = mean  # exactly, without the rounding of a shift from zero
-        else:
+            self.means[k], self.scatters[k] = mean, scatter
+            self.weights[k] = weight
+            return
+        total = self.weights[k] + weight
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = mean - self.means[k]
             self.means[k] += shift * (weight / total)
             outer = np.outer(shift, shift)
             self.scatters[k] += outer * (self.weights[k] * weight / total)
-        self.scatters[k] += scatter
+            self.scatters[k] += scatter
+        check_range(self.scatters[k], shift != 0)
         self.weights[k] = total
 
     def covariances(self, shrinkage: float | str | None = None) -> Array:
@@ -348,7 +335,7 @@ class ClassStatistics:
             or strings.
         """
         classes = self.classes
-        if classes.dtype == object:
+        if classes.dtype.kind not in "biufU":
             if not all(isinstance(label, str) for label in classes):
                 raise ValueError(
                     "classes must be numbers, booleans or strings to be saved without "
@@ -358,15 +345,14 @@ class ClassStatistics:
         content = {
             "format": np.array(_FILE_FORMAT),
             "classes": classes,
-            "classes_are_objects": np.array(self.classes.dtype == object),
+            "classes_are_objects": np.array(classes is not self.classes),
             "weights": self.weights,
             "means": self.means,
             "scatters": self.scatters,
         }
         if self.feature_names is not None:
             content["feature_names"] = self.feature_names.astype(str)
-        with written_whole(path) as file:
-            np.savez(file, **content)  # type: ignore[arg-type]
+        write_npz(path, content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -382,22 +368,12 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
+        content = read_npz(path, "class statistics", _FILE_FORMAT)
         try:
-            with open(path, "rb") as file:
-                if file.read(2) != b"PK":
-                    raise ValueError("it is no .npz file")
-                file.seek(0)
-                with np.load(file, allow_pickle=False) as archive:
-                    content = {key: archive[key] for key in archive.files}
-            if int(content["format"]) != _FILE_FORMAT:
-                raise ValueError(f"format {int(content['format'])} is not known")
-            classes = content["classes"]
-            if content["classes_are_objects"]:
-                classes = classes.astype(object)
+            classes, names = content["classes"], content.get("feature_names")
             weights = check_finite("weights", content["weights"], 1)
             means = check_finite("means", content["means"], 2)
             scatters = check_finite("scatters", content["scatters"], 3)
-            names = content.get("feature_names")
             k, d = means.shape
             if (
                 classes.shape != (k,)
@@ -405,16 +381,15 @@ class ClassStatistics:
                 or scatters.shape != (k, d, d)
                 or (names is not None and names.shape != (d,))
                 or np.any(weights < 0)
-                or len(np.unique(classes)) != k
+                or not np.array_equal(np.unique(classes), classes)
             ):
                 raise ValueError("its arrays do not fit together")
-        except FileNotFoundError:
-            raise
-        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"path {os.fspath(path)!r} is not a readable file of class "
-                f"statistics: {error}"
-            ) from error
+            for label, scatter in zip(classes.tolist(), scatters, strict=True):
+                check_covariance(label, scatter)
+            if content["classes_are_objects"]:
+                classes = classes.astype(object)
+        except (KeyError, TypeError, ValueError) as error:
+            raise unreadable(path, "class statistics", error) from error
         if names is not None:
             names = names.astype(object)
         return cls(classes, weights, means, scatters, names)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
 
 Array = NDArray[np.float64]
+
+# Real numbers that need no conversion before they are summed in float64.
+NUMERIC_TYPES = [
+    *(np.float64, np.float32, np.float16, np.bool_),
+    *(np.int8, np.int16, np.int32, np.int64),
+    *(np.uint8, np.uint16, np.uint32, np.uint64),
+]
+_LARGEST_WEIGHT = 1e100
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
@@ -31,13 +40,18 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
-    weight: Array = check_array(
-        sample_weight,
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_min_samples=0,
-        input_name="sample_weight",
-    )
+    try:
+        weight: Array = check_array(
+            sample_weight,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_min_samples=0,
+            input_name="sample_weight",
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"sample_weight must be finite numbers, one for each row of X: {error}"
+        ) from error
     if weight.shape != (n,):
         raise ValueError(
             f"sample_weight must have one entry for each of the {n} rows of X, got "
@@ -47,6 +61,10 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
         raise ValueError(
             "sample_weight has negative values: weights are frequencies, use 0 to "
             "leave a row out"
+        )
+    if n and weight.max() > _LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has values above {_LARGEST_WEIGHT:g}: divide by a constant"
         )
     return weight
 
@@ -125,13 +143,18 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     ndarray
         The union.
     """
-    numeric = [x.dtype.kind in "biuf" for x in (a, b) if len(x)]
-    if len(set(numeric)) > 1:
+    if not len(a) or not len(b):
+        return a if len(a) else b
+    joined = np.concatenate([a, b])
+    kinds = {"number" if x.dtype.kind in "biuf" else "text" for x in (a, b)}
+    # Large int64 and uint64 labels meet only in float64, where they would collapse.
+    lossy = joined.dtype.kind == "f" and not {a.dtype.kind, b.dtype.kind} & {"f"}
+    if len(kinds) > 1 or lossy:
         raise TypeError(
-            "classes of the two statistics are numbers in one and strings in the "
-            "other: convert the labels to one type"
+            f"classes of the two statistics are of types {a.dtype} and {b.dtype}, "
+            "which do not mix: convert the labels to one type"
         )
-    return np.unique(np.concatenate([x for x in (a, b) if len(x)] or [a]))
+    return np.unique(joined)
 
 
 def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
@@ -169,3 +192,99 @@ def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
         )
     given /= given.sum()
     return given
+
+
+def check_number(
+    owner: str,
+    name: str,
+    value: object,
+    low: float,
+    high: float,
+    *,
+    whole: bool = False,
+) -> None:
+    """Refuse a setting that is not a number between two limits.
+
+    Parameters
+    ----------
+    owner, name : str
+        The settings class and the argument, for the message.
+    value : object
+        The value.
+    low, high : float
+        Limits, both allowed.
+    whole : bool, default=False
+        Whether it must be an integer.
+    """
+    number = isinstance(value, Integral if whole else Real)
+    if not number or not low <= float(value) <= high:  # type: ignore[arg-type]
+        raise ValueError(
+            f"{owner}: {name} must be {'an integer' if whole else 'a number'} from "
+            f"{low:g} to {high:g}, got {value!r}"
+        )
+
+
+def check_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Refuse targets that are not class labels; return the distinct ones.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Targets.
+
+    Returns
+    -------
+    ndarray
+        Distinct labels, sorted.
+    """
+    try:
+        check_classification_targets(y)
+        return np.unique(y)
+    except TypeError as error:
+        raise TypeError(
+            "y has labels of types that cannot be sorted together: convert them to one "
+            "type, for instance with y.astype(str)"
+        ) from error
+
+
+def check_moments(
+    classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
+) -> tuple[NDArray[Any], Array, Array, Array]:
+    """Refuse moments that do not fit together; matrices are looked at elsewhere.
+
+    Parameters
+    ----------
+    classes, counts, means, covariances : array-like
+        Arguments of `ClassStatistics.from_moments`.
+
+    Returns
+    -------
+    tuple of ndarray
+        The same as arrays.
+    """
+    labels = np.asarray(classes)
+    if labels.ndim != 1 or len(check_labels(labels)) != len(labels):
+        raise ValueError("classes must be a one-dimensional list of distinct labels")
+    n = check_finite("counts", counts, 1)
+    mean = check_finite("means", means, 2)
+    cov = check_finite("covariances", covariances, 3)
+    shape = (len(labels), mean.shape[1])
+    if n.shape != shape[:1] or mean.shape[0] != shape[0]:
+        raise ValueError(
+            f"classes, counts and means must have one entry per class, got "
+            f"{len(labels)}, {len(n)} and {mean.shape[0]}"
+        )
+    if shape[1] == 0:
+        raise ValueError("means must have at least one feature")
+    if cov.shape != (*shape, shape[1]):
+        raise ValueError(
+            f"covariances must have shape {(*shape, shape[1])} to match classes "
+            f"and means, got {cov.shape}"
+        )
+    if np.any(n <= 1):
+        raise ValueError(
+            f"counts must exceed 1: classes {labels[n <= 1].tolist()} have no more "
+            "than one sample, from which no covariance can be estimated; leave "
+            "them out or merge them"
+        )
+    return labels, n, mean, cov

@@ -7,10 +7,11 @@ decision values, winning classes and class probabilities that agree with each ot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from heterolda.hyperplanes import Hyperplanes
@@ -18,6 +19,8 @@ from heterolda.posterior import LogOdds
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+_MANY_CLASSES = 64
 
 
 class Committee(Protocol):
@@ -88,8 +91,9 @@ class OneVsOne:
         weights = vote_weights(self.planes.error, self.n_classes, self.voting)
         # All votes start with the first class; a positive score moves one over.
         start = np.bincount(self.pairs[:, 0], weights, minlength=self.n_classes)
-        moves = _incidence(self.pairs, self.n_classes) * weights[:, None]
-        return start + (scores > 0).astype(np.float64) @ moves
+        moved = np.where(scores > 0, weights, 0.0)
+        votes: Array = start + moved @ _incidence(self.pairs, self.n_classes)
+        return votes
 
     def decisions(self, scores: Array) -> Array:
         """Sums of votes, with exact ties set apart."""
@@ -217,12 +221,10 @@ def couple(log_odds: Array, pairs: Index, n_classes: int) -> Array:
     ndarray of shape (n_samples, n_classes)
         Probabilities that sum to one.
     """
-    incidence = _incidence(pairs, n_classes)
     odds = np.exp(log_odds)
-    against = (
-        1 + odds @ np.maximum(-incidence, 0) + (1 / odds) @ np.maximum(incidence, 0)
-    )
-    p: Array = 1 / against
+    against = odds @ _incidence(pairs, n_classes, first=1.0, second=0.0)
+    against += (1 / odds) @ _incidence(pairs, n_classes, first=0.0, second=1.0)
+    p: Array = 1 / (1 + against)
     p /= p.sum(axis=1, keepdims=True)
     return p
 
@@ -252,10 +254,15 @@ def crown(probabilities: Array, winner: Index) -> Array:
     return probabilities
 
 
-def _incidence(pairs: Index, n_classes: int) -> Array:
-    """Matrix of shape (n_pairs, n_classes): +1 at the second class, -1 at the first."""
-    matrix = np.zeros((len(pairs), n_classes))
-    rows = np.arange(len(pairs))
-    matrix[rows, pairs[:, 0]] = -1.0
-    matrix[rows, pairs[:, 1]] = 1.0
-    return matrix
+def _incidence(
+    pairs: Index, n_classes: int, first: float = -1.0, second: float = 1.0
+) -> Any:
+    """Matrix of shape (n_pairs, n_classes) that marks the two classes of each pair.
+
+    Sparse if there are many classes, so that a row costs O(n_pairs) and no more.
+    """
+    rows = np.repeat(np.arange(len(pairs)), 2)
+    marks = np.tile([first, second], len(pairs))
+    shape = len(pairs), n_classes
+    matrix = csr_array((marks, (rows, pairs.ravel())), shape=shape)
+    return matrix if n_classes > _MANY_CLASSES else matrix.toarray()

@@ -40,7 +40,7 @@ class Fisher:
         u = fisher_direction(pencil)
         D, sigma1, sigma2 = pencil.project(u)
         p1, p2 = pencil.priors.T
-        t = 0.5 * D + np.log(p2 / p1)
+        t = 0.5 * D + pencil.log_tau
         n = len(t)
         with np.errstate(invalid="ignore", divide="ignore"):
             error = bayes_error(t, D, sigma1, sigma2, p1, p2)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heterolda.hyperplanes import Hyperplanes, Status
 from heterolda.pencil import Pencil, bayes_error, best_threshold
 from heterolda.solvers.fisher import fisher_direction
+from heterolda.validation import check_number
 
 Array = NDArray[np.float64]
 
@@ -65,17 +66,10 @@ class FixedPoint:
 
     def __post_init__(self) -> None:
         for name in ("max_iter", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(
-                    f"FixedPoint: {name} must be at least 1, got {getattr(self, name)}"
-                )
+            check_number("FixedPoint", name, getattr(self, name), 1, 10**9, whole=True)
         for name in ("tol", "tol_error", "tol_norm"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise ValueError(
-                    f"FixedPoint: {name} must be a non-negative number, or None to "
-                    f"switch the criterion off, got {value}"
-                )
+            if getattr(self, name) is not None:  # None switches a criterion off
+                check_number("FixedPoint", name, getattr(self, name), 0, 1e9)
         if self.keep not in ("best", "last"):
             raise ValueError(
                 f"FixedPoint: keep must be 'best' or 'last', got {self.keep!r}"
@@ -84,7 +78,6 @@ class FixedPoint:
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""
         p1, p2 = pencil.priors.T
-        log_tau = np.log(p2 / p1)
         n = len(p1)
         u = fisher_direction(pencil)
         kept = u.copy()
@@ -100,9 +93,9 @@ class FixedPoint:
                 break
             n_iter += active
             previous_error, previous_norm = error, norm
-            D, sigma1, sigma2 = pencil.project(u)
-            with np.errstate(all="ignore"):  # rows that have stopped may overflow
-                t = best_threshold(D, sigma1, sigma2, log_tau)
+            with np.errstate(all="ignore"):  # what overflows is caught as not finite
+                D, sigma1, sigma2 = pencil.project(u)
+                t = best_threshold(D, sigma1, sigma2, pencil.log_tau)
                 z1, z2 = (t - D) / sigma1, t / sigma2
                 error = bayes_error(t, D, sigma1, sigma2, p1, p2)
                 lost = active & ~np.isfinite(error)

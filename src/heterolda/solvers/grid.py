@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.pencil import Pencil
 from heterolda.solvers.trials import best_trial
+from heterolda.validation import check_number
 
 Array = NDArray[np.float64]
 
@@ -45,8 +46,7 @@ class Grid:
     moore_penrose = True
 
     def __post_init__(self) -> None:
-        if not 1e-6 <= self.step <= 1:
-            raise ValueError(f"Grid: step must lie in [1e-6, 1], got {self.step}")
+        check_number("Grid", "step", self.step, 1e-6, 1)
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""

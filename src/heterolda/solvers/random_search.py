@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from numpy.random import Generator
 
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.pencil import Pencil
 from heterolda.solvers.trials import best_trial
+from heterolda.validation import check_number
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,13 @@ class RandomSearch:
                 "RandomSearch: parameters must be 1 (R-HLD-1) or 2 (R-HLD-2), got "
                 f"{self.parameters!r}"
             )
-        if self.n_trials < 1:
+        check_number("RandomSearch", "n_trials", self.n_trials, 1, 10**7, whole=True)
+        check_number("RandomSearch", "low", self.low, -1e6, 1e6)
+        check_number("RandomSearch", "high", self.high, -1e6, 1e6)
+        if self.low >= self.high:
             raise ValueError(
-                f"RandomSearch: n_trials must be at least 1, got {self.n_trials}"
-            )
-        if not (np.isfinite([self.low, self.high]).all() and self.low < self.high):
-            raise ValueError(
-                "RandomSearch: low must be less than high and both finite, got "
-                f"{self.low} and {self.high}"
+                f"RandomSearch: low must be less than high, got {self.low} and "
+                f"{self.high}"
             )
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
