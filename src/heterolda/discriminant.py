@@ -10,11 +10,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from heterolda._sklearn import HasMethods, Interval, StrOptions, fit_context
+from heterolda._sklearn import Interval, StrOptions, fit_context
 from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.hyperplanes import linear_scores
 from heterolda.moments import all_others
-from heterolda.solvers import Solver, resolve_solver, solve_pairs
+from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import (
     NUMERIC_TYPES,
@@ -88,7 +88,8 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
         (bayes_error_ - proven lower bound) / bayes_error_; NaN for solvers without
         a certificate.
     trivial_ : ndarray of bool of shape (n_pairs,)
-        Pairs for which no hyperplane beats always choosing the likelier class.
+        Pairs whose rule is always to choose the likelier class: for "global", because
+        no hyperplane beats it; for others, because they found none.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Iterations, trials or evaluations that the solver spent on each pair.
     n_features_in_ : int
@@ -132,7 +133,7 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
-        "solver": [str, HasMethods("solve")],
+        "solver": "no_validation",  # resolve_solver lists the valid names
         "priors": ["array-like", None],
         "shrinkage": [
             StrOptions({"auto"}),
@@ -218,14 +219,15 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
                 "classes must be passed to the first call of partial_fit: the list of "
                 "all labels that will occur"
             )
-        known = np.unique(classes) if first else self.classes_
-        if not first and classes is not None:
-            given = np.unique(classes)
-            if not np.array_equal(given, known):
-                raise ValueError(
-                    f"classes={given.tolist()} differs from the classes of the first "
-                    f"call of partial_fit, {known.tolist()}: start a new estimator"
-                )
+        given = (
+            None if classes is None else check_labels(np.asarray(classes), "classes")
+        )
+        known = given if first else self.classes_
+        if given is not None and not np.array_equal(given, known):
+            raise ValueError(
+                f"classes={given.tolist()} differs from the classes of the first call "
+                f"of partial_fit, {known.tolist()}: start a new estimator"
+            )
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=first)
         unseen = np.setdiff1d(check_labels(y), known)
         if len(unseen):
@@ -276,15 +278,17 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
         """Solve all pairs and write the fitted attributes."""
         if statistics.n_classes < 2:
             raise ValueError(
-                f"y has {statistics.n_classes} class, but a classifier needs at least "
-                "2: pass data of two classes or more"
+                f"a classifier needs at least 2 classes, got {statistics.n_classes} "
+                "class: pass data of two classes or more"
             )
         means, cov = statistics.means, statistics.covariances(self.shrinkage)
         weights = statistics.weights
         priors = check_priors(self.priors, weights)
-        if self.shrinkage is None:
+        if not self.shrinkage:
             warn_of_small_classes(statistics.classes, weights, means.shape[1])
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = 0  # deterministic solvers leave random_state untouched
+        if isinstance(solver, RandomSearch):
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
         k = statistics.n_classes
         if self.multiclass == "ova" and k > 2:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])

@@ -17,7 +17,7 @@ class SmallClassWarning(UserWarning):
 
 
 class TrivialRuleWarning(UserWarning):
-    """For some pair no hyperplane beats always choosing the likelier class."""
+    """For some pair the rule is always to choose the likelier class."""
 
 
 def warn_of_small_classes(
@@ -60,9 +60,9 @@ def warn_of_trivial_rules(classes: NDArray[Any], pairs: NDArray[np.intp]) -> Non
         names = "; ".join(f"{labels[i]} and {labels[j]}" for i, j in pairs[:5])
         more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
         warnings.warn(
-            f"no hyperplane beats always choosing the likelier class for: {names}"
-            f"{more}. Pass other priors if the rarer class matters more than its "
-            "frequency says",
+            "the solver found no hyperplane that beats always choosing the likelier "
+            f"class for: {names}{more}. Pass other priors if the rarer class matters "
+            "more than its frequency says",
             TrivialRuleWarning,
             stacklevel=_STACKLEVEL,
         )

@@ -116,7 +116,8 @@ class Hyperplanes:
         w = (pencil.basis @ u[:, :, None])[:, :, 0]
         D, sigma1, sigma2 = pencil.project(u)
         separable: NDArray[np.bool_] = np.any(pencil.separation, axis=1)
-        trivial = (np.isnan(t) | ~np.any(w, axis=1)) & ~separable
+        trivial = np.isnan(t) | ~np.any(w, axis=1) | (sigma1 == 0) | (sigma2 == 0)
+        trivial &= ~separable
         gap = np.full(len(t), np.nan) if gap is None else np.where(separable, 0.0, gap)
 
         w = np.where(separable[:, None], pencil.separation, w)

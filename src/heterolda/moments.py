@@ -55,7 +55,7 @@ def moments(rows: NDArray[Any], weight: Array | None) -> tuple[float, Array, Arr
     return total, origin + shift, scatter
 
 
-def check_range(scatter: Array, varies: NDArray[np.bool_]) -> None:
+def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> None:
     """Refuse scatter whose squares have left the range of float64.
 
     Parameters
@@ -64,19 +64,21 @@ def check_range(scatter: Array, varies: NDArray[np.bool_]) -> None:
         Sums of squares and products.
     varies : ndarray of shape (n_features,)
         Features whose sum of squares cannot be zero.
+    name : str, default="X"
+        Name of the argument.
     """
     squares = np.diag(scatter)
     if not np.all(np.isfinite(scatter)):
         column = int(np.argmin(np.isfinite(squares)))
         raise ValueError(
-            f"X: the values of feature {column} are so large that their squares "
+            f"{name}: the values of feature {column} are so large that their squares "
             "overflow float64: divide the feature by a constant"
         )
     vanished = varies & (squares < _SMALLEST_SQUARE)
     if vanished.any():
         raise ValueError(
-            f"X: the values of feature {int(np.argmax(vanished))} vary so little that "
-            "their squares underflow float64: multiply the feature by a constant"
+            f"{name}: the values of feature {int(np.argmax(vanished))} vary so little "
+            "that their squares underflow float64: multiply the feature by a constant"
         )
 
 

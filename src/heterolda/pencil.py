@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 EPS = float(np.finfo(float).eps)
 # Directions in which S1 + S2, with unit diagonal, has an eigenvalue below this share
@@ -38,6 +37,7 @@ VARIANCE_FLOOR = 1e-7
 # Means that differ by this many standard deviations, where the deviation is itself
 # rounding noise, differ for real; Phi(-20) is below any error of interest.
 _REAL_SEPARATION = 40.0
+_FARTHEST = 1e50
 
 
 @dataclass(frozen=True)
@@ -133,21 +133,30 @@ class Pencil:
         # Rounding errors of v'S1 v, and of data stored far from zero.
         d = delta.shape[1]
         rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", scaled)
-        rounding += (4 * EPS * means / scale[:, None]) ** 2
+        rounding += np.minimum(4 * EPS * np.abs(means) / scale[:, None], 1.0) ** 2
         noise = np.clip(rounding @ basis**2, 64 * EPS, VARIANCE_FLOOR)
         zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
         low, high = VARIANCE_FLOOR, 1 - VARIANCE_FLOOR
+        c = ((delta / scale)[:, None, :] @ basis)[:, 0]
+        # Beyond this distance squares overflow, and any error is zero long before.
+        far = np.abs(c).max(axis=1) > _FARTHEST
+        if far.any():
+            size = np.abs(c[far]).max(axis=1, keepdims=True)
+            unit = c[far] / size
+            w = (basis[far] @ unit[:, :, None])[:, :, 0] / scale[far]
+            separation[far] = 2 * w / size / np.sum(unit**2, axis=1, keepdims=True)
+            c[far] = 0.0
         return cls(
             priors=priors,
             weights=weights,
             means=means,
             covariances=covariances,
             basis=basis / scale[:, :, None],
-            alpha=np.where(zero1, low, np.where(zero2, high, alpha)),
-            beta=np.where(zero2, low, np.where(zero1, high, beta)),
-            alpha0=np.where(zero1, 0.0, np.where(zero2, 1.0, alpha)),
-            beta0=np.where(zero2, 0.0, np.where(zero1, 1.0, beta)),
-            c=((delta / scale)[:, None, :] @ basis)[:, 0],
+            alpha=_padded(np.where(zero1, low, np.where(zero2, high, alpha)), rank),
+            beta=_padded(np.where(zero2, low, np.where(zero1, high, beta)), rank),
+            alpha0=_padded(np.where(zero1, 0.0, np.where(zero2, 1.0, alpha)), rank),
+            beta0=_padded(np.where(zero2, 0.0, np.where(zero1, 1.0, beta)), rank),
+            c=c,
             separation=np.where(constant & ~differs, 0.0, separation),
         )
 
@@ -190,15 +199,12 @@ def _whiten(
     """Basis in which S1 + S2 is the identity on its range.
 
     Returns the basis with zero columns for the null space, and the eigenvalues and
-    eigenvectors of S1 + S2, in ascending order. At `most` so many eigenvalues count;
-    without that limit the features must have been scaled to unit variance.
+    eigenvectors of S1 + S2, in ascending order. At `most` so many eigenvalues count.
     """
-    d = scaled.shape[-1]
     eigenvalues, axes = np.linalg.eigh(scaled.sum(axis=1))
-    if most is None:
-        keep = eigenvalues > RANK_TOLERANCE * eigenvalues[:, -1:]
-    else:
-        keep = eigenvalues > d * EPS * eigenvalues[:, -1:]
+    keep = eigenvalues > RANK_TOLERANCE * eigenvalues[:, -1:]
+    if most is not None:
+        d = scaled.shape[-1]
         keep &= np.arange(d) >= d - most[:, None]
     inverse_root = np.zeros_like(eigenvalues)
     inverse_root[keep] = eigenvalues[keep] ** -0.5
@@ -208,11 +214,7 @@ def _whiten(
 def _diagonalise(
     scaled: Array, whitening: Array, rank: NDArray[np.intp]
 ) -> tuple[Array, Array, Array]:
-    """The basis V in scaled units, with alpha and beta.
-
-    Columns beyond the rank are zero; they repeat the first alpha, which leaves the
-    ends of the arc where they are.
-    """
+    """The basis V in scaled units, with alpha and beta; zero beyond the rank."""
     first = whitening.mT @ scaled[:, 0] @ whitening
     null = ~whitening.any(axis=1)
     # An eigenvalue outside [0, 1] sorts the null space last, unmixed.
@@ -227,11 +229,13 @@ def _diagonalise(
     norm = quotient.sum(axis=1)
     norm[norm == 0] = 1.0
     basis /= np.sqrt(norm)[:, None, :]
-    alpha, beta = quotient[:, 0] / norm, quotient[:, 1] / norm
-    none = (rank == 0)[:, None]
-    alpha = np.where(empty, np.where(none, 0.5, alpha[:, :1]), alpha)
-    beta = np.where(empty, np.where(none, 0.5, beta[:, :1]), beta)
-    return basis, alpha, beta
+    return basis, quotient[:, 0] / norm, quotient[:, 1] / norm
+
+
+def _padded(values: Array, rank: NDArray[np.intp]) -> Array:
+    """Repeat the first value beyond the rank, where it moves no end of an arc."""
+    first = np.where(rank > 0, values[:, 0], 0.5)[:, None]
+    return np.where(np.arange(values.shape[1]) < rank[:, None], values, first)
 
 
 def _separation(
@@ -254,7 +258,7 @@ def _separation(
     rounding = 64 * EPS * ((offset / scale)[:, None, :] @ np.abs(axes))[:, 0]
     threshold = np.maximum(
         _REAL_SEPARATION * deviation,
-        np.maximum(rounding, 1e-8 * np.linalg.norm(scaled, axis=1, keepdims=True)),
+        np.maximum(rounding, 1e-8 * np.max(np.abs(scaled), axis=1, keepdims=True)),
     )
     null = np.arange(d) < d - rank[:, None]
     component = np.where(null & (np.abs(component) > threshold), component, 0.0)

@@ -83,6 +83,17 @@ class ClassStatistics:
         scatters: Array,
         feature_names: NDArray[Any] | None = None,
     ) -> None:
+        k, d = means.shape
+        if (
+            classes.shape != (k,)
+            or weights.shape != (k,)
+            or scatters.shape != (k, d, d)
+        ):
+            raise ValueError(
+                f"classes, weights, means and scatters must describe the same classes "
+                f"and features, got shapes {classes.shape}, {weights.shape}, "
+                f"{means.shape} and {scatters.shape}"
+            )
         self.classes = classes
         self.weights = weights
         self.means = means
@@ -219,7 +230,7 @@ class ClassStatistics:
             scatter = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
         for label, matrix, squares in zip(labels.tolist(), cov, scatter, strict=True):
             check_covariance(label, matrix)
-            check_range(squares, np.diag(matrix) > 0)
+            check_range(squares, np.diag(matrix) > 0, "covariances")
         order = np.argsort(labels)
         return cls(labels[order], n[order], mean[order], scatter[order])
 
@@ -291,7 +302,7 @@ class ClassStatistics:
             outer = np.outer(shift, shift)
             self.scatters[k] += outer * (self.weights[k] * weight / total)
             self.scatters[k] += scatter
-        check_range(self.scatters[k], shift != 0)
+        check_range(self.scatters[k], shift != 0, "the merged data")
         self.weights[k] = total
 
     def covariances(self, shrinkage: float | str | None = None) -> Array:
@@ -374,22 +385,18 @@ class ClassStatistics:
             weights = check_finite("weights", content["weights"], 1)
             means = check_finite("means", content["means"], 2)
             scatters = check_finite("scatters", content["scatters"], 3)
-            k, d = means.shape
             if (
-                classes.shape != (k,)
-                or weights.shape != (k,)
-                or scatters.shape != (k, d, d)
-                or (names is not None and names.shape != (d,))
-                or np.any(weights < 0)
+                np.any(weights < 0)
                 or not np.array_equal(np.unique(classes), classes)
+                or (names is not None and names.shape != means.shape[1:])
             ):
                 raise ValueError("its arrays do not fit together")
             for label, scatter in zip(classes.tolist(), scatters, strict=True):
                 check_covariance(label, scatter)
             if content["classes_are_objects"]:
                 classes = classes.astype(object)
+            if names is not None:
+                names = names.astype(object)
+            return cls(classes, weights, means, scatters, names)
         except (KeyError, TypeError, ValueError) as error:
             raise unreadable(path, "class statistics", error) from error
-        if names is not None:
-            names = names.astype(object)
-        return cls(classes, weights, means, scatters, names)

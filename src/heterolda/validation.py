@@ -86,7 +86,10 @@ def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
     ndarray
         A copy.
     """
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from error
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be real numbers, got dtype {array.dtype}")
     array = array.astype(np.float64)
@@ -224,13 +227,15 @@ def check_number(
         )
 
 
-def check_labels(y: NDArray[Any]) -> NDArray[Any]:
+def check_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
     """Refuse targets that are not class labels; return the distinct ones.
 
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
         Targets.
+    name : str, default="y"
+        Name of the argument.
 
     Returns
     -------
@@ -242,8 +247,8 @@ def check_labels(y: NDArray[Any]) -> NDArray[Any]:
         return np.unique(y)
     except TypeError as error:
         raise TypeError(
-            "y has labels of types that cannot be sorted together: convert them to one "
-            "type, for instance with y.astype(str)"
+            f"{name} has labels of types that cannot be sorted together: convert them "
+            "to one type, for instance to str"
         ) from error
 
 
@@ -263,7 +268,7 @@ def check_moments(
         The same as arrays.
     """
     labels = np.asarray(classes)
-    if labels.ndim != 1 or len(check_labels(labels)) != len(labels):
+    if labels.ndim != 1 or len(check_labels(labels, "classes")) != len(labels):
         raise ValueError("classes must be a one-dimensional list of distinct labels")
     n = check_finite("counts", counts, 1)
     mean = check_finite("means", means, 2)

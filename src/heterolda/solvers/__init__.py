@@ -74,7 +74,9 @@ def resolve_solver(solver: str | Solver) -> Solver:
     """
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]
-    if isinstance(solver, str) or not callable(getattr(solver, "solve", None)):
+    if isinstance(solver, str) or not (
+        hasattr(solver, "solve") and hasattr(solver, "moore_penrose")
+    ):
         raise ValueError(
             f"solver must be one of {list(SOLVERS)} or a settings object such as "
             f"Global(gap=1e-6), got {solver!r}"

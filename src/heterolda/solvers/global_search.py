@@ -22,6 +22,7 @@ _START = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_START, [0.0], -_START[::-1]])
 _PARTS = 4  # an open piece is cut into so many
 _MOST_ROUNDS = 100
+_NEGLIGIBLE = 1e-9  # gain that is not worth a search for another bracket
 _FARTHEST = 700.0  # beyond this x, a distance from the end underflows
 _NO_GAIN = 1e-12  # a rule must beat the trivial one by this share to be preferred
 
@@ -127,17 +128,19 @@ class Global:
 
         trivial_error = np.minimum(p1, p2)
         trivial = error >= trivial_error * (1 - _NO_GAIN)
-        log_error = np.where(
-            trivial, np.log(trivial_error), arc.evaluate(np.arange(len(x)), x).log_error
-        )
+        with np.errstate(divide="ignore"):
+            log_error = np.log(np.where(trivial, trivial_error, error))
+        on_arc = arc.evaluate(np.arange(len(x)), x).log_error
+        log_error = np.where(trivial, log_error, np.maximum(log_error, on_arc))
         lower = proven_bound(pieces, len(x))
         gap = np.where(error == 0, 0.0, -np.expm1(np.minimum(lower - log_error, 0.0)))
+        proven = gap <= self.gap
         return Hyperplanes.from_coordinates(
             pencil,
             u,
             np.where(trivial, np.nan, t),
             error,
-            status=np.full(len(x), Status.CERTIFIED, np.intp),
+            status=np.where(proven, Status.CERTIFIED, Status.MAX_ITER),
             n_iter=n_iter,
             gap=gap,
         )
@@ -177,7 +180,7 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     closed: list[Pieces] = []
     for _ in range(_MOST_ROUNDS):
         log_best = np.minimum(best_log, floor)
-        is_open = _is_open(arc, fresh, best, log_best, gap)
+        is_open = _is_open(arc, fresh, log_best, gap)
         closed.append(fresh.take(~is_open))
         work = fresh.take(is_open)
         if not len(work.pair):
@@ -250,21 +253,16 @@ def _consecutive(
     return Pieces(pair, left, right, bound)
 
 
-def _is_open(
-    arc: Arc, pieces: Pieces, best: Array, log_best: Array, gap: float
-) -> Mask:
+def _is_open(arc: Arc, pieces: Pieces, log_best: Array, gap: float) -> Mask:
     """Pieces that may hide a better rule than the gap allows."""
+    bound, best = pieces.log_bound, log_best[pieces.pair]
     with np.errstate(invalid="ignore"):
-        unproven = pieces.log_bound < log_best[pieces.pair] + np.log1p(-gap)
-        # A piece next to the best point, into which the error falls, is cut until
-        # it brackets the minimum.
-        slope_a = arc.slope(pieces.pair, pieces.a)
-        slope_b = arc.slope(pieces.pair, pieces.b)
-        x = best[pieces.pair]
-        unbracketed = ((pieces.a.x == x) & (slope_a < 0) & ~(slope_b > 0)) | (
-            (pieces.b.x == x) & (slope_b > 0) & ~(slope_a < 0)
-        )
-        unbracketed &= pieces.log_bound < log_best[pieces.pair]
+        unproven = bound < best + np.log1p(-gap)
+        # A piece that could be better than the best point, by however little, is cut
+        # until it brackets a minimum, for `_polish` to find.
+        brackets = arc.slope(pieces.pair, pieces.a) < 0
+        brackets &= arc.slope(pieces.pair, pieces.b) > 0
+        hiding = ~brackets & (bound < best - _NEGLIGIBLE)
         width = pieces.b.x - pieces.a.x
         scale = np.maximum(np.abs(pieces.a.x), np.abs(pieces.b.x))
         splittable = np.where(
@@ -272,7 +270,7 @@ def _is_open(
             np.minimum(np.abs(pieces.a.x), np.abs(pieces.b.x)) < _FARTHEST,
             width > 1e-14 * (1 + scale),
         )
-    is_open: Mask = (unproven | unbracketed) & splittable
+    is_open: Mask = (unproven | hiding) & splittable
     return is_open
 
 
@@ -325,13 +323,8 @@ def _polish(arc: Arc, pieces: Pieces, best: Array) -> Array:
         arc.slope(bracket.pair, bracket.a),
         arc.slope(bracket.pair, bracket.b),
     )
-    best, best_log = best.copy(), incumbent.log_error
-    polished = arc.evaluate(bracket.pair, x)
+    best = best.copy()
     # A root is at least as good as the point it replaces, up to rounding.
-    polished_log = np.nextafter(polished.log_error, -np.inf)
-    order = np.lexsort((polished.x, polished_log, bracket.pair))
-    first = order[np.append(True, np.diff(bracket.pair[order]) > 0)]
-    rows = bracket.pair[first]
-    better = polished_log[first] <= best_log[rows]
-    best[rows[better]] = polished.x[first[better]]
+    best_log = np.nextafter(incumbent.log_error, np.inf)
+    _update_best(best, best_log, bracket.pair, arc.evaluate(bracket.pair, x))
     return best

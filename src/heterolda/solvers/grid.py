@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from heterolda.hyperplanes import Hyperplanes
-from heterolda.pencil import Pencil
+from heterolda.pencil import RANK_TOLERANCE, Pencil
 from heterolda.solvers.trials import best_trial
 from heterolda.validation import check_number
 
@@ -67,6 +67,9 @@ def _pseudo_inverse(pencil: Pencil, k: int, diagonal: Array) -> Array:
     if singular.any():
         cov = pencil.covariances[singular]
         delta = pencil.means[singular, 0] - pencil.means[singular, 1]
-        w = np.linalg.pinv(cov[:, k], rcond=1e-13, hermitian=True) @ delta[:, :, None]
+        w = (
+            np.linalg.pinv(cov[:, k], rcond=RANK_TOLERANCE, hermitian=True)
+            @ delta[:, :, None]
+        )
         u[singular] = (pencil.basis[singular].mT @ cov.sum(axis=1) @ w)[:, :, 0]
     return u

@@ -47,7 +47,7 @@ def best_trial(
         p1, p2 = pencil.priors.T[:, :, None]
         D, sigma1, sigma2 = pencil.project(u)
         share2, share1 = a * sigma2**2, b * sigma1**2
-        t = share2 * D / (share1 + share2)
+        t = D * (share2 / (share1 + share2))
         error = bayes_error(t, D, sigma1, sigma2, p1, p2)
         error[~np.isfinite(error)] = np.inf
         first = np.argmin(error, axis=1)
