@@ -106,8 +106,8 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Where the classes have equal covariances the rule is that of linear discriminant
-    analysis; for two classes the score is the log-odds, as there. (scikit-learn divides
-    the pooled scatter by n, this class by n - 2, which scales `coef_` accordingly.)
+    analysis; for two classes the score is the log-odds, as there, with the unbiased
+    pooled covariance (divisor n - 2).
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
     two classes it is the probability given the *score*, not given all of x.
