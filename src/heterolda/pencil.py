@@ -37,6 +37,8 @@ VARIANCE_FLOOR = 1e-7
 # Means that differ by this many standard deviations, where the deviation is itself
 # rounding noise, differ for real; Phi(-20) is below any error of interest.
 _REAL_SEPARATION = 40.0
+# Means further apart than this, in standard deviations, are separated for good: the
+# error is zero long before, and squares would overflow.
 _FARTHEST = 1e50
 
 
@@ -117,17 +119,18 @@ class Pencil:
         )
         delta = np.where(constant & ~differs, 0.0, delta)
 
-        whitening, eigenvalues, axes = _whiten(_scaled(covariances, scale))
+        scaled = _scaled(covariances, scale)
+        whitening, eigenvalues, axes = _whiten(scaled)
         rank = np.count_nonzero(whitening.any(axis=1), axis=1)
         separation = _separation(delta, offset, scale, eigenvalues, axes, rank)
         # Dropping constant features is the Moore-Penrose inverse in any units.
         redo = rank < np.count_nonzero(~constant, axis=1)
         if moore_penrose and redo.any():
             scale[redo] = scale[redo].max(axis=1, keepdims=True)
-            whitening[redo] = _whiten(_scaled(covariances, scale)[redo], rank[redo])[0]
+            scaled = _scaled(covariances, scale)
+            whitening[redo] = _whiten(scaled[redo], rank[redo])[0]
             rank = np.count_nonzero(whitening.any(axis=1), axis=1)
 
-        scaled = _scaled(covariances, scale)
         whitening = np.where(constant[:, :, None], 0.0, whitening)
         basis, alpha, beta = _diagonalise(scaled, whitening, rank)
         # Rounding errors of v'S1 v, and of data stored far from zero.
@@ -138,14 +141,9 @@ class Pencil:
         zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
         low, high = VARIANCE_FLOOR, 1 - VARIANCE_FLOOR
         c = ((delta / scale)[:, None, :] @ basis)[:, 0]
-        # Beyond this distance squares overflow, and any error is zero long before.
         far = np.abs(c).max(axis=1) > _FARTHEST
-        if far.any():
-            size = np.abs(c[far]).max(axis=1, keepdims=True)
-            unit = c[far] / size
-            w = (basis[far] @ unit[:, :, None])[:, :, 0] / scale[far]
-            separation[far] = 2 * w / size / np.sum(unit**2, axis=1, keepdims=True)
-            c[far] = 0.0
+        separation[far] = _along(c[far], basis[far]) / scale[far]
+        c[far] = 0.0
         return cls(
             priors=priors,
             weights=weights,
@@ -230,6 +228,15 @@ def _diagonalise(
     norm[norm == 0] = 1.0
     basis /= np.sqrt(norm)[:, None, :]
     return basis, quotient[:, 0] / norm, quotient[:, 1] / norm
+
+
+def _along(c: Array, basis: Array) -> Array:
+    """The direction V c = (S1 + S2)^-1 delta, with the length that makes w.delta 2."""
+    size = np.max(np.abs(c), axis=1, keepdims=True)
+    unit = c / size
+    w: Array = (basis @ unit[:, :, None])[:, :, 0]
+    w *= 2 / (size * np.sum(unit**2, axis=1, keepdims=True))
+    return w
 
 
 def _padded(values: Array, rank: NDArray[np.intp]) -> Array:
