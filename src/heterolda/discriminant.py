@@ -292,12 +292,10 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
         k = statistics.n_classes
         if self.multiclass == "ova" and k > 2:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
-            rest = all_others(means, cov, priors)
+            rest_means, rest_cov = all_others(means, cov, priors)
+            means = np.concatenate([rest_means, means])
+            cov = np.concatenate([rest_cov, cov])
             others = np.where(np.eye(k), 0.0, priors).sum(axis=1)  # not 1 - priors
-            means, cov = (
-                np.concatenate([rest[0], means]),
-                np.concatenate([rest[1], cov]),
-            )
             shares = np.concatenate([others, priors])
             weights = np.concatenate([weights.sum() - weights, weights])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
