@@ -33,6 +33,8 @@ LAYERS = [
     "posterior",
     "votes",
     "discriminant",
+    "_kernels",
+    "refine",
     "experiments",
     "experiments.datasets",
 ]

@@ -1,0 +1,325 @@
+"""Local search: the same as a literal transcription, and never worse than its start."""
+
+import itertools
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from heterolda import refine
+from heterolda.refine import exact_search, grid_weights, paper_search
+
+
+def is_first(X, v):
+    """The rule w.x >= w0, with w.x added up column by column."""
+    total = v[1] * X[:, 0]
+    for k in range(1, X.shape[1]):
+        total = total + v[k + 1] * X[:, k]
+    return total >= v[0]
+
+
+def count_errors(X, first, weight, v):
+    wrong = is_first(X, v) != first
+    return np.count_nonzero(wrong) if weight is None else np.sum(weight[wrong])
+
+
+def literal_search(X, first, weight, v, step, max_iter, patience):
+    """Algorithm 2 as it stands in the paper: every neighbour evaluated from scratch."""
+    if weight is not None:
+        multiples, unit = grid_weights(weight)
+        weight = unit * multiples
+    current = np.array(v, dtype=float)
+    history = [count_errors(X, first, weight, current)]
+    best, fewest, stalled = current, history[0], 0
+    while len(history) < max_iter and stalled < patience and fewest > 0:
+        neighbours = []
+        for i in range(len(current)):
+            for sign in (1, -1):
+                neighbour = current.copy()
+                neighbour[i] = current[i] + sign * (step * abs(current[i]))
+                neighbours.append(neighbour)
+        errors = [count_errors(X, first, weight, u) for u in neighbours]
+        current = neighbours[np.argmin(errors)]
+        history.append(min(errors))
+        stalled += 1
+        if history[-1] < fewest:
+            best, fewest, stalled = current, history[-1], 0
+    return SimpleNamespace(v=best, errors=fewest, history=history)
+
+
+def random_problem(rng):
+    """Small problems of all the kinds that are hard to get right to the last count."""
+    d, n = (
+        rng.integers(1, 9),
+        rng.choice([rng.integers(2, 150), rng.integers(150, 900)]),
+    )
+    first = rng.random(n) < rng.uniform(0.2, 0.8)
+    centre = rng.normal(size=d) * rng.choice([0.3, 1.0])
+    X = rng.normal(size=(n, d)) + np.where(first[:, None], centre, -centre)
+    v = np.append(rng.normal() * rng.choice([0, 0.1, 1]), centre + rng.normal(size=d))
+    kind = rng.choice(["plain", "integers", "all integers", "scaled", "offset"])
+    if "integers" in kind:
+        X = np.round(rng.choice([1, 3]) * X)
+    if kind == "all integers":
+        v = np.round(3 * v)
+    if kind == "scaled":
+        X *= 10.0 ** rng.integers(-150, 150, size=d)
+        v[1:] /= np.abs(X).max(axis=0)
+    if kind == "offset":
+        X += 1000
+        v[0] += 1000 * v[1:].sum()
+    if rng.random() < 0.2:
+        X[:, rng.integers(d)] = rng.integers(-1, 2)
+    if rng.random() < 0.2:
+        v[rng.integers(d + 1)] = 0
+    if rng.random() < 0.2:
+        copies = rng.integers(n, size=n)
+        X, first = X[copies], first[copies]
+    if rng.random() < 0.1:
+        first = is_first(X, v)
+    weight = None
+    if rng.random() < 0.4:
+        weight = rng.choice([rng.random(n), rng.integers(0, 4, n).astype(float)])
+    return X, first, weight, v
+
+
+def random_settings(rng):
+    return {
+        "step": rng.choice([0.1, 0.01, 0.25, 0.5, 1.0, 3.0]),
+        "max_iter": int(rng.choice([1, 2, 60])),
+        "patience": int(rng.choice([1, 5, 40])),
+    }
+
+
+def assert_same(result, truth):
+    np.testing.assert_array_equal(result.history, truth.history)
+    np.testing.assert_array_equal(result.v, truth.v)
+    assert result.n_iter == len(truth.history)
+    assert result.errors == truth.errors
+    assert result.errors_start == truth.history[0]
+    assert not result.interrupted
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("leniency", [0.0, 2.0, np.inf])
+def test_paper_search_is_the_literal_algorithm(rng, monkeypatch, threads, leniency):
+    # Zero leniency sorts the rows into tiles at almost every iteration, infinite
+    # leniency never again.
+    monkeypatch.setattr(refine, "_LENIENCY", leniency)
+    monkeypatch.setattr(refine, "_NUMBERS_PER_THREAD", 1)
+    for _ in range(200):
+        problem, settings = random_problem(rng), random_settings(rng)
+        copy = bool(rng.integers(2))
+        result = paper_search(*problem, **settings, threads=threads, copy=copy)
+        assert_same(result, literal_search(*problem, **settings))
+        assert result.touched >= 0
+
+
+def test_long_searches_on_many_rows_are_the_literal_algorithm(rng):
+    # Enough rows for most to sleep, and enough iterations for margins to be renewed.
+    first = rng.random(3000) < 0.5
+    X = rng.normal(size=(3000, 4)) + 0.8 * first[:, None]
+    X[:, 0] = np.round(X[:, 0])
+    v = np.array([1.0, 0.3, 1.0, 2.0, 0.5])
+    settings = {"step": 0.1, "max_iter": 400, "patience": 400}
+    result = paper_search(X, first, None, v, **settings)
+    assert_same(result, literal_search(X, first, None, v, **settings))
+    assert result.n_iter == 400
+    assert result.touched < 0.7
+
+
+def test_extreme_scales_are_done_canonically(rng):
+    X = rng.normal(size=(50, 3))
+    first = rng.random(50) < 0.5
+    for scale, step in itertools.product((1e-290, 1e290, 1e306), (0.1, 10.0)):
+        v = scale * np.array([0.1, 1.0, -1.0, 0.5])
+        settings = {"step": step, "max_iter": 30, "patience": 30}
+        with np.errstate(over="ignore", invalid="ignore"):
+            truth = literal_search(10 * X, first, None, v, **settings)
+        assert_same(paper_search(10 * X, first, None, v, **settings), truth)
+
+
+def test_separable_start_stops_at_once(rng):
+    X = rng.normal(size=(40, 3))
+    v = np.array([0.1, 1.0, 2.0, 3.0])
+    first = is_first(X, v)
+    for search in (paper_search, lambda *args: exact_search(*args, rng=rng)):
+        result = search(X, first, None, v)
+        assert result.n_iter == 1
+        assert result.errors == 0
+        np.testing.assert_array_equal(result.v, v)
+
+
+def test_weights_are_repetitions(rng):
+    for _ in range(20):
+        X, first, _, v = random_problem(rng)
+        times = rng.integers(0, 4, len(X))
+        weighted = paper_search(X, first, times.astype(float), v, max_iter=50)
+        repeated = paper_search(
+            np.repeat(X, times, axis=0), np.repeat(first, times), None, v, max_iter=50
+        )
+        np.testing.assert_array_equal(weighted.history, repeated.history)
+        np.testing.assert_array_equal(weighted.v, repeated.v)
+        options = {"max_iter": 50, "n_restarts": 0, "rng": rng}
+        one = exact_search(X, first, times.astype(float), v, **options)
+        two = exact_search(
+            np.repeat(X, times, axis=0), np.repeat(first, times), None, v, **options
+        )
+        assert one.errors == two.errors
+
+
+def test_sums_of_grid_weights_are_exact_in_any_order(rng):
+    weight = rng.random(1000) * 10.0 ** rng.integers(-3, 3, 1000)
+    multiples, unit = grid_weights(weight)
+    rounded = unit * multiples
+    assert rounded.sum() == rounded[rng.permutation(1000)].sum() == sum(rounded)
+    np.testing.assert_allclose(rounded, weight, atol=1e-15 * weight.sum())
+    integers = rng.integers(0, 1000, 1000).astype(float)
+    multiples, unit = grid_weights(integers)
+    np.testing.assert_array_equal(unit * multiples, integers)
+    assert grid_weights(np.zeros(3))[0].sum() == 0
+
+
+def test_exact_is_never_worse_than_paper_nor_its_start(rng):
+    for _ in range(40):
+        problem = random_problem(rng)
+        with np.errstate(over="ignore"):
+            exact = exact_search(*problem, max_iter=50, n_restarts=2, rng=rng)
+        paper = paper_search(*problem, max_iter=50)
+        assert exact.errors <= paper.errors <= paper.errors_start
+        X, first, weight, _ = problem
+        if weight is not None:
+            weight = np.multiply(*grid_weights(weight))
+        assert exact.errors == count_errors(X, first, weight, exact.v)
+        assert exact.n_iter == len(exact.history)
+
+
+def test_exact_is_deterministic(rng):
+    X, first, weight, v = random_problem(rng)
+    one, two = (
+        exact_search(X, first, weight, v, rng=np.random.default_rng(1), threads=t)
+        for t in (1, 2)
+    )
+    np.testing.assert_array_equal(one.v, two.v)
+    np.testing.assert_array_equal(one.history, two.history)
+
+
+def fewest_errors_in_the_plane(X, first):
+    """Minimum of the 0-1 loss over all lines: those through pairs, shifted and turned.
+
+    Any line can be moved, without passing a point, until it touches two of them.
+    """
+    best = min(np.count_nonzero(first), np.count_nonzero(~first))
+    for a, b in itertools.combinations(X, 2):
+        along = b - a
+        normal = np.array([-along[1], along[0]])
+        side = (X - a) @ normal
+        near = np.isclose(side, 0, atol=1e-9)
+        # The points on the line go to either side; they are ordered along it, and a
+        # small turn about any place between them cuts that order in two.
+        place = np.argsort((X[near] - a) @ along)
+        on_line = first[near][place]
+        cuts = [np.arange(len(on_line)) < k for k in range(len(on_line) + 1)]
+        for above, cut, flip in itertools.product((True, False), cuts, (True, False)):
+            rest = np.count_nonzero(((side > 0) == above)[~near] != first[~near])
+            best = min(best, rest + np.count_nonzero((cut == flip) != on_line))
+    return best
+
+
+def test_exact_finds_the_minimum_in_the_plane(rng):
+    found = 0
+    for _ in range(100):
+        n = rng.integers(10, 61)
+        first = rng.random(n) < 0.5
+        X = rng.normal(size=(n, 2)) + rng.uniform(0, 2) * first[:, None]
+        w = X[first].mean(axis=0) - X[~first].mean(axis=0)
+        v = np.append(w @ X.mean(axis=0), w)
+        result = exact_search(X, first, None, v, n_restarts=100, rng=rng)
+        minimum = fewest_errors_in_the_plane(X, first)
+        assert result.errors >= minimum
+        found += result.errors == minimum
+    assert found >= 90
+
+
+def test_best_step_is_the_best_of_all_midpoints(rng):
+    for _ in range(100):
+        n, d = rng.integers(2, 40), rng.integers(1, 4)
+        X = rng.normal(size=(n, d))
+        first = rng.random(n) < 0.5
+        v = rng.normal(size=d + 1)
+        if rng.random() < 0.5:
+            X, v = np.round(2 * X), np.round(2 * v)
+        i = rng.integers(d + 1)
+        x = X[:, i - 1] if i > 0 else np.full(n, -1.0)
+        moving = x != 0
+        ends = np.unique(-(X @ v[1:] - v[0])[moving] / x[moving])
+        ends = np.concatenate([[-1e3], ends, [1e3]])
+        trials = np.append(0, (ends[1:] + ends[:-1]) / 2)
+        errors = [
+            count_errors(X, first, None, v + t * np.eye(d + 1)[i]) for t in trials
+        ]
+        problem = refine._Problem.from_arrays(X, first, None)
+        margins = refine._margins(X, v)
+        step, fewest = refine._try_coordinate(problem, v, margins, i, errors[0])
+        assert fewest == min(errors)
+        assert fewest == count_errors(X, first, None, v + step * np.eye(d + 1)[i])
+        assert step == 0 or fewest < errors[0]
+
+
+@pytest.mark.parametrize("search", [paper_search, exact_search])
+def test_interrupt_returns_the_best_so_far(rng, search):
+    first = rng.random(200) < 0.5
+    X = rng.normal(size=(200, 3)) + 0.5 * first[:, None]
+    v = np.array([0.1, 1.0, -1.0, 0.3])
+    calls = []
+
+    def stop_at(last):
+        def on_iteration(iteration, current, fewest):
+            calls.append((iteration, current, fewest))
+            if iteration == last:
+                raise KeyboardInterrupt
+
+        return on_iteration
+
+    options = {"rng": rng} if search is exact_search else {}
+    for last in (1, 7):
+        calls.clear()
+        result = search(X, first, None, v, on_iteration=stop_at(last), **options)
+        assert result.interrupted
+        assert result.n_iter == last == len(result.history)
+        assert [c[0] for c in calls] == list(range(1, last + 1))
+        assert [c[1] for c in calls] == result.history.tolist()
+        assert result.errors == min(result.history) == calls[-1][2]
+        assert result.errors == count_errors(X, first, None, result.v)
+
+
+def test_interrupt_of_a_sweep_keeps_the_best(rng):
+    first = rng.random(200) < 0.5
+    X = rng.normal(size=(200, 3)) + 0.5 * first[:, None]
+    v = np.array([0.1, 1.0, -1.0, 0.3])
+
+    def on_iteration(iteration, current, fewest):
+        if iteration == 12:
+            raise KeyboardInterrupt
+
+    options = {"max_iter": 10, "rng": rng, "on_iteration": on_iteration}
+    result = exact_search(X, first, None, v, **options)
+    assert result.interrupted
+    assert result.n_iter == 12
+    assert result.errors == min(result.history)
+
+
+def test_inputs_are_left_alone(rng):
+    X, first, weight, v = random_problem(rng)
+    copies = X.copy(), first.copy(), v.copy()
+    paper_search(X, first, weight, v, max_iter=20)
+    exact_search(X, first, weight, v, max_iter=20, rng=rng)
+    for array, kept in zip((X, first, v), copies, strict=True):
+        np.testing.assert_array_equal(array, kept)
+
+
+def test_import_alone_does_not_import_numba():
+    code = "import heterolda.refine, sys; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
