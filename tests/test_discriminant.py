@@ -353,9 +353,11 @@ def test_priors_shift_the_rule(make_classes):
 
 def test_random_state_makes_trials_reproducible(four):
     X, y = four
-    make = lambda seed: GaussianLinearDiscriminant(  # noqa: E731
-        solver="r-hld-2", random_state=seed
-    ).fit(X, y)
+
+    def make(seed):
+        model = GaussianLinearDiscriminant(solver="r-hld-2", random_state=seed)
+        return model.fit(X, y)
+
     assert_array_equal(make(3).coef_, make(3).coef_)
     assert np.any(make(3).coef_ != make(4).coef_)
 

@@ -41,7 +41,10 @@ def test_roots_equal_brentq(rng):
 
 
 def test_brackets_may_be_given_either_way_round_and_end_at_a_root():
-    line = lambda x: x - 2.0  # noqa: E731
+
+    def line(x):
+        return x - 2.0
+
     assert_allclose(find([line, line, line], [5, -1, 2], [-3, 8, 7]), 2.0, rtol=1e-15)
 
 
