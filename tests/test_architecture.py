@@ -32,6 +32,7 @@ LAYERS = [
     "solvers",
     "posterior",
     "votes",
+    "prediction",
     "discriminant",
     "_kernels",
     "refine",

@@ -107,7 +107,7 @@ def test_blocks_of_rows_do_not_matter(four, monkeypatch):
     X, y = four
     model = GaussianLinearDiscriminant().fit(X, y)
     whole = [model.predict(X), model.decision_function(X), model.predict_proba(X)]
-    monkeypatch.setattr("heterolda.discriminant._BLOCK_SIZE", 1)
+    monkeypatch.setattr("heterolda.prediction._BLOCK_SIZE", 1)
     many = np.tile(X, (4, 1))
     parts = [
         model.predict(many),

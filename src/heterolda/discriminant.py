@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import Interval, StrOptions, fit_context
 from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
-from heterolda.hyperplanes import linear_scores
+from heterolda.hyperplanes import Hyperplanes
 from heterolda.moments import all_others
+from heterolda.prediction import LinearRules
 from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import (
@@ -24,11 +25,8 @@ from heterolda.validation import (
 )
 from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
 
-# Scores of many pairs are formed for so many numbers at a time, to stay in cache.
-_BLOCK_SIZE = 1 << 18
 
-
-class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
+class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
 
     For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
@@ -315,20 +313,20 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
         self.gap_ = planes.gap
         self.trivial_ = planes.trivial
         self.n_iter_ = planes.n_iter
-        self._planes = planes
+        self._committee = self._join(planes)
         return self
 
-    def _committee(self) -> Committee:
+    def _join(self, planes: Hyperplanes) -> Committee:
         """How the rules decide together."""
         k = len(self.classes_)
         if k == 2:
-            return Binary(self._planes)
+            return Binary(planes)
         if self.pairs_[0, 0] < 0:
-            return OneVsAll(self._planes)
-        return OneVsOne(self._planes, self.pairs_, k, self.voting)
+            return OneVsAll(planes)
+        return OneVsOne(planes, self.pairs_, k, self.voting)
 
-    def _blockwise(self, X, method: str):
-        """Apply a method of the committee to the scores of X, block by block."""
+    def _check_ready(self):
+        """Refuse to predict while `partial_fit` still waits for some class."""
         check_is_fitted(self, "statistics_")
         if not hasattr(self, "coef_"):
             short = self.classes_[self.statistics_.weights <= 1]
@@ -337,82 +335,3 @@ class GaussianLinearDiscriminant(ClassifierMixin, BaseEstimator):
                 f"{short.tolist()} still have a total weight of 1 or less; call "
                 "partial_fit with more samples of them"
             )
-        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
-        function = getattr(self._committee(), method)
-        normals = np.ascontiguousarray(self.coef_.T)
-        step = max(256, _BLOCK_SIZE // max(normals.shape))
-        result = None
-        for start in range(0, len(X), step):
-            rows = X[start : start + step].astype(np.float64, copy=False)
-            part = function(linear_scores(rows, normals, self.intercept_))
-            if result is None:
-                result = np.empty((len(X), *part.shape[1:]), part.dtype)
-            result[start : start + step] = part
-        return result
-
-    def decision_function(self, X):
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: ``X @ coef_[0] + intercept_[0]``, positive for the second
-            class. More, one-vs-one: the sums of votes, exactly tied classes being
-            set apart by the least step of a float. One-vs-all: the log-odds of each
-            class against all others.
-        """
-        return self._blockwise(X, "decisions")
-
-    def predict(self, X):
-        """Predict class labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels: those of the largest decision value and the largest probability.
-        """
-        winners = self._blockwise(X, "winners")
-        return self.classes_[winners]
-
-    def predict_proba(self, X):
-        """Predict class probabilities under the Gaussian model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Two classes: the probability of each class given the score, calibrated
-            if the classes are Gaussian. More: the pairwise probabilities, coupled
-            (one-vs-one) or scaled (one-vs-all); the largest is swapped to the class
-            that `predict` names, and calibration is not promised.
-        """
-        return self._blockwise(X, "probabilities")
-
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`, finite everywhere.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Log probabilities.
-        """
-        return np.log(self.predict_proba(X))

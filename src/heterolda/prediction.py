@@ -1,0 +1,107 @@
+"""Prediction, shared by the estimators."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from heterolda.hyperplanes import linear_scores
+from heterolda.validation import NUMERIC_TYPES
+
+# Scores of many pairs are formed for so many numbers at a time, to stay in cache.
+_BLOCK_SIZE = 1 << 18
+
+
+class LinearRules:
+    """Methods of a classifier that holds linear rules and a committee of them.
+
+    Fitting sets `classes_`, `coef_`, `intercept_` and `_committee`, one of
+    :mod:`heterolda.votes`.
+    """
+
+    def _check_ready(self):
+        """Refuse to predict before `fit`."""
+        check_is_fitted(self)
+
+    def _blockwise(self, X, method: str):
+        """Apply a method of the committee to the scores of X, block by block."""
+        self._check_ready()
+        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
+        function = getattr(self._committee, method)
+        normals = np.ascontiguousarray(self.coef_.T)
+        step = max(256, _BLOCK_SIZE // max(normals.shape))
+        result = None
+        for start in range(0, len(X), step):
+            rows = X[start : start + step].astype(np.float64, copy=False)
+            part = function(linear_scores(rows, normals, self.intercept_))
+            if result is None:
+                result = np.empty((len(X), *part.shape[1:]), part.dtype)
+            result[start : start + step] = part
+        return result
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: ``X @ coef_[0] + intercept_[0]``, positive for the second
+            class. More, one-vs-one: the sums of votes, exactly tied classes being
+            set apart by the least step of a float. One-vs-all: the log-odds of each
+            class against all others.
+        """
+        return self._blockwise(X, "decisions")
+
+    def predict(self, X):
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels: those of the largest decision value and the largest probability.
+        """
+        winners = self._blockwise(X, "winners")
+        return self.classes_[winners]
+
+    def predict_proba(self, X):
+        """Predict class probabilities under the Gaussian model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Two classes: the probability of each class given the score, calibrated
+            if the classes are Gaussian. More: the pairwise probabilities, coupled
+            (one-vs-one) or scaled (one-vs-all); the largest is swapped to the class
+            that `predict` names, and calibration is not promised.
+        """
+        return self._blockwise(X, "probabilities")
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`, finite everywhere.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log probabilities.
+        """
+        return np.log(self.predict_proba(X))
