@@ -36,6 +36,7 @@ LAYERS = [
     "discriminant",
     "_kernels",
     "refine",
+    "exact",
     "experiments",
     "experiments.datasets",
 ]

@@ -3,13 +3,15 @@
 import itertools
 import subprocess
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from heterolda import refine
-from heterolda.refine import exact_search, grid_weights, paper_search
+from heterolda import exact, refine
+from heterolda.exact import exact_search
+from heterolda.refine import grid_weights, paper_search
 
 
 def is_first(X, v):
@@ -260,33 +262,34 @@ def test_best_step_is_the_best_of_all_midpoints(rng):
         errors = [
             count_errors(X, first, None, v + t * np.eye(d + 1)[i]) for t in trials
         ]
-        problem = refine._Problem.from_arrays(X, first, None)
-        margins = refine._margins(X, v)
-        step, fewest = refine._try_coordinate(problem, v, margins, i, errors[0])
+        problem = refine.Problem.from_arrays(X, first, None)
+        margins = exact._margins(X, v)
+        step, fewest = exact._try_coordinate(problem, v, margins, i, errors[0])
         assert fewest == min(errors)
         assert fewest == count_errors(X, first, None, v + step * np.eye(d + 1)[i])
         assert step == 0 or fewest < errors[0]
 
 
 @pytest.mark.parametrize("search", [paper_search, exact_search])
-def test_interrupt_returns_the_best_so_far(rng, search):
+def test_interrupt_returns_the_best_so_far(rng, search, monkeypatch):
+    monkeypatch.setattr(refine, "_NUMBERS_PER_CALL", 0)
     first = rng.random(200) < 0.5
     X = rng.normal(size=(200, 3)) + 0.5 * first[:, None]
     v = np.array([0.1, 1.0, -1.0, 0.3])
     calls = []
 
     def stop_at(last):
-        def on_iteration(iteration, current, fewest):
+        def report(iteration, current, fewest):
             calls.append((iteration, current, fewest))
             if iteration == last:
                 raise KeyboardInterrupt
 
-        return on_iteration
+        return report
 
     options = {"rng": rng} if search is exact_search else {}
     for last in (1, 7):
         calls.clear()
-        result = search(X, first, None, v, on_iteration=stop_at(last), **options)
+        result = search(X, first, None, v, report=stop_at(last), **options)
         assert result.interrupted
         assert result.n_iter == last == len(result.history)
         assert [c[0] for c in calls] == list(range(1, last + 1))
@@ -300,15 +303,30 @@ def test_interrupt_of_a_sweep_keeps_the_best(rng):
     X = rng.normal(size=(200, 3)) + 0.5 * first[:, None]
     v = np.array([0.1, 1.0, -1.0, 0.3])
 
-    def on_iteration(iteration, current, fewest):
+    def report(iteration, current, fewest):
         if iteration == 12:
             raise KeyboardInterrupt
 
-    options = {"max_iter": 10, "rng": rng, "on_iteration": on_iteration}
+    options = {"max_iter": 10, "rng": rng, "report": report}
     result = exact_search(X, first, None, v, **options)
     assert result.interrupted
     assert result.n_iter == 12
     assert result.errors == min(result.history)
+
+
+def test_path_holds_each_new_best(rng, monkeypatch):
+    monkeypatch.setattr(refine, "_FIRST_LOG", 2)  # so that it has to grow
+    for search in (paper_search, partial(exact_search, rng=rng, n_restarts=2)):
+        first = rng.random(300) < 0.5
+        X = rng.normal(size=(300, 3)) + 0.5 * first[:, None]
+        v = np.array([0.1, 1.0, -1.0, 0.3])
+        result = search(X, first, None, v)
+        errors = [count_errors(X, first, None, u) for u in result.path]
+        lows = np.minimum.accumulate(result.history)
+        assert errors == list(dict.fromkeys(lows))
+        assert len(errors) > 2
+        np.testing.assert_array_equal(result.path[0], v)
+        np.testing.assert_array_equal(result.path[-1], result.v)
 
 
 def test_inputs_are_left_alone(rng):

@@ -358,8 +358,11 @@ def _walk(v, rules, step, book):
 
 
 @_inner
-def move(v, best, changes, step, state, history):
-    """Go to the first neighbour with the fewest errors, and keep the books."""
+def move(v, changes, step, state, log):
+    """Go to the first neighbour with the fewest errors, and keep the books.
+
+    The number of iterations comes last, so that an interrupt leaves the log whole.
+    """
     winner = 0
     for neighbour in range(len(changes)):
         if changes[neighbour] < changes[winner]:
@@ -368,18 +371,17 @@ def move(v, best, changes, step, state, history):
     size = step * abs(v[i])
     v[i] = v[i] - size if winner % 2 else v[i] + size
     state[ERRORS] += changes[winner]
-    history[state[ITERATIONS]] = state[ERRORS]
-    state[ITERATIONS] += 1
     state[STALLED] += 1
     if state[ERRORS] < state[FEWEST]:
         state[FEWEST] = state[ERRORS]
         state[STALLED] = 0
-        for k in range(len(v)):
-            best[k] = v[k]
+    log[0, state[ITERATIONS]] = state[ERRORS]
+    log[1, state[ITERATIONS]] = winner
+    state[ITERATIONS] += 1
 
 
 @_compiled
-def run(block, v, best, changes, step, leniency, patience, until, state, history):
+def run(block, v, changes, step, leniency, patience, until, state, log):
     """Make iterations on a single block, until so many have been made.
 
     With `until` zero, only the changes of the errors are found, and whoever joins
@@ -419,7 +421,7 @@ def run(block, v, best, changes, step, leniency, patience, until, state, history
         book[AT_FIRST] = touched if book[MOVES] == 0 else book[AT_FIRST]
         book[EXCESS] += touched - book[AT_FIRST]
         if until > 0:
-            move(v, best, changes, step, state, history)
+            move(v, changes, step, state, log)
         if state[ITERATIONS] >= until:
             break
     return False
