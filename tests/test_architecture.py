@@ -37,6 +37,9 @@ LAYERS = [
     "_kernels",
     "refine",
     "exact",
+    "starts",
+    "progress",
+    "local_search",
     "experiments",
     "experiments.datasets",
 ]

@@ -1,7 +1,12 @@
 """Linear classification when the classes have unequal covariances."""
 
 from heterolda.discriminant import GaussianLinearDiscriminant
-from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
+from heterolda.exceptions import (
+    SearchInterruptedWarning,
+    SmallClassWarning,
+    TrivialRuleWarning,
+)
+from heterolda.local_search import LocalNeighborhoodSearch
 from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.statistics import ClassStatistics
 
@@ -12,7 +17,9 @@ __all__ = [
     "GaussianLinearDiscriminant",
     "Global",
     "Grid",
+    "LocalNeighborhoodSearch",
     "RandomSearch",
+    "SearchInterruptedWarning",
     "SmallClassWarning",
     "TrivialRuleWarning",
 ]

@@ -1,7 +1,22 @@
 """Private parts of scikit-learn that this library relies on, all in one place."""
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
-__all__ = ["Interval", "StrOptions", "fit_context", "get_feature_names"]
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where there are no callbacks."""
+
+
+__all__ = [
+    "CallbackSupportMixin",
+    "HasMethods",
+    "Interval",
+    "StrOptions",
+    "fit_context",
+    "get_feature_names",
+]

@@ -20,6 +20,10 @@ class TrivialRuleWarning(UserWarning):
     """For some pair the rule is always to choose the likelier class."""
 
 
+class SearchInterruptedWarning(UserWarning):
+    """A search was interrupted, and the estimator has the best rules so far."""
+
+
 def warn_of_small_classes(
     classes: NDArray[Any], weights: NDArray[np.float64], n_features: int
 ) -> None:
@@ -66,3 +70,20 @@ def warn_of_trivial_rules(classes: NDArray[Any], pairs: NDArray[np.intp]) -> Non
             TrivialRuleWarning,
             stacklevel=_STACKLEVEL,
         )
+
+
+def warn_of_interruption(n_done: int, n_pairs: int) -> None:
+    """Say how far a search came that was interrupted.
+
+    Parameters
+    ----------
+    n_done, n_pairs : int
+        Number of pairs whose search had ended, and of all.
+    """
+    warnings.warn(
+        f"interrupted after {n_done} of {n_pairs} pairs of classes: the others keep "
+        "the best rule found so far, or their start; the estimator is fitted and "
+        "usable",
+        SearchInterruptedWarning,
+        stacklevel=_STACKLEVEL,
+    )

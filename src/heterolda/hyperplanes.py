@@ -147,6 +147,44 @@ class Hyperplanes:
         )
 
     @classmethod
+    def from_projections(
+        cls,
+        coef: Array,
+        intercept: Array,
+        error: Array,
+        *,
+        n_iter: NDArray[np.intp],
+        means: Array,
+        deviations: Array,
+    ) -> Hyperplanes:
+        """Rules that were found in some other way than from the pencil.
+
+        Parameters
+        ----------
+        coef, intercept, error, n_iter, means, deviations : ndarray
+            As in the record. Where both classes have one and the same score, the
+            rule is trivial.
+
+        Returns
+        -------
+        Hyperplanes
+            The record.
+        """
+        distance = np.abs(means[:, 1] - means[:, 0])[:, None]
+        deviations = np.maximum(deviations, _NO_DEVIATION * distance)
+        trivial = ~np.any(coef, axis=1) | np.any(deviations == 0, axis=1)
+        return cls(
+            coef=coef,
+            intercept=intercept,
+            error=error,
+            gap=np.full(len(coef), np.nan),
+            n_iter=n_iter,
+            status=np.where(trivial, Status.TRIVIAL, Status.BEST_TRIAL),
+            means=means,
+            deviations=deviations,
+        )
+
+    @classmethod
     def concatenate(cls, parts: list[Hyperplanes]) -> Hyperplanes:
         """Join the records of consecutive batches of pairs."""
         return cls(

@@ -129,6 +129,25 @@ class Problem:
         return int(count_errors(self.X, self.first, self.weight, v))
 
 
+def count_errors(
+    X: Array, first: NDArray[np.bool_], weight: Array | None, v: Array
+) -> float:
+    """Weighted errors of a rule, from scratch.
+
+    Parameters
+    ----------
+    X, first, weight, v
+        As for `paper_search`.
+
+    Returns
+    -------
+    float
+        The sum of the weights of the rows on the wrong side.
+    """
+    problem = Problem.from_arrays(X, first, weight)
+    return problem.unit * problem.count(v)
+
+
 def paper_search(
     X: Array,
     first: NDArray[np.bool_],

@@ -197,6 +197,47 @@ def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
     return given
 
 
+def check_class_weight(
+    class_weight: dict[Any, float] | str | None, classes: NDArray[Any], totals: Array
+) -> Array | None:
+    """Validate class weights; labels that are left out weigh 1.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Weights by label; "balanced" makes the total weight of all classes the same.
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    totals : ndarray of shape (n_classes,)
+        Total weight of each class.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,) or None
+        Positive weights.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        balanced: Array = totals.sum() / (len(classes) * totals)
+        return balanced
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise ValueError(
+            f"class_weight has labels {unknown} that are not among the classes {labels}"
+        )
+    weights = check_finite(
+        "class_weight", [class_weight.get(label, 1.0) for label in labels], 1
+    )
+    if np.any(weights <= 0):
+        raise ValueError(
+            f"class_weight must be positive, got {class_weight}: leave a class that "
+            "does not matter out of the data"
+        )
+    return weights
+
+
 def check_number(
     owner: str,
     name: str,

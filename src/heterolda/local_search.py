@@ -1,0 +1,448 @@
+"""The meta-estimator that refines linear rules by their training errors."""
+
+from __future__ import annotations
+
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from heterolda._sklearn import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+)
+from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.exact import exact_search
+from heterolda.exceptions import warn_of_interruption
+from heterolda.hyperplanes import Hyperplanes, linear_scores
+from heterolda.prediction import LinearRules
+from heterolda.progress import Progress
+from heterolda.refine import count_errors, paper_search
+from heterolda.starts import Start, TrainingData, fit_start
+from heterolda.validation import (
+    NUMERIC_TYPES,
+    check_class_weight,
+    check_labels,
+    check_sample_weight,
+)
+from heterolda.votes import Binary, OneVsOne
+
+
+class LocalNeighborhoodSearch(
+    LinearRules,
+    CallbackSupportMixin,
+    MetaEstimatorMixin,
+    ClassifierMixin,
+    BaseEstimator,
+):
+    r"""Refine the rules of any linear classifier by their training errors.
+
+    Algorithm 2 of [1]_, for data that are not normal: from the rule
+    :math:`v = (w_0, w)` of a linear classifier the search goes, in each iteration, to
+    that neighbour :math:`v_i \pm 0.1 |v_i|` with the fewest training errors, even if
+    it has no fewer than the current one, and in the end returns the best rule it ever
+    saw. More than two classes are refined pair by pair, on the rows of the pair.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Where the search starts: a linear classifier, which is cloned and fitted.
+        `GaussianLinearDiscriminant()` by default. With more than two classes, a
+        classifier other than `GaussianLinearDiscriminant` is fitted to each pair of
+        classes. A fitted classifier in a :class:`~sklearn.frozen.FrozenEstimator` is
+        taken as it is; the difference of two classes' scores is then their rule.
+    strategy : {"paper", "exact"}, default="paper"
+        "paper" is Algorithm 2. "exact" follows it with searches along the
+        coordinates, each over all real steps, from several starts; it takes longer,
+        never ends with more training errors, and overfits more easily.
+    step : float, default=0.1
+        Length of a step, relative to the coefficient.
+    max_iter : int, default=1000
+        Most iterations of Algorithm 2; evaluating the start is the first.
+    patience : int, default=100
+        Most iterations of Algorithm 2 without a new lowest count.
+    n_restarts : int, default=10
+        For "exact": number of perturbed starts.
+    class_weight : dict, "balanced" or None, default=None
+        What an error in each class costs, as ``{label: weight}``; labels left out
+        weigh 1. "balanced" makes all classes cost the same in total. It multiplies
+        the priors of the start (the sample weights, if it knows no priors) and the
+        error counts, never the class statistics.
+    early_stopping : bool, default=False
+        Whether to hold out rows, and of all the rules that were the best so far to
+        take the one with the fewest errors there. The start is fitted without them.
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the rows of each class that `early_stopping` holds out.
+    prefit : bool, default=False
+        Whether `estimator` is fitted already; the same as a `FrozenEstimator`.
+    n_jobs : int or None, default=None
+        Number of threads over pairs, or over rows if the pairs are fewer. -1 means
+        all processors. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        For the restarts of "exact" and the rows held out.
+    verbose : int, default=0
+        1 prints a line for each pair, 2 the course of each search, too. With
+        scikit-learn 1.9 or newer, `set_callbacks(ProgressBar())` shows bars.
+    copy : bool, default=True
+        Whether to keep a scaled copy of the rows in single precision, half the size
+        of the data, which makes the search faster. Data that are not C-contiguous
+        float64 are converted in any case.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    estimator_ : classifier
+        The fitted start. A classifier that was fitted to each pair is a
+        :class:`~sklearn.multiclass.OneVsOneClassifier` of them.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Class indices (i, j), i < j, of each rule.
+    coef_ : ndarray of shape (n_pairs, n_features)
+        Normals of the hyperplanes; a positive score means the second class.
+    intercept_ : ndarray of shape (n_pairs,)
+        Their offsets.
+    n_errors_, n_errors_start_ : ndarray of shape (n_pairs,)
+        Training errors of each rule and of its start, each on the rows of its pair.
+        Integers, unless there are weights.
+    n_errors_held_out_ : ndarray of shape (n_pairs,)
+        Errors among the rows held out, with `early_stopping`.
+    n_iter_ : ndarray of int of shape (n_pairs,)
+        Iterations of each search.
+    history_ : list of ndarray
+        For each pair the errors of the current rule at each iteration.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str of shape (n_features,)
+        Names of the features, if X had string column names.
+
+    See Also
+    --------
+    GaussianLinearDiscriminant : The default start.
+
+    Notes
+    -----
+    The rules of a pair vote with the weight :math:`1 - p_e` of the start if that is
+    a `GaussianLinearDiscriminant`, and with their training accuracy otherwise.
+    `predict_proba` takes the scores of each class along each normal as Gaussian, with
+    those priors that put the threshold where the search has put it.
+
+    Steps are relative to the coefficients, so that the result depends on where the
+    origin of the data is, but not on their units. KeyboardInterrupt ends the search
+    with the best rules so far and a warning.
+
+    References
+    ----------
+    .. [1] K. S. Gyamfi, J. Brusey, A. Hunt and E. Gaura (2017), "Linear classifier
+       design under heteroscedasticity in Linear Discriminant Analysis", Expert
+       Systems with Applications 79, 44-52.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import LocalNeighborhoodSearch
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = LocalNeighborhoodSearch().fit(X, y)
+    >>> bool(search.n_errors_[0] < search.n_errors_start_[0])
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        "estimator": [HasMethods("fit"), None],
+        "strategy": [StrOptions({"paper", "exact"})],
+        "step": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "prefit": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "copy": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        strategy="paper",
+        step=0.1,
+        max_iter=1000,
+        patience=100,
+        n_restarts=10,
+        class_weight=None,
+        early_stopping=False,
+        validation_fraction=0.1,
+        prefit=False,
+        n_jobs=None,
+        random_state=0,
+        verbose=0,
+        copy=True,
+    ):
+        self.estimator = estimator
+        self.strategy = strategy
+        self.step = step
+        self.max_iter = max_iter
+        self.patience = patience
+        self.n_restarts = n_restarts
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.copy = copy
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the start and refine its rules.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data, real numbers.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Frequencies: weight 3 equals three copies of the row.
+
+        Returns
+        -------
+        LocalNeighborhoodSearch
+            The fitted estimator.
+        """
+        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
+        data = self._training_data(X, y, check_sample_weight(sample_weight, len(X)))
+        pairs = np.column_stack(np.triu_indices(len(data.classes), 1))
+        labels = [tuple(data.classes[pair].tolist()) for pair in pairs]
+        max_reports = self.max_iter if self.strategy == "paper" else None
+        progress = Progress(self, labels, max_reports, self.verbose)
+        progress.begin(X, y)
+
+        random_state = check_random_state(self.random_state)
+        held_out = None
+        if self.early_stopping:
+            data, held_out = self._hold_out(data, random_state)
+        start = self._fit_start(data)
+        seed = random_state.randint(2**31 - 1) if self.strategy == "exact" else 0
+        refined = self._refine_pairs(data, held_out, start, pairs, seed, progress)
+
+        whole = data.error_weights() is None
+        counts = np.array([r.counts for r in refined])
+        counts = counts.astype(np.int64) if whole else counts
+        self.classes_ = data.classes
+        self.estimator_ = start.estimator
+        self.pairs_ = pairs
+        self.coef_ = np.array([-r.rule[1:] for r in refined])
+        self.intercept_ = np.array([r.rule[0] for r in refined])
+        self.n_errors_start_, self.n_errors_ = counts[:, 0], counts[:, 1]
+        if self.early_stopping:
+            self.n_errors_held_out_ = counts[:, 2]
+        self.n_iter_ = np.array([len(r.history) for r in refined])
+        self.history_ = [r.history for r in refined]
+        self._committee = self._join(start, refined)
+        progress.end(X, y)
+        return self
+
+    def _training_data(self, X, y, weight) -> TrainingData:
+        """Data with labels, weights and class weights, without rows of weight zero."""
+        classes = check_labels(y)
+        if len(classes) < 2:
+            raise ValueError(
+                f"a classifier needs at least 2 classes, got {len(classes)} class: "
+                "pass data of two classes or more"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        codes = np.searchsorted(classes, y)
+        data = TrainingData(X, y, classes, codes, weight, None, names)
+        totals = data.totals()
+        if np.any(totals <= 0):
+            raise ValueError(
+                f"sample_weight is zero for all rows of classes "
+                f"{classes[totals <= 0].tolist()}: leave these rows out"
+            )
+        if weight is not None and np.any(weight == 0):
+            data = data.take(weight > 0)
+        costs = check_class_weight(self.class_weight, classes, totals)
+        return replace(data, class_weight=costs)
+
+    def _hold_out(self, data, random_state):
+        """Split the data into rows for the fit and rows to choose by."""
+        try:
+            kept, held = train_test_split(
+                np.arange(len(data.codes)),
+                test_size=self.validation_fraction,
+                stratify=data.codes,
+                random_state=random_state,
+            )
+        except ValueError as error:
+            raise ValueError(
+                "early_stopping cannot hold out rows of each class with "
+                f"validation_fraction={self.validation_fraction}: {error}"
+            ) from error
+        return data.take(np.sort(kept)), data.take(np.sort(held))
+
+    def _fit_start(self, data) -> Start:
+        """The rules to start from."""
+        estimator = self.estimator
+        if estimator is None:
+            estimator = GaussianLinearDiscriminant()
+        if self.prefit and not isinstance(estimator, FrozenEstimator):
+            estimator = FrozenEstimator(estimator)
+        return fit_start(estimator, data, self.n_jobs)
+
+    def _refine_pairs(self, data, held_out, start, pairs, seed, progress):
+        """Refine all pairs, in threads; the main thread waits for an interrupt."""
+        n_jobs = effective_n_jobs(self.n_jobs)
+        options = {
+            "step": self.step,
+            "max_iter": self.max_iter,
+            "patience": self.patience,
+            "threads": max(1, n_jobs // len(pairs)),
+            "copy": self.copy,
+        }
+
+        def refine(k):
+            i, j = pairs[k]
+            search = partial(paper_search, **options)
+            if self.strategy == "exact":
+                rng = np.random.default_rng([seed, k])
+                restarts = {"rng": rng, "n_restarts": self.n_restarts}
+                search = partial(exact_search, **options, **restarts)
+            task, report = progress.begin_pair(k)
+            held = None if held_out is None else held_out.pair(i, j)
+            v = np.append(start.intercept[k], -start.coef[k])
+            refined = refine_pair(
+                data.pair(i, j), held, v, partial(search, report=report)
+            )
+            progress.end_pair(k, task, refined)
+            return refined
+
+        with ThreadPoolExecutor(min(n_jobs, len(pairs))) as pool:
+            futures = [pool.submit(refine, k) for k in range(len(pairs))]
+            try:
+                _, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+            except KeyboardInterrupt:
+                progress.stop.set()
+                warn_of_interruption(sum(f.done() for f in futures), len(pairs))
+            else:
+                if waiting:  # one has failed
+                    progress.stop.set()
+            return [future.result() for future in futures]
+
+    def _join(self, start, refined):
+        """How the rules decide together."""
+        error = start.error
+        if error is None:
+            error = np.array([r.error_rate for r in refined])
+        planes = Hyperplanes.from_projections(
+            self.coef_,
+            self.intercept_,
+            error,
+            n_iter=self.n_iter_,
+            means=np.array([r.means for r in refined]),
+            deviations=np.array([r.deviations for r in refined]),
+        )
+        if len(self.classes_) == 2:
+            return Binary(planes)
+        voting = getattr(start.estimator, "voting", "weighted")
+        return OneVsOne(planes, self.pairs_, len(self.classes_), voting)
+
+
+@dataclass(frozen=True)
+class Refined:
+    """The refined rule of a pair.
+
+    Attributes
+    ----------
+    rule : ndarray of shape (n_features + 1,)
+        (w0, w), as in :mod:`heterolda.refine`.
+    counts : tuple of float
+        Errors of the start, of the rule, and of the rule among the rows held out.
+    error_rate : float
+        Share of the errors of the rule.
+    history : ndarray of shape (n_iter,)
+        Errors at each iteration.
+    means, deviations : tuple of float
+        Of the scores in the two classes.
+    """
+
+    rule: np.ndarray
+    counts: tuple[float, float, float]
+    error_rate: float
+    history: np.ndarray
+    means: tuple[float, float]
+    deviations: tuple[float, float]
+
+
+def refine_pair(data, held_out, v, search) -> Refined:
+    """Search from v; with rows held out, take the best rule of the path by those.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Rows of two classes.
+    held_out : TrainingData or None
+        Rows to choose by.
+    v : ndarray of shape (n_features + 1,)
+        The start.
+    search : callable
+        `paper_search` or `exact_search`, with all their options.
+
+    Returns
+    -------
+    Refined
+        The rule.
+    """
+    rows = _arrays(data)
+    result = search(*rows, v)
+    rule, errors, wrong = result.v, result.errors, 0.0
+    if held_out is not None:
+        others = _arrays(held_out)
+        trials = [count_errors(*others, u) for u in result.path]
+        best = int(np.argmin(trials))
+        rule, wrong = result.path[best], trials[best]
+        errors = count_errors(*rows, rule)
+    weight = rows[2]
+    total = len(data.codes) if weight is None else weight.sum()
+    scores = linear_scores(rows[0], -rule[1:, None], rule[:1])[:, 0]
+    moments = [_moments(scores, data.weight, data.codes == k) for k in (0, 1)]
+    means, deviations = zip(*moments, strict=True)
+    return Refined(
+        rule=rule,
+        counts=(result.errors_start, errors, wrong),
+        error_rate=errors / total,
+        history=result.history,
+        means=means,
+        deviations=deviations,
+    )
+
+
+def _arrays(data):
+    """The arguments X, first and weight of the searches."""
+    X = np.ascontiguousarray(data.X, dtype=np.float64)
+    return X, data.codes == 0, data.error_weights()
+
+
+def _moments(scores, weight, inside):
+    """Mean and standard deviation of the scores of a class, weights as frequencies."""
+    s = scores[inside]
+    w = np.ones(len(s)) if weight is None else weight[inside]
+    total = w.sum()
+    mean = w @ s / total
+    # For a total weight of 1 or less there is no unbiased estimate.
+    return mean, np.sqrt(w @ (s - mean) ** 2 / max(total - 1, total / 2))

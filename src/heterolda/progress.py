@@ -1,0 +1,102 @@
+"""Tells the user and scikit-learn's callbacks how a search over pairs gets on."""
+
+from __future__ import annotations
+
+from threading import Event, Lock
+from typing import Any
+
+from heterolda.refine import Report
+
+
+class Progress:
+    """Progress of a search over pairs of classes, which may run in several threads.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that searches. Where it has callbacks, each pair is a task and
+        each report of its search a subtask.
+    labels : list of tuple
+        The two labels of each pair.
+    max_reports : int or None
+        Most reports that the search of a pair makes, if known.
+    verbose : int
+        1 prints a line for each pair, 2 one for each report, too.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        labels: list[tuple[Any, Any]],
+        max_reports: int | None,
+        verbose: int,
+    ):
+        self.estimator = estimator
+        self.labels = labels
+        self.max_reports = max_reports
+        self.verbose = verbose
+        self.stop = Event()
+        self._lock = Lock()
+        self._n_done = 0
+        self._root: Any = None
+        if hasattr(estimator, "_skl_callbacks"):
+            self._root = estimator._init_callback_context(
+                max_subtasks=len(labels), sequential_subtasks=False
+            )
+
+    def begin(self, X: Any, y: Any) -> None:
+        """The fit begins."""
+        if self._root is not None:
+            self._root.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+
+    def begin_pair(self, k: int) -> tuple[Any, Report]:
+        """The search of a pair begins; returns its task and what it reports to."""
+        task = None
+        if self._root is not None:
+            with self._lock:
+                task = self._root.subcontext(
+                    task_name="pair", task_id=k, max_subtasks=self.max_reports
+                )
+                task.call_on_fit_task_begin(estimator=self.estimator)
+
+        def report(n_iter: int, errors: float, fewest: float) -> None:
+            enough = False
+            with self._lock:
+                if self.verbose > 1:
+                    print(
+                        f"{self._name(k)}: iteration {n_iter}, {errors:g} errors, "
+                        f"fewest {fewest:g}"
+                    )
+                if task is not None:
+                    part = task.subcontext(task_name="iterations")
+                    part.call_on_fit_task_begin(estimator=self.estimator)
+                    enough = part.call_on_fit_task_end(estimator=self.estimator)
+            if enough or self.stop.is_set():
+                raise KeyboardInterrupt
+
+        return task, report
+
+    def end_pair(self, k: int, task: Any, refined: Any) -> None:
+        """The search of a pair has ended, with a `Refined` rule."""
+        with self._lock:
+            self._n_done += 1
+            if self.verbose:
+                before, after, _ = refined.counts
+                print(
+                    f"[{self._n_done}/{len(self.labels)}] {self._name(k)}: "
+                    f"{before:g} -> {after:g} errors "
+                    f"in {len(refined.history)} iterations"
+                )
+            if task is not None:
+                task.call_on_fit_task_end(estimator=self.estimator)
+
+    def end(self, X: Any, y: Any) -> None:
+        """The fit has ended; the estimator is ready."""
+        if self._root is not None:
+            self._root.call_on_fit_task_end(
+                estimator=self.estimator, X=X, y=y, reconstruction_attributes={}
+            )
+
+    def _name(self, k: int) -> str:
+        first, second = self.labels[k]
+        return f"{first!r} and {second!r}"

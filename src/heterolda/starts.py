@@ -1,0 +1,263 @@
+"""Rules for pairs of classes, from any linear classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.validation import check_priors
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a search starts: one rule for each pair of classes.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The fitted classifier that the rules come from.
+    coef : ndarray of shape (n_pairs, n_features)
+        Normals; a positive score means the second class of the pair.
+    intercept : ndarray of shape (n_pairs,)
+        Offsets.
+    error : ndarray of shape (n_pairs,) or None
+        Errors p_e under the Gaussian model, where the classifier knows them.
+    """
+
+    estimator: Any
+    coef: Array
+    intercept: Array
+    error: Array | None
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a classifier is fitted on.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    y : ndarray of shape (n_samples,)
+        Their labels.
+    classes : ndarray of shape (n_classes,)
+        Distinct labels, sorted.
+    codes : ndarray of shape (n_samples,)
+        Place of each label among the classes.
+    weight : ndarray of shape (n_samples,) or None
+        Frequencies of the rows.
+    class_weight : ndarray of shape (n_classes,) or None
+        What an error in each class costs, besides.
+    names : ndarray of shape (n_features,) or None
+        Names of the features.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    classes: NDArray[Any]
+    codes: Index
+    weight: Array | None
+    class_weight: Array | None
+    names: NDArray[Any] | None = None
+
+    def take(self, rows: NDArray[Any]) -> TrainingData:
+        """Some of the rows, given as a mask or as indices."""
+        weight = None if self.weight is None else self.weight[rows]
+        X, y, codes = self.X[rows], self.y[rows], self.codes[rows]
+        return replace(self, X=X, y=y, codes=codes, weight=weight)
+
+    def pair(self, i: int, j: int) -> TrainingData:
+        """The rows of two classes, which become the only ones."""
+        if len(self.classes) == 2:
+            return self
+        two = [i, j]
+        rows = np.flatnonzero((self.codes == i) | (self.codes == j))
+        costs = None if self.class_weight is None else self.class_weight[two]
+        part = self.take(rows)
+        codes = (part.codes == j).astype(np.intp)
+        return replace(part, classes=self.classes[two], codes=codes, class_weight=costs)
+
+    def error_weights(self) -> Array | None:
+        """Weights of the errors: frequencies times class weights."""
+        if self.class_weight is None:
+            return self.weight
+        costs: Array = self.class_weight[self.codes]
+        return costs if self.weight is None else costs * self.weight
+
+    def totals(self) -> Array:
+        """Total weight of each class, without the class weights."""
+        return np.bincount(self.codes, self.weight, minlength=len(self.classes))
+
+
+def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
+    """Fit a linear classifier and take its rules.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A linear classifier, which is cloned. A `FrozenEstimator` is taken as it is.
+        A discriminant of ours is fitted to all classes one-vs-one; any other
+        classifier is fitted to each pair of classes.
+    data : TrainingData
+        The data. Class weights multiply the priors of a classifier that has priors,
+        and the sample weights of any other.
+    n_jobs : int or None
+        Number of jobs that fit the pairs.
+
+    Returns
+    -------
+    Start
+        The rules.
+    """
+    if not is_classifier(estimator):
+        raise TypeError(
+            f"estimator must be a linear classifier, got {type(estimator).__name__}"
+        )
+    if isinstance(estimator, FrozenEstimator):
+        return frozen_start(estimator, data)
+    k = len(data.classes)
+    if isinstance(estimator, GaussianLinearDiscriminant):
+        model = clone(estimator).set_params(multiclass="ovo")
+        fitted = _fit(model, data)
+        return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
+    priors = getattr(estimator, "priors", None)
+    if priors is not None:
+        priors = check_priors(priors, data.totals())
+    pairs = np.column_stack(np.triu_indices(k, 1))
+    models = Parallel(n_jobs=n_jobs)(
+        delayed(_fit)(_for_pair(estimator, priors, pair), data.pair(*pair))
+        for pair in pairs.tolist()
+    )
+    n_features = data.X.shape[1]
+    rules = [_read_rules(m, n_features, 2) for m in models]
+    coef = np.concatenate([coef for coef, _ in rules])
+    intercept = np.concatenate([intercept for _, intercept in rules])
+    joined = models[0] if k == 2 else _one_vs_one(estimator, models, data)
+    return Start(joined, coef, intercept, None)
+
+
+def frozen_start(estimator: Any, data: TrainingData) -> Start:
+    """Take the rules of a classifier that is fitted already.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The classifier; it is left alone.
+    data : TrainingData
+        The data of the search, of the same classes and features.
+
+    Returns
+    -------
+    Start
+        The rules.
+    """
+    check_is_fitted(estimator)
+    classes = np.asarray(estimator.classes_)
+    if not np.array_equal(classes, data.classes):
+        raise ValueError(
+            f"estimator was fitted to classes {classes.tolist()}, but y has "
+            f"{data.classes.tolist()}: the search needs samples of the same classes"
+        )
+    coef, intercept = _read_rules(estimator, data.X.shape[1], len(classes))
+    names = getattr(estimator, "feature_names_in_", data.names)
+    if data.names is not None and not np.array_equal(names, data.names):
+        raise ValueError(
+            f"estimator was fitted to features {list(names)}, but X has "
+            f"{list(data.names)}: pass the same columns in the same order"
+        )
+    return Start(estimator, coef, intercept, getattr(estimator, "bayes_error_", None))
+
+
+def _for_pair(estimator: Any, priors: Array | None, pair: list[int]) -> Any:
+    """A clone of the estimator, with the priors of two classes if it has priors."""
+    model = clone(estimator)
+    if priors is not None:
+        model.set_params(priors=priors[pair] / priors[pair].sum())
+    return model
+
+
+def _fit(model: Any, data: TrainingData) -> Any:
+    """Fit to data, with the class weights as priors or else as sample weights."""
+    weight = data.weight
+    if data.class_weight is not None and "priors" in model.get_params(deep=False):
+        priors = check_priors(model.priors, data.totals()) * data.class_weight
+        model.set_params(priors=priors / priors.sum())
+    else:
+        weight = data.error_weights()
+    if weight is None:
+        return model.fit(data.X, data.y)
+    if not has_fit_parameter(model, "sample_weight"):
+        name = type(model).__name__
+        raise ValueError(
+            f"estimator {name} cannot be fitted with sample_weight or class_weight: "
+            f"leave them out, or fit it yourself and pass FrozenEstimator({name}(...))"
+        )
+    return model.fit(data.X, data.y, sample_weight=weight)
+
+
+def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
+    """Normals and offsets for all pairs, from `coef_` and `intercept_`."""
+    name = type(getattr(estimator, "estimator", estimator)).__name__
+    if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
+        raise TypeError(
+            f"estimator {name} has no coef_ and intercept_ after fit: the search needs "
+            "a linear classifier. Put other steps of a pipeline before the search: "
+            "make_pipeline(StandardScaler(), LocalNeighborhoodSearch(classifier))"
+        )
+    coef = estimator.coef_.toarray() if issparse(estimator.coef_) else estimator.coef_
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    if coef.shape[1] != n_features:
+        raise ValueError(
+            f"estimator {name} was fitted to {coef.shape[1]} features, but X has "
+            f"{n_features}: pass the features that it was fitted to"
+        )
+    offsets = np.asarray(estimator.intercept_, dtype=np.float64).ravel()
+    intercept = np.broadcast_to(offsets, len(coef))
+    if not np.isfinite(coef).all() or not np.isfinite(intercept).all():
+        raise ValueError(f"estimator {name} has coefficients that are not finite")
+    first, second = np.triu_indices(n_classes, 1)
+    pairs = getattr(estimator, "pairs_", None)
+    if n_classes == 2 and len(coef) == 1:
+        return coef, intercept
+    if pairs is not None and np.array_equal(pairs, np.column_stack([first, second])):
+        return coef, intercept
+    if pairs is None and _is_libsvm(estimator):
+        return -coef, -intercept  # scores of its pairs are positive for the first class
+    if pairs is None and len(coef) == n_classes:
+        # The class of the largest score wins; so does the larger score of two.
+        return coef[second] - coef[first], intercept[second] - intercept[first]
+    raise ValueError(
+        f"estimator {name} has {len(coef)} rules for {n_classes} classes, from which "
+        "no rules for pairs of classes can be made: use one-vs-one, or pass it "
+        "unfitted"
+    )
+
+
+def _is_libsvm(estimator: Any) -> bool:
+    """Whether this is a support vector machine of `sklearn.svm` on pairs."""
+    from sklearn.svm import SVC, NuSVC
+
+    return isinstance(getattr(estimator, "estimator", estimator), SVC | NuSVC)
+
+
+def _one_vs_one(estimator: Any, models: list[Any], data: TrainingData) -> Any:
+    """The models of all pairs as one fitted classifier of scikit-learn."""
+    joined = OneVsOneClassifier(estimator)
+    joined.classes_ = data.classes
+    joined.estimators_ = models
+    joined.pairwise_indices_ = None
+    joined.n_features_in_ = data.X.shape[1]
+    return joined
