@@ -1,8 +1,12 @@
 """Random problems and an independent evaluation of rules, for several test files."""
 
+from types import SimpleNamespace
+
 import mpmath as mp
 import numpy as np
 from scipy.special import ndtr
+
+from heterolda.refine import grid_weights
 
 
 def random_covariance(rng, d, condition=100.0):
@@ -45,3 +49,40 @@ def exact_error_of_rule(coef, intercept, means, cov, priors):
             rows = [mp.fdot(row, w) for row in matrix.tolist()]
             errors.append(mp.ncdf(sign * shift / mp.sqrt(mp.fdot(rows, w))))
         return float(priors[0] * errors[0] + priors[1] * errors[1])
+
+
+def is_first(X, v):
+    """The rule w.x >= w0, with w.x added up column by column."""
+    total = v[1] * X[:, 0]
+    for k in range(1, X.shape[1]):
+        total = total + v[k + 1] * X[:, k]
+    return total >= v[0]
+
+
+def count_errors(X, first, weight, v):
+    wrong = is_first(X, v) != first
+    return np.count_nonzero(wrong) if weight is None else np.sum(weight[wrong])
+
+
+def literal_search(X, first, weight, v, step, max_iter, patience):
+    """Algorithm 2 as it stands in the paper: every neighbour evaluated from scratch."""
+    if weight is not None:
+        multiples, unit = grid_weights(weight)
+        weight = unit * multiples
+    current = np.array(v, dtype=float)
+    history = [count_errors(X, first, weight, current)]
+    best, fewest, stalled = current, history[0], 0
+    while len(history) < max_iter and stalled < patience and fewest > 0:
+        neighbours = []
+        for i in range(len(current)):
+            for sign in (1, -1):
+                neighbour = current.copy()
+                neighbour[i] = current[i] + sign * (step * abs(current[i]))
+                neighbours.append(neighbour)
+        errors = [count_errors(X, first, weight, u) for u in neighbours]
+        current = neighbours[np.argmin(errors)]
+        history.append(min(errors))
+        stalled += 1
+        if history[-1] < fewest:
+            best, fewest, stalled = current, history[-1], 0
+    return SimpleNamespace(v=best, errors=fewest, history=history)

@@ -4,7 +4,6 @@ import itertools
 import subprocess
 import sys
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,43 +11,7 @@ import pytest
 from heterolda import exact, refine
 from heterolda.exact import exact_search
 from heterolda.refine import grid_weights, paper_search
-
-
-def is_first(X, v):
-    """The rule w.x >= w0, with w.x added up column by column."""
-    total = v[1] * X[:, 0]
-    for k in range(1, X.shape[1]):
-        total = total + v[k + 1] * X[:, k]
-    return total >= v[0]
-
-
-def count_errors(X, first, weight, v):
-    wrong = is_first(X, v) != first
-    return np.count_nonzero(wrong) if weight is None else np.sum(weight[wrong])
-
-
-def literal_search(X, first, weight, v, step, max_iter, patience):
-    """Algorithm 2 as it stands in the paper: every neighbour evaluated from scratch."""
-    if weight is not None:
-        multiples, unit = grid_weights(weight)
-        weight = unit * multiples
-    current = np.array(v, dtype=float)
-    history = [count_errors(X, first, weight, current)]
-    best, fewest, stalled = current, history[0], 0
-    while len(history) < max_iter and stalled < patience and fewest > 0:
-        neighbours = []
-        for i in range(len(current)):
-            for sign in (1, -1):
-                neighbour = current.copy()
-                neighbour[i] = current[i] + sign * (step * abs(current[i]))
-                neighbours.append(neighbour)
-        errors = [count_errors(X, first, weight, u) for u in neighbours]
-        current = neighbours[np.argmin(errors)]
-        history.append(min(errors))
-        stalled += 1
-        if history[-1] < fewest:
-            best, fewest, stalled = current, history[-1], 0
-    return SimpleNamespace(v=best, errors=fewest, history=history)
+from problems import count_errors, is_first, literal_search
 
 
 def random_problem(rng):
@@ -130,6 +93,17 @@ def test_long_searches_on_many_rows_are_the_literal_algorithm(rng):
     assert_same(result, literal_search(X, first, None, v, **settings))
     assert result.n_iter == 400
     assert result.touched < 0.7
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 512])
+def test_full_tiles_are_the_literal_algorithm(rng, n):
+    first = rng.random(n) < 0.5
+    X = rng.normal(size=(n, 3)) + 0.5 * first[:, None]
+    settings = {"step": 0.1, "max_iter": 60, "patience": 60}
+    v = np.array([0.1, 1.0, -1.0, 0.3])
+    for weight in (None, rng.random(n)):
+        truth = literal_search(X, first, weight, v, **settings)
+        assert_same(paper_search(X, first, weight, v, **settings), truth)
 
 
 def test_extreme_scales_are_done_canonically(rng):

@@ -40,18 +40,15 @@ other rows are evaluated canonically. The rule of sleep holds with R plus the bo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-TILE = 256
+from heterolda._blocks import N_BUCKETS, TILE
+
 # Moves after which margins are computed afresh, so that the bound stays small.
 _MAX_MOVES = 256
 # Rows are sorted by |M| to this share of a step, up to a largest |M|.
 _BUCKETS_PER_STEP = 8.0
-_N_BUCKETS = 512
 # Scales beyond these leave the range in which the analysis above holds.
 _SMALLEST_SCALE = 2.0**-900
 _LARGEST_SCALE = 2.0**900
@@ -69,91 +66,10 @@ ITERATIONS, ERRORS, FEWEST, STALLED = range(4)
 
 # Functions that only other compiled functions call need no entry from Python. Loops
 # are written out: they compile several times faster than array expressions.
-_compiled = njit(nogil=True, cache=True, error_model="numpy")
-_inner = njit(nogil=True, cache=True, error_model="numpy", no_cpython_wrapper=True)
-
-
-class Block(NamedTuple):
-    """Rows of data, and what is known of them at the current rule.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        The rows.
-    first : ndarray of shape (n,)
-        True for class 1.
-    weight : ndarray of shape (n,) or (0,)
-        Integer weights; empty if all are 1.
-    keys : ndarray of shape (n, 2)
-        Signed margin at the reference and y / c of each row.
-    rows : ndarray of shape (n_tiles, TILE)
-        The rows in tiles, the last one filled up with zeros.
-    scales, margins : ndarray of shape (n_tiles, TILE)
-        y / c of these rows, and their signed margins at the rule that the tile was
-        last moved to.
-    place, single : ndarray of shape (n_buckets + 1,) and (TILE,)
-        Room to sort, and for margins in single precision.
-    tiles : ndarray of shape (n_tiles, d + 1, TILE)
-        Terms z in single precision; one tile only if they are not kept.
-    synced : ndarray of shape (n_tiles, d + 4)
-        The rule that each tile was last moved to; P' + q of its sleep; q; and
-        whether its terms are there yet.
-    rules : ndarray of shape (4, d + 1)
-        The reference, the rule of the last iteration, room for a neighbour, and r.
-    book : ndarray of shape (6,)
-        L, whether there is a reference, rows touched in all, P, rows touched by the
-        first iteration after the reference, and the sum of what later ones touched
-        beyond that.
-    """
-
-    X: NDArray[np.float64]
-    first: NDArray[np.bool_]
-    weight: NDArray[np.int64]
-    keys: NDArray[np.float64]
-    rows: NDArray[np.int32]
-    scales: NDArray[np.float64]
-    margins: NDArray[np.float64]
-    place: NDArray[np.int64]
-    single: NDArray[np.float32]
-    tiles: NDArray[np.float32]
-    synced: NDArray[np.float64]
-    rules: NDArray[np.float64]
-    book: NDArray[np.float64]
-
-
-def make_block(X: Any, first: Any, weight: Any, keep: bool) -> Block:
-    """Room for a block of rows, to be filled by the first iteration.
-
-    Parameters
-    ----------
-    X, first, weight : ndarray
-        As in `Block`.
-    keep : bool
-        Whether to keep the terms, half the size of the data, or to compute them anew
-        each time.
-
-    Returns
-    -------
-    Block
-        The block.
-    """
-    n, d = X.shape
-    n_tiles = -(-n // TILE)
-    return Block(
-        X,
-        first,
-        weight,
-        keys=np.empty((n, 2)),
-        rows=np.zeros((n_tiles, TILE), dtype=np.int32),
-        scales=np.zeros((n_tiles, TILE)),
-        margins=np.empty((n_tiles, TILE)),
-        place=np.empty(_N_BUCKETS + 1, dtype=np.int64),
-        single=np.empty(TILE, dtype=np.float32),
-        tiles=np.empty((n_tiles if keep else 1, d + 1, TILE), dtype=np.float32),
-        synced=np.empty((n_tiles, d + 4)),
-        rules=np.zeros((4, d + 1)),
-        book=np.zeros(6),
-    )
+_compiled = njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
+_inner = njit(
+    nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 
 @_inner
@@ -186,10 +102,15 @@ def _nearest(margins):
 
 
 @_inner
-def _sort_rows(X, first, v, per_unit, order):
-    """Scales and margins of all rows at v, and the order of the rows by |M|."""
-    keys, rows, scales, margins, place = order
-    for at in range(_N_BUCKETS + 1):
+def _refresh(block, v, step):
+    """Make v the reference, and sort the rows by |M| into tiles, asleep and empty."""
+    X, first, keys, place = block.X, block.first, block.keys, block.place
+    rows, scales, margins = block.rows, block.scales, block.margins
+    synced, book, last = block.synced, block.book, len(v)
+    per_unit = _BUCKETS_PER_STEP / step
+    for k in range(len(X) % TILE, TILE):
+        margins[len(margins) - 1, k] = _FAR
+    for at in range(N_BUCKETS + 1):
         place[at] = 0
     size = 0.0
     for i in range(len(v)):
@@ -204,25 +125,15 @@ def _sort_rows(X, first, v, per_unit, order):
         keys[j, 1] = (2.0 * first[j] - 1.0) / c if in_range else 0.0
         keys[j, 0] = keys[j, 1] * total if in_range else 0.0
         bucket = abs(keys[j, 0]) * per_unit
-        place[int(bucket) + 1 if bucket < _N_BUCKETS - 1 else _N_BUCKETS] += 1
-    for at in range(_N_BUCKETS):
+        place[int(bucket) + 1 if bucket < N_BUCKETS - 1 else N_BUCKETS] += 1
+    for at in range(N_BUCKETS):
         place[at + 1] += place[at]
     for j in range(len(X)):
         bucket = abs(keys[j, 0]) * per_unit
-        at = int(bucket) if bucket < _N_BUCKETS - 1 else _N_BUCKETS - 1
+        at = int(bucket) if bucket < N_BUCKETS - 1 else N_BUCKETS - 1
         tile, k = place[at] // TILE, place[at] % TILE
         rows[tile, k], scales[tile, k], margins[tile, k] = j, keys[j, 1], keys[j, 0]
         place[at] += 1
-
-
-@_compiled
-def refresh(block, v, step):
-    """Make v the reference, and sort the rows into tiles, asleep and empty."""
-    margins, synced, book, last = block.margins, block.synced, block.book, len(v)
-    for k in range(len(block.X) % TILE, TILE):
-        margins[len(margins) - 1, k] = _FAR
-    order = block.keys, block.rows, block.scales, margins, block.place
-    _sort_rows(block.X, block.first, v, _BUCKETS_PER_STEP / step, order)
     for tile in range(len(margins)):
         for i in range(last):
             synced[tile, i] = v[i]
@@ -284,16 +195,31 @@ def _count(margins, terms, r, bound):
         plus = np.int32(plus + np.int32(m + a < zero))
         minus = np.int32(minus + np.int32(m - a < zero))
         sure = np.int32(sure + np.int32(abs(abs(m) - abs(a)) > limit))
+    return np.int64(plus), np.int64(minus), np.int64(sure)
+
+
+@_inner
+def _count_weighted(margins, terms, r, bound, heavy):
+    """The same with weights: weighted errors, and how many rows are beyond doubt."""
+    plus = minus = sure = np.int64(0)
+    zero, limit = np.float32(0), np.float32(bound)
+    for k in range(TILE):
+        m = margins[k]
+        a = r * terms[k]
+        # Masks of all ones or none, because branches keep this from being vectorised.
+        plus += heavy[k] & -np.int64(m + a < zero)
+        minus += heavy[k] & -np.int64(m - a < zero)
+        sure += np.int64(abs(abs(m) - abs(a)) > limit)
     return plus, minus, sure
 
 
 @_inner
-def _count_with_care(data, rows, margins, terms, trial, i, size, r, bound):
+def _count_with_care(data, rows, n, margins, terms, trial, i, size, r, bound):
     """Weighted errors of the two neighbours; rows in doubt are done canonically."""
     X, first, weight = data
     plus = minus = np.int64(0)
     kept = trial[i]
-    for k in range(len(rows)):
+    for k in range(n):
         j = np.int64(rows[k])
         w = weight[j] if len(weight) else 1
         m = margins[k]
@@ -312,9 +238,14 @@ def _count_with_care(data, rows, margins, terms, trial, i, size, r, bound):
 
 
 @_inner
-def _evaluate_tile(data, rows, rules, step, bound, margins, terms, changes):
+def _evaluate_tile(data, rows, n, rules, step, bound, room, terms, changes):
     """Add the changes of the errors that each neighbour makes in a tile."""
     now = np.int64(0)
+    margins, heavy = room
+    weighted = len(data[2]) > 0
+    if weighted:
+        for k in range(TILE):
+            heavy[k] = data[2][rows[k]] if k < n else 0
     # Round -1 moves nothing and so counts the errors of the current rule.
     for round_ in range(-1, rules.shape[1]):
         i = round_ if round_ > 0 else 0
@@ -322,12 +253,14 @@ def _evaluate_tile(data, rows, rules, step, bound, margins, terms, changes):
         if round_ >= 0 and ratio == 0:
             continue
         r = np.float32(ratio)
-        few = _count(margins, terms[i], r, bound)
-        plus, minus = np.int64(few[0]), np.int64(few[1])
-        if few[2] < TILE or len(data[2]):
+        if weighted:
+            plus, minus, sure = _count_weighted(margins, terms[i], r, bound, heavy)
+        else:
+            plus, minus, sure = _count(margins, terms[i], r, bound)
+        if sure < TILE:
             size = step * abs(rules[TRIAL, i]) if round_ >= 0 else 0.0
             plus, minus = _count_with_care(
-                data, rows, margins, terms[i], rules[TRIAL], i, size, r, bound
+                data, rows, n, margins, terms[i], rules[TRIAL], i, size, r, bound
             )
         if round_ < 0:
             now = plus
@@ -385,18 +318,19 @@ def run(block, v, changes, step, leniency, patience, until, state, log):
     """Make iterations on a single block, until so many have been made.
 
     With `until` zero, only the changes of the errors are found, and whoever joins
-    several blocks makes the move. Returns whether `refresh` has to come first.
+    several blocks makes the move.
     """
     data = block.X, block.first, block.weight
     book, rules, last = block.book, block.rules, len(v)
-    single = block.single
+    room = block.single, block.heavy
     while state[FEWEST] > 0 and state[STALLED] < patience:
         reach, bound, drift = _walk(v, rules, step, book)
         stale = book[EXCESS] > leniency * len(block.X) or book[MOVES] >= _MAX_MOVES
         stale = stale or not drift < _LARGEST_DRIFT
         # A new reference at the same rule would change nothing.
         if book[READY] == 0 or (stale and book[MOVES] > 0):
-            return True
+            _refresh(block, v, step)
+            continue
         for neighbour in range(len(changes)):
             changes[neighbour] = 0
         touched = 0
@@ -412,11 +346,12 @@ def run(block, v, changes, step, leniency, patience, until, state, log):
             nearest = _wake(v, rules[REFERENCE], synced, margins, terms)
             synced[last], synced[last + 1] = book[PATH] + nearest, nearest
             if not nearest > reach:
-                inside = rows[: min(TILE, len(block.X) - tile * TILE)]
-                touched += len(inside)
+                rest = len(block.X) - tile * TILE
+                n = TILE if rest > TILE else rest
+                touched += n
                 for k in range(TILE):
-                    single[k] = margins[k]
-                _evaluate_tile(data, inside, rules, step, bound, single, terms, changes)
+                    room[0][k] = margins[k]
+                _evaluate_tile(data, rows, n, rules, step, bound, room, terms, changes)
         book[TOUCHED] += touched
         book[AT_FIRST] = touched if book[MOVES] == 0 else book[AT_FIRST]
         book[EXCESS] += touched - book[AT_FIRST]
@@ -424,4 +359,3 @@ def run(block, v, changes, step, leniency, patience, until, state, log):
             move(v, changes, step, state, log)
         if state[ITERATIONS] >= until:
             break
-    return False

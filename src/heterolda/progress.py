@@ -5,6 +5,7 @@ from __future__ import annotations
 from threading import Event, Lock
 from typing import Any
 
+from heterolda.pair_search import Refined
 from heterolda.refine import Report
 
 
@@ -76,8 +77,8 @@ class Progress:
 
         return task, report
 
-    def end_pair(self, k: int, task: Any, refined: Any) -> None:
-        """The search of a pair has ended, with a `Refined` rule."""
+    def end_pair(self, k: int, task: Any, refined: Refined) -> None:
+        """The search of a pair has ended."""
         with self._lock:
             self._n_done += 1
             if self.verbose:

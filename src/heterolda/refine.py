@@ -203,7 +203,8 @@ def paper_search(
         The best rule ever seen, the first of equals. After a KeyboardInterrupt it is
         the best so far.
     """
-    from heterolda._kernels import FEWEST, ITERATIONS, STALLED, TOUCHED, make_block
+    from heterolda._blocks import make_block
+    from heterolda._kernels import FEWEST, ITERATIONS, STALLED, TOUCHED
 
     problem = Problem.from_arrays(X, first, weight)
     parts = problem.parts(max(1, min(threads, X.size // _NUMBERS_PER_THREAD)))
@@ -259,17 +260,17 @@ def _iterate(
     until: int,
 ) -> None:
     """Make iterations: until a number of them on a single block, one on several."""
-    from heterolda._kernels import move, refresh, run
+    from heterolda._kernels import move, run
 
     v, state, log = books
     changes = np.zeros((len(blocks), 2 * len(v)), dtype=np.int64)
     settings = step, _LENIENCY, patience, until if len(blocks) == 1 else 0
 
-    def work(k: int) -> None:
-        while run(blocks[k], v, changes[k], *settings, state, log):
-            refresh(blocks[k], v, step)
-
-    _at_once(pool, [partial(work, k) for k in range(len(blocks))])
+    calls: list[Callable[[], Any]] = [
+        partial(run, block, v, counts, *settings, state, log)
+        for block, counts in zip(blocks, changes, strict=True)
+    ]
+    _at_once(pool, calls)
     if len(blocks) > 1:
         move.py_func(v, changes.sum(axis=0), step, state, log)
 

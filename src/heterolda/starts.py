@@ -80,7 +80,7 @@ class TrainingData:
         return replace(self, X=X, y=y, codes=codes, weight=weight)
 
     def pair(self, i: int, j: int) -> TrainingData:
-        """The rows of two classes, which become the only ones."""
+        """The rows of two classes, which become the only ones, with labels 0 and 1."""
         if len(self.classes) == 2:
             return self
         two = [i, j]
@@ -88,7 +88,9 @@ class TrainingData:
         costs = None if self.class_weight is None else self.class_weight[two]
         part = self.take(rows)
         codes = (part.codes == j).astype(np.intp)
-        return replace(part, classes=self.classes[two], codes=codes, class_weight=costs)
+        return replace(
+            part, y=codes, classes=np.arange(2), codes=codes, class_weight=costs
+        )
 
     def error_weights(self) -> Array | None:
         """Weights of the errors: frequencies times class weights."""

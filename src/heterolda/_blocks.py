@@ -1,0 +1,98 @@
+"""The arrays that the compiled loops of the local search work on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Rows that are moved, evaluated and left asleep together.
+TILE = 256
+# Rows are sorted by |M| into so many buckets.
+N_BUCKETS = 512
+
+
+class Block(NamedTuple):
+    """Rows of data, and what is known of them at the current rule.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        The rows.
+    first : ndarray of shape (n,)
+        True for class 1.
+    weight : ndarray of shape (n,) or (0,)
+        Integer weights; empty if all are 1.
+    keys : ndarray of shape (n, 2)
+        Signed margin at the reference and y / c of each row.
+    rows : ndarray of shape (n_tiles, TILE)
+        The rows in tiles, the last one filled up with zeros.
+    scales, margins : ndarray of shape (n_tiles, TILE)
+        y / c of these rows, and their signed margins at the rule that the tile was
+        last moved to.
+    place, single, heavy : ndarray of shape (n_buckets + 1,), (TILE,) and (TILE,)
+        Room to sort, for margins in single precision, and for weights.
+    tiles : ndarray of shape (n_tiles, d + 1, TILE)
+        Terms z in single precision; one tile only if they are not kept.
+    synced : ndarray of shape (n_tiles, d + 4)
+        The rule that each tile was last moved to; P' + q of its sleep; q; and
+        whether its terms are there yet.
+    rules : ndarray of shape (4, d + 1)
+        The reference, the rule of the last iteration, room for a neighbour, and r.
+    book : ndarray of shape (6,)
+        L, whether there is a reference, rows touched in all, P, rows touched by the
+        first iteration after the reference, and the sum of what later ones touched
+        beyond that.
+    """
+
+    X: NDArray[np.float64]
+    first: NDArray[np.bool_]
+    weight: NDArray[np.int64]
+    keys: NDArray[np.float64]
+    rows: NDArray[np.int32]
+    scales: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    place: NDArray[np.int64]
+    single: NDArray[np.float32]
+    heavy: NDArray[np.int64]
+    tiles: NDArray[np.float32]
+    synced: NDArray[np.float64]
+    rules: NDArray[np.float64]
+    book: NDArray[np.float64]
+
+
+def make_block(X: Any, first: Any, weight: Any, keep: bool) -> Block:
+    """Room for a block of rows, to be filled by the first iteration.
+
+    Parameters
+    ----------
+    X, first, weight : ndarray
+        As in `Block`.
+    keep : bool
+        Whether to keep the terms, half the size of the data, or to compute them anew
+        each time.
+
+    Returns
+    -------
+    Block
+        The block.
+    """
+    n, d = X.shape
+    n_tiles = -(-n // TILE)
+    return Block(
+        X,
+        first,
+        weight,
+        keys=np.empty((n, 2)),
+        rows=np.zeros((n_tiles, TILE), dtype=np.int32),
+        scales=np.zeros((n_tiles, TILE)),
+        margins=np.empty((n_tiles, TILE)),
+        place=np.empty(N_BUCKETS + 1, dtype=np.int64),
+        single=np.empty(TILE, dtype=np.float32),
+        heavy=np.zeros(TILE, dtype=np.int64),
+        tiles=np.empty((n_tiles if keep else 1, d + 1, TILE), dtype=np.float32),
+        synced=np.empty((n_tiles, d + 4)),
+        rules=np.zeros((4, d + 1)),
+        book=np.zeros(6),
+    )

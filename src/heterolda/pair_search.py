@@ -1,0 +1,107 @@
+"""The search of one pair of classes, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.hyperplanes import linear_scores
+from heterolda.refine import SearchResult, count_errors
+from heterolda.starts import TrainingData
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Refined:
+    """The refined rule of a pair.
+
+    Attributes
+    ----------
+    rule : ndarray of shape (n_features + 1,)
+        (w0, w), as in :mod:`heterolda.refine`.
+    counts : tuple of float
+        Errors of the start, of the rule, and of the rule among the rows held out.
+    error_rate : float
+        Share of the errors of the rule.
+    history : ndarray of shape (n_iter,)
+        Errors at each iteration.
+    means, deviations : tuple of float
+        Of the scores in the two classes.
+    """
+
+    rule: Array
+    counts: tuple[float, float, float]
+    error_rate: float
+    history: Array
+    means: tuple[float, float]
+    deviations: tuple[float, float]
+
+
+def refine_pair(
+    data: TrainingData,
+    held_out: TrainingData | None,
+    v: Array,
+    search: Callable[..., SearchResult],
+) -> Refined:
+    """Search from v; with rows held out, take the best rule of the path by those.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Rows of two classes.
+    held_out : TrainingData or None
+        Rows to choose by.
+    v : ndarray of shape (n_features + 1,)
+        The start.
+    search : callable
+        `paper_search` or `exact_search`, with all their options.
+
+    Returns
+    -------
+    Refined
+        The rule.
+    """
+    rows = _arrays(data)
+    result = search(*rows, v)
+    rule, errors, wrong = result.v, result.errors, 0.0
+    if held_out is not None:
+        others = _arrays(held_out)
+        trials = [count_errors(*others, u) for u in result.path]
+        best = int(np.argmin(trials))
+        rule, wrong = result.path[best], trials[best]
+        errors = count_errors(*rows, rule)
+    weight = rows[2]
+    total = len(data.codes) if weight is None else weight.sum()
+    scores = linear_scores(rows[0], -rule[1:, None], rule[:1])[:, 0]
+    moments = [_moments(scores, data.weight, data.codes == k) for k in (0, 1)]
+    means, deviations = zip(*moments, strict=True)
+    return Refined(
+        rule=rule,
+        counts=(result.errors_start, errors, wrong),
+        error_rate=errors / total,
+        history=result.history,
+        means=means,
+        deviations=deviations,
+    )
+
+
+def _arrays(data: TrainingData) -> tuple[Array, NDArray[np.bool_], Array | None]:
+    """The arguments X, first and weight of the searches."""
+    X = np.ascontiguousarray(data.X, dtype=np.float64)
+    return X, data.codes == 0, data.error_weights()
+
+
+def _moments(
+    scores: Array, weight: Array | None, inside: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """Mean and standard deviation of the scores of a class, weights as frequencies."""
+    s = scores[inside]
+    w = np.ones(len(s)) if weight is None else weight[inside]
+    total = w.sum()
+    mean = w @ s / total
+    # For a total weight of 1 or less there is no unbiased estimate.
+    return mean, np.sqrt(w @ (s - mean) ** 2 / max(total - 1, total / 2))
