@@ -19,6 +19,7 @@ lint: $(READY)
 
 picture: $(READY)
 	$(BIN)/python examples/plot_idea.py docs/images/idea.png
+	$(BIN)/python examples/plot_local_search.py docs/images/local_search.png
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

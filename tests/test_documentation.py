@@ -57,10 +57,10 @@ def test_the_demo_runs():
     assert float(d1[-1]) == min(map(float, d1))  # global is the last column
 
 
-def test_the_picture_can_be_drawn_again(tmp_path):
-    pytest.importorskip("matplotlib")
-    target = tmp_path / "idea.png"
-    script = ROOT / "examples" / "plot_idea.py"
+@pytest.mark.parametrize("name", ["idea", "local_search"])
+def test_the_pictures_can_be_drawn_again(tmp_path, name):
+    target = tmp_path / "picture.png"
+    script = ROOT / "examples" / f"plot_{name}.py"
     subprocess.run([sys.executable, "-W", "error", script, target], check=True)
     assert target.read_bytes().startswith(b"\x89PNG")
     wrong = subprocess.run([sys.executable, script], capture_output=True, text=True)

@@ -76,18 +76,22 @@ def test_common_checks(strategy, start):
 
 
 def literal_predictions(rules, weights, classes, X):
-    """One-vs-one votes, row by row; exact ties are not expected."""
+    """One-vs-one votes, row by row; ties go to the larger sum of scores."""
     k = len(classes)
     labels = []
     for x in X:
-        votes = np.zeros(k)
+        votes, scores = np.zeros(k), np.zeros(k)
         pair = 0
         for i in range(k):
             for j in range(i + 1, k):
                 w0, *w = rules[pair]
-                votes[i if np.dot(w, x) >= w0 else j] += weights[pair]
+                score = w0 - np.dot(w, x)
+                votes[i if score <= 0 else j] += weights[pair]
+                scores[j] += score
+                scores[i] -= score
                 pair += 1
-        labels.append(classes[np.argmax(votes)])
+        tied = np.isclose(votes, votes.max(), rtol=0, atol=1e-9)
+        labels.append(classes[np.argmax(np.where(tied, scores, -np.inf))])
     return np.array(labels)
 
 
@@ -264,8 +268,7 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
         v = np.append(search.intercept_[k], -search.coef_[k])
         errors = count_errors(X[rows], first, weight, v)
         assert search.n_errors_[k] == pytest.approx(errors)
-    missed = np.count_nonzero((y == "a") & (search.predict(X) != "a"))
-    assert missed < np.count_nonzero((y == "a") & (plain.predict(X) != "a"))
+    assert np.sum(search.predict(X) == "a") > np.sum(plain.predict(X) == "a")
     # A start with priors of its own keeps them, multiplied.
     own = GaussianLinearDiscriminant(priors=[0.1, 0.2, 0.3, 0.4])
     search = LocalNeighborhoodSearch(own, class_weight=costs).fit(X, y)
@@ -374,14 +377,14 @@ def test_units_do_not_matter(four):
     assert_array_equal(scaled.predict(X * scale), search.predict(X))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, bool])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, ">f8"])
 def test_other_numbers(four, dtype):
     X, y = four
     X = (3 * X).astype(dtype)
-    search = LocalNeighborhoodSearch(RidgeClassifier()).fit(X, y)
-    same = LocalNeighborhoodSearch(RidgeClassifier()).fit(X.astype(float), y)
-    assert_allclose(search.predict(X) == same.predict(X), 1, atol=0.5)
-    assert np.all(search.n_errors_ <= search.n_errors_start_)
+    search = LocalNeighborhoodSearch().fit(X, y)
+    same = LocalNeighborhoodSearch().fit(X.astype(np.float64), y)
+    assert_array_equal(search.predict(X), same.predict(X))
+    assert_array_equal(search.n_errors_, same.n_errors_)
 
 
 def test_data_frames_pipelines_and_grids(four):

@@ -98,7 +98,8 @@ class LocalNeighborhoodSearch(
     copy : bool, default=True
         Whether to keep a scaled copy of the rows in single precision, half the size
         of the data, which makes the search faster. Data that are not C-contiguous
-        float64 are converted in any case.
+        float64, and the rows of each pair of more than two classes, are copied in
+        any case.
 
     Attributes
     ----------
