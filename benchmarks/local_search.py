@@ -20,10 +20,10 @@ from heterolda.refine import SearchResult, paper_search
 GROUP = "local search"
 # Rows, features, iterations; and for a quick run: rows, iterations; the target.
 SIZES = (
-    (1_540, 16, 400, 1_540, 100, 1 / 80),
-    (4_601, 57, 400, 4_601, 20, 1 / 150),
-    (50_000, 9, 400, 50_000, 20, 1 / 100),
-    (1_000_000, 20, 60, 50_000, 20, 1 / 60),
+    (1_540, 16, 400, 1_540, 50, 1 / 80),
+    (4_601, 57, 400, 4_601, 10, 1 / 150),
+    (50_000, 9, 400, 50_000, 10, 1 / 100),
+    (1_000_000, 20, 60, 50_000, 10, 1 / 60),
 )
 
 

@@ -84,7 +84,7 @@ def measurements() -> list[Memory]:
     ]
     rows += [
         Memory(many, peer, quick=fewer)
-        for peer in ("LDA svd", "LDA lsqr", "QDA", "GaussianNB", "LogisticRegression")
+        for peer in ("LDA svd", "LDA lsqr", "GaussianNB")
     ]
     # Few rows for many classes: what the pairs take outweighs the data.
     return [*rows, Memory(Shape(20_000, 16, 26), "global")]

@@ -28,7 +28,12 @@ def draw(sweeps: list[dict[str, Any]]) -> bytes:
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(
-        1, len(sweeps), figsize=(4.1 * len(sweeps), 4.9), dpi=130, squeeze=False
+        1,
+        len(sweeps),
+        figsize=(4.1 * len(sweeps), 4.9),
+        dpi=130,
+        squeeze=False,
+        sharey=True,
     )
     for panel, sweep in zip(panels[0], sweeps, strict=True):
         for line in reversed(sweep["lines"]):  # ours on top

@@ -54,7 +54,7 @@ class Settings:
 
 
 FULL = Settings()
-QUICK = Settings(quick=True, repetitions=5, budget=0.25, minimum=1, longest=0.3)
+QUICK = Settings(quick=True, repetitions=5, budget=0.2, minimum=1, longest=0.3)
 
 
 @dataclass(frozen=True)
