@@ -103,7 +103,7 @@ def transcribed(solver: str) -> Method:
 def same_errors(model: GaussianLinearDiscriminant, errors: np.ndarray) -> str:
     """Remark on how far the errors of two forms of a method lie apart."""
     apart = np.abs(model.bayes_error_ - errors).max()
-    return f"errors equal within {max(apart, 1e-15):.0e}"
+    return f"errors differ by at most {apart:.1e}"
 
 
 def _mempm(X, y, settings: Settings) -> Call:

@@ -6,6 +6,7 @@ import os
 import platform
 from collections import defaultdict
 from importlib.metadata import version
+from statistics import median
 from typing import Any
 
 from threadpoolctl import threadpool_info
@@ -35,7 +36,8 @@ ABOUT = {
     cases.local_search.GROUP: (
         "The naive form computes X @ w for each of the 2 (d + 1) neighbours of each "
         "iteration; both take the same path. The targets are 1/80, 1/150, 1/100 and "
-        "1/60. *Touched* is the share of rows whose neighbours had to be evaluated."
+        "1/60, with two threads. *Touched* is the share of rows whose neighbours had "
+        "to be evaluated."
     ),
 }
 
@@ -43,7 +45,7 @@ ABOUT = {
 def machine() -> Record:
     """The machine in neutral words; call it with the limits on threads in force."""
     blas = {
-        f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads"
+        f"{pool['internal_api']} {pool['version']}, threads: {pool['num_threads']}"
         for pool in threadpool_info()
         if pool["user_api"] == "blas"
     }
@@ -266,7 +268,7 @@ def _spread(quartiles: list[float] | None) -> str:
 def _median_time(entry: Record, key: str) -> str:
     if key not in entry:
         return ""
-    seconds = sorted(entry[key])[len(entry[key]) // 2]
+    seconds = median(entry[key])
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 

@@ -54,7 +54,7 @@ class Settings:
 
 
 FULL = Settings()
-QUICK = Settings(quick=True, repetitions=5, budget=0.2, minimum=1, longest=0.3)
+QUICK = Settings(quick=True, repetitions=5, budget=0.2, minimum=1, longest=0.15)
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,7 @@ def take_turns(
     try:
         if first > settings.budget / settings.repetitions:  # too dear to throw away
             turns.append((case.ours.timed(ours)[0], first))
+            begin -= first
         while len(turns) < settings.repetitions:
             late = time.perf_counter() - begin > settings.budget
             if late and len(turns) >= settings.minimum:
