@@ -86,9 +86,11 @@ def _head(record: Record) -> str:
     here = record["machine"]
     libraries = ", ".join(f"{k} {v}" for k, v in here["libraries"].items())
     sources = {entry["source"] for entry in record["times"]}
-    data = "The paper's real sets were not at hand: Gaussian classes stand in."
+    data = ""
+    if "stand-in" in sources:
+        data = " The paper's real sets were not at hand: Gaussian classes stand in."
     if "real" in sources:
-        data = "The paper's real sets were used, from the folder of `HETEROLDA_DATA`."
+        data = " The paper's real sets were used, from the folder of `HETEROLDA_DATA`."
     lines = [
         "# Benchmarks",
         "",
@@ -100,7 +102,7 @@ def _head(record: Record) -> str:
         "",
         f"Machine: {here['processors']} processors ({here['architecture']}, "
         f"{here['system']}), Python {here['python']}, heterolda {record['heterolda']}, "
-        f"{libraries}; BLAS: {'; '.join(here['blas'])}. {data}",
+        f"{libraries}; BLAS: {'; '.join(here['blas'])}.{data}",
     ]
     if record["quick"]:
         lines += ["", "**A quick run**: large shapes are scaled down, turns are few."]
@@ -125,21 +127,23 @@ def _all_judged(record: Record) -> list[tuple[str, Record]]:
 
 
 def _verdicts(record: Record) -> str:
-    """How many targets are met, and which are not."""
-    judged = _all_judged(record)
-    if not judged:
-        return ""
-    missed = [(name, e) for name, e in judged if not e["met"]]
-    met = len(judged) - len(missed)
-    lines = ["## Targets", "", f"{met} of {len(judged)} targets are met."]
-    if missed:
-        lines += ["Not met:", ""]
+    """How many targets are met, and which are not, by whether the size is the full."""
+    lines = ["## Targets", ""]
+    for full, where in ((True, ""), (False, " at a smaller size")):
+        judged = [(n, e) for n, e in _all_judged(record) if e["full_size"] is full]
+        missed = [(n, e) for n, e in judged if not e["met"]]
+        if not judged:
+            continue
+        met = len(judged) - len(missed)
+        lines.append(f"{met} of {len(judged)} targets are met{where}.")
+        if missed:
+            lines += [f"Not met{where}:", ""]
         for name, entry in missed:
             figure = entry["exponent" if "exponent" in entry else "ratio"]
-            star = "" if entry["full_size"] else "\\*"
             target = _figure(entry["target"])
-            lines.append(f"- {name}: {_figure(figure)}{star}, target {target}")
-    return "\n".join([*lines, ""])
+            lines.append(f"- {name}: {_figure(figure)}, target {target}")
+        lines.append("")
+    return "\n".join(lines) if len(lines) > 2 else ""
 
 
 def _where_peers_are_faster(times: list[Record]) -> str:
