@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint picture clean
+.PHONY: demo test lint bench picture clean
 
 demo: $(READY)
 	$(BIN)/python examples/compare_solvers.py
@@ -16,6 +16,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
 
 picture: $(READY)
 	$(BIN)/python examples/plot_idea.py docs/images/idea.png

@@ -1,1 +1,1 @@
-"""Measurements that the documentation quotes."""
+"""Speed, growth and memory against named peers; see docs/benchmarks.md."""

@@ -1,50 +1,62 @@
-"""Speed of the paper's local search against its naive NumPy form.
-
-python -m benchmarks.local_search [--quick] [--threads 2]
+"""The paper's local search against its naive NumPy form.
 
 The naive form computes X @ w for each of the 2 (d + 1) neighbours of each iteration.
-Both run the same number of iterations in the same process, and must take the same
-path. The first line is the time that compilation takes, or that loading what an
-earlier run compiled takes.
-
-Two kinds of data: "round" classes have well-conditioned covariances, "flat" ones
-random factors with small eigenvalues. The ratio depends on the share of rows that can
-change sides, so on the draw. Ours is the median of five runs, the naive form a single
-one after them.
+Both take the same number of iterations and must take the same path. The ratio depends
+on the share of rows that can change sides, so on the data.
 """
 
-import argparse
-import itertools
-import time
+from __future__ import annotations
+
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from benchmarks.runner import Case, Method, Settings
+from benchmarks.shapes import Shape
 from heterolda import GaussianLinearDiscriminant
-from heterolda.refine import paper_search
+from heterolda.refine import SearchResult, paper_search
 
-SHAPES = [(1_540, 16, 400), (4_601, 57, 400), (50_000, 9, 400), (1_000_000, 20, 60)]
-
-
-def two_gaussians(rng, n, d, kind):
-    """Two overlapping Gaussian classes with covariances of their own."""
-    first = rng.random(n) < 0.5
-    shapes = rng.normal(size=(2, d, d)) / np.sqrt(4 * d)
-    if kind == "round":
-        shapes += np.eye(d)
-    centres = rng.normal(size=(2, d)) / np.sqrt(d)
-    X = rng.normal(size=(n, d))
-    X = np.where(first[:, None], X @ shapes[0] + centres[0], X @ shapes[1] + centres[1])
-    return np.ascontiguousarray(X), first
+GROUP = "local search"
+# Rows, features, iterations; and for a quick run: rows, iterations; the target.
+SIZES = (
+    (1_540, 16, 400, 1_540, 50, 1 / 80),
+    (4_601, 57, 400, 4_601, 10, 1 / 150),
+    (50_000, 9, 400, 50_000, 10, 1 / 100),
+    (1_000_000, 20, 60, 50_000, 10, 1 / 60),
+)
 
 
-def start_rule(X, first, solver):
-    """The rule (w0, w) of a fitted discriminant; class 1 comes first."""
-    model = GaussianLinearDiscriminant(solver=solver).fit(X, ~first)
+@dataclass(frozen=True)
+class Search:
+    """Ours from one start, with as many iterations as asked for."""
+
+    solver: str
+    n_iter: int
+    quick_iter: int
+
+    def prepare(self, X, y, settings: Settings):
+        """The call of our search."""
+        n_iter = self.quick_iter if settings.quick else self.n_iter
+        first, v = y == 0, start_rule(X, y, self.solver)
+        limits = {"max_iter": n_iter, "patience": n_iter}
+        return partial(
+            paper_search, X, first, None, v, threads=settings.threads, **limits
+        )
+
+    def prepare_naive(self, X, y, settings: Settings):
+        """The call of the naive form, for as many iterations as ours takes."""
+        n_iter = self.prepare(X, y, settings)().n_iter
+        return partial(naive_search, X, y == 0, start_rule(X, y, self.solver), n_iter)
+
+
+def start_rule(X, y, solver: str):
+    """The rule (w0, w) of a fitted discriminant; class 0 comes first."""
+    model = GaussianLinearDiscriminant(solver=solver).fit(X, y)
     return np.append(model.intercept_, -model.coef_[0])
 
 
-def naive_search(X, first, v, n_iter, step=0.1):
+def naive_search(X, first, v, n_iter: int, step: float = 0.1):
     """Errors of the current rule at each iteration of Algorithm 2."""
     v = v.copy()
     history = [np.count_nonzero((X @ v[1:] >= v[0]) != first)]
@@ -62,48 +74,26 @@ def naive_search(X, first, v, n_iter, step=0.1):
     return np.array(history)
 
 
-def timed(function, repetitions=1):
-    """Median of the times of some calls, and the result of the last."""
-    times = []
-    for _ in range(repetitions):
-        begin = time.perf_counter()
-        result = function()
-        times.append(time.perf_counter() - begin)
-    return np.median(times), result
+def compare(ours: SearchResult, history: np.ndarray) -> str:
+    """Remark on the share of rows touched and on the paths."""
+    same = "same path" if np.array_equal(ours.history, history) else "PATHS DIFFER"
+    return f"{ours.n_iter} iterations, {100 * ours.touched:.1f} % touched, {same}"
 
 
-def main():
-    """Measure four shapes from two starts and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="few iterations, small n")
-    parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args()
-    rng = np.random.default_rng(0)
-
-    X, first = two_gaussians(rng, 200, 2, "round")
-    v = start_rule(X, first, "fisher")
-    seconds, _ = timed(lambda: paper_search(X, first, None, v, max_iter=3))
-    print(f"first call: {seconds:.2f} s")
-    columns = "naive ms  ours ms  ratio  touched  same"
-    print(f"        n   d  data   start   iterations  {columns}")
-    for n, d, n_iter in SHAPES:
-        if options.quick:
-            n, n_iter = min(n, 50_000), min(n_iter, 20)
-        for kind, solver in itertools.product(("round", "flat"), ("fisher", "global")):
-            X, first = two_gaussians(np.random.default_rng(n), n, d, kind)
-            v = start_rule(X, first, solver)
-            settings = {"max_iter": n_iter, "patience": n_iter}
-            settings["threads"] = options.threads
-            ours = partial(paper_search, X, first, None, v, **settings)
-            fast, result = timed(ours, repetitions=5)
-            slow, history = timed(partial(naive_search, X, first, v, result.n_iter))
-            same = np.array_equal(history, result.history)
-            print(
-                f"{n:9} {d:3}  {kind:5}  {solver:6}  {result.n_iter:10}"
-                f"  {1e3 * slow / n_iter:8.2f}  {1e3 * fast / n_iter:7.3f}"
-                f"  {slow / fast:5.0f}  {100 * result.touched:5.1f} %  {same}"
-            )
-
-
-if __name__ == "__main__":
-    main()
+def cases() -> list[Case]:
+    """Four sizes, two kinds of data, two starts."""
+    return [
+        Case(
+            GROUP,
+            Shape(n, d, 2, kind=kind),
+            Method(f"{kind} data, from {solver}", search.prepare),
+            Method("naive NumPy form", search.prepare_naive),
+            target,
+            Shape(quick_n, d, 2, kind=kind),
+            compare,
+        )
+        for n, d, n_iter, quick_n, quick_iter, target in SIZES
+        for kind in ("round", "flat")
+        for solver in ("fisher", "global")
+        for search in [Search(solver, n_iter, quick_iter)]
+    ]

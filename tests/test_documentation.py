@@ -66,16 +66,3 @@ def test_the_pictures_can_be_drawn_again(tmp_path, name):
     wrong = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert wrong.returncode == 1
     assert "usage" in wrong.stderr
-
-
-def test_the_benchmark_runs_as_a_module():
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    shares = [float(s) for s in re.findall(r"([\d.]+) % extra", run.stdout)]
-    assert len(shares) == 2
-    assert max(shares) < 15

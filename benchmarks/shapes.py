@@ -1,0 +1,129 @@
+"""The data that is measured: the paper's twelve shapes and Gaussian classes.
+
+A shape that bears the name of one of the paper's real sets is read from the folder
+that HETEROLDA_DATA names. Without it, Gaussian classes of the same size stand in.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from heterolda.experiments.datasets import make_d1, make_d2
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Rows, features and classes of some data.
+
+    Attributes
+    ----------
+    n, d : int
+        Rows and features.
+    classes : int or tuple of int
+        Number of classes, or the rows of each.
+    name : str
+        One of the paper's sets, or nothing.
+    kind : {"round", "flat"}
+        For Gaussian classes: "round" ones have well-conditioned covariances, "flat"
+        ones random factors with small eigenvalues.
+    """
+
+    n: int
+    d: int
+    classes: int | tuple[int, ...]
+    name: str = ""
+    kind: str = "round"
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.classes if isinstance(self.classes, int) else len(self.classes)
+
+    @property
+    def label(self) -> str:
+        """For the tables."""
+        size = f"{self.n:,} x {self.d}, {self.n_classes} classes"
+        return f"{self.name}: {size}" if self.name else size
+
+    @property
+    def source(self) -> str:
+        """Where the data comes from: "drawn", "real" or "stand-in"."""
+        if not self.name or self.name in _DRAWN:
+            return "drawn"
+        return "real" if os.environ.get("HETEROLDA_DATA") else "stand-in"
+
+
+_DRAWN = {"D1": make_d1, "D2": make_d2}
+
+PAPER_SHAPES = (
+    Shape(3_000, 8, (1_000, 2_000), "D1"),
+    Shape(6_000, 4, (2_000, 4_000), "D2"),
+    Shape(345, 6, (145, 200), "liver"),
+    Shape(58_000, 9, (45_586, 50, 171, 8_903, 3_267, 10, 13), "shuttle"),
+    Shape(990, 10, 11, "vowels"),
+    Shape(2_000, 47, 10, "zernike"),
+    Shape(2_310, 19, 7, "segmentation"),
+    Shape(4_601, 57, (2_788, 1_813), "spambase"),
+    Shape(4_898, 11, (20, 163, 1_457, 2_198, 880, 175, 5), "wine_white"),
+    Shape(5_620, 64, 10, "optdigits"),
+    Shape(6_435, 36, (1_533, 703, 1_358, 626, 707, 1_508), "satellite"),
+    Shape(20_000, 16, 26, "letters"),
+)
+
+
+@lru_cache(maxsize=2)
+def load(shape: Shape):
+    """Data of a shape.
+
+    Parameters
+    ----------
+    shape : Shape
+        What to draw or read.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d)
+        Rows, in C order.
+    y : ndarray of shape (n,)
+        Labels.
+    """
+    if shape.name in _DRAWN:
+        return _DRAWN[shape.name](random_state=0)
+    if shape.source == "real":
+        path = Path(os.environ["HETEROLDA_DATA"]) / f"{shape.name}.csv.gz"
+        table = np.loadtxt(path, dtype=str, delimiter=",", skiprows=1)
+        X, y = table[:, :-1].astype(float), table[:, -1]
+        if X.shape != (shape.n, shape.d):
+            raise ValueError(f"{shape.name}: expected {shape.label}, got {X.shape}")
+        return X, y
+    return gaussian_classes(shape)
+
+
+def gaussian_classes(shape: Shape, dtype=np.float64):
+    """Overlapping Gaussian classes with covariances of their own.
+
+    The rows are drawn in small blocks: nothing but X takes much memory.
+    """
+    n, d, k = shape.n, shape.d, shape.n_classes
+    rng = np.random.default_rng([n, d, k])
+    sizes = np.diff(n * np.arange(k + 1) // k)
+    counts = sizes if isinstance(shape.classes, int) else shape.classes
+    y = rng.permutation(np.repeat(np.arange(k), counts))
+    factors = rng.normal(size=(k, d, d)) / np.sqrt(4 * d)
+    if shape.kind == "round":
+        factors += np.eye(d)
+    centres = rng.normal(size=(k, d)) / np.sqrt(d)
+    X = np.empty((n, d), dtype)
+    for start in range(0, n, 4096):
+        labels = y[start : start + 4096]
+        block = rng.normal(size=(len(labels), d))
+        for c in np.unique(labels):
+            mine = labels == c
+            block[mine] = block[mine] @ factors[c] + centres[c]
+        X[start : start + 4096] = block
+    return X, y

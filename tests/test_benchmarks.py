@@ -1,0 +1,197 @@
+"""The benchmarks measure what they say; no test looks at how long anything takes."""
+
+import json
+import time
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from benchmarks import paper
+from benchmarks.__main__ import main, measure_all, write
+from benchmarks.cases import FIT_PAPER, TRANSCRIBED, all_cases
+from benchmarks.growth import Sweep, exponents
+from benchmarks.local_search import Search, compare
+from benchmarks.memory import TARGET, Memory
+from benchmarks.methods import OURS, PAPER, fitting, same_errors, transcribed
+from benchmarks.picture import draw
+from benchmarks.report import machine, page, with_summary
+from benchmarks.runner import QUICK, Case, Method, NotInstalled, geometric_mean
+from benchmarks.shapes import PAPER_SHAPES, Shape, gaussian_classes, load
+
+TINY = Shape(120, 3, 2)
+FEW = replace(QUICK, threads=1, repetitions=3, minimum=3, longest=0.05)
+
+
+def waiting(seconds):
+    """A method whose time is known."""
+    return Method("wait", lambda X, y, settings: partial(time.sleep, seconds))
+
+
+def refusing(error):
+    def prepare(X, y, settings):
+        raise error
+
+    return Method("refuse", prepare)
+
+
+def record_of(cases):
+    head = {"heterolda": "0", "command": "a test", "quick": True, "machine": machine()}
+    return head | measure_all(cases, FEW)
+
+
+def test_a_case_reports_median_spread_and_verdict():
+    case = Case(FIT_PAPER, TINY, fitting("global"), fitting("LDA svd"), 1e9)
+    entry = case.run(FEW)
+    ratios = np.divide(entry["ours_seconds"], entry["peer_seconds"])
+    assert len(ratios) == 3
+    assert entry["ratio"] == np.median(ratios)
+    assert_allclose(entry["quartiles"], np.quantile(ratios, [0.25, 0.75]))
+    assert entry["met"] is True
+
+
+def test_an_unmet_target_is_reported():
+    case = Case(FIT_PAPER, TINY, waiting(0.02), waiting(0), 0.5)
+    record = record_of([case])
+    assert record["times"][0]["met"] is False
+    text = page(record)
+    assert "0 of 1 targets are met" in text
+    assert "| **not met** |" in text
+    assert f"wait against our wait: {TINY.label}" in text  # where a peer is faster
+
+
+def test_a_verdict_at_a_smaller_size_is_marked():
+    smaller = Case(FIT_PAPER, TINY, waiting(0), waiting(0.01), 1, Shape(60, 3, 2))
+    text = page(record_of([smaller]))
+    assert "| met\\* |" in text
+    assert "60 x 3, 2 classes" in text
+
+
+def test_the_command_writes_figures_and_table(tmp_path, capsys):
+    arguments = ["--quick", "--only", "fit liver", "--threads", "1"]
+    assert main([*arguments, "--output", str(tmp_path)]) == 0
+    record = json.loads((tmp_path / "benchmarks.json").read_text())
+    assert len(record["times"]) == 4
+    assert not record["complete"]  # a selection
+    assert record["machine"]["blas"]
+    assert all(blas.endswith("threads: 1") for blas in record["machine"]["blas"])
+    text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    assert text.count("| liver: 345 x 6, 2 classes | fit ") == 4
+    assert '`python -m benchmarks --quick --only "fit liver" --threads 1`' in text
+    captured = capsys.readouterr()
+    assert captured.out.strip() == text.strip()
+    assert "[4/4" in captured.err
+
+
+def test_a_pattern_without_cases_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["--only", "no such case"])
+    assert "no case has these words" in capsys.readouterr().err
+
+
+def test_an_interrupt_or_a_failure_keeps_the_rest(tmp_path, capsys):
+    good = Case(FIT_PAPER, TINY, waiting(0), waiting(0.001))
+    failing = replace(good, peer=refusing(ValueError("broken")))
+    stopped = replace(good, peer=refusing(KeyboardInterrupt()))
+    record = record_of([good, failing, good, stopped, good])
+    assert len(record["times"]) == 2
+    assert record["failed"] == [failing.name]
+    assert not record["complete"]
+    write(record, tmp_path)
+    assert "interrupted" in (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    assert "broken" in capsys.readouterr().err
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "benchmarks.json",
+        "benchmarks.md",
+        "images",
+    }
+
+
+def test_an_absent_peer_is_reported():
+    absent = Case(FIT_PAPER, TINY, waiting(0), refusing(NotInstalled("not installed")))
+    assert "not installed" in page(record_of([absent]))
+
+
+@pytest.mark.parametrize("solver", PAPER)
+def test_the_paper_transcribed_gives_our_errors(solver):
+    X, y = gaussian_classes(Shape(240, 4, (40, 50, 60, 90)))
+    model = OURS[solver].fit(X, y)
+    errors = transcribed(solver).prepare(X, y, FEW)()
+    assert_allclose(errors, model.bayes_error_, rtol=1e-8)
+    assert same_errors(model, errors).startswith("errors differ by at most")
+
+
+def test_the_transcription_inverts_singular_matrices_as_the_paper_says():
+    matrix = np.diag([2.0, 0.0])
+    assert_allclose(paper.inverse(matrix), np.diag([0.5, 0.0]))
+
+
+def test_the_naive_local_search_takes_our_path():
+    search = Search("fisher", 30, 30)
+    X, y = gaussian_classes(Shape(300, 3, 2))
+    ours, naive = search.prepare(X, y, FEW)(), search.prepare_naive(X, y, FEW)()
+    assert "30 iterations" in compare(ours, naive)
+    assert "same path" in compare(ours, naive)
+    assert "PATHS DIFFER" in compare(ours, naive + 1)
+
+
+def test_growth_has_exponents_and_a_picture():
+    sizes = np.array([1, 2, 4, 8, 16])
+    assert_allclose(exponents(sizes, np.array([5.0 * sizes**2])), [2.0])
+    sweep = Sweep("n", (), (200, 400, 800), Shape(0, 3, 2))
+    record = record_of([sweep])
+    ours = record["growth"][0]["lines"][0]
+    assert ours["method"] == "fit global"
+    assert ours["sizes"] == [200, 400, 800]
+    assert "| n (d = 3, K = 2) | fit global | 200 to 800 |" in page(record)
+    assert draw(record["growth"]).startswith(b"\x89PNG")
+
+
+def test_fit_holds_little_more_than_the_data():
+    entry = Memory(Shape(200_000, 20, 4), "global", target=TARGET).run(FEW)
+    assert 1 <= entry["traced"] <= TARGET
+    assert entry["resident"] is None or entry["resident"] <= TARGET
+    assert entry["met"]
+
+
+def test_memory_sees_a_peer_that_copies_the_data():
+    entry = Memory(Shape(100_000, 20, 4), "LDA svd", target=TARGET).run(FEW)
+    assert entry["traced"] > 2
+    assert entry["resident"] is None or entry["resident"] > 2
+    assert not entry["met"]
+
+
+def test_the_geometric_mean_needs_all_shapes():
+    case = Case(FIT_PAPER, TINY, waiting(0), waiting(0.001), 1.0)
+    entries = [case.run(FEW) for _ in range(2)]
+    mean = geometric_mean(entries, 0.5, 2)
+    assert_allclose(mean["ratio"], np.sqrt(entries[0]["ratio"] * entries[1]["ratio"]))
+    assert with_summary(entries) == entries
+    assert len(with_summary(entries * 6)) == 13
+
+
+def test_the_table_is_sound():
+    cases = all_cases()
+    names = [case.name for case in cases]
+    assert len(set(names)) == len(names)
+    assert sum(getattr(case, "group", "") == FIT_PAPER for case in cases) == 12
+    assert sum(getattr(case, "group", "") == TRANSCRIBED for case in cases) == 4
+
+
+@pytest.mark.parametrize("kind", ["round", "flat"])
+def test_drawn_data_has_its_shape(kind):
+    X, y = load(Shape(500, 4, (100, 150, 250), kind=kind))
+    assert X.shape == (500, 4)
+    assert np.bincount(y).tolist() == [100, 150, 250]
+
+
+@pytest.mark.parametrize("shape", PAPER_SHAPES, ids=lambda shape: shape.name)
+def test_real_sets_have_the_shapes_that_stand_in(data_dir, shape):
+    X, y = load(shape)
+    assert X.shape == (shape.n, shape.d)
+    counts = np.unique(y, return_counts=True)[1]
+    assert len(counts) == shape.n_classes
+    if not isinstance(shape.classes, int):
+        assert tuple(counts.tolist()) == shape.classes
