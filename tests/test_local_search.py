@@ -20,8 +20,9 @@ from sklearn.linear_model import (
     RidgeClassifier,
     SGDClassifier,
 )
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsOneClassifier
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -239,7 +240,7 @@ def test_separable_classes_stop_at_once(rng):
 def test_weights_are_repetitions(rng, four, strategy):
     X, y = four
     times = rng.integers(0, 4, len(y))
-    options = {"strategy": strategy, "n_restarts": 0}
+    options = {"strategy": strategy, "n_restarts": 2}
     for start in (GaussianLinearDiscriminant(), RidgeClassifier()):
         search = LocalNeighborhoodSearch(start, **options)
         weighted = clone(search).fit(X, y, sample_weight=times)
@@ -299,6 +300,62 @@ def test_priors_of_other_starts_are_those_of_the_pair(four):
         assert_allclose(model.priors_, priors[pair] / priors[pair].sum())
 
 
+@pytest.mark.parametrize("labels", [[0, 1, 2], ["a", "b", "c"]])
+def test_class_weight_of_the_start_keeps_its_labels(make_classes, labels):
+    X, y = make_classes(n_classes=3)
+    y = np.array(labels)[y]
+    costs = dict(zip(labels, [1.0, 3.0, 20.0], strict=True))
+    start = LogisticRegression(class_weight=costs)
+    search = LocalNeighborhoodSearch(start, max_iter=1).fit(X, y)
+    for k, pair in enumerate(search.pairs_):
+        two = [labels[i] for i in pair]
+        rows = np.isin(y, two)
+        alone = LogisticRegression(class_weight={label: costs[label] for label in two})
+        alone.fit(X[rows], y[rows])
+        assert_allclose(search.coef_[[k]], alone.coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-303, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_length_of_the_rule_does_not_matter(two, strategy, size):
+    X, y = two
+    start = LogisticRegression().fit(X, y)
+    options = {"strategy": strategy, "n_restarts": 2, "prefit": True}
+    plain = LocalNeighborhoodSearch(start, **options).fit(X, y)
+    start.coef_, start.intercept_ = size * start.coef_, size * start.intercept_
+    search = LocalNeighborhoodSearch(start, **options).fit(X, y)
+    assert_array_equal(search.n_errors_start_, plain.n_errors_start_)
+    assert_allclose(search.n_errors_, plain.n_errors_, atol=2)
+    assert_allclose(search.predict_proba(X).sum(axis=1), 1)
+    if strategy == "paper":
+        assert_allclose(search.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-290, 1e-303, 1e90])
+def test_the_unit_of_weights_does_not_matter(two, scale):
+    X, y = two
+    start = FrozenEstimator(LogisticRegression().fit(X, y))
+    plain = LocalNeighborhoodSearch(start).fit(X, y)
+    search = LocalNeighborhoodSearch(start).fit(X, y, np.full(len(y), scale))
+    assert_allclose(search.n_errors_ / scale, plain.n_errors_)
+    assert_array_equal(search.coef_, plain.coef_)
+
+
+def test_predictions_are_what_was_counted_on_a_lattice(rng):
+    # Rules with round coefficients, so that many rows lie on the threshold.
+    for _ in range(100):
+        d = rng.integers(2, 7)
+        X = rng.integers(0, 6, size=(100, d)).astype(float)
+        y = (X.sum(axis=1) + 2 * rng.normal(size=100) > 2.5 * d).astype(int)
+        start = LogisticRegression().fit(X, y)
+        start.coef_ = np.round(rng.normal(size=(1, d)), 1) + 0.1
+        start.intercept_ = -np.round(2.5 * start.coef_.sum(axis=1), 1)
+        search = LocalNeighborhoodSearch(start, prefit=True, max_iter=50).fit(X, y)
+        assert search.n_errors_[0] == np.count_nonzero(search.predict(X) != y)
+        rule = np.append(search.intercept_, -search.coef_)
+        assert search.n_errors_[0] == count_errors(X, y == 0, None, rule)
+
+
 def test_balanced_classes_cost_the_same(rng, two):
     X, y = two
     rows = np.append(np.flatnonzero(y == "a"), np.flatnonzero(y == "c")[:10])
@@ -316,10 +373,10 @@ def test_early_stopping_takes_the_best_rule_on_rows_held_out(four, strategy):
     search = LocalNeighborhoodSearch(
         early_stopping=True, validation_fraction=0.3, random_state=3, **options
     ).fit(X, y)
-    kept, held = train_test_split(
-        np.arange(len(y)), test_size=0.3, stratify=y, random_state=3
-    )
-    kept, held = np.sort(kept), np.sort(held)
+    draw = np.random.RandomState(3)
+    held = [draw.permutation(np.flatnonzero(y == label))[:21] for label in "abc"]
+    held = np.append(held, draw.permutation(np.flatnonzero(y == "dd"))[:21])
+    kept = np.setdiff1d(np.arange(len(y)), held)
     start = GaussianLinearDiscriminant().fit(X[kept], y[kept])
     assert_array_equal(search.estimator_.coef_, start.coef_)
     improved = 0
@@ -336,6 +393,15 @@ def test_early_stopping_takes_the_best_rule_on_rows_held_out(four, strategy):
         assert search.n_errors_[k] in search.history_[k]
         improved += search.n_errors_[k] > min(search.history_[k])
     assert improved > 0  # somewhere it stopped before the end
+
+
+def test_early_stopping_holds_out_rows_of_tiny_classes(rng):
+    y = np.repeat([0, 1, 2], [100, 4, 2])
+    X = rng.normal(size=(106, 2)) + y[:, None]
+    search = LocalNeighborhoodSearch(RidgeClassifier(), early_stopping=True).fit(X, y)
+    assert search.n_errors_held_out_.shape == (3,)
+    search.set_params(early_stopping=False).fit(X, y)
+    assert not hasattr(search, "n_errors_held_out_")
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -394,6 +460,7 @@ def test_data_frames_pipelines_and_grids(four):
     assert_array_equal(search.feature_names_in_, frame.columns)
     plain = LocalNeighborhoodSearch().fit(X, y)
     assert_array_equal(search.predict(frame), plain.predict(X))
+    assert search.estimator_.score(frame, y) > 0.5  # it knows the names, too
     with pytest.raises(ValueError, match="feature names"):
         search.predict(frame[["two", "one", "three"]])
     pipe = make_pipeline(StandardScaler(), LocalNeighborhoodSearch(max_iter=20))
@@ -564,6 +631,7 @@ BAD_SETTINGS = [
     ({"step": -0.1}, "'step'"),
     ({"step": np.nan}, "'step'"),
     ({"step": np.inf}, "'step'"),
+    ({"step": 1.5}, "'step'"),
     ({"max_iter": 0}, "'max_iter'"),
     ({"patience": 0}, "'patience'"),
     ({"n_restarts": -1}, "'n_restarts'"),
@@ -574,7 +642,8 @@ BAD_SETTINGS = [
     ({"class_weight": {"a": np.nan}}, "class_weight contains NaN"),
     ({"early_stopping": 3}, "'early_stopping'"),
     ({"early_stopping": True, "validation_fraction": 1.0}, "'validation_fraction'"),
-    ({"early_stopping": True, "validation_fraction": 1e-6}, "early_stopping cannot"),
+    ({"class_weight": {"a": 1e101}}, "at most 1e"),
+    ({"class_weight": {"a": 1e20}}, "too widely for errors to be counted"),
     ({"n_jobs": 0}, "n_jobs"),
     ({"estimator": 3}, "'estimator'"),
 ]
@@ -592,6 +661,8 @@ BAD_STARTS = [
     (make_pipeline(StandardScaler(), LinearSVC()), TypeError, "before the search"),
     (LinearRegression(), TypeError, "must be a linear classifier, got LinearRegr"),
     (FrozenEstimator(LinearSVC()), ValueError, "not fitted"),
+    (OneVsOneClassifier(LinearSVC()), TypeError, "OneVsOneClassifier has no coef_"),
+    (NearestCentroid(), TypeError, "has no coef_ and intercept_"),
 ]
 
 
@@ -621,6 +692,17 @@ def test_starts_fitted_on_other_data_are_refused(four):
         search.set_params(estimator=start).fit(X, y)
 
 
+def test_prefit_in_cross_validation_says_what_to_do(two):
+    X, y = two
+    start = LinearSVC().fit(X, y)
+    with pytest.raises(ValueError, match=r"pass FrozenEstimator\(estimator\)"):
+        cross_val_score(
+            LocalNeighborhoodSearch(start, prefit=True), X, y, error_score="raise"
+        )
+    search = LocalNeighborhoodSearch(FrozenEstimator(start))
+    assert cross_val_score(search, X, y).min() > 0.5
+
+
 def test_bad_data_are_named(four, two):
     X, y = four
     search = LocalNeighborhoodSearch()
@@ -636,7 +718,7 @@ def test_bad_data_are_named(four, two):
         LocalNeighborhoodSearch(LinearDiscriminantAnalysis()).fit(
             X, y, sample_weight=np.ones(len(y))
         )
-    with pytest.raises(ValueError, match="early_stopping cannot hold out"):
+    with pytest.raises(ValueError, match="but class 1 has 1"):
         LocalNeighborhoodSearch(RidgeClassifier(), early_stopping=True).fit(
             [[0.0], [1.0], [2.0]], [0, 0, 1]
         )

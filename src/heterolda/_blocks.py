@@ -25,7 +25,7 @@ class Block(NamedTuple):
     weight : ndarray of shape (n,) or (0,)
         Integer weights; empty if all are 1.
     keys : ndarray of shape (n, 2)
-        Signed margin at the reference and y / c of each row.
+        Signed margin at the reference and y / c of each row, to sort by.
     rows : ndarray of shape (n_tiles, TILE)
         The rows in tiles, the last one filled up with zeros.
     scales, margins : ndarray of shape (n_tiles, TILE)
@@ -80,18 +80,22 @@ def make_block(X: Any, first: Any, weight: Any, keep: bool) -> Block:
     """
     n, d = X.shape
     n_tiles = -(-n // TILE)
+    tiles = np.empty((n_tiles if keep else 1, d + 1, TILE), dtype=np.float32)
+    # Keys are needed only while there are no terms yet, and can share their memory.
+    room = tiles.reshape(-1).view(np.float64)
+    keys = room[: 2 * n].reshape(n, 2) if len(room) >= 2 * n else np.empty((n, 2))
     return Block(
         X,
         first,
         weight,
-        keys=np.empty((n, 2)),
+        keys=keys,
         rows=np.zeros((n_tiles, TILE), dtype=np.int32),
         scales=np.zeros((n_tiles, TILE)),
         margins=np.empty((n_tiles, TILE)),
         place=np.empty(N_BUCKETS + 1, dtype=np.int64),
         single=np.empty(TILE, dtype=np.float32),
         heavy=np.zeros(TILE, dtype=np.int64),
-        tiles=np.empty((n_tiles if keep else 1, d + 1, TILE), dtype=np.float32),
+        tiles=tiles,
         synced=np.empty((n_tiles, d + 4)),
         rules=np.zeros((4, d + 1)),
         book=np.zeros(6),

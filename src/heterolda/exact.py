@@ -27,6 +27,8 @@ from heterolda.refine import (
 # Lengths of the perturbations that restarts take in turn, in units of the natural
 # scale of each coefficient.
 _PERTURBATIONS = (0.1, 0.3, 1.0)
+# Standard deviations below this share of the largest value are rounding errors.
+_CONSTANT = 1e-12
 
 
 def exact_search(
@@ -90,7 +92,7 @@ def exact_search(
             if restart >= 0:
                 length = _PERTURBATIONS[restart % len(_PERTURBATIONS)]
                 shift = length * rng.normal(size=len(v))
-                start = path[-1] + shift * _natural_scales(X, path[-1])
+                start = path[-1] + shift * _natural_scales(problem, path[-1])
                 order = rng.permutation(len(v))
             for rule, errors in _descend(problem, start, order):
                 sweeps.append(errors)
@@ -126,12 +128,22 @@ def _descend(problem: Problem, v: Array, order: Count) -> Iterator[tuple[Array, 
         yield v.copy(), errors
 
 
-def _natural_scales(X: Array, v: Array) -> Array:
+def _natural_scales(problem: Problem, v: Array) -> Array:
     """Changes of each coefficient that shift margins by about their own spread."""
+    X, weight = problem.X, problem.weight if len(problem.weight) else None
+
+    def deviation(x: Array) -> float:
+        """Standard deviation; zero where it is next to none."""
+        size = float(np.abs(x).max()) or 1.0
+        x = x / size
+        mean = np.average(x, weights=weight)
+        share = float(np.sqrt(np.average((x - mean) ** 2, weights=weight)))
+        return size * share if share > _CONSTANT else 0.0
+
     margins = _margins(X, v)
-    spread = float(np.std(margins)) or float(np.max(np.abs(margins))) or 1.0
+    spread = deviation(margins) or float(np.max(np.abs(margins))) or 1.0
     # Column by column, because the deviation of all at once takes a copy of the data.
-    deviations = [float(np.std(x)) for x in X.T]
+    deviations = [deviation(x) for x in X.T]
     # A constant feature is a second threshold: it needs no perturbation.
     return np.array([spread, *(spread / s if s > 0 else 0.0 for s in deviations)])
 

@@ -15,7 +15,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.pencil import Pencil
+from heterolda.pencil import EPS, Pencil
 
 Array = NDArray[np.float64]
 
@@ -216,4 +216,35 @@ def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
             size = np.abs(rows[huge]).max(axis=1, keepdims=True)
             scores[huge] = size * (rows[huge] / size @ normals + intercept / size)
             np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
+    return scores
+
+
+def settle_ties(scores: Array, rows: Array, coef: Array, intercept: Array) -> Array:
+    """Scores that rounding may have put on the wrong side, computed in a fixed order.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_pairs)
+        Scores of the rows, changed in place.
+    rows : ndarray of shape (n_samples, n_features)
+        Data.
+    coef, intercept : ndarray
+        The rules.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_pairs)
+        The scores. Those next to zero are w0 - w.x with the sum taken from left to
+        right, so that their sides are those that :mod:`heterolda.refine` counts.
+    """
+    d = rows.shape[1]
+    size = np.abs(rows).max(axis=1)
+    with np.errstate(over="ignore"):
+        reach = np.multiply.outer(size, np.abs(coef).sum(axis=1)) + np.abs(intercept)
+        bound = 4 * (d + 2) * EPS * reach
+    row, pair = np.nonzero((np.abs(scores) <= bound) & np.isfinite(bound))
+    total = -coef[pair, 0] * rows[row, 0]
+    for k in range(1, d):
+        total += -coef[pair, k] * rows[row, k]
+    scores[row, pair] = intercept[pair] - total
     return scores

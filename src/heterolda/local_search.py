@@ -11,7 +11,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -25,7 +24,7 @@ from heterolda._sklearn import (
 from heterolda.discriminant import GaussianLinearDiscriminant
 from heterolda.exact import exact_search
 from heterolda.exceptions import warn_of_interruption
-from heterolda.hyperplanes import Hyperplanes
+from heterolda.hyperplanes import Hyperplanes, settle_ties
 from heterolda.pair_search import refine_pair
 from heterolda.prediction import LinearRules
 from heterolda.progress import Progress
@@ -38,6 +37,9 @@ from heterolda.validation import (
     check_sample_weight,
 )
 from heterolda.votes import Binary, OneVsOne
+
+# Smallest share of the sum of all weights that a row may have.
+_LEAST_SHARE = 2.0**-40
 
 
 class LocalNeighborhoodSearch(
@@ -67,7 +69,7 @@ class LocalNeighborhoodSearch(
         "paper" is Algorithm 2. "exact" follows it with searches along the
         coordinates, each over all real steps, from several starts; it takes longer,
         never ends with more training errors, and overfits more easily.
-    step : float, default=0.1
+    step : float in (0, 1], default=0.1
         Length of a step, relative to the coefficient.
     max_iter : int, default=1000
         Most iterations of Algorithm 2; evaluating the start is the first.
@@ -84,14 +86,16 @@ class LocalNeighborhoodSearch(
         Whether to hold out rows, and of all the rules that were the best so far to
         take the one with the fewest errors there. The start is fitted without them.
     validation_fraction : float in (0, 1), default=0.1
-        Share of the rows of each class that `early_stopping` holds out.
+        Share of the rows of each class that `early_stopping` holds out, whatever
+        their weights; at least one of each.
     prefit : bool, default=False
         Whether `estimator` is fitted already; the same as a `FrozenEstimator`.
     n_jobs : int or None, default=None
         Number of threads over pairs, or over rows if the pairs are fewer. -1 means
         all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        For the restarts of "exact" and the rows held out.
+        For the restarts of "exact" and the rows held out. A start with randomness
+        of its own has a `random_state` of its own.
     verbose : int, default=0
         1 prints a line for each pair, 2 the course of each search, too. With
         scikit-learn 1.9 or newer, `set_callbacks(ProgressBar())` shows bars.
@@ -162,7 +166,7 @@ class LocalNeighborhoodSearch(
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "estimator": [HasMethods("fit"), None],
         "strategy": [StrOptions({"paper", "exact"})],
-        "step": [Interval(Real, 0, None, closed="neither")],
+        "step": [Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
@@ -243,21 +247,25 @@ class LocalNeighborhoodSearch(
         seed = random_state.randint(2**31 - 1) if self.strategy == "exact" else 0
         refined = self._refine_pairs(data, held_out, start, pairs, seed, progress)
 
-        whole = data.error_weights() is None
-        counts = np.array([r.counts for r in refined])
-        counts = counts.astype(np.int64) if whole else counts
+        kind = np.int64 if data.error_weights() is None else np.float64
         self.classes_ = data.classes
         self.estimator_ = start.estimator
         self.pairs_ = pairs
         self.coef_ = np.array([-r.rule[1:] for r in refined])
         self.intercept_ = np.array([r.rule[0] for r in refined])
-        self.n_errors_start_, self.n_errors_ = counts[:, 0], counts[:, 1]
-        if self.early_stopping:
-            self.n_errors_held_out_ = counts[:, 2]
+        self.n_errors_start_ = np.array([r.errors_start for r in refined], kind)
+        self.n_errors_ = np.array([r.errors for r in refined], kind)
+        if held_out is not None:
+            wrong = [r.errors_held_out for r in refined]
+            self.n_errors_held_out_ = np.array(wrong, kind)
+        elif hasattr(self, "n_errors_held_out_"):
+            del self.n_errors_held_out_
         self.n_iter_ = np.array([len(r.history) for r in refined])
         self.history_ = [r.history for r in refined]
         self._committee = self._join(start, refined)
         progress.end(X, y)
+        if progress.stop.is_set():
+            warn_of_interruption(progress.n_done, len(pairs))
         return self
 
     def _training_data(self, X, y, weight) -> TrainingData:
@@ -280,23 +288,29 @@ class LocalNeighborhoodSearch(
         if weight is not None and np.any(weight == 0):
             data = data.take(weight > 0)
         costs = check_class_weight(self.class_weight, classes, totals)
-        return replace(data, class_weight=costs)
+        data = replace(data, class_weight=costs)
+        weights = data.error_weights()
+        if weights is not None and weights.min() < _LEAST_SHARE * weights.sum():
+            raise ValueError(
+                f"sample_weight times class_weight ranges from {weights.min():.3g} to "
+                f"{weights.max():.3g}, too widely for errors to be counted: leave out "
+                "rows that weigh next to nothing"
+            )
+        return data
 
     def _hold_out(self, data, random_state):
         """Split the data into rows for the fit and rows to choose by."""
-        try:
-            kept, held = train_test_split(
-                np.arange(len(data.codes)),
-                test_size=self.validation_fraction,
-                stratify=data.codes,
-                random_state=random_state,
-            )
-        except ValueError as error:
-            raise ValueError(
-                "early_stopping cannot hold out rows of each class with "
-                f"validation_fraction={self.validation_fraction}: {error}"
-            ) from error
-        return data.take(np.sort(kept)), data.take(np.sort(held))
+        held = np.zeros(len(data.codes), dtype=bool)
+        for k, label in enumerate(data.classes.tolist()):
+            rows = random_state.permutation(np.flatnonzero(data.codes == k))
+            if len(rows) < 2:
+                raise ValueError(
+                    f"early_stopping needs two rows of each class or more, one of them "
+                    f"to hold out, but class {label!r} has {len(rows)}"
+                )
+            share = round(self.validation_fraction * len(rows))
+            held[rows[: min(max(share, 1), len(rows) - 1)]] = True
+        return data.take(~held), data.take(held)
 
     def _fit_start(self, data) -> Start:
         """The rules to start from."""
@@ -337,14 +351,16 @@ class LocalNeighborhoodSearch(
         with ThreadPoolExecutor(min(n_jobs, len(pairs))) as pool:
             futures = [pool.submit(refine, k) for k in range(len(pairs))]
             try:
-                _, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+                if wait(futures, return_when=FIRST_EXCEPTION).not_done:
+                    progress.stop.set()  # one has failed
             except KeyboardInterrupt:
                 progress.stop.set()
-                warn_of_interruption(sum(f.done() for f in futures), len(pairs))
-            else:
-                if waiting:  # one has failed
-                    progress.stop.set()
             return [future.result() for future in futures]
+
+    def _scores(self, rows, normals):
+        """Scores whose sign is that of the counts, also for rows on the threshold."""
+        scores = super()._scores(rows, normals)
+        return settle_ties(scores, rows, self.coef_, self.intercept_)
 
     def _join(self, start, refined):
         """How the rules decide together."""

@@ -14,6 +14,9 @@ from heterolda.starts import TrainingData
 
 Array = NDArray[np.float64]
 
+# Margins up to two to this power are left as they are.
+_TAME = 300
+
 
 @dataclass(frozen=True)
 class Refined:
@@ -23,8 +26,10 @@ class Refined:
     ----------
     rule : ndarray of shape (n_features + 1,)
         (w0, w), as in :mod:`heterolda.refine`.
-    counts : tuple of float
-        Errors of the start, of the rule, and of the rule among the rows held out.
+    errors_start, errors : float
+        Errors of the start and of the rule.
+    errors_held_out : float
+        Errors of the rule among the rows held out; NaN if there are none.
     error_rate : float
         Share of the errors of the rule.
     history : ndarray of shape (n_iter,)
@@ -34,7 +39,9 @@ class Refined:
     """
 
     rule: Array
-    counts: tuple[float, float, float]
+    errors_start: float
+    errors: float
+    errors_held_out: float
     error_rate: float
     history: Array
     means: tuple[float, float]
@@ -66,8 +73,8 @@ def refine_pair(
         The rule.
     """
     rows = _arrays(data)
-    result = search(*rows, v)
-    rule, errors, wrong = result.v, result.errors, 0.0
+    result = search(*rows, _tame(v, rows[0]))
+    rule, errors, wrong = result.v, result.errors, np.nan
     if held_out is not None:
         others = _arrays(held_out)
         trials = [count_errors(*others, u) for u in result.path]
@@ -81,7 +88,9 @@ def refine_pair(
     means, deviations = zip(*moments, strict=True)
     return Refined(
         rule=rule,
-        counts=(result.errors_start, errors, wrong),
+        errors_start=result.errors_start,
+        errors=errors,
+        errors_held_out=wrong,
         error_rate=errors / total,
         history=result.history,
         means=means,
@@ -93,6 +102,20 @@ def _arrays(data: TrainingData) -> tuple[Array, NDArray[np.bool_], Array | None]
     """The arguments X, first and weight of the searches."""
     X = np.ascontiguousarray(data.X, dtype=np.float64)
     return X, data.codes == 0, data.error_weights()
+
+
+def _tame(v: Array, X: Array) -> Array:
+    """The same rule, scaled by a power of two if its margins are extreme.
+
+    All steps are relative, so that the search takes the same path; but squares of
+    margins stay in the range of floating point.
+    """
+    sizes = np.append(1.0, np.abs(X).max(axis=0))
+    exponents = np.frexp(v)[1] + np.frexp(sizes)[1]
+    used = (v != 0) & (sizes != 0)
+    largest = int(exponents[used].max()) if used.any() else 0
+    tame: Array = np.ldexp(v, -largest) if abs(largest) > _TAME else v
+    return tame
 
 
 def _moments(

@@ -23,6 +23,10 @@ class LinearRules:
         """Refuse to predict before `fit`."""
         check_is_fitted(self)
 
+    def _scores(self, rows, normals):
+        """Scores of rows of float64, one column for each rule."""
+        return linear_scores(rows, normals, self.intercept_)
+
     def _blockwise(self, X, method: str):
         """Apply a method of the committee to the scores of X, block by block."""
         self._check_ready()
@@ -33,7 +37,7 @@ class LinearRules:
         result = None
         for start in range(0, len(X), step):
             rows = X[start : start + step].astype(np.float64, copy=False)
-            part = function(linear_scores(rows, normals, self.intercept_))
+            part = function(self._scores(rows, normals))
             if result is None:
                 result = np.empty((len(X), *part.shape[1:]), part.dtype)
             result[start : start + step] = part
@@ -84,10 +88,10 @@ class LinearRules:
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Two classes: the probability of each class given the score, calibrated
-            if the classes are Gaussian. More: the pairwise probabilities, coupled
-            (one-vs-one) or scaled (one-vs-all); the largest is swapped to the class
-            that `predict` names, and calibration is not promised.
+            Two classes: the probability of each class given the score. It is
+            calibrated for a discriminant of Gaussian classes. More: the pairwise
+            probabilities, coupled (one-vs-one) or scaled (one-vs-all); the largest is
+            swapped to the class that `predict` names, and calibration is not promised.
         """
         return self._blockwise(X, "probabilities")
 

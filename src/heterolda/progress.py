@@ -38,7 +38,7 @@ class Progress:
         self.verbose = verbose
         self.stop = Event()
         self._lock = Lock()
-        self._n_done = 0
+        self.n_done = 0
         self._root: Any = None
         if hasattr(estimator, "_skl_callbacks"):
             self._root = estimator._init_callback_context(
@@ -80,12 +80,11 @@ class Progress:
     def end_pair(self, k: int, task: Any, refined: Refined) -> None:
         """The search of a pair has ended."""
         with self._lock:
-            self._n_done += 1
+            self.n_done += not self.stop.is_set()
             if self.verbose:
-                before, after, _ = refined.counts
                 print(
-                    f"[{self._n_done}/{len(self.labels)}] {self._name(k)}: "
-                    f"{before:g} -> {after:g} errors "
+                    f"[{self.n_done}/{len(self.labels)}] {self._name(k)}: "
+                    f"{refined.errors_start:g} -> {refined.errors:g} errors "
                     f"in {len(refined.history)} iterations"
                 )
             if task is not None:

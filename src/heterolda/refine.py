@@ -92,7 +92,7 @@ def grid_weights(weight: Array) -> tuple[Count, float]:
         that sum stay what they are.
     """
     exponent = math.frexp(float(np.sum(weight)))[1]
-    digits = min(52 - exponent, 1000)
+    digits = min(52 - exponent, 1074)  # two to the power of -1074 is the least float
     return np.rint(np.ldexp(weight, digits)).astype(np.int64), math.ldexp(1, -digits)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.utils.parallel import Parallel, delayed
@@ -129,18 +130,15 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
             f"estimator must be a linear classifier, got {type(estimator).__name__}"
         )
     if isinstance(estimator, FrozenEstimator):
-        return frozen_start(estimator, data)
+        return _frozen_start(estimator, data)
     k = len(data.classes)
     if isinstance(estimator, GaussianLinearDiscriminant):
-        model = clone(estimator).set_params(multiclass="ovo")
-        fitted = _fit(model, data)
+        fitted = _fit(clone(estimator).set_params(multiclass="ovo"), data)
+        _set_names(fitted, data)
         return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
-    priors = getattr(estimator, "priors", None)
-    if priors is not None:
-        priors = check_priors(priors, data.totals())
     pairs = np.column_stack(np.triu_indices(k, 1))
     models = Parallel(n_jobs=n_jobs)(
-        delayed(_fit)(_for_pair(estimator, priors, pair), data.pair(*pair))
+        delayed(_fit)(_for_pair(estimator, data, pair), data.pair(*pair))
         for pair in pairs.tolist()
     )
     n_features = data.X.shape[1]
@@ -148,25 +146,20 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
     coef = np.concatenate([coef for coef, _ in rules])
     intercept = np.concatenate([intercept for _, intercept in rules])
     joined = models[0] if k == 2 else _one_vs_one(estimator, models, data)
+    _set_names(joined, data)
     return Start(joined, coef, intercept, None)
 
 
-def frozen_start(estimator: Any, data: TrainingData) -> Start:
-    """Take the rules of a classifier that is fitted already.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The classifier; it is left alone.
-    data : TrainingData
-        The data of the search, of the same classes and features.
-
-    Returns
-    -------
-    Start
-        The rules.
-    """
-    check_is_fitted(estimator)
+def _frozen_start(estimator: Any, data: TrainingData) -> Start:
+    """Take the rules of a classifier that is fitted already, and leave it alone."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        raise NotFittedError(
+            "estimator is not fitted: fit it before the search. In cross-validation, "
+            "where copies lose their fit, pass FrozenEstimator(estimator) instead of "
+            "prefit=True"
+        ) from error
     classes = np.asarray(estimator.classes_)
     if not np.array_equal(classes, data.classes):
         raise ValueError(
@@ -183,12 +176,27 @@ def frozen_start(estimator: Any, data: TrainingData) -> Start:
     return Start(estimator, coef, intercept, getattr(estimator, "bayes_error_", None))
 
 
-def _for_pair(estimator: Any, priors: Array | None, pair: list[int]) -> Any:
-    """A clone of the estimator, with the priors of two classes if it has priors."""
+def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
+    """A clone of the estimator, with the settings of two classes, now 0 and 1."""
     model = clone(estimator)
-    if priors is not None:
-        model.set_params(priors=priors[pair] / priors[pair].sum())
+    if len(data.classes) == 2:
+        return model
+    priors = getattr(model, "priors", None)
+    if priors is not None and not isinstance(priors, str):
+        shares = check_priors(priors, data.totals())[pair]
+        model.set_params(priors=shares / shares.sum())
+    costs = getattr(model, "class_weight", None)
+    if isinstance(costs, dict):
+        labels = data.classes[pair].tolist()
+        weights = {k: costs.get(label, 1.0) for k, label in enumerate(labels)}
+        model.set_params(class_weight=weights)
     return model
+
+
+def _set_names(model: Any, data: TrainingData) -> None:
+    """Let the start know the names of the features, as if it had seen them."""
+    if data.names is not None:
+        model.feature_names_in_ = data.names
 
 
 def _fit(model: Any, data: TrainingData) -> Any:
@@ -212,12 +220,13 @@ def _fit(model: Any, data: TrainingData) -> Any:
 
 def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
     """Normals and offsets for all pairs, from `coef_` and `intercept_`."""
-    name = type(getattr(estimator, "estimator", estimator)).__name__
+    name = type(_bare(estimator)).__name__
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
             f"estimator {name} has no coef_ and intercept_ after fit: the search needs "
-            "a linear classifier. Put other steps of a pipeline before the search: "
-            "make_pipeline(StandardScaler(), LocalNeighborhoodSearch(classifier))"
+            "a linear classifier itself, not what is wrapped around one. Put other "
+            "steps of a pipeline before the search: make_pipeline(StandardScaler(), "
+            "LocalNeighborhoodSearch(classifier))"
         )
     coef = estimator.coef_.toarray() if issparse(estimator.coef_) else estimator.coef_
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
@@ -248,11 +257,17 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     )
 
 
+def _bare(estimator: Any) -> Any:
+    """What is in a `FrozenEstimator`."""
+    frozen = isinstance(estimator, FrozenEstimator)
+    return estimator.estimator if frozen else estimator
+
+
 def _is_libsvm(estimator: Any) -> bool:
     """Whether this is a support vector machine of `sklearn.svm` on pairs."""
     from sklearn.svm import SVC, NuSVC
 
-    return isinstance(getattr(estimator, "estimator", estimator), SVC | NuSVC)
+    return isinstance(_bare(estimator), SVC | NuSVC)
 
 
 def _one_vs_one(estimator: Any, models: list[Any], data: TrainingData) -> Any:

@@ -230,10 +230,10 @@ def check_class_weight(
     weights = check_finite(
         "class_weight", [class_weight.get(label, 1.0) for label in labels], 1
     )
-    if np.any(weights <= 0):
+    if np.any(weights <= 0) or weights.max() > _LARGEST_WEIGHT:
         raise ValueError(
-            f"class_weight must be positive, got {class_weight}: leave a class that "
-            "does not matter out of the data"
+            f"class_weight must be positive and at most {_LARGEST_WEIGHT:g}, got "
+            f"{class_weight}: leave a class that does not matter out of the data"
         )
     return weights
 
