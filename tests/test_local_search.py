@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -722,3 +723,16 @@ def test_bad_data_are_named(four, two):
         LocalNeighborhoodSearch(RidgeClassifier(), early_stopping=True).fit(
             [[0.0], [1.0], [2.0]], [0, 0, 1]
         )
+
+
+@pytest.mark.parametrize(("copy", "most"), [(True, 1.0), (False, 0.4)])
+def test_memory_is_less_than_a_copy_of_the_data(rng, copy, most):
+    X = rng.normal(size=(50_000, 20))
+    y = rng.integers(2, size=50_000)
+    search = LocalNeighborhoodSearch(max_iter=10, copy=copy)
+    search.fit(X[:100], y[:100])  # compiles
+    tracemalloc.start()
+    search.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < most * X.nbytes

@@ -110,7 +110,7 @@ def _tame(v: Array, X: Array) -> Array:
     All steps are relative, so that the search takes the same path; but squares of
     margins stay in the range of floating point.
     """
-    sizes = np.append(1.0, np.abs(X).max(axis=0))
+    sizes = np.append(1.0, np.maximum(X.max(axis=0), -X.min(axis=0)))
     exponents = np.frexp(v)[1] + np.frexp(sizes)[1]
     used = (v != 0) & (sizes != 0)
     largest = int(exponents[used].max()) if used.any() else 0
