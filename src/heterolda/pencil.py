@@ -31,6 +31,9 @@ EPS = float(np.finfo(float).eps)
 # of the largest are rounding noise (float32 data that is linearly dependent leaves
 # 1e-15) and do not count. Conditions up to 1e12 stay untouched.
 RANK_TOLERANCE = 1e-13
+# Up to this trace of the inverse of S1 + S2, with unit diagonal, the condition is so
+# moderate that a Cholesky factor does all that the eigenvectors do.
+_REGULAR = 1e8
 # A class variance that cannot be told from zero is raised to this share of
 # S1 + S2. The pair with raised variances is the model from there on.
 VARIANCE_FLOOR = 1e-7
@@ -113,47 +116,62 @@ class Pencil:
         total = np.einsum("pkii->pi", covariances)
         offset = np.abs(means).max(axis=1)
         constant = total == 0
-        differs = constant & (np.abs(delta) > 16 * EPS * offset)
-        scale = np.where(
-            constant, np.where(differs, np.abs(delta), 1.0), np.sqrt(total)
-        )
-        delta = np.where(constant & ~differs, 0.0, delta)
+        differs = np.zeros_like(constant)
+        scale = np.sqrt(total)
+        if constant.any():
+            differs = constant & (np.abs(delta) > 16 * EPS * offset)
+            delta = np.where(constant & ~differs, 0.0, delta)
+            scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
 
         scaled = _scaled(covariances, scale)
-        whitening, eigenvalues, axes = _whiten(scaled)
-        rank = np.count_nonzero(whitening.any(axis=1), axis=1)
-        separation = _separation(delta, offset, scale, eigenvalues, axes, rank)
-        # Dropping constant features is the Moore-Penrose inverse in any units.
-        redo = rank < np.count_nonzero(~constant, axis=1)
-        if moore_penrose and redo.any():
-            scale[redo] = scale[redo].max(axis=1, keepdims=True)
-            scaled = _scaled(covariances, scale)
-            whitening[redo] = _whiten(scaled[redo], rank[redo])[0]
-            rank = np.count_nonzero(whitening.any(axis=1), axis=1)
+        whitening, ill = _whiten_regular(scaled.sum(axis=1), constant)
+        ill |= differs.any(axis=1)
+        rank = np.count_nonzero(~constant, axis=1)
+        separation = np.zeros_like(delta)
+        if ill.any():
+            part, eigenvalues, axes = _whiten(scaled[ill])
+            rank[ill] = np.count_nonzero(part.any(axis=1), axis=1)
+            separation[ill] = _separation(
+                delta[ill], offset[ill], scale[ill], eigenvalues, axes, rank[ill]
+            )
+            # Dropping constant features is the Moore-Penrose inverse in any units.
+            redo = rank[ill] < np.count_nonzero(~constant[ill], axis=1)
+            if moore_penrose and redo.any():
+                pairs = np.flatnonzero(ill)[redo]
+                scale[pairs] = scale[pairs].max(axis=1, keepdims=True)
+                scaled[pairs] = _scaled(covariances[pairs], scale[pairs])
+                part[redo] = _whiten(scaled[pairs], rank[pairs])[0]
+                rank[pairs] = np.count_nonzero(part[redo].any(axis=1), axis=1)
+            whitening[ill] = np.where(constant[ill, :, None], 0.0, part)
 
-        whitening = np.where(constant[:, :, None], 0.0, whitening)
         basis, alpha, beta = _diagonalise(scaled, whitening, rank)
-        # Rounding errors of v'S1 v, and of data stored far from zero.
-        d = delta.shape[1]
-        rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", scaled)
-        rounding += np.minimum(4 * EPS * np.abs(means) / scale[:, None], 1.0) ** 2
-        noise = np.clip(rounding @ basis**2, 64 * EPS, VARIANCE_FLOOR)
-        zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
-        low, high = VARIANCE_FLOOR, 1 - VARIANCE_FLOOR
         c = ((delta / scale)[:, None, :] @ basis)[:, 0]
         far = np.abs(c).max(axis=1) > _FARTHEST
-        separation[far] = _along(c[far], basis[far]) / scale[far]
-        c[far] = 0.0
+        if far.any():
+            separation[far] = _along(c[far], basis[far]) / scale[far]
+            c[far] = 0.0
+        # Without any small variance, which is the rule, nothing is to be raised.
+        raised = alpha0, beta0 = alpha, beta
+        if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
+            noise = _noise(scaled, means / scale[:, None], basis)
+            zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
+            raised, (alpha0, beta0) = (
+                [
+                    _padded(np.where(zero1, low, np.where(zero2, 1 - low, alpha)), rank),
+                    _padded(np.where(zero2, low, np.where(zero1, 1 - low, beta)), rank),
+                ]
+                for low in (VARIANCE_FLOOR, 0.0)
+            )
         return cls(
             priors=priors,
             weights=weights,
             means=means,
             covariances=covariances,
             basis=basis / scale[:, :, None],
-            alpha=_padded(np.where(zero1, low, np.where(zero2, high, alpha)), rank),
-            beta=_padded(np.where(zero2, low, np.where(zero1, high, beta)), rank),
-            alpha0=_padded(np.where(zero1, 0.0, np.where(zero2, 1.0, alpha)), rank),
-            beta0=_padded(np.where(zero2, 0.0, np.where(zero1, 1.0, beta)), rank),
+            alpha=raised[0],
+            beta=raised[1],
+            alpha0=alpha0,
+            beta0=beta0,
             c=c,
             separation=np.where(constant & ~differs, 0.0, separation),
         )
@@ -187,8 +205,30 @@ class Pencil:
 
 def _scaled(covariances: Array, scale: Array) -> Array:
     """S1 and S2 in units of `scale`."""
-    scaled: Array = covariances / scale[:, None, :, None] / scale[:, None, None, :]
+    scaled: Array = covariances / scale[:, None, :, None]
+    scaled /= scale[:, None, None, :]
     return scaled
+
+
+def _whiten_regular(
+    total: Array, constant: NDArray[np.bool_]
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Basis in which S1 + S2 is the identity, where that takes no care.
+
+    Returns the inverse of the Cholesky factor, transposed, with zero columns for
+    constant features; and a mask of the pairs that are too near to singular for it.
+    """
+    if constant.any():
+        np.einsum("pii->pi", total)[constant] = 1.0
+    try:
+        inverse = np.linalg.inv(np.linalg.cholesky(total))
+    except np.linalg.LinAlgError:
+        return np.zeros_like(total), np.ones(len(total), bool)
+    # The sum of squares is the trace of the inverse of S1 + S2.
+    ill = np.einsum("pij,pij->p", inverse, inverse) > _REGULAR
+    if constant.any():
+        inverse *= ~constant[:, :, None]
+    return inverse.mT, ill
 
 
 def _whiten(
@@ -214,20 +254,31 @@ def _diagonalise(
 ) -> tuple[Array, Array, Array]:
     """The basis V in scaled units, with alpha and beta; zero beyond the rank."""
     first = whitening.mT @ scaled[:, 0] @ whitening
-    null = ~whitening.any(axis=1)
-    # An eigenvalue outside [0, 1] sorts the null space last, unmixed.
-    np.einsum("pii->pi", first)[...] += 2.0 * null
+    empty = np.arange(first.shape[1]) >= rank[:, None]
+    if empty.any():
+        # An eigenvalue outside [0, 1] sorts the null space last, unmixed.
+        np.einsum("pii->pi", first)[...] += 2.0 * ~whitening.any(axis=1)
     basis = whitening @ np.linalg.eigh(first)[1]
-    empty = np.arange(basis.shape[1]) >= rank[:, None]
-    basis *= ~empty[:, None, :]
+    if empty.any():
+        basis *= ~empty[:, None, :]
     # Rayleigh quotients with the matrices themselves keep the relative precision of
     # small alpha and beta, which the eigenvalues and 1 - alpha have lost.
-    quotient = np.einsum("pkij,pij->pkj", scaled @ basis[:, None], basis)
-    quotient = np.maximum(quotient, 0.0)
+    image = scaled @ basis[:, None]
+    image *= basis[:, None]
+    quotient = np.maximum(image.sum(axis=2), 0.0)
     norm = quotient.sum(axis=1)
     norm[norm == 0] = 1.0
     basis /= np.sqrt(norm)[:, None, :]
     return basis, quotient[:, 0] / norm, quotient[:, 1] / norm
+
+
+def _noise(scaled: Array, position: Array, basis: Array) -> Array:
+    """Rounding errors of v'S_k v, and of data stored far from zero."""
+    d = basis.shape[1]
+    rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", scaled)
+    rounding += np.minimum(4 * EPS * np.abs(position), 1.0) ** 2
+    noise: Array = np.clip(rounding @ basis**2, 64 * EPS, VARIANCE_FLOOR)
+    return noise
 
 
 def _along(c: Array, basis: Array) -> Array:
