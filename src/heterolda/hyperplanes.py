@@ -115,40 +115,36 @@ class Hyperplanes:
         p1, p2 = pencil.priors.T
         w = (pencil.basis @ u[:, :, None])[:, :, 0]
         D, sigma1, sigma2 = pencil.project(u)
-        separable: NDArray[np.bool_] = np.any(pencil.separation, axis=1)
-        trivial = np.isnan(t) | ~np.any(w, axis=1) | (sigma1 == 0) | (sigma2 == 0)
-        trivial &= ~separable
-        gap = np.full(len(t), np.nan) if gap is None else np.where(separable, 0.0, gap)
-
-        w = np.where(separable[:, None], pencil.separation, w)
-        t = np.where(separable, 1.0, t)
-        D = np.where(separable, 2.0, D)
-        deviations = np.column_stack([sigma1, sigma2])
-        deviations[separable] = 2 * _NO_DEVIATION
-        error = np.where(separable, 0.0, error)
-        status = np.where(separable, Status.SEPARABLE, status)
-
-        w[trivial] = 0.0
-        odds = pencil.log_tau
+        deviations = np.array([sigma1, sigma2]).T
+        separable: NDArray[np.bool_] = pencil.separation.any(axis=1)
+        trivial = np.isnan(t) | ~w.any(axis=1) | (deviations == 0).any(axis=1)
+        gap = np.full(len(t), np.nan) if gap is None else gap
+        if separable.any():
+            trivial &= ~separable
+            gap = np.where(separable & ~np.isnan(gap), 0.0, gap)
+            w = np.where(separable[:, None], pencil.separation, w)
+            t = np.where(separable, 1.0, t)
+            D = np.where(separable, 2.0, D)
+            deviations[separable] = 2 * _NO_DEVIATION
+            error = np.where(separable, 0.0, error)
+            status = np.where(separable, Status.SEPARABLE, status)
+        means = np.array([t - D, t]).T
         w0 = np.einsum("pi,pi->p", w, pencil.means[:, 1]) + t
-        score1, score2 = t - D, t
-        deviations[trivial] = 0.0
-        return cls(
-            coef=-w,
-            intercept=np.where(trivial, odds, w0),
-            error=np.where(trivial, np.minimum(p1, p2), error),
-            gap=gap,
-            n_iter=n_iter,
-            status=np.where(trivial, Status.TRIVIAL, status),
-            means=np.where(
-                trivial[:, None], odds[:, None], np.column_stack([score1, score2])
-            ),
-            deviations=deviations,
-        )
+        if trivial.any():
+            odds = pencil.log_tau
+            w[trivial] = 0.0
+            deviations[trivial] = 0.0
+            means[trivial] = odds[trivial, None]
+            w0 = np.where(trivial, odds, w0)
+            error = np.where(trivial, np.minimum(p1, p2), error)
+            status = np.where(trivial, Status.TRIVIAL, status)
+        return cls(-w, w0, error, gap, n_iter, status, means, deviations)
 
     @classmethod
     def concatenate(cls, parts: list[Hyperplanes]) -> Hyperplanes:
         """Join the records of consecutive batches of pairs."""
+        if len(parts) == 1:
+            return parts[0]
         return cls(
             *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls))
         )

@@ -157,7 +157,9 @@ class Pencil:
             zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
             raised, (alpha0, beta0) = (
                 [
-                    _padded(np.where(zero1, low, np.where(zero2, 1 - low, alpha)), rank),
+                    _padded(
+                        np.where(zero1, low, np.where(zero2, 1 - low, alpha)), rank
+                    ),
                     _padded(np.where(zero2, low, np.where(zero1, 1 - low, beta)), rank),
                 ]
                 for low in (VARIANCE_FLOOR, 0.0)
