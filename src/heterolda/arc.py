@@ -36,6 +36,9 @@ Index = NDArray[np.intp]
 # w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that
 # turn, without any visible change to the problem.
 _LIFT = 1e-30
+# Rows of `ArcPoints` at the low and the high end, all but the priors.
+with np.errstate(divide="ignore", invalid="ignore"):
+    _ENDS = np.array([[-1, -1, 0, 0, 1, -1, 0, 0], [1, 0, -1, 0, -1, 1, 0, 0]]) / 0.0
 # A slope below this share of its terms is taken for zero: the error of such a point is
 # that of the minimum up to the square of this.
 _FLAT = 1e-10
@@ -279,11 +282,9 @@ class Arc:
     def ends(self, pair: Index) -> tuple[ArcPoints, ArcPoints]:
         """The limits at the two ends: each class in turn is always right."""
         log1, log2 = self.log_priors[:, pair]
-        infinity, unknown = np.inf, np.nan
-        low, high = np.empty((2, 8, len(pair)))
-        low[[0, 1, 5]], low[4], low[6:] = -infinity, infinity, unknown
-        high[[0, 5]], high[[2, 4]], high[6:] = infinity, -infinity, unknown
-        low[2:4], high[[1, 3]] = log2, log1
+        low, high = np.repeat(_ENDS[:, :, None], len(pair), axis=2)
+        low[2], low[3] = log2, log2
+        high[1], high[3] = log1, log1
         return ArcPoints(low), ArcPoints(high)
 
     def slope_bounds(

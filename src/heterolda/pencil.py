@@ -124,7 +124,7 @@ class Pencil:
             scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
 
         scaled = _scaled(covariances, scale)
-        whitening, ill = _whiten_regular(scaled.sum(axis=1), constant)
+        whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
         ill |= differs.any(axis=1)
         rank = np.count_nonzero(~constant, axis=1)
         separation = np.zeros_like(delta)
@@ -197,7 +197,7 @@ class Pencil:
         D, sigma1, sigma2 : ndarray of shape (n_pairs, ...)
             w.delta, sqrt(w'S1 w) and sqrt(w'S2 w).
         """
-        square = u**2
+        square = u * u
         return (
             np.einsum("p...i,pi->p...", u, self.c),
             np.sqrt(np.einsum("p...i,pi->p...", square, self.alpha)),
@@ -265,9 +265,8 @@ def _diagonalise(
         basis *= ~empty[:, None, :]
     # Rayleigh quotients with the matrices themselves keep the relative precision of
     # small alpha and beta, which the eigenvalues and 1 - alpha have lost.
-    image = scaled @ basis[:, None]
-    image *= basis[:, None]
-    quotient = np.maximum(image.sum(axis=2), 0.0)
+    quotient = np.einsum("pkij,pij->pkj", scaled @ basis[:, None], basis)
+    np.maximum(quotient, 0.0, out=quotient)
     norm = quotient.sum(axis=1)
     norm[norm == 0] = 1.0
     basis /= np.sqrt(norm)[:, None, :]

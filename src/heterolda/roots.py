@@ -146,7 +146,8 @@ def newton_roots(
             break
         f, derivative, numbers = function(index, x)
         n_steps[index] += 1
-        a, b = np.where(f < 0, x, a), np.where(f > 0, x, b)
+        is_low = f < 0
+        a, b = np.where(is_low, x, a), np.where(is_low, b, x)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             step = -f / derivative
             moved = x + step
@@ -155,6 +156,8 @@ def newton_roots(
         last = np.abs(step) if good.all() else np.where(good, np.abs(step), b - a)
         root[index], further[:, index] = x, numbers
         # Convergence is quadratic: after a step this small no other is needed.
-        more = last > 1e-8 * (1 + np.abs(x))
+        more = last > 1e-6 * (1 + np.abs(x))
+        if not more.any():
+            break
         index, x, last, a, b = index[more], x[more], last[more], a[more], b[more]
     return root, further, n_steps

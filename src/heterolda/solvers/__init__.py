@@ -35,6 +35,8 @@ __all__ = [
     "solve_pairs",
 ]
 
+# For solvers that draw nothing: a generator takes longer to make than a small fit.
+_NO_DRAWS = np.random.default_rng(0)
 # Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
 
@@ -122,6 +124,7 @@ def solve_pairs(
     d = means.shape[1]
     step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
     parts = []
+    draws = not isinstance(solver, Fisher | FixedPoint | Global | Grid)
     for start in range(0, len(pairs), step):
         batch = pairs[start : start + step]
         pair_priors = priors[batch]
@@ -132,5 +135,6 @@ def solve_pairs(
             weights[batch],
             moore_penrose=solver.moore_penrose,
         )
-        parts.append(solver.solve(pencil, np.random.default_rng(seed)))
+        rng = np.random.default_rng(seed) if draws else _NO_DRAWS
+        parts.append(solver.solve(pencil, rng))
     return Hyperplanes.concatenate(parts)

@@ -249,13 +249,11 @@ def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
     if (pair[1:] < pair[:-1]).any() or (a[1:] < a[:-1])[pair[1:] == pair[:-1]].any():
         order = np.lexsort((b, a, pair))
         pair, a, b = pair[order], a[order], b[order]
-    first = np.append(True, pair[1:] != pair[:-1]) if len(pair) else np.zeros(0, bool)
-    last = np.roll(first, -1)
-    holes = np.where(first, a != -np.inf, a != np.roll(b, 1))
-    holes |= last & (b != np.inf)
+    inner = pair[1:] == pair[:-1]
+    holes = np.where(inner, a[1:] != b[:-1], (b[:-1] != np.inf) | (a[1:] != -np.inf))
     missing = np.bincount(pair, minlength=n_pairs) == 0
-    if holes.any() or missing.any():
-        where = pair[np.argmax(holes)] if holes.any() else np.argmax(missing)
+    if missing.any() or holes.any() or a[0] != -np.inf or b[-1] != np.inf:
+        where = np.argmax(missing) if missing.any() else pair[np.argmax(holes)]
         raise ValueError(
             f"the pieces do not cover the arc of pair {where}: no bound is proven"
         )
@@ -311,8 +309,7 @@ def _join(
             every[:, None] + n_pairs,
         ]
     )
-    order = points.x[index].argsort(axis=1)
-    index = np.take_along_axis(index, order, axis=1)
+    index = index[every[:, None], points.x[index].argsort(axis=1)]
     a, b = points.take(index[:, :-1].ravel()), points.take(index[:, 1:].ravel())
     return _bounded(arc, every.repeat(index.shape[1] - 1), a, b)
 
