@@ -168,8 +168,10 @@ def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
         Positive for the second class of a pair.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        scores: Array = rows @ normals + intercept
-        if not np.isfinite(scores).all():
+        scores: Array = rows @ normals
+        scores += intercept
+        # The sum of all is finite unless one of them is not, or nearly so.
+        if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
             huge = ~np.isfinite(scores).all(axis=1)
             size = np.abs(rows[huge]).max(axis=1, keepdims=True)
             scores[huge] = size * (rows[huge] / size @ normals + intercept / size)
