@@ -56,45 +56,49 @@ class ArcPoints:
 
     table: Array
 
+    def _row(self, k: int) -> Array:
+        row: Array = self.table[k]
+        return row
+
     @property
     def x(self) -> Array:
         """Positions; -inf and inf are the ends."""
-        return self.table[0]
+        return self._row(0)
 
     @property
     def log_error1(self) -> Array:
         """ln(p1 e1)."""
-        return self.table[1]
+        return self._row(1)
 
     @property
     def log_error2(self) -> Array:
         """ln(p2 e2)."""
-        return self.table[2]
+        return self._row(2)
 
     @property
     def log_error(self) -> Array:
         """ln(p1 e1 + p2 e2)."""
-        return self.table[3]
+        return self._row(3)
 
     @property
     def y1(self) -> Array:
         """Distance of the threshold from the mean of class 1, in deviations."""
-        return self.table[4]
+        return self._row(4)
 
     @property
     def y2(self) -> Array:
         """The same of class 2."""
-        return self.table[5]
+        return self._row(5)
 
     @property
     def log_ratio(self) -> Array:
         """ln(sigma1 / sigma2)."""
-        return self.table[6]
+        return self._row(6)
 
     @property
     def slope(self) -> Array:
         """A number with the sign of d p_e / d theta; 0 where (29) holds."""
-        return self.table[7]
+        return self._row(7)
 
     def take(self, index: Index) -> ArcPoints:
         """Select points by index."""
@@ -187,7 +191,7 @@ class Arc:
 
         On each arc any number of points: x is of shape (m, k).
         """
-        low, high = self.low[pair][:, None], self.high[pair][:, None]
+        low, high = self.low[pair, None], self.high[pair, None]
         length = low + high + 0.5 * np.pi
         is_low = x <= 0
         share = expit(-np.abs(x))
@@ -199,10 +203,11 @@ class Arc:
         np.multiply(cos, is_low, out=weights[..., 1])
         weights[..., 2:] -= weights[..., :2]
         far = length - near
-        circle = np.array([np.where(is_low, far, near), np.where(is_low, near, far)])
-        circle[0] -= high
-        circle[1] -= low
-        return weights @ self.forms[pair], np.sin(circle), near * (1 - share)
+        circle = np.empty((2, *x.shape))
+        np.subtract(np.where(is_low, far, near), high, out=circle[0])
+        np.subtract(np.where(is_low, near, far), low, out=circle[1])
+        g = weights @ self.forms[pair]
+        return g, np.sin(circle, out=circle), near * (1 - share)
 
     def evaluate(self, pair: Index, x: Array) -> ArcPoints:
         """Errors at points of the arcs.
@@ -226,7 +231,7 @@ class Arc:
         with np.errstate(over="ignore", invalid="ignore"):
             u = np.divide(self.c[pair][:, None], g, out=g)
             u *= u
-            variances = np.moveaxis(u @ self.diagonals[pair], 2, 0)
+            variances = (u @ self.diagonals[pair]).transpose(2, 0, 1)
             grid[0] = x
             y = np.multiply(np.sqrt(variances), circle, out=grid[4:6])
             # Where squares overflow the ratio is unknown: no sign of the slope is.

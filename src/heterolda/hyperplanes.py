@@ -116,7 +116,7 @@ class Hyperplanes:
         w = (pencil.basis @ u[:, :, None])[:, :, 0]
         D, sigma1, sigma2 = pencil.project(u)
         deviations = np.array([sigma1, sigma2]).T
-        separable: NDArray[np.bool_] = pencil.separation.any(axis=1)
+        separable = (pencil.separation != 0).any(axis=1)
         trivial = np.isnan(t) | ~w.any(axis=1) | (deviations == 0).any(axis=1)
         gap = np.full(len(t), np.nan) if gap is None else gap
         if separable.any():

@@ -54,7 +54,7 @@ def add_rows(
             z *= np.sqrt(weight)[:, None]
         product = z.T @ z
         if product.diagonal().min(initial=1.0) < _SMALLEST_SQUARE:
-            check_range(product, z.any(axis=0))
+            check_range(product, (z != 0).any(axis=0))
         scatter += product
         if known:
             # What is taken off is at most half of what was summed: no digits are lost.

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 EPS = float(np.finfo(float).eps)
 # Directions in which S1 + S2, with unit diagonal, has an eigenvalue below this share
@@ -151,27 +152,22 @@ class Pencil:
             separation[far] = _along(c[far], basis[far]) / scale[far]
             c[far] = 0.0
         # Without any small variance, which is the rule, nothing is to be raised.
-        raised = alpha0, beta0 = alpha, beta
+        alpha0, beta0 = alpha, beta
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
             noise = _noise(scaled, means / scale[:, None], basis)
             zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
-            raised, (alpha0, beta0) = (
-                [
-                    _padded(
-                        np.where(zero1, low, np.where(zero2, 1 - low, alpha)), rank
-                    ),
-                    _padded(np.where(zero2, low, np.where(zero1, 1 - low, beta)), rank),
-                ]
-                for low in (VARIANCE_FLOOR, 0.0)
-            )
+            alpha0 = _raised(alpha, zero1, zero2, 0.0, rank)
+            beta0 = _raised(beta, zero2, zero1, 0.0, rank)
+            alpha = _raised(alpha, zero1, zero2, VARIANCE_FLOOR, rank)
+            beta = _raised(beta, zero2, zero1, VARIANCE_FLOOR, rank)
         return cls(
             priors=priors,
             weights=weights,
             means=means,
             covariances=covariances,
-            basis=basis / scale[:, :, None],
-            alpha=raised[0],
-            beta=raised[1],
+            basis=basis * (1 / scale)[:, :, None],
+            alpha=alpha,
+            beta=beta,
             alpha0=alpha0,
             beta0=beta0,
             c=c,
@@ -207,14 +203,13 @@ class Pencil:
 
 def _scaled(covariances: Array, scale: Array) -> Array:
     """S1 and S2 in units of `scale`."""
-    scaled: Array = covariances / scale[:, None, :, None]
-    scaled /= scale[:, None, None, :]
+    inverse = 1 / scale
+    scaled: Array = covariances * inverse[:, None, :, None]
+    scaled *= inverse[:, None, None, :]
     return scaled
 
 
-def _whiten_regular(
-    total: Array, constant: NDArray[np.bool_]
-) -> tuple[Array, NDArray[np.bool_]]:
+def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
     """Basis in which S1 + S2 is the identity, where that takes no care.
 
     Returns the inverse of the Cholesky factor, transposed, with zero columns for
@@ -291,10 +286,16 @@ def _along(c: Array, basis: Array) -> Array:
     return w
 
 
-def _padded(values: Array, rank: NDArray[np.intp]) -> Array:
-    """Repeat the first value beyond the rank, where it moves no end of an arc."""
-    first = np.where(rank > 0, values[:, 0], 0.5)[:, None]
-    return np.where(np.arange(values.shape[1]) < rank[:, None], values, first)
+def _raised(
+    values: Array, zero: Mask, one: Mask, low: float, rank: NDArray[np.intp]
+) -> Array:
+    """Variances raised to `low` where there is none, lowered where it is all.
+
+    Beyond the rank the first value is repeated: there it moves no end of an arc.
+    """
+    raised = np.where(zero, low, np.where(one, 1 - low, values))
+    first = np.where(rank > 0, raised[:, 0], 0.5)[:, None]
+    return np.where(np.arange(values.shape[1]) < rank[:, None], raised, first)
 
 
 def _separation(

@@ -268,7 +268,8 @@ def _distinct(y: NDArray[Any]) -> NDArray[Any]:
         low = wide.min()
         if int(wide.max()) - int(low) < _SMALL_RANGE:
             present = np.flatnonzero(np.bincount((wide - low).astype(np.intp)))
-            return (present.astype(wide.dtype) + low).astype(y.dtype)
+            labels: NDArray[Any] = (present.astype(wide.dtype) + low).astype(y.dtype)
+            return labels
     return np.unique(y)
 
 
@@ -299,7 +300,8 @@ def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
         if int(places[-1]) - int(low) < _SMALL_RANGE:
             table = np.zeros(int(places[-1]) - int(low) + 1, small)
             table[places - low] = np.arange(len(classes))
-            return table[_wide(y) - low]
+            codes: NDArray[Any] = table[_wide(y) - low]
+            return codes
     return np.searchsorted(classes, y).astype(small)
 
 

@@ -91,7 +91,8 @@ class OneVsOne:
     def _ballot(self) -> tuple[Array, Any]:
         """Votes of the classes if no score is positive; what a positive one moves."""
         weights = vote_weights(self.planes.error, self.n_classes, self.voting)
-        start = np.bincount(self.pairs[:, 0], weights, minlength=self.n_classes)
+        start: Array = np.zeros(self.n_classes)
+        np.add.at(start, self.pairs[:, 0], weights)
         moves = _incidence(self.pairs, self.n_classes)
         if isinstance(moves, np.ndarray):
             return start, weights[:, None] * moves

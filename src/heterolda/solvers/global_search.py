@@ -297,8 +297,8 @@ def _join(
     # end stand for it, and the pieces between them have no width.
     count = np.bincount(pair, minlength=n_pairs)
     slot = np.arange(len(pair)) - (count.cumsum() - count)[pair]
-    ladders = np.repeat(every + n_pairs, count.max() * n_rungs)
-    ladders = ladders.reshape(n_pairs, -1, n_rungs)
+    ladders = np.empty((n_pairs, count.max(), n_rungs), np.intp)
+    ladders[...] = every[:, None, None] + n_pairs
     first = 2 * n_pairs + start.x.size
     ladders[pair, slot] = np.arange(first, len(points.x)).reshape(-1, n_rungs)
     index = np.hstack(
