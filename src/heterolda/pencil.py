@@ -218,14 +218,32 @@ def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
     if constant.any():
         np.einsum("pii->pi", total)[constant] = 1.0
     try:
-        inverse = np.linalg.inv(np.linalg.cholesky(total))
+        factor: Array = np.linalg.cholesky(total).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return np.zeros_like(total), np.ones(len(total), bool)
+    inverse = _inverse_of_lower(factor)
     # The sum of squares is the trace of the inverse of S1 + S2.
     ill = np.einsum("pij,pij->p", inverse, inverse) > _REGULAR
     if constant.any():
         inverse *= ~constant[:, :, None]
     return inverse.mT, ill
+
+
+def _inverse_of_lower(factor: Array) -> Array:
+    """Inverse of lower triangular matrices, by halves.
+
+    The general inverse does not know of the zeros and takes twice as long.
+    """
+    d = factor.shape[1]
+    inverse: Array = np.zeros_like(factor)
+    if d <= 12:
+        inverse[...] = np.linalg.inv(factor)
+        return inverse
+    h = d // 2
+    a = inverse[:, :h, :h] = _inverse_of_lower(factor[:, :h, :h])
+    c = inverse[:, h:, h:] = _inverse_of_lower(factor[:, h:, h:])
+    inverse[:, h:, :h] = -c @ factor[:, h:, :h] @ a
+    return inverse
 
 
 def _whiten(
