@@ -1,13 +1,17 @@
 """The paper's methods against a literal transcription with explicit inverses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.hyperplanes import Hyperplanes, Status
+from heterolda.pencil import Pencil
 from heterolda.solvers import SOLVERS, resolve_solver, solve_pairs
+from heterolda.solvers.trials import _Best, best_trial
 from problems import error_of_rule, random_covariance, random_pairs
 
 
@@ -318,3 +322,53 @@ def test_bad_settings_are_refused(settings, message):
 def test_settings_are_frozen():
     with pytest.raises(AttributeError):
         Grid().step = 0.1
+
+
+def trials_of_all_signs(rng):
+    """Weights (a, b) of a grid, of both random searches, and some that are equal."""
+    s = np.linspace(0, 1, 1001)[1:-1]
+    draws = rng.uniform(-1, 2, (3, 1000))
+    weights = [(1 - s, s), (draws[0], 1 - draws[0]), (draws[1], draws[2])]
+    weights.append((np.tile(draws[1, :300], 3), np.tile(draws[2, :300], 3)))
+    weights.append((np.round(draws[1], 1), np.round(draws[2], 1)))  # zeros, too
+    return weights
+
+
+@pytest.mark.parametrize("distance", [0.05, 1.0, 8.0, 60.0])
+@pytest.mark.parametrize("case", ["regular", "equal covariances", "singular"])
+def test_skipped_trials_could_not_have_won(rng, case, distance):
+    """The same choice as from all trials, the first of equals where they tie."""
+    n, d = 8, 4
+    means, cov, priors, weights = random_pairs(rng, n, d, condition=1e3)
+    delta = means[:, :1] - means[:, 1:]
+    means[:, 1:] = means[:, :1] - distance * delta
+    if case == "equal covariances":  # all trials on the arc are the same rule
+        cov[:, 1] = cov[:, 0]
+    elif case == "singular":
+        axis = np.linalg.qr(rng.normal(size=(n, d, d)))[0][:, :, :3]
+        cov[: n // 2, 0] = (axis @ axis.mT)[: n // 2]
+    pencil = Pencil.from_moments(means, cov, priors, weights, moore_penrose=True)
+    first_u = rng.normal(size=(n, d))
+    for a, b in trials_of_all_signs(rng):
+        for extra in ([], [(first_u, 0.7, 0.3), (first_u, 0.7, 0.3)]):
+            fast = best_trial(pencil, a, b, extra)
+            slow = best_trial(pencil, a, b, extra, exhaustive=True)
+            for name in ("coef", "intercept", "error", "status", "n_iter"):
+                assert_array_equal(getattr(fast, name), getattr(slow, name))
+
+
+def test_most_trials_are_skipped(rng, monkeypatch):
+    """Well-separated pairs are settled by a tenth of the trials."""
+    seen = []
+    pencil = Pencil.from_moments(*random_pairs(rng, 20, 5, condition=10.0))
+    evaluate = _Best.evaluate
+
+    def count(self, pair, trial):
+        seen.append(len(pair))
+        return evaluate(self, pair, trial)
+
+    monkeypatch.setattr(_Best, "evaluate", count)
+    pencil = replace(pencil, c=4 * pencil.c)
+    s = np.linspace(0, 1, 1001)
+    best_trial(pencil, 1 - s, s, [])
+    assert sum(seen) < 0.2 * 20 * 1001

@@ -474,3 +474,52 @@ def test_enormous_weights_are_refused_by_name():
         ClassStatistics.from_data(np.eye(2), [0, 0], [1e300, 1])
     with pytest.raises(ValueError, match="sample_weight must be finite numbers"):
         ClassStatistics.from_data(np.eye(2), [0, 0], ["a", "b"])
+
+
+@pytest.mark.parametrize("first", [1e6, 1e9])
+def test_a_first_row_far_from_all_others_costs_no_digits(rng, first, monkeypatch):
+    """An outlier first, in a buffer of its own: the others' scatter is not blurred."""
+    X = rng.normal(size=(400, 2))
+    X[0] = first
+    monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1)
+    with_outlier = ClassStatistics.from_data(X, np.zeros(400, int))
+    mean = X.mean(axis=0)
+    expected = (X - mean).T @ (X - mean)
+    assert_allclose(with_outlier.scatters[0], expected, rtol=1e-12)
+    # The outlier last, when the mean is known already.
+    turned = ClassStatistics.from_data(X[::-1], np.zeros(400, int))
+    assert_allclose(turned.scatters[0], expected, rtol=1e-12)
+
+
+def test_drifting_data_loses_no_digits(rng, monkeypatch):
+    """Chunks whose means move away from what is known, by many deviations."""
+    monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1)
+    X = rng.normal(size=(2000, 3)) + 1e4 * np.arange(2000)[:, None]
+    X[:, 2] += 1e9
+    stats = ClassStatistics.from_data(X, np.zeros(2000, int))
+    centred = X - X.mean(axis=0)
+    assert_allclose(stats.scatters[0], centred.T @ centred, rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([-128, 127, 3], np.int8),
+        np.array([0, 255], np.uint8),
+        np.array([2**63, 2**63 + 5, 2**63 + 9], np.uint64),
+        np.array([-(2**63), -(2**63) + 70, 2**63 - 1], np.int64),
+        np.array([-5, 10**6], np.int32),
+        np.array([7, 7 + 2**16 - 1, 7 + 2**16], np.int64),
+        np.arange(300, dtype=np.int16) * 200 - 30000,
+        np.array([False, True]),
+        np.array(["b", "a"]),
+    ],
+)
+def test_integer_labels_of_any_range(rng, labels):
+    y = rng.permutation(np.repeat(labels, 4))
+    X = rng.normal(size=(len(y), 2))
+    stats = ClassStatistics.from_data(X, y)
+    assert stats.classes.dtype == labels.dtype
+    assert_array_equal(stats.classes, np.unique(labels))
+    for k, label in enumerate(stats.classes):
+        assert_allclose(stats.means[k], X[y == label].mean(axis=0), rtol=1e-12)

@@ -2,6 +2,7 @@
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 try:
@@ -19,4 +20,5 @@ __all__ = [
     "StrOptions",
     "fit_context",
     "get_feature_names",
+    "threadpool_controller",
 ]

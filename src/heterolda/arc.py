@@ -22,7 +22,6 @@ keeps its relative precision, and equal steps of x approach the end geometricall
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,44 +36,78 @@ Index = NDArray[np.intp]
 # w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that
 # turn, without any visible change to the problem.
 _LIFT = 1e-30
+# Rows of `ArcPoints` at the low and the high end, all but the priors.
+with np.errstate(divide="ignore", invalid="ignore"):
+    _ENDS = np.array([[-1, -1, 0, 0, 1, -1, 0, 0], [1, 0, -1, 0, -1, 1, 0, 0]]) / 0.0
+# A slope below this share of its terms is taken for zero: the error of such a point is
+# that of the minimum up to the square of this.
+_FLAT = 1e-10
 
 
-class ArcPoints(NamedTuple):
+@dataclass(frozen=True)
+class ArcPoints:
     """Points on arcs, and the quantities that are monotone along them.
 
     Attributes
     ----------
-    x : ndarray of shape (m,)
-        Positions; -inf and inf are the ends.
-    log_error1, log_error2 : ndarray of shape (m,)
-        ln(p1 e1) and ln(p2 e2).
-    y1, y2 : ndarray of shape (m,)
-        Distances of the threshold from the class means, in standard deviations.
-    log_ratio : ndarray of shape (m,)
-        ln(sigma1 / sigma2).
+    table : ndarray of shape (8, m)
+        One row for each of the properties, so that points are moved in one go.
     """
 
-    x: Array
-    log_error1: Array
-    log_error2: Array
-    y1: Array
-    y2: Array
-    log_ratio: Array
+    table: Array
+
+    def _row(self, k: int) -> Array:
+        row: Array = self.table[k]
+        return row
+
+    @property
+    def x(self) -> Array:
+        """Positions; -inf and inf are the ends."""
+        return self._row(0)
+
+    @property
+    def log_error1(self) -> Array:
+        """ln(p1 e1)."""
+        return self._row(1)
+
+    @property
+    def log_error2(self) -> Array:
+        """ln(p2 e2)."""
+        return self._row(2)
 
     @property
     def log_error(self) -> Array:
         """ln(p1 e1 + p2 e2)."""
-        total: Array = np.logaddexp(self.log_error1, self.log_error2)
-        return total
+        return self._row(3)
 
-    def take(self, index: Index | NDArray[np.bool_]) -> ArcPoints:
-        """Select points by index or mask."""
-        return ArcPoints(*(column[index] for column in self))
+    @property
+    def y1(self) -> Array:
+        """Distance of the threshold from the mean of class 1, in deviations."""
+        return self._row(4)
+
+    @property
+    def y2(self) -> Array:
+        """The same of class 2."""
+        return self._row(5)
+
+    @property
+    def log_ratio(self) -> Array:
+        """ln(sigma1 / sigma2)."""
+        return self._row(6)
+
+    @property
+    def slope(self) -> Array:
+        """A number with the sign of d p_e / d theta; 0 where (29) holds."""
+        return self._row(7)
+
+    def take(self, index: Index) -> ArcPoints:
+        """Select points by index."""
+        return ArcPoints(self.table.take(index, axis=1))
 
     @staticmethod
     def concatenate(parts: list[ArcPoints]) -> ArcPoints:
         """Join lists of points."""
-        return ArcPoints(*map(np.concatenate, zip(*parts, strict=True)))
+        return ArcPoints(np.concatenate([part.table for part in parts], axis=1))
 
 
 @dataclass(frozen=True)
@@ -83,24 +116,23 @@ class Arc:
 
     Attributes
     ----------
-    alpha, beta, c : ndarray of shape (n_pairs, n_features)
-        From the pencil; c is lifted in the hard case.
-    radius : ndarray of shape (n_pairs, n_features)
-        r_i = hypot(alpha_i, beta_i), so that g_i = r_i cos(theta - phi_i).
-    from_low, from_high : ndarray of shape (n_pairs, n_features)
-        Distances of the zeros of g_i from the two ends, beyond the arc.
+    c : ndarray of shape (n_pairs, n_features)
+        From the pencil, lifted in the hard case.
+    diagonals : ndarray of shape (n_pairs, n_features, 2)
+        alpha and beta.
+    forms : ndarray of shape (n_pairs, 4, n_features)
+        Coefficients of g in the sine and the cosine of the distance from the low end,
+        and from the high one. All are positive, so that g keeps its relative
+        precision.
     low, high : ndarray of shape (n_pairs,)
         The ends lie at theta = -low and theta = pi/2 + high.
-    log_priors : ndarray of shape (n_pairs, 2)
+    log_priors : ndarray of shape (2, n_pairs)
         ln p1 and ln p2.
     """
 
-    alpha: Array
-    beta: Array
     c: Array
-    radius: Array
-    from_low: Array
-    from_high: Array
+    diagonals: Array
+    forms: Array
     low: Array
     high: Array
     log_priors: Array
@@ -109,25 +141,29 @@ class Arc:
     def from_pencil(cls, pencil: Pencil) -> Arc:
         """Find the ends of the arcs of a batch of pairs."""
         alpha, beta, c = pencil.alpha, pencil.beta, pencil.c.copy()
-        psi, phi = np.arctan2(alpha, beta), np.arctan2(beta, alpha)  # sum to pi/2
+        diagonals = np.array([alpha, beta])
+        zeros = np.arctan2(diagonals, diagonals[::-1])  # psi and phi: they sum to pi/2
         rows = np.arange(len(c))
-        lift = _LIFT * np.max(np.abs(c), axis=1)
+        lift = _LIFT * np.abs(c).max(axis=1)
         lift[lift == 0] = _LIFT
-        for pole in (np.argmin(psi, axis=1), np.argmin(phi, axis=1)):
-            small = np.abs(c[rows, pole]) < lift
-            sign = np.where(c[rows, pole] < 0, -1.0, 1.0)
-            c[rows, pole] = np.where(small, sign * lift, c[rows, pole])
-        low, high = psi.min(axis=1), phi.min(axis=1)
+        for pole in zeros.argmin(axis=2):
+            at_pole = c[rows, pole]
+            small = np.abs(at_pole) < lift
+            if small.any():
+                c[rows, pole] = np.where(small, np.copysign(lift, at_pole), at_pole)
+        ends = zeros.min(axis=2)
+        # With r_i = hypot(alpha_i, beta_i), at the distance p from the low end and q
+        # from the high one, g_i = r_i sin(p + psi_i - low) = r_i sin(q + phi_i - high).
+        beyond = zeros - ends[:, :, None]
+        forms = np.stack([np.cos(beyond), np.sin(beyond)], axis=1).reshape(4, *c.shape)
+        forms *= np.hypot(alpha, beta)
         return cls(
-            alpha=alpha,
-            beta=beta,
             c=c,
-            radius=np.hypot(alpha, beta),
-            from_low=psi - low[:, None],
-            from_high=phi - high[:, None],
-            low=low,
-            high=high,
-            log_priors=np.log(pencil.priors),
+            diagonals=np.ascontiguousarray(diagonals.transpose(1, 2, 0)),
+            forms=np.ascontiguousarray(forms.swapaxes(0, 1)),
+            low=ends[0],
+            high=ends[1],
+            log_priors=np.log(pencil.priors.T),
         )
 
     def coordinates(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
@@ -147,66 +183,126 @@ class Arc:
         cos, sin : ndarray of shape (m,)
             The weights b = cos(theta) of S1 and a = sin(theta) of S2.
         """
-        low, high = self.low[pair], self.high[pair]
-        length = low + 0.5 * np.pi + high
-        p, q = length * expit(x), length * expit(-x)
-        near_low = (p <= q)[:, None]
-        # g_i = r_i sin(p + psi_i - low) = r_i sin(q + phi_i - high)
-        angle = np.where(
-            near_low,
-            p[:, None] + self.from_low[pair],
-            q[:, None] + self.from_high[pair],
-        )
-        u = self.c[pair] / (self.radius[pair] * np.sin(angle))
-        return u, np.sin(q - high), np.sin(p - low)
+        g, (cos, sin), _ = self._forms_at(pair, x[:, None])
+        return self.c[pair] / g[:, 0], cos[:, 0], sin[:, 0]
+
+    def _forms_at(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
+        """The g_i, the cosine and sine of theta, and d theta / dx.
+
+        On each arc any number of points: x is of shape (m, k).
+        """
+        low, high = self.low[pair, None], self.high[pair, None]
+        length = low + high + 0.5 * np.pi
+        is_low = x <= 0
+        share = expit(-np.abs(x))
+        near = length * share  # distance from the nearer end
+        weights = np.empty((*x.shape, 4))
+        sin = np.sin(near, out=weights[..., 2])
+        cos = np.cos(near, out=weights[..., 3])
+        np.multiply(sin, is_low, out=weights[..., 0])
+        np.multiply(cos, is_low, out=weights[..., 1])
+        weights[..., 2:] -= weights[..., :2]
+        far = length - near
+        circle = np.empty((2, *x.shape))
+        np.subtract(np.where(is_low, far, near), high, out=circle[0])
+        np.subtract(np.where(is_low, near, far), low, out=circle[1])
+        g = weights @ self.forms[pair]
+        return g, np.sin(circle, out=circle), near * (1 - share)
 
     def evaluate(self, pair: Index, x: Array) -> ArcPoints:
-        """Errors at points of the arcs; arguments as for `coordinates`."""
-        u, cos, sin = self.coordinates(pair, x)
+        """Errors at points of the arcs.
+
+        Parameters
+        ----------
+        pair : ndarray of shape (m,)
+            Which arc the points of a row lie on.
+        x : ndarray of shape (m,) or (m, k)
+            Positions.
+
+        Returns
+        -------
+        ArcPoints
+            The points, row after row.
+        """
+        table = np.empty((8, x.size))
+        x = x[:, None] if x.ndim == 1 else x
+        grid = table.reshape(8, *x.shape)
+        g, circle, _ = self._forms_at(pair, x)
         with np.errstate(over="ignore", invalid="ignore"):
-            square = u**2
-            sigma1 = np.sqrt(np.einsum("mi,mi->m", square, self.alpha[pair]))
-            sigma2 = np.sqrt(np.einsum("mi,mi->m", square, self.beta[pair]))
-            y1, y2 = sigma1 * cos, sigma2 * sin
+            u = np.divide(self.c[pair][:, None], g, out=g)
+            u *= u
+            variances = (u @ self.diagonals[pair]).transpose(2, 0, 1)
+            grid[0] = x
+            y = np.multiply(np.sqrt(variances), circle, out=grid[4:6])
             # Where squares overflow the ratio is unknown: no sign of the slope is.
-            log_ratio = np.log(sigma1 / sigma2)
-        return ArcPoints(
-            x=x,
-            log_error1=self.log_priors[pair, 0] + log_ndtr(-y1),
-            log_error2=self.log_priors[pair, 1] + log_ndtr(-y2),
-            y1=y1,
-            y2=y2,
-            log_ratio=log_ratio,
-        )
+            grid[6] = 0.5 * np.log(variances[0] / variances[1])
+            log_priors = self.log_priors[:, pair, None]
+            np.add(log_priors, log_ndtr(-y), out=grid[1:3])
+            np.logaddexp(grid[1], grid[2], out=grid[3])
+            squares = y * y
+            slope = log_priors[0] - log_priors[1] - grid[6]
+            slope -= 0.5 * (squares[0] - squares[1])
+            # What cannot be told from zero is a minimum, up to rounding.
+            slope[np.abs(slope) < _FLAT * (1 + squares[0] + squares[1])] = 0.0
+            grid[7] = slope
+        return ArcPoints(table)
+
+    def slopes(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
+        """The slope, its derivative, and how fast the errors are traded.
+
+        Parameters
+        ----------
+        pair, x : ndarray of shape (m,)
+            As for `coordinates`.
+
+        Returns
+        -------
+        slope, derivative : ndarray of shape (m,)
+            The slope as in `ArcPoints`, and its derivative with respect to x.
+        motion : ndarray of shape (3, m)
+            y1, y2 and -dy1/dx.
+        """
+        g, circle, speed = self._forms_at(pair, x[:, None])
+        g, (cos, sin), dtheta = g[:, 0], circle[:, :, 0], speed[:, 0]
+        log1, log2 = self.log_priors[:, pair]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            square = (self.c[pair] / g) ** 2
+            diagonals = self.diagonals[pair]
+            v1, v2 = np.einsum("mi,mik->km", square, diagonals)
+            sigma1 = np.sqrt(v1)
+            motion = np.array([sigma1 * cos, np.sqrt(v2) * sin, dtheta / sigma1])
+            y1, y2 = motion[:2]
+            slope = log1 - log2 - 0.5 * (np.log(v1 / v2) + y1 * y1 - y2 * y2)
+            # With T = sum of alpha beta u^2 / g, d y1 = -T/sigma1 and d y2 = T/sigma2;
+            # d ln(sigma) is a mean of g'/g, g' = beta cos - alpha sin.
+            square /= g
+            mixed = (diagonals * square[:, :, None]).mT @ diagonals
+            T = mixed[:, 0, 1]
+            turn = cos * (mixed[:, 1, 1] / v2 - T / v1)
+            turn += sin * (mixed[:, 0, 0] / v1 - T / v2)
+            derivative = (T * (cos + sin) - turn) * dtheta
+            motion[2] *= T
+        return slope, derivative, motion
 
     def ends(self, pair: Index) -> tuple[ArcPoints, ArcPoints]:
         """The limits at the two ends: each class in turn is always right."""
-        log1, log2 = self.log_priors[pair].T
-        infinity = np.full(len(pair), np.inf)
-        unknown = np.full(len(pair), np.nan)
-        low = ArcPoints(-infinity, -infinity, log2, infinity, -infinity, unknown)
-        high = ArcPoints(infinity, log1, -infinity, -infinity, infinity, unknown)
-        return low, high
-
-    def slope(self, pair: Index, points: ArcPoints) -> Array:
-        """A number with the sign of d p_e / d theta (condition (29) is slope = 0)."""
-        log1, log2 = self.log_priors[pair].T
-        with np.errstate(invalid="ignore"):  # NaN at the ends: no sign is known
-            squares = points.y1**2 - points.y2**2
-        slope: Array = log1 - log2 - points.log_ratio - 0.5 * squares
-        return slope
+        log1, log2 = self.log_priors[:, pair]
+        low, high = np.repeat(_ENDS[:, :, None], len(pair), axis=2)
+        low[2], low[3] = log2, log2
+        high[1], high[3] = log1, log1
+        return ArcPoints(low), ArcPoints(high)
 
     def slope_bounds(
         self, pair: Index, a: ArcPoints, b: ArcPoints
     ) -> tuple[Array, Array]:
-        """Bounds of `slope` on the pieces from a to b, by monotonicity."""
-        log1, log2 = self.log_priors[pair].T
+        """Bounds of the slope on the pieces from a to b, by monotonicity."""
+        log1, log2 = self.log_priors[:, pair]
+        prior = log1 - log2
+        sizes = np.abs(a.table[4:6]), np.abs(b.table[4:6])
         with np.errstate(invalid="ignore"):
-            y1_most = np.maximum(np.abs(a.y1), np.abs(b.y1))
+            y1_most, y2_most = np.maximum(*sizes)
             y1_least = np.maximum(np.maximum(b.y1, -a.y1), 0.0)
-            y2_most = np.maximum(np.abs(a.y2), np.abs(b.y2))
             y2_least = np.maximum(np.maximum(a.y2, -b.y2), 0.0)
-            prior = log1 - log2
             lower = prior - b.log_ratio - 0.5 * (y1_most**2 - y2_least**2)
             upper = prior - a.log_ratio - 0.5 * (y1_least**2 - y2_most**2)
         return lower, upper

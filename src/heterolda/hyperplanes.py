@@ -115,36 +115,30 @@ class Hyperplanes:
         p1, p2 = pencil.priors.T
         w = (pencil.basis @ u[:, :, None])[:, :, 0]
         D, sigma1, sigma2 = pencil.project(u)
-        separable: NDArray[np.bool_] = np.any(pencil.separation, axis=1)
-        trivial = np.isnan(t) | ~np.any(w, axis=1) | (sigma1 == 0) | (sigma2 == 0)
-        trivial &= ~separable
-        gap = np.full(len(t), np.nan) if gap is None else np.where(separable, 0.0, gap)
-
-        w = np.where(separable[:, None], pencil.separation, w)
-        t = np.where(separable, 1.0, t)
-        D = np.where(separable, 2.0, D)
-        deviations = np.column_stack([sigma1, sigma2])
-        deviations[separable] = 2 * _NO_DEVIATION
-        error = np.where(separable, 0.0, error)
-        status = np.where(separable, Status.SEPARABLE, status)
-
-        w[trivial] = 0.0
-        odds = pencil.log_tau
+        deviations = np.array([sigma1, sigma2]).T
+        separable = (pencil.separation != 0).any(axis=1)
+        trivial = np.isnan(t) | ~w.any(axis=1) | (deviations == 0).any(axis=1)
+        gap = np.full(len(t), np.nan) if gap is None else gap
+        if separable.any():
+            trivial &= ~separable
+            gap = np.where(separable & ~np.isnan(gap), 0.0, gap)
+            w = np.where(separable[:, None], pencil.separation, w)
+            t = np.where(separable, 1.0, t)
+            D = np.where(separable, 2.0, D)
+            deviations[separable] = 2 * _NO_DEVIATION
+            error = np.where(separable, 0.0, error)
+            status = np.where(separable, Status.SEPARABLE, status)
+        means = np.array([t - D, t]).T
         w0 = np.einsum("pi,pi->p", w, pencil.means[:, 1]) + t
-        score1, score2 = t - D, t
-        deviations[trivial] = 0.0
-        return cls(
-            coef=-w,
-            intercept=np.where(trivial, odds, w0),
-            error=np.where(trivial, np.minimum(p1, p2), error),
-            gap=gap,
-            n_iter=n_iter,
-            status=np.where(trivial, Status.TRIVIAL, status),
-            means=np.where(
-                trivial[:, None], odds[:, None], np.column_stack([score1, score2])
-            ),
-            deviations=deviations,
-        )
+        if trivial.any():
+            odds = pencil.log_tau
+            w[trivial] = 0.0
+            deviations[trivial] = 0.0
+            means[trivial] = odds[trivial, None]
+            w0 = np.where(trivial, odds, w0)
+            error = np.where(trivial, np.minimum(p1, p2), error)
+            status = np.where(trivial, Status.TRIVIAL, status)
+        return cls(-w, w0, error, gap, n_iter, status, means, deviations)
 
     @classmethod
     def from_projections(
@@ -187,6 +181,8 @@ class Hyperplanes:
     @classmethod
     def concatenate(cls, parts: list[Hyperplanes]) -> Hyperplanes:
         """Join the records of consecutive batches of pairs."""
+        if len(parts) == 1:
+            return parts[0]
         return cls(
             *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls))
         )
@@ -210,8 +206,10 @@ def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
         Positive for the second class of a pair.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        scores: Array = rows @ normals + intercept
-        if not np.isfinite(scores).all():
+        scores: Array = rows @ normals
+        scores += intercept
+        # The sum of all is finite unless one of them is not, or nearly so.
+        if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
             huge = ~np.isfinite(scores).all(axis=1)
             size = np.abs(rows[huge]).max(axis=1, keepdims=True)
             scores[huge] = size * (rows[huge] / size @ normals + intercept / size)
@@ -238,7 +236,7 @@ def settle_ties(scores: Array, rows: Array, coef: Array, intercept: Array) -> Ar
         right, so that their sides are those that :mod:`heterolda.refine` counts.
     """
     d = rows.shape[1]
-    size = np.abs(rows).max(axis=1)
+    size = np.maximum(rows.max(axis=1), -rows.min(axis=1))
     with np.errstate(over="ignore"):
         reach = np.multiply.outer(size, np.abs(coef).sum(axis=1)) + np.abs(intercept)
         bound = 4 * (d + 2) * EPS * reach

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,43 +14,58 @@ _SMALLEST_SQUARE = 1e-305
 _SINGULAR = 1e-10
 
 
-def moments(rows: NDArray[Any], weight: Array | None) -> tuple[float, Array, Array]:
-    """Weight, mean and centred scatter of some rows.
+def add_rows(
+    z: Array, weight: Array, before: float, mean: Array, scatter: Array
+) -> float:
+    """Add rows to the mean and the centred scatter of a class, in place.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_rows, n_features)
-        At least one row of finite numbers; overwritten if it is float64.
-    weight : ndarray of shape (n_rows,) or None
-        Positive weights; None means that all are 1.
+    z : ndarray of shape (n_rows, n_features)
+        At least one row of finite numbers; overwritten.
+    weight : ndarray of shape (n_rows,)
+        Positive weights.
+    before : float
+        Total weight so far.
+    mean : ndarray of shape (n_features,)
+        Weighted mean so far.
+    scatter : ndarray of shape (n_features, n_features)
+        Weighted sum of outer products of the deviations from the mean, so far.
 
     Returns
     -------
-    weight : float
-        Total weight.
-    mean : ndarray of shape (n_features,)
-        Weighted mean.
-    scatter : ndarray of shape (n_features, n_features)
-        Weighted sum of outer products of the deviations from the mean.
+    float
+        Total weight with the new rows.
     """
-    z = rows.astype(np.float64, copy=False)
-    # Centring on a row first makes the scatter of a constant column exactly zero
-    # and takes out any offset before sums are formed.
-    origin = z[0].copy()
+    more = float(weight.sum())
+    total = before + more
     with np.errstate(over="ignore", invalid="ignore"):
+        # Centring on a row first makes the scatter of a constant column exactly zero
+        # and takes out any offset before sums are formed. The mean of a class that
+        # has as much weight already does that too, and saves a pass.
+        known = before >= more
+        origin = mean if known else z[0].copy()
         z -= origin
-        if weight is None:
-            total = float(len(z))
-            shift = z.mean(axis=0)
+        shift = (weight @ z) / more
+        if not known:
             z -= shift
-        else:
-            total = float(weight.sum())
-            shift = weight @ z / total
-            z -= shift
+            shift += origin - mean
+        if more != len(z) or (weight != 1).any():
             z *= np.sqrt(weight)[:, None]
-        scatter = z.T @ z
-    check_range(scatter, (z != 0).any(axis=0))
-    return total, origin + shift, scatter
+        product = z.T @ z
+        if product.diagonal().min(initial=1.0) < _SMALLEST_SQUARE:
+            check_range(product, (z != 0).any(axis=0))
+        scatter += product
+        if known:
+            # What is taken off is at most half of what was summed: no digits are lost.
+            scatter -= np.outer(shift, shift * (more * more / total))
+            mean += shift * (more / total)
+        elif before == 0:
+            mean += shift
+        else:  # Chan, Golub and LeVeque, pairwise update
+            scatter += np.outer(shift, shift * (before * more / total))
+            mean += shift * (more / total)
+    return total
 
 
 def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> None:

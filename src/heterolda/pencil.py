@@ -25,12 +25,16 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 EPS = float(np.finfo(float).eps)
 # Directions in which S1 + S2, with unit diagonal, has an eigenvalue below this share
 # of the largest are rounding noise (float32 data that is linearly dependent leaves
 # 1e-15) and do not count. Conditions up to 1e12 stay untouched.
 RANK_TOLERANCE = 1e-13
+# Up to this trace of the inverse of S1 + S2, with unit diagonal, the condition is so
+# moderate that a Cholesky factor does all that the eigenvectors do.
+_REGULAR = 1e8
 # A class variance that cannot be told from zero is raised to this share of
 # S1 + S2. The pair with raised variances is the model from there on.
 VARIANCE_FLOOR = 1e-7
@@ -113,47 +117,59 @@ class Pencil:
         total = np.einsum("pkii->pi", covariances)
         offset = np.abs(means).max(axis=1)
         constant = total == 0
-        differs = constant & (np.abs(delta) > 16 * EPS * offset)
-        scale = np.where(
-            constant, np.where(differs, np.abs(delta), 1.0), np.sqrt(total)
-        )
-        delta = np.where(constant & ~differs, 0.0, delta)
+        differs = np.zeros_like(constant)
+        scale = np.sqrt(total)
+        if constant.any():
+            differs = constant & (np.abs(delta) > 16 * EPS * offset)
+            delta = np.where(constant & ~differs, 0.0, delta)
+            scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
 
         scaled = _scaled(covariances, scale)
-        whitening, eigenvalues, axes = _whiten(scaled)
-        rank = np.count_nonzero(whitening.any(axis=1), axis=1)
-        separation = _separation(delta, offset, scale, eigenvalues, axes, rank)
-        # Dropping constant features is the Moore-Penrose inverse in any units.
-        redo = rank < np.count_nonzero(~constant, axis=1)
-        if moore_penrose and redo.any():
-            scale[redo] = scale[redo].max(axis=1, keepdims=True)
-            scaled = _scaled(covariances, scale)
-            whitening[redo] = _whiten(scaled[redo], rank[redo])[0]
-            rank = np.count_nonzero(whitening.any(axis=1), axis=1)
+        whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
+        ill |= differs.any(axis=1)
+        rank = np.count_nonzero(~constant, axis=1)
+        separation = np.zeros_like(delta)
+        if ill.any():
+            part, eigenvalues, axes = _whiten(scaled[ill])
+            rank[ill] = np.count_nonzero(part.any(axis=1), axis=1)
+            separation[ill] = _separation(
+                delta[ill], offset[ill], scale[ill], eigenvalues, axes, rank[ill]
+            )
+            # Dropping constant features is the Moore-Penrose inverse in any units.
+            redo = rank[ill] < np.count_nonzero(~constant[ill], axis=1)
+            if moore_penrose and redo.any():
+                pairs = np.flatnonzero(ill)[redo]
+                scale[pairs] = scale[pairs].max(axis=1, keepdims=True)
+                scaled[pairs] = _scaled(covariances[pairs], scale[pairs])
+                part[redo] = _whiten(scaled[pairs], rank[pairs])[0]
+                rank[pairs] = np.count_nonzero(part[redo].any(axis=1), axis=1)
+            whitening[ill] = np.where(constant[ill, :, None], 0.0, part)
 
-        whitening = np.where(constant[:, :, None], 0.0, whitening)
         basis, alpha, beta = _diagonalise(scaled, whitening, rank)
-        # Rounding errors of v'S1 v, and of data stored far from zero.
-        d = delta.shape[1]
-        rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", scaled)
-        rounding += np.minimum(4 * EPS * np.abs(means) / scale[:, None], 1.0) ** 2
-        noise = np.clip(rounding @ basis**2, 64 * EPS, VARIANCE_FLOOR)
-        zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
-        low, high = VARIANCE_FLOOR, 1 - VARIANCE_FLOOR
         c = ((delta / scale)[:, None, :] @ basis)[:, 0]
         far = np.abs(c).max(axis=1) > _FARTHEST
-        separation[far] = _along(c[far], basis[far]) / scale[far]
-        c[far] = 0.0
+        if far.any():
+            separation[far] = _along(c[far], basis[far]) / scale[far]
+            c[far] = 0.0
+        # Without any small variance, which is the rule, nothing is to be raised.
+        alpha0, beta0 = alpha, beta
+        if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
+            noise = _noise(scaled, means / scale[:, None], basis)
+            zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
+            alpha0 = _raised(alpha, zero1, zero2, 0.0, rank)
+            beta0 = _raised(beta, zero2, zero1, 0.0, rank)
+            alpha = _raised(alpha, zero1, zero2, VARIANCE_FLOOR, rank)
+            beta = _raised(beta, zero2, zero1, VARIANCE_FLOOR, rank)
         return cls(
             priors=priors,
             weights=weights,
             means=means,
             covariances=covariances,
-            basis=basis / scale[:, :, None],
-            alpha=_padded(np.where(zero1, low, np.where(zero2, high, alpha)), rank),
-            beta=_padded(np.where(zero2, low, np.where(zero1, high, beta)), rank),
-            alpha0=_padded(np.where(zero1, 0.0, np.where(zero2, 1.0, alpha)), rank),
-            beta0=_padded(np.where(zero2, 0.0, np.where(zero1, 1.0, beta)), rank),
+            basis=basis * (1 / scale)[:, :, None],
+            alpha=alpha,
+            beta=beta,
+            alpha0=alpha0,
+            beta0=beta0,
             c=c,
             separation=np.where(constant & ~differs, 0.0, separation),
         )
@@ -177,7 +193,7 @@ class Pencil:
         D, sigma1, sigma2 : ndarray of shape (n_pairs, ...)
             w.delta, sqrt(w'S1 w) and sqrt(w'S2 w).
         """
-        square = u**2
+        square = u * u
         return (
             np.einsum("p...i,pi->p...", u, self.c),
             np.sqrt(np.einsum("p...i,pi->p...", square, self.alpha)),
@@ -187,8 +203,47 @@ class Pencil:
 
 def _scaled(covariances: Array, scale: Array) -> Array:
     """S1 and S2 in units of `scale`."""
-    scaled: Array = covariances / scale[:, None, :, None] / scale[:, None, None, :]
+    inverse = 1 / scale
+    scaled: Array = covariances * inverse[:, None, :, None]
+    scaled *= inverse[:, None, None, :]
     return scaled
+
+
+def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
+    """Basis in which S1 + S2 is the identity, where that takes no care.
+
+    Returns the inverse of the Cholesky factor, transposed, with zero columns for
+    constant features; and a mask of the pairs that are too near to singular for it.
+    """
+    if constant.any():
+        np.einsum("pii->pi", total)[constant] = 1.0
+    try:
+        factor: Array = np.linalg.cholesky(total).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(total), np.ones(len(total), bool)
+    inverse = _inverse_of_lower(factor)
+    # The sum of squares is the trace of the inverse of S1 + S2.
+    ill = np.einsum("pij,pij->p", inverse, inverse) > _REGULAR
+    if constant.any():
+        inverse *= ~constant[:, :, None]
+    return inverse.mT, ill
+
+
+def _inverse_of_lower(factor: Array) -> Array:
+    """Inverse of lower triangular matrices, by halves.
+
+    The general inverse does not know of the zeros and takes twice as long.
+    """
+    d = factor.shape[1]
+    inverse: Array = np.zeros_like(factor)
+    if d <= 12:
+        inverse[...] = np.linalg.inv(factor)
+        return inverse
+    h = d // 2
+    a = inverse[:, :h, :h] = _inverse_of_lower(factor[:, :h, :h])
+    c = inverse[:, h:, h:] = _inverse_of_lower(factor[:, h:, h:])
+    inverse[:, h:, :h] = -c @ factor[:, h:, :h] @ a
+    return inverse
 
 
 def _whiten(
@@ -214,20 +269,30 @@ def _diagonalise(
 ) -> tuple[Array, Array, Array]:
     """The basis V in scaled units, with alpha and beta; zero beyond the rank."""
     first = whitening.mT @ scaled[:, 0] @ whitening
-    null = ~whitening.any(axis=1)
-    # An eigenvalue outside [0, 1] sorts the null space last, unmixed.
-    np.einsum("pii->pi", first)[...] += 2.0 * null
+    empty = np.arange(first.shape[1]) >= rank[:, None]
+    if empty.any():
+        # An eigenvalue outside [0, 1] sorts the null space last, unmixed.
+        np.einsum("pii->pi", first)[...] += 2.0 * ~whitening.any(axis=1)
     basis = whitening @ np.linalg.eigh(first)[1]
-    empty = np.arange(basis.shape[1]) >= rank[:, None]
-    basis *= ~empty[:, None, :]
+    if empty.any():
+        basis *= ~empty[:, None, :]
     # Rayleigh quotients with the matrices themselves keep the relative precision of
     # small alpha and beta, which the eigenvalues and 1 - alpha have lost.
     quotient = np.einsum("pkij,pij->pkj", scaled @ basis[:, None], basis)
-    quotient = np.maximum(quotient, 0.0)
+    np.maximum(quotient, 0.0, out=quotient)
     norm = quotient.sum(axis=1)
     norm[norm == 0] = 1.0
     basis /= np.sqrt(norm)[:, None, :]
     return basis, quotient[:, 0] / norm, quotient[:, 1] / norm
+
+
+def _noise(scaled: Array, position: Array, basis: Array) -> Array:
+    """Rounding errors of v'S_k v, and of data stored far from zero."""
+    d = basis.shape[1]
+    rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", scaled)
+    rounding += np.minimum(4 * EPS * np.abs(position), 1.0) ** 2
+    noise: Array = np.clip(rounding @ basis**2, 64 * EPS, VARIANCE_FLOOR)
+    return noise
 
 
 def _along(c: Array, basis: Array) -> Array:
@@ -239,10 +304,16 @@ def _along(c: Array, basis: Array) -> Array:
     return w
 
 
-def _padded(values: Array, rank: NDArray[np.intp]) -> Array:
-    """Repeat the first value beyond the rank, where it moves no end of an arc."""
-    first = np.where(rank > 0, values[:, 0], 0.5)[:, None]
-    return np.where(np.arange(values.shape[1]) < rank[:, None], values, first)
+def _raised(
+    values: Array, zero: Mask, one: Mask, low: float, rank: NDArray[np.intp]
+) -> Array:
+    """Variances raised to `low` where there is none, lowered where it is all.
+
+    Beyond the rank the first value is repeated: there it moves no end of an arc.
+    """
+    raised = np.where(zero, low, np.where(one, 1 - low, values))
+    first = np.where(rank > 0, raised[:, 0], 0.5)[:, None]
+    return np.where(np.arange(values.shape[1]) < rank[:, None], raised, first)
 
 
 def _separation(

@@ -9,7 +9,7 @@ from heterolda.hyperplanes import linear_scores
 from heterolda.validation import NUMERIC_TYPES
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
-_BLOCK_SIZE = 1 << 18
+_BLOCK_SIZE = 1 << 17
 
 
 class LinearRules:
@@ -33,7 +33,9 @@ class LinearRules:
         X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
         function = getattr(self._committee, method)
         normals = np.ascontiguousarray(self.coef_.T)
-        step = max(256, _BLOCK_SIZE // max(normals.shape))
+        # Rows of float64 are used where they lie; of others a block is converted.
+        width = normals.shape[1] if X.dtype == np.float64 else max(normals.shape)
+        step = max(256, _BLOCK_SIZE // width)
         result = None
         for start in range(0, len(X), step):
             rows = X[start : start + step].astype(np.float64, copy=False)

@@ -79,3 +79,85 @@ def bracketed_roots(
             t = np.where(safe & np.isfinite(t), t, 0.5)
             t = np.clip(t, margin, 1 - margin)
     return root
+
+
+def interpolated_roots(x: Array, f: Array) -> Array:
+    """Roots by inverse interpolation, one for each row; a guess, no more.
+
+    Parameters
+    ----------
+    x, f : ndarray of shape (m, n)
+        Places and values of monotone functions.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Where the polynomial x(f) through the points of a row meets f = 0.
+    """
+    diagonal = np.arange(x.shape[1])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = f[:, None, :] / (f[:, None, :] - f[:, :, None])
+        share[:, diagonal, diagonal] = 1.0
+        root: Array = (x * share.prod(axis=2)).sum(axis=1)
+    return root
+
+
+def newton_roots(
+    function: Callable[[Index, Array], tuple[Array, Array, Array]],
+    a: Array,
+    b: Array,
+    guess: Array,
+    *,
+    max_iter: int = 100,
+) -> tuple[Array, Array, Index]:
+    """Roots of many functions that grow through zero, by Newton's method.
+
+    A step that leaves the bracket, or does not halve the one before, is replaced by
+    bisection.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(index, x)`` returns the values of the functions number ``index`` at
+        ``x``, their derivatives, and three further rows of numbers.
+    a, b : ndarray of shape (m,)
+        Brackets: negative at a, positive at b.
+    guess : ndarray of shape (m,)
+        Where to begin; the middle of the bracket where it lies outside.
+    max_iter : int, default=100
+        Most evaluations of each function.
+
+    Returns
+    -------
+    root : ndarray of shape (m,)
+        The roots.
+    further : ndarray of shape (3, m)
+        The further numbers, next to the roots.
+    n_steps : ndarray of shape (m,)
+        Number of evaluations.
+    """
+    root, further = np.empty(len(a)), np.empty((3, len(a)))
+    n_steps = np.zeros(len(a), np.intp)
+    index = np.arange(len(a))
+    x = np.where((a < guess) & (guess < b), guess, 0.5 * (a + b))
+    last = b - a
+    for _ in range(max_iter):
+        if not len(index):
+            break
+        f, derivative, numbers = function(index, x)
+        n_steps[index] += 1
+        is_low = f < 0
+        a, b = np.where(is_low, x, a), np.where(is_low, b, x)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            step = -f / derivative
+            moved = x + step
+            good = (a <= moved) & (moved <= b) & (np.abs(step) <= 0.5 * last)
+        x = moved if good.all() else np.where(good, moved, 0.5 * (a + b))
+        last = np.abs(step) if good.all() else np.where(good, np.abs(step), b - a)
+        root[index], further[:, index] = x, numbers
+        # Convergence is quadratic: after a step this small no other is needed.
+        more = last > 1e-6 * (1 + np.abs(x))
+        if not more.any():
+            break
+        index, x, last, a, b = index[more], x[more], last[more], a[more], b[more]
+    return root, further, n_steps

@@ -12,7 +12,7 @@ from sklearn.utils import check_X_y
 
 from heterolda._sklearn import get_feature_names
 from heterolda.files import read_npz, unreadable, write_npz
-from heterolda.moments import check_range, moments, shrink
+from heterolda.moments import add_rows, check_range, shrink
 from heterolda.validation import (
     NUMERIC_TYPES,
     check_covariance,
@@ -20,6 +20,7 @@ from heterolda.validation import (
     check_labels,
     check_moments,
     check_sample_weight,
+    encode,
     union_of_labels,
 )
 
@@ -184,19 +185,36 @@ class ClassStatistics:
             np.zeros((n_classes, d, d)),
             feature_names,
         )
-        buffer_rows = max(16, _BUFFER_BYTES // (8 * max(d, 1)))
+        buffer = np.empty((max(16, _BUFFER_BYTES // (8 * max(d, 1))), d))
+        buffer = buffer[: len(X)]
+        ones = np.ones(len(buffer))
+        direct = X.dtype == buffer.dtype and X.flags.c_contiguous
         for start in range(0, len(X), _BLOCK_ROWS):
-            codes = np.searchsorted(classes, y[start : start + _BLOCK_ROWS])
-            order = np.argsort(codes, kind="stable")
-            bounds = np.searchsorted(codes, np.arange(n_classes + 1), sorter=order)
-            for k in np.flatnonzero(np.diff(bounds)):
-                rows = order[bounds[k] : bounds[k + 1]] + start
+            codes = encode(y[start : start + _BLOCK_ROWS], classes)
+            order = codes.argsort(kind="stable") + start
+            bounds = np.bincount(codes, minlength=n_classes).cumsum().tolist()
+            for k, (low, high) in enumerate(
+                zip([0, *bounds[:-1]], bounds, strict=True)
+            ):
+                rows = order[low:high]
                 if sample_weight is not None:
                     rows = rows[sample_weight[rows] > 0]
-                for first in range(0, len(rows), buffer_rows):
-                    chunk = rows[first : first + buffer_rows]
-                    w = None if sample_weight is None else sample_weight[chunk]
-                    stats._add(k, *moments(X[chunk], w))
+                for first in range(0, len(rows), len(buffer)):
+                    chunk = rows[first : first + len(buffer)]
+                    z = buffer[: len(chunk)]
+                    if direct:
+                        X.take(chunk, axis=0, out=z, mode="clip")
+                    else:
+                        z[...] = X[chunk]
+                    w = ones[: len(chunk)]
+                    if sample_weight is not None:
+                        w = sample_weight[chunk]
+                    stats.weights[k] = add_rows(
+                        z, w, stats.weights[k], stats.means[k], stats.scatters[k]
+                    )
+        if not np.isfinite(stats.scatters).all():
+            for scatter in stats.scatters:
+                check_range(scatter, np.zeros(d, bool))
         return stats
 
     @classmethod

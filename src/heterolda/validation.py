@@ -19,6 +19,8 @@ NUMERIC_TYPES = [
     *(np.uint8, np.uint16, np.uint32, np.uint64),
 ]
 _LARGEST_WEIGHT = 1e100
+# Integer labels that span no more than this are looked up in a table.
+_SMALL_RANGE = 1 << 16
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
@@ -284,6 +286,13 @@ def check_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
         Distinct labels, sorted.
     """
     try:
+        if y.ndim == 1 and len(y) and y.dtype.kind in "iubU":
+            # These are class labels for sure. What is left of scikit-learn's check is
+            # a warning of very many classes.
+            labels = _distinct(y)
+            if 2 * len(labels) > len(y):
+                check_classification_targets(y)
+            return labels
         check_classification_targets(y)
         return np.unique(y)
     except TypeError as error:
@@ -291,6 +300,50 @@ def check_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
             f"{name} has labels of types that cannot be sorted together: convert them "
             "to one type, for instance to str"
         ) from error
+
+
+def _distinct(y: NDArray[Any]) -> NDArray[Any]:
+    """Sorted distinct labels; integers of a small range are counted, not sorted."""
+    if y.dtype.kind in "iu":
+        wide = _wide(y)
+        low = wide.min()
+        if int(wide.max()) - int(low) < _SMALL_RANGE:
+            present = np.flatnonzero(np.bincount((wide - low).astype(np.intp)))
+            labels: NDArray[Any] = (present.astype(wide.dtype) + low).astype(y.dtype)
+            return labels
+    return np.unique(y)
+
+
+def _wide(y: NDArray[Any]) -> NDArray[Any]:
+    """Integers in a type in which small differences do not overflow."""
+    return y if y.dtype.itemsize == 8 else y.astype(np.int64)
+
+
+def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Index of the class of each label, in the smallest type that holds it.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels, each of them in `classes`.
+    classes : ndarray of shape (n_classes,)
+        Distinct labels, sorted.
+
+    Returns
+    -------
+    ndarray of int of shape (n_samples,)
+        The indices. In a type of one or two bytes they sort in linear time.
+    """
+    small = np.min_scalar_type(max(len(classes) - 1, 0))
+    if y.dtype.kind in "iu" and y.dtype == classes.dtype and len(classes):
+        places = _wide(classes)
+        low = places[0]
+        if int(places[-1]) - int(low) < _SMALL_RANGE:
+            table = np.zeros(int(places[-1]) - int(low) + 1, small)
+            table[places - low] = np.arange(len(classes))
+            codes: NDArray[Any] = table[_wide(y) - low]
+            return codes
+    return np.searchsorted(classes, y).astype(small)
 
 
 def check_moments(

@@ -7,6 +7,7 @@ decision values, winning classes and class probabilities that agree with each ot
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -86,13 +87,23 @@ class OneVsOne:
     n_classes: int
     voting: str
 
+    @cached_property
+    def _ballot(self) -> tuple[Array, Any]:
+        """Votes of the classes if no score is positive; what a positive one moves."""
+        weights = vote_weights(self.planes.error, self.n_classes, self.voting)
+        start: Array = np.zeros(self.n_classes)
+        np.add.at(start, self.pairs[:, 0], weights)
+        moves = _incidence(self.pairs, self.n_classes)
+        if isinstance(moves, np.ndarray):
+            return start, weights[:, None] * moves
+        return start, moves.multiply(weights[:, None]).tocsr()
+
     def votes(self, scores: Array) -> Array:
         """Sums of votes, of shape (n_samples, n_classes)."""
-        weights = vote_weights(self.planes.error, self.n_classes, self.voting)
-        # All votes start with the first class; a positive score moves one over.
-        start = np.bincount(self.pairs[:, 0], weights, minlength=self.n_classes)
-        moved = np.where(scores > 0, weights, 0.0)
-        votes: Array = start + moved @ _incidence(self.pairs, self.n_classes)
+        start, moves = self._ballot
+        positive = np.greater(scores, 0, out=np.empty_like(scores))
+        votes: Array = positive @ moves
+        votes += start
         return votes
 
     def decisions(self, scores: Array) -> Array:
@@ -102,10 +113,13 @@ class OneVsOne:
     def winners(self, scores: Array) -> Index:
         """The class of most votes; exact ties go to the larger sum of scores."""
         votes = self.votes(scores)
-        best = votes.max(axis=1, keepdims=True)
-        tied = np.count_nonzero(votes == best, axis=1) > 1
-        votes[tied] = rank_ties(votes[tied], scores[tied], self.pairs)
-        winner: Index = np.argmax(votes, axis=1)
+        winner: Index = votes.argmax(axis=1)
+        # Votes are rounded so that ties are exact: the last of them shows it.
+        last = votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)
+        tied = np.flatnonzero(winner != last)
+        if len(tied):
+            ranked = rank_ties(votes[tied], scores[tied], self.pairs)
+            winner[tied] = ranked.argmax(axis=1)
         return winner
 
     def probabilities(self, scores: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from heterolda._sklearn import threadpool_controller
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.pencil import Pencil
 from heterolda.solvers.fisher import Fisher
@@ -35,6 +36,11 @@ __all__ = [
     "solve_pairs",
 ]
 
+# For solvers that draw nothing: a generator takes longer to make than a small fit.
+_NO_DRAWS = np.random.default_rng(0)
+# From this number of features on, threads of the linear algebra library wait for each
+# other longer than they work on the matrices of one pair: they get one thread.
+_THREADED = 24
 # Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
 
@@ -120,8 +126,26 @@ def solve_pairs(
         One row a pair. The priors of a pair are renormalised to sum to one.
     """
     d = means.shape[1]
+    if len(pairs) == 1 or d < _THREADED:
+        return _solve_batches(means, covariances, priors, weights, pairs, solver, seed)
+    with threadpool_controller().limit(limits=1, user_api="blas"):
+        return _solve_batches(means, covariances, priors, weights, pairs, solver, seed)
+
+
+def _solve_batches(
+    means: Array,
+    covariances: Array,
+    priors: Array,
+    weights: Array,
+    pairs: NDArray[np.intp],
+    solver: Solver,
+    seed: int,
+) -> Hyperplanes:
+    """The same, in batches of bounded memory."""
+    d = means.shape[1]
     step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
     parts = []
+    draws = not isinstance(solver, Fisher | FixedPoint | Global | Grid)
     for start in range(0, len(pairs), step):
         batch = pairs[start : start + step]
         pair_priors = priors[batch]
@@ -132,5 +156,6 @@ def solve_pairs(
             weights[batch],
             moore_penrose=solver.moore_penrose,
         )
-        parts.append(solver.solve(pencil, np.random.default_rng(seed)))
+        rng = np.random.default_rng(seed) if draws else _NO_DRAWS
+        parts.append(solver.solve(pencil, rng))
     return Hyperplanes.concatenate(parts)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from heterolda.arc import Arc, ArcPoints
 from heterolda.hyperplanes import Hyperplanes, Status
 from heterolda.pencil import Pencil, bayes_error, best_threshold
-from heterolda.roots import bracketed_roots
+from heterolda.roots import interpolated_roots, newton_roots
 from heterolda.validation import check_number
 
 Array = NDArray[np.float64]
@@ -21,9 +22,13 @@ Mask = NDArray[np.bool_]
 _START = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_START, [0.0], -_START[::-1]])
 _PARTS = 4  # an open piece is cut into so many
+_RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold of gap
+_FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up
+_ROUNDING = 1e-13  # what rounding errors may add to the logarithm of an error
 _MOST_ROUNDS = 100
 _NEGLIGIBLE = 1e-9  # gain that is not worth a search for another bracket
 _FARTHEST = 700.0  # beyond this x, a distance from the end underflows
+_UNDERFLOW = 1e-290  # smaller errors lose digits
 _NO_GAIN = 1e-12  # a rule must beat the trivial one by this share to be preferred
 
 
@@ -48,6 +53,7 @@ class Pieces:
 
     def take(self, index: Index | Mask) -> Pieces:
         """Select pieces by index or mask."""
+        index = np.arange(len(self.pair))[index]
         a, b = self.a.take(index), self.b.take(index)
         return Pieces(self.pair[index], a, b, self.log_bound[index])
 
@@ -112,28 +118,32 @@ class Global:
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
-        pieces, best, n_iter = branch_and_bound(arc, self.gap)
-        x = _polish(arc, pieces, best)
-
+        pieces, x, n_iter = branch_and_bound(arc, self.gap)
         u, cos, sin = arc.coordinates(np.arange(len(x)), x)
         # The scale of (11), with weights that sum to one: for equal covariances the
         # score is then the log-odds, as in linear discriminant analysis.
-        size = np.where(cos + sin > 0, cos + sin, 1.0)
+        size = cos + sin
+        size[size <= 0] = 1.0
         u *= size[:, None]
         D, sigma1, sigma2 = pencil.project(u)
         p1, p2 = pencil.priors.T
         t = best_threshold(D, sigma1, sigma2, pencil.log_tau)
-        t = np.where(np.isnan(t), sin / size * sigma2**2, t)
+        if np.isnan(t).any():
+            t = np.where(np.isnan(t), sin / size * sigma2**2, t)
         error = bayes_error(t, D, sigma1, sigma2, p1, p2)
 
         trivial_error = np.minimum(p1, p2)
         trivial = error >= trivial_error * (1 - _NO_GAIN)
+        lower = proven_bound(pieces, len(x))
         with np.errstate(divide="ignore"):
             log_error = np.log(np.where(trivial, trivial_error, error))
-        on_arc = arc.evaluate(np.arange(len(x)), x).log_error
-        log_error = np.where(trivial, log_error, np.maximum(log_error, on_arc))
-        lower = proven_bound(pieces, len(x))
-        gap = np.where(error == 0, 0.0, -np.expm1(np.minimum(lower - log_error, 0.0)))
+        gap = -np.expm1(np.minimum(lower - log_error, 0.0))
+        tiny = error < _UNDERFLOW
+        if tiny.any():  # the logarithm still knows the error on the arc
+            on_arc = arc.evaluate(tiny.nonzero()[0], x[tiny]).log_error
+            on_arc = np.maximum(on_arc, log_error[tiny])
+            gap[tiny] = -np.expm1(np.minimum(lower[tiny] - on_arc, 0.0))
+            gap[error == 0] = 0.0
         proven = gap <= self.gap
         return Hyperplanes.from_coordinates(
             pencil,
@@ -149,51 +159,70 @@ class Global:
 def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     """Cut the arcs into pieces until the error is bounded to a relative gap.
 
+    The minima between a few fixed points come first, each with a ladder of points
+    around it that proves it in most cases. Whatever they leave open is cut further.
+
     Parameters
     ----------
     arc : Arc
-        A batch of arcs.
+        The arcs of the pairs.
     gap : float
-        Relative gap to prove.
+        Relative gap.
 
     Returns
     -------
     pieces : Pieces
-        Pieces that cover the arcs.
+        Pieces that cover all arcs, sorted neither by pair nor by place.
     best : ndarray of shape (n_pairs,)
-        Position x of the best point evaluated on each arc.
+        Position of the best point of each arc, a minimum to machine precision.
     n_evaluations : ndarray of shape (n_pairs,)
-        Number of points evaluated on each arc.
+        Number of points that were evaluated on each arc.
     """
-    n_pairs, n_start = len(arc.c), len(_START)
-    pair = np.repeat(np.arange(n_pairs), n_start)
-    points = arc.evaluate(pair, np.tile(_START, n_pairs))
-    best = np.zeros(n_pairs)
-    best_log = np.full(n_pairs, np.inf)
-    _update_best(best, best_log, pair, points)
-    n_evaluations = np.full(n_pairs, n_start)
+    n_pairs, n_start = len(arc.low), len(_START)
+    every = np.arange(n_pairs)
+    start = arc.evaluate(every, np.tile(_START, (n_pairs, 1)))
     # The trivial rules are the ends of the arc: they bound the optimum as well.
-    floor = arc.log_priors.min(axis=1)
+    best_log = arc.log_priors.min(axis=0)
+    np.minimum(best_log, start.log_error.reshape(-1, n_start).min(axis=1), out=best_log)
 
-    low, high = arc.ends(np.arange(n_pairs))
-    fresh = _consecutive(arc, low, high, points, np.arange(n_pairs), n_start)
+    slope = start.slope.reshape(-1, n_start)
+    at, place = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
+    left = at * n_start + place
+    bound = np.logaddexp(start.log_error1[left], start.log_error2[left + 1])
+    hopeful = bound <= best_log[at]
+    at, place = at[hopeful], place[hopeful]
+    # A minimum next to a point of the start needs the ladder beyond it as well.
+    near = (place[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
+    around = _START[near]
+    guess = interpolated_roots(around, slope[at[:, None], near])
+    minima, motion, n_steps = newton_roots(
+        lambda index, x: arc.slopes(at[index], x), around[:, 1], around[:, 2], guess
+    )
+    rungs = _ladder(arc, at, minima, motion, around[:, 0], around[:, 3], gap)
+    ladder = arc.evaluate(at, rungs)
+    ladder_log = ladder.log_error.reshape(rungs.shape)
+    np.minimum.at(best_log, at, ladder_log.min(axis=1))
+
+    n_evaluations = np.full(n_pairs, n_start)
+    np.add.at(n_evaluations, at, n_steps + rungs.shape[1])
+    fresh = _join(arc, start, ladder, at, rungs.shape[1])
     closed: list[Pieces] = []
     for _ in range(_MOST_ROUNDS):
-        log_best = np.minimum(best_log, floor)
-        is_open = _is_open(arc, fresh, log_best, gap)
+        is_open = _is_open(fresh, best_log, gap)
+        if not is_open.any():
+            break
         closed.append(fresh.take(~is_open))
         work = fresh.take(is_open)
-        if not len(work.pair):
-            break
         inner = _cut(work.a.x, work.b.x)
         pair = np.repeat(work.pair, _PARTS - 1)
         points = arc.evaluate(pair, inner.ravel())
-        _update_best(best, best_log, pair, points)
-        np.add.at(n_evaluations, pair, 1)
+        np.minimum.at(best_log, pair, points.log_error)
+        n_evaluations += np.bincount(pair, minlength=n_pairs)
         fresh = _consecutive(arc, work.a, work.b, points, work.pair, _PARTS - 1)
-    else:
-        closed.append(fresh)
-    return Pieces.concatenate(closed), best, n_evaluations
+    closed.append(fresh)
+    pieces = Pieces.concatenate(closed) if len(closed) > 1 else fresh
+    minima_log = ladder_log[:, rungs.shape[1] // 2]
+    return pieces, _best(arc, pieces, best_log, at, minima, minima_log), n_evaluations
 
 
 def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
@@ -216,21 +245,84 @@ def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
     ValueError
         If a part of some arc is covered by no piece: then nothing is proven.
     """
-    order = np.lexsort((pieces.a.x, pieces.pair))
-    pair, a, b = pieces.pair[order], pieces.a.x[order], pieces.b.x[order]
-    first = np.append(True, pair[1:] != pair[:-1]) if len(pair) else np.zeros(0, bool)
-    last = np.roll(first, -1)
-    holes = np.where(first, a != -np.inf, a != np.roll(b, 1))
-    holes |= last & (b != np.inf)
+    pair, a, b = pieces.pair, pieces.a.x, pieces.b.x
+    if (pair[1:] < pair[:-1]).any() or (a[1:] < a[:-1])[pair[1:] == pair[:-1]].any():
+        order = np.lexsort((b, a, pair))
+        pair, a, b = pair[order], a[order], b[order]
+    inner = pair[1:] == pair[:-1]
+    holes = np.where(inner, a[1:] != b[:-1], (b[:-1] != np.inf) | (a[1:] != -np.inf))
     missing = np.bincount(pair, minlength=n_pairs) == 0
-    if holes.any() or missing.any():
-        where = pair[np.argmax(holes)] if holes.any() else np.argmax(missing)
+    if missing.any() or holes.any() or a[0] != -np.inf or b[-1] != np.inf:
+        where = np.argmax(missing) if missing.any() else pair[np.argmax(holes)]
         raise ValueError(
             f"the pieces do not cover the arc of pair {where}: no bound is proven"
         )
     bound = np.full(n_pairs, np.inf)
     np.minimum.at(bound, pieces.pair, pieces.log_bound)
     return bound
+
+
+def _ladder(
+    arc: Arc, pair: Index, x: Array, motion: Array, a: Array, b: Array, gap: float
+) -> Array:
+    """Points around minima that prove them: at growing distances, out to a and b.
+
+    Up to the first rung the bound of a piece falls short of the minimum by a share of
+    the gap. Beyond, the sign of the slope is known on pieces whose width is a share
+    of their distance. The minimum itself is in the middle.
+    """
+    log1, log2 = arc.log_priors[:, pair]
+    rungs = np.arange(np.ceil(-_RUNGS * np.log(gap)))
+    y1, y2, speed = motion
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        log_error = np.logaddexp(log1 + log_ndtr(-y1), log2 + log_ndtr(-y2))
+        log_loss = log1 - 0.5 * (y1 * y1 + np.log(2 * np.pi)) + np.log(speed)
+        first = np.exp(np.log(_FIRST_RUNG * gap) + log_error - log_loss)
+        reach = np.array([x - a, b - x])
+        nearest = np.fmin(first, reach)
+        growth = (reach / nearest) ** (1 / len(rungs))
+    sides = nearest[:, :, None] * growth[:, :, None] ** rungs
+    middle = x[:, None]
+    return np.hstack([middle - sides[0, :, ::-1], middle, middle + sides[1]])
+
+
+def _join(
+    arc: Arc, start: ArcPoints, ladder: ArcPoints, pair: Index, n_rungs: int
+) -> Pieces:
+    """Pieces between all points of each arc: its ends, the start and the ladders."""
+    n_pairs = len(arc.low)
+    every = np.arange(n_pairs)
+    points = ArcPoints.concatenate([*arc.ends(every), start, ladder])
+    # One row of points for each arc. Where a ladder is missing, copies of the high
+    # end stand for it, and the pieces between them have no width.
+    count = np.bincount(pair, minlength=n_pairs)
+    slot = np.arange(len(pair)) - (count.cumsum() - count)[pair]
+    ladders = np.empty((n_pairs, count.max(), n_rungs), np.intp)
+    ladders[...] = every[:, None, None] + n_pairs
+    first = 2 * n_pairs + start.x.size
+    ladders[pair, slot] = np.arange(first, len(points.x)).reshape(-1, n_rungs)
+    index = np.hstack(
+        [
+            every[:, None],
+            np.arange(2 * n_pairs, first).reshape(n_pairs, -1),
+            ladders.reshape(n_pairs, -1),
+            every[:, None] + n_pairs,
+        ]
+    )
+    index = index[every[:, None], points.x[index].argsort(axis=1)]
+    a, b = points.take(index[:, :-1].ravel()), points.take(index[:, 1:].ravel())
+    return _bounded(arc, every.repeat(index.shape[1] - 1), a, b)
+
+
+def _bounded(arc: Arc, pair: Index, a: ArcPoints, b: ArcPoints) -> Pieces:
+    """Pieces from a to b with their bounds."""
+    # On any piece p_e >= p1 e1(a) + p2 e2(b), by monotonicity of e1 and e2; where
+    # the sign of the slope is known the error is least at an end.
+    bound = np.logaddexp(a.log_error1, b.log_error2)
+    lower, upper = arc.slope_bounds(pair, a, b)
+    monotone = (lower > 0) | (upper < 0)
+    bound = np.where(monotone, np.minimum(a.log_error, b.log_error), bound)
+    return Pieces(pair, a, b, bound)
 
 
 def _consecutive(
@@ -243,34 +335,26 @@ def _consecutive(
     middle = m + np.arange(m * count).reshape(m, count)
     index = np.hstack([starts, middle, starts + m * (count + 1)])
     left, right = joined.take(index[:, :-1].ravel()), joined.take(index[:, 1:].ravel())
-    pair = np.repeat(pair, count + 1)
-    # On any piece p_e >= p1 e1(a) + p2 e2(b), by monotonicity of e1 and e2; where
-    # the sign of the slope is known the error is least at an end.
-    bound = np.logaddexp(left.log_error1, right.log_error2)
-    lower, upper = arc.slope_bounds(pair, left, right)
-    monotone = (lower > 0) | (upper < 0)
-    bound = np.where(monotone, np.minimum(left.log_error, right.log_error), bound)
-    return Pieces(pair, left, right, bound)
+    return _bounded(arc, np.repeat(pair, count + 1), left, right)
 
 
-def _is_open(arc: Arc, pieces: Pieces, log_best: Array, gap: float) -> Mask:
+def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
     """Pieces that may hide a better rule than the gap allows."""
-    bound, best = pieces.log_bound, log_best[pieces.pair]
+    bound, best = pieces.log_bound, best_log[pieces.pair]
+    a, b = pieces.a, pieces.b
     with np.errstate(invalid="ignore"):
         unproven = bound < best + np.log1p(-gap)
         # A piece that could be better than the best point, by however little, is cut
-        # until it brackets a minimum, for `_polish` to find.
-        brackets = arc.slope(pieces.pair, pieces.a) < 0
-        brackets &= arc.slope(pieces.pair, pieces.b) > 0
-        hiding = ~brackets & (bound < best - _NEGLIGIBLE)
-        width = pieces.b.x - pieces.a.x
-        scale = np.maximum(np.abs(pieces.a.x), np.abs(pieces.b.x))
-        splittable = np.where(
-            np.isinf(scale),
-            np.minimum(np.abs(pieces.a.x), np.abs(pieces.b.x)) < _FARTHEST,
-            width > 1e-14 * (1 + scale),
-        )
-    is_open: Mask = (unproven | hiding) & splittable
+        # until it brackets a minimum, for `_best` to find.
+        brackets = (a.slope <= 0) & (b.slope >= 0)
+        is_open: Mask = unproven | (~brackets & (bound < best - _NEGLIGIBLE))
+        if is_open.any():
+            scale = np.maximum(np.abs(a.x), np.abs(b.x))
+            is_open &= np.where(
+                np.isinf(scale),
+                np.minimum(np.abs(a.x), np.abs(b.x)) < _FARTHEST,
+                b.x - a.x > 1e-14 * (1 + scale),
+            )
     return is_open
 
 
@@ -285,46 +369,41 @@ def _cut(a: Array, b: Array) -> Array:
     return np.where(np.isinf(b)[:, None], outward, inner)
 
 
-def _update_best(best: Array, best_log: Array, pair: Index, points: ArcPoints) -> None:
-    """Replace the best point of each arc, in place, where a new one is better."""
-    log_error = points.log_error
-    order = np.lexsort((points.x, log_error, pair))
-    pair = pair[order]
-    first = order[np.append(True, pair[1:] != pair[:-1])]
-    pair = pair[np.append(True, pair[1:] != pair[:-1])]
-    better = log_error[first] < best_log[pair]
-    best[pair[better]] = points.x[first[better]]
-    best_log[pair[better]] = log_error[first[better]]
-
-
-def _polish(arc: Arc, pieces: Pieces, best: Array) -> Array:
-    """Solve (29) in every piece that brackets a minimum; return the best point.
+def _best(
+    arc: Arc,
+    pieces: Pieces,
+    best_log: Array,
+    pair: Index,
+    minima: Array,
+    minima_log: Array,
+) -> Array:
+    """The best point of each arc: a minimum, if there is one.
 
     All brackets that could hold the optimum are solved, not only the one at the
     best point so far: two minima may differ by less than the gap.
     """
-    pair = np.arange(len(best))
-    incumbent = arc.evaluate(pair, best)
-    falls = arc.slope(pieces.pair, pieces.a) < 0
-    rises = arc.slope(pieces.pair, pieces.b) > 0
-    hopeful = pieces.log_bound < incumbent.log_error[pieces.pair]
-    bracket = pieces.take(falls & rises & hopeful)
-    if not len(bracket.pair):
-        return best
-
-    def slope(index: Index, x: Array) -> Array:
-        rows = bracket.pair[index]
-        return arc.slope(rows, arc.evaluate(rows, x))
-
-    x = bracketed_roots(
-        slope,
-        bracket.a.x,
-        bracket.b.x,
-        arc.slope(bracket.pair, bracket.a),
-        arc.slope(bracket.pair, bracket.b),
-    )
-    best = best.copy()
-    # A root is at least as good as the point it replaces, up to rounding.
-    best_log = np.nextafter(incumbent.log_error, np.inf)
-    _update_best(best, best_log, bracket.pair, arc.evaluate(bracket.pair, x))
+    bracket = (pieces.a.slope < 0) & (pieces.b.slope > 0)
+    bracket &= pieces.log_bound < best_log[pieces.pair]
+    if bracket.any():
+        rest = pieces.take(bracket)
+        a, b = rest.a.x, rest.b.x
+        x = newton_roots(lambda i, x: arc.slopes(rest.pair[i], x), a, b, 0.5 * (a + b))[
+            0
+        ]
+        pair, minima = np.append(pair, rest.pair), np.append(minima, x)
+        minima_log = np.append(minima_log, arc.evaluate(rest.pair, x).log_error)
+        order = np.lexsort((minima, pair))
+        pair, minima, minima_log = pair[order], minima[order], minima_log[order]
+    best = np.zeros(len(best_log))
+    _choose(best, best_log, pieces.pair, pieces.a.x, pieces.a.log_error)
+    # A minimum is at least as good as any point, up to rounding.
+    least = np.nextafter(best_log, np.inf) + _ROUNDING
+    np.minimum.at(least, pair, minima_log)
+    _choose(best, least, pair, minima, minima_log)
     return best
+
+
+def _choose(best: Array, least: Array, pair: Index, x: Array, log_error: Array) -> None:
+    """Set `best` to the first x of each pair whose error is the least."""
+    found = np.flatnonzero((log_error == least[pair]) & np.isfinite(x))[::-1]
+    best[pair[found]] = x[found]

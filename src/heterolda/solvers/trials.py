@@ -1,20 +1,40 @@
-"""The best of many trial rules (a S2 + b S1)^-1 delta on each pair's pencil."""
+"""The best of many trial rules (a S2 + b S1)^-1 delta on each pair's pencil.
+
+Most trials need no look. Those with a, b > 0 lie on the arc, where e1 grows and e2
+falls with theta = arctan(a / b): between two trials i and j no error is below
+
+    p1 e1(i) + p2 e2(j)
+
+A trial with b < 0 has its threshold beyond the mean of class 1, so that its error is
+at least p1 / 2; one with a < 0, at least p2 / 2. What such a bound rules out, by more
+than rounding errors, is skipped, and the best trial is still the best of all.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from heterolda.hyperplanes import Hyperplanes, Status
-from heterolda.pencil import Pencil, bayes_error
+from heterolda.pencil import Pencil
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
-_BATCH_BYTES = 1 << 22
+_BATCH_BYTES = 1 << 20
+_PARTS = 6  # an interval of trials that is not ruled out is divided into so many
+_FEWEST = 16  # intervals to begin with
+_MARGIN = 1e-9  # of rounding errors, as a share of the error
 
 
 def best_trial(
-    pencil: Pencil, a: Array, b: Array, extra: list[tuple[Array, float, float]]
+    pencil: Pencil,
+    a: Array,
+    b: Array,
+    extra: list[tuple[Array, float, float]],
+    *,
+    exhaustive: bool = False,
 ) -> Hyperplanes:
     """Choose, for each pair, the trial (a, b) of least error.
 
@@ -30,6 +50,8 @@ def best_trial(
         Weights of S2 and S1, tried on every pair.
     extra : list of (ndarray of shape (n_pairs, n_features), float, float)
         Further trials (u, a, b) whose coordinates are known already.
+    exhaustive : bool, default=False
+        Whether to evaluate all trials, also those that a bound rules out.
 
     Returns
     -------
@@ -37,44 +59,147 @@ def best_trial(
         The rules, each scaled so that its weights a and b sum to one. The first
         trial wins a tie.
     """
-    n_pairs, d = pencil.c.shape
-    best_u = np.zeros((n_pairs, d))
-    best_t = np.full(n_pairs, np.nan)
-    best_error = np.full(n_pairs, np.inf)
-
-    def consider(u: Array, a: Array, b: Array) -> None:
-        """Update the best with trials u of shape (n_pairs, n_trials, d)."""
-        p1, p2 = pencil.priors.T[:, :, None]
-        D, sigma1, sigma2 = pencil.project(u)
-        share2, share1 = a * sigma2**2, b * sigma1**2
-        t = D * (share2 / (share1 + share2))
-        error = bayes_error(t, D, sigma1, sigma2, p1, p2)
-        error[~np.isfinite(error)] = np.inf
-        first = np.argmin(error, axis=1)
-        rows = np.arange(n_pairs)
-        better = error[rows, first] < best_error
-        pick = rows[better], first[better]
-        total = a[pick[1]] + b[pick[1]]
-        size = np.where(total > 0, total, np.abs(a[pick[1]]) + np.abs(b[pick[1]]))
-        best_u[better] = u[pick] * size[:, None]
-        best_t[better] = t[pick] * size
-        best_error[better] = error[pick]
-
+    n_pairs = len(pencil.c)
+    every = np.arange(n_pairs)
+    best = _Best(pencil, a, b)
     # A trial whose matrix is singular by chance gives infinities: it cannot win.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for u, one_a, one_b in extra:
-            consider(u[:, None, :], np.array([one_a]), np.array([one_b]))
-        step = max(1, _BATCH_BYTES // (8 * max(1, n_pairs * d)))
-        for start in range(0, len(a), step):
-            part_a, part_b = a[start : start + step], b[start : start + step]
-            g = part_b[:, None] * pencil.alpha0[:, None, :]
-            g += part_a[:, None] * pencil.beta0[:, None, :]
-            consider(pencil.c[:, None, :] / g, part_a, part_b)
+        for k, (u, one_a, one_b) in enumerate(extra):
+            weights = np.full(n_pairs, one_a), np.full(n_pairs, one_b)
+            error1, error2, _ = _errors(pencil, every, u, *weights)
+            best.update(every, np.full(n_pairs, k - len(extra)), error1 + error2)
+        # The bounds hold for what is evaluated: the model without raised variances.
+        plain = (pencil.alpha == pencil.alpha0) & (pencil.beta == pencil.beta0)
+        bounded = plain.all(axis=1) & (not exhaustive)
+        best.look(every[~bounded], np.arange(len(a)))
+        inside = (a > 0) & (b > 0)
+        ratio = a[inside] / (a[inside] + b[inside])
+        best.follow(every[bounded], np.flatnonzero(inside)[ratio.argsort()])
+        p1, p2 = pencil.priors.T
+        for sign_a, sign_b in np.ndindex(3, 3):
+            group = (np.sign(a) == sign_a - 1) & (np.sign(b) == sign_b - 1) & ~inside
+            if group.any():
+                least = 0.5 * (p1 * (sign_b == 0) + p2 * (sign_a == 0))
+                open_ = bounded & (least * (1 - _MARGIN) <= best.error)
+                best.look(every[open_], np.flatnonzero(group))
+
+        trial = best.trial
+        known = (trial >= 0) & (trial < len(a))
+        u, pair_a, pair_b = np.zeros_like(pencil.c), np.ones(n_pairs), np.zeros(n_pairs)
+        pair_a[known], pair_b[known] = a[trial[known]], b[trial[known]]
+        u[known] = best.coordinates(every[known], trial[known])
+        for k, (one_u, one_a, one_b) in enumerate(extra):
+            won = trial == k - len(extra)
+            u[won], pair_a[won], pair_b[won] = one_u[won], one_a, one_b
+        total = pair_a + pair_b
+        size = np.where(total > 0, total, np.abs(pair_a) + np.abs(pair_b))
+        t = _errors(pencil, every, u, pair_a, pair_b)[2]
     return Hyperplanes.from_coordinates(
         pencil,
-        best_u,
-        best_t,
-        best_error,
+        u * size[:, None],
+        np.where(np.isfinite(best.error), t * size, np.nan),
+        best.error,
         status=np.full(n_pairs, Status.BEST_TRIAL, np.intp),
         n_iter=np.full(n_pairs, len(a) + len(extra), np.intp),
     )
+
+
+def _errors(
+    pencil: Pencil, pair: Index, u: Array, a: Array, b: Array
+) -> tuple[Array, Array, Array]:
+    """p1 e1, p2 e2 and the threshold of rules, one a row."""
+    p1, p2 = pencil.priors[pair].T
+    D = np.einsum("mi,mi->m", u, pencil.c[pair])
+    square = u * u
+    variance1 = np.einsum("mi,mi->m", square, pencil.alpha[pair])
+    variance2 = np.einsum("mi,mi->m", square, pencil.beta[pair])
+    share1, share2 = b * variance1, a * variance2
+    t = D * (share2 / (share1 + share2))  # (13)
+    error1: Array = p1 * ndtr((t - D) / np.sqrt(variance1))
+    error2: Array = p2 * ndtr(-t / np.sqrt(variance2))
+    return error1, error2, t
+
+
+class _Best:
+    """The best trial of each pair so far; the first of equals.
+
+    Attributes
+    ----------
+    error : ndarray of shape (n_pairs,)
+        Its error.
+    trial : ndarray of shape (n_pairs,)
+        Its number.
+    """
+
+    def __init__(self, pencil: Pencil, a: Array, b: Array) -> None:
+        self.pencil, self.a, self.b = pencil, a, b
+        self.error = np.full(len(pencil.c), np.inf)
+        self.trial = np.full(len(pencil.c), len(a))
+
+    def update(self, pair: Index, trial: Index, error: Array) -> None:
+        """Compare with more trials."""
+        before = self.error.copy()
+        np.fmin.at(self.error, pair, error)
+        self.trial[self.error < before] = len(self.a)
+        equal = (error == self.error[pair]) & np.isfinite(error)
+        np.minimum.at(self.trial, pair[equal], trial[equal])
+
+    def coordinates(self, pair: Index, trial: Index) -> Array:
+        """Coordinates of (a S2 + b S1)^-1 delta."""
+        g = self.b[trial, None] * self.pencil.alpha0[pair]
+        g += self.a[trial, None] * self.pencil.beta0[pair]
+        u: Array = np.divide(self.pencil.c[pair], g, out=g)
+        return u
+
+    def evaluate(self, pair: Index, trial: Index) -> tuple[Array, Array]:
+        """Look at some trials; return their p1 e1 and p2 e2."""
+        errors = np.empty((2, len(pair)))
+        step = max(1, _BATCH_BYTES // (8 * max(1, self.pencil.c.shape[1])))
+        for start in range(0, len(pair), step):
+            part = slice(start, start + step)
+            u = self.coordinates(pair[part], trial[part])
+            a, b = self.a[trial[part]], self.b[trial[part]]
+            errors[:, part] = _errors(self.pencil, pair[part], u, a, b)[:2]
+        self.update(pair, trial, errors[0] + errors[1])
+        return errors[0], errors[1]
+
+    def look(self, pairs: Index, trials: Index) -> None:
+        """Evaluate all of some trials."""
+        step = max(1, _BATCH_BYTES // (8 * max(1, len(trials))))
+        for start in range(0, len(pairs), step):
+            part = pairs[start : start + step]
+            self.evaluate(part.repeat(len(trials)), np.tile(trials, len(part)))
+
+    def follow(self, pairs: Index, trials: Index) -> None:
+        """Find the best of trials that follow each other along the arc."""
+        if not len(trials) or not len(pairs):
+            return
+        stride = 1
+        while len(trials) > _FEWEST * _PARTS * stride:
+            stride *= _PARTS
+        places = np.append(np.arange(0, len(trials) - 1, stride), len(trials) - 1)
+        nodes = np.tile(places, (len(pairs), 1))
+        pair = pairs.repeat(len(places))
+        error1, error2 = self.evaluate(pair, trials[nodes.ravel()])
+        error1, error2 = error1.reshape(nodes.shape), error2.reshape(nodes.shape)
+        while stride > 1:
+            low, high = nodes[:, :-1], nodes[:, 1:]
+            bound = (error1[:, :-1] + error2[:, 1:]) * (1 - _MARGIN)
+            row, column = np.nonzero(
+                (high - low > 1) & ~(bound > self.error[pairs, None])
+            )
+            pairs, low, high = pairs[row], low[row, column], high[row, column]
+            stride //= _PARTS
+            inner = low[:, None] + stride * np.arange(1, _PARTS)
+            nodes = np.column_stack([low, np.minimum(inner, high[:, None]), high])
+            ends = error1[row, column], error2[row, column + 1]
+            new = inner < high[:, None]
+            which = pairs[:, None].repeat(_PARTS - 1, axis=1)[new]
+            # Beyond the end of a short interval its nodes repeat the last one.
+            error1 = np.column_stack([ends[0], np.full(inner.shape, np.inf), ends[1]])
+            error2 = np.column_stack(
+                [ends[0], np.tile(ends[1], (_PARTS - 1, 1)).T, ends[1]]
+            )
+            error1[:, 1:-1][new], error2[:, 1:-1][new] = self.evaluate(
+                which, trials[inner[new]]
+            )
