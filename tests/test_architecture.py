@@ -28,6 +28,7 @@ LAYERS = [
     "solvers.trials",
     "solvers.grid",
     "solvers.random_search",
+    "solvers.pieces",
     "solvers.global_search",
     "solvers",
     "posterior",

@@ -1,17 +1,25 @@
 """The certified optimum: never beaten, never violated, in every special case."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr
 
-from heterolda import Global
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    Global,
+    TrivialRuleWarning,
+)
 from heterolda.arc import Arc
 from heterolda.hyperplanes import Status
 from heterolda.pencil import VARIANCE_FLOOR, Pencil
 from heterolda.solvers import SOLVERS, solve_pairs
-from heterolda.solvers.global_search import branch_and_bound, proven_bound
+from heterolda.solvers.global_search import branch_and_bound
+from heterolda.solvers.pieces import proven_bound
 from problems import (
     error_of_rule,
     exact_error_of_rule,
@@ -418,3 +426,48 @@ def test_extreme_priors(rng, name, priors):
     assert np.all(np.isfinite(planes.coef))
     assert np.isfinite(planes.intercept[0])
     assert 0 <= planes.error[0] <= 1
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-8])
+@pytest.mark.parametrize("shift", [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
+def test_classes_that_are_alike(rng, gap, shift):
+    # Along the whole arc the error is the same, or next to it.
+    for d, ratio in ((1, 1.0), (3, 1.0), (3, 1 + shift)):
+        cov = random_covariance(rng, d)
+        means = np.array([np.zeros(d), shift * rng.normal(size=d)])
+        for p1 in (0.5, 0.5 + 1e-9, 0.3):
+            model = GaussianLinearDiscriminant(
+                solver=Global(gap=gap), priors=[p1, 1 - p1]
+            )
+            moments = ClassStatistics.from_moments(
+                [0, 1], [50, 50], means, [cov, ratio * cov]
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TrivialRuleWarning)
+                model.fit_statistics(moments)
+            error = error_of_rule(
+                model.coef_[0],
+                model.intercept_[0],
+                means,
+                [cov, ratio * cov],
+                model.priors_,
+            )
+            assert model.bayes_error_[0] == pytest.approx(error, rel=1e-9)
+            assert error <= min(p1, 1 - p1) * (1 + 1e-9)
+            # A proof is not always within reach where all rules are alike.
+            assert model.gap_[0] <= max(gap, 1e-3)
+            assert np.all(model.n_iter_ < 100_000)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+def test_identical_rows_in_both_classes(rng):
+    for X in (
+        np.zeros((10, 2)),
+        np.ones((10, 3)),
+        rng.normal(size=(5, 2)).repeat(2, 0),
+    ):
+        model = GaussianLinearDiscriminant().fit(X, [0, 1] * 5)
+        assert model.trivial_[0]
+        assert model.bayes_error_[0] == 0.5
+        assert model.gap_[0] <= 1e-3

@@ -13,6 +13,7 @@ from heterolda.arc import Arc, ArcPoints
 from heterolda.hyperplanes import Hyperplanes, Status
 from heterolda.pencil import Pencil, bayes_error, best_threshold
 from heterolda.roots import interpolated_roots, newton_roots
+from heterolda.solvers.pieces import Pieces, proven_bound
 from heterolda.validation import check_number
 
 Array = NDArray[np.float64]
@@ -26,46 +27,11 @@ _RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold o
 _FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up
 _ROUNDING = 1e-13  # what rounding errors may add to the logarithm of an error
 _MOST_ROUNDS = 100
+_MOST_OPEN = 1 << 12  # pieces of an arc: where more stay open, all rules are alike
 _NEGLIGIBLE = 1e-9  # gain that is not worth a search for another bracket
 _FARTHEST = 700.0  # beyond this x, a distance from the end underflows
 _UNDERFLOW = 1e-290  # smaller errors lose digits
 _NO_GAIN = 1e-12  # a rule must beat the trivial one by this share to be preferred
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """Pieces of arcs with a proven lower bound of the error on each.
-
-    Attributes
-    ----------
-    pair : ndarray of shape (m,)
-        Which arc a piece belongs to.
-    a, b : ArcPoints of length m
-        Its ends, a before b.
-    log_bound : ndarray of shape (m,)
-        No rule on the piece has a log error below this.
-    """
-
-    pair: Index
-    a: ArcPoints
-    b: ArcPoints
-    log_bound: Array
-
-    def take(self, index: Index | Mask) -> Pieces:
-        """Select pieces by index or mask."""
-        index = np.arange(len(self.pair))[index]
-        a, b = self.a.take(index), self.b.take(index)
-        return Pieces(self.pair[index], a, b, self.log_bound[index])
-
-    @staticmethod
-    def concatenate(parts: list[Pieces]) -> Pieces:
-        """Join lists of pieces."""
-        return Pieces(
-            np.concatenate([part.pair for part in parts]),
-            ArcPoints.concatenate([part.a for part in parts]),
-            ArcPoints.concatenate([part.b for part in parts]),
-            np.concatenate([part.log_bound for part in parts]),
-        )
 
 
 @dataclass(frozen=True)
@@ -137,7 +103,10 @@ class Global:
         lower = proven_bound(pieces, len(x))
         with np.errstate(divide="ignore"):
             log_error = np.log(np.where(trivial, trivial_error, error))
-        gap = -np.expm1(np.minimum(lower - log_error, 0.0))
+            # No rule at all has an error below min(p1, p2) (1 - total variation).
+            alike = np.log(trivial_error) + np.log1p(-_most_variation(pencil))
+        lower = np.maximum(lower, alike)
+        gap = 0.0 - np.expm1(np.minimum(lower - log_error, 0.0))
         tiny = error < _UNDERFLOW
         if tiny.any():  # the logarithm still knows the error on the arc
             on_arc = arc.evaluate(tiny.nonzero()[0], x[tiny]).log_error
@@ -211,6 +180,9 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
         is_open = _is_open(fresh, best_log, gap)
         if not is_open.any():
             break
+        crowd = np.bincount(fresh.pair[is_open], minlength=n_pairs)
+        if crowd.max() > _MOST_OPEN:
+            is_open &= (crowd <= _MOST_OPEN)[fresh.pair]
         closed.append(fresh.take(~is_open))
         work = fresh.take(is_open)
         inner = _cut(work.a.x, work.b.x)
@@ -223,43 +195,6 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     pieces = Pieces.concatenate(closed) if len(closed) > 1 else fresh
     minima_log = ladder_log[:, rungs.shape[1] // 2]
     return pieces, _best(arc, pieces, best_log, at, minima, minima_log), n_evaluations
-
-
-def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
-    """Lower bound of the log error on each arc, if the pieces cover all of it.
-
-    Parameters
-    ----------
-    pieces : Pieces
-        Pieces in any order.
-    n_pairs : int
-        Number of arcs.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        The least bound of the pieces of each arc.
-
-    Raises
-    ------
-    ValueError
-        If a part of some arc is covered by no piece: then nothing is proven.
-    """
-    pair, a, b = pieces.pair, pieces.a.x, pieces.b.x
-    if (pair[1:] < pair[:-1]).any() or (a[1:] < a[:-1])[pair[1:] == pair[:-1]].any():
-        order = np.lexsort((b, a, pair))
-        pair, a, b = pair[order], a[order], b[order]
-    inner = pair[1:] == pair[:-1]
-    holes = np.where(inner, a[1:] != b[:-1], (b[:-1] != np.inf) | (a[1:] != -np.inf))
-    missing = np.bincount(pair, minlength=n_pairs) == 0
-    if missing.any() or holes.any() or a[0] != -np.inf or b[-1] != np.inf:
-        where = np.argmax(missing) if missing.any() else pair[np.argmax(holes)]
-        raise ValueError(
-            f"the pieces do not cover the arc of pair {where}: no bound is proven"
-        )
-    bound = np.full(n_pairs, np.inf)
-    np.minimum.at(bound, pieces.pair, pieces.log_bound)
-    return bound
 
 
 def _ladder(
@@ -336,6 +271,18 @@ def _consecutive(
     index = np.hstack([starts, middle, starts + m * (count + 1)])
     left, right = joined.take(index[:, :-1].ravel()), joined.take(index[:, 1:].ravel())
     return _bounded(arc, np.repeat(pair, count + 1), left, right)
+
+
+def _most_variation(pencil: Pencil) -> Array:
+    """Bound of the total variation between the classes, by Pinsker's inequality."""
+    excess = (pencil.alpha - pencil.beta) / pencil.beta
+    # The Kullback-Leibler divergence of class 1 from class 2.
+    divergence = 0.5 * (
+        (excess - np.log1p(excess)).sum(axis=1)
+        + (pencil.c**2 / pencil.beta).sum(axis=1)
+    )
+    most: Array = np.minimum(np.sqrt(0.5 * np.maximum(divergence, 0.0)), 1.0)
+    return most
 
 
 def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:

@@ -1,0 +1,87 @@
+"""Pieces of arcs, and what they prove together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.arc import ArcPoints
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Pieces of arcs with a proven lower bound of the error on each.
+
+    Attributes
+    ----------
+    pair : ndarray of shape (m,)
+        Which arc a piece belongs to.
+    a, b : ArcPoints of length m
+        Its ends, a before b.
+    log_bound : ndarray of shape (m,)
+        No rule on the piece has a log error below this.
+    """
+
+    pair: Index
+    a: ArcPoints
+    b: ArcPoints
+    log_bound: Array
+
+    def take(self, index: Index | Mask) -> Pieces:
+        """Select pieces by index or mask."""
+        index = np.arange(len(self.pair))[index]
+        a, b = self.a.take(index), self.b.take(index)
+        return Pieces(self.pair[index], a, b, self.log_bound[index])
+
+    @staticmethod
+    def concatenate(parts: list[Pieces]) -> Pieces:
+        """Join lists of pieces."""
+        return Pieces(
+            np.concatenate([part.pair for part in parts]),
+            ArcPoints.concatenate([part.a for part in parts]),
+            ArcPoints.concatenate([part.b for part in parts]),
+            np.concatenate([part.log_bound for part in parts]),
+        )
+
+
+def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
+    """Lower bound of the log error on each arc, if the pieces cover all of it.
+
+    Parameters
+    ----------
+    pieces : Pieces
+        Pieces in any order.
+    n_pairs : int
+        Number of arcs.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        The least bound of the pieces of each arc.
+
+    Raises
+    ------
+    ValueError
+        If a part of some arc is covered by no piece: then nothing is proven.
+    """
+    pair, a, b = pieces.pair, pieces.a.x, pieces.b.x
+    if (pair[1:] < pair[:-1]).any() or (a[1:] < a[:-1])[pair[1:] == pair[:-1]].any():
+        order = np.lexsort((b, a, pair))
+        pair, a, b = pair[order], a[order], b[order]
+    inner = pair[1:] == pair[:-1]
+    holes = np.where(inner, a[1:] != b[:-1], (b[:-1] != np.inf) | (a[1:] != -np.inf))
+    missing = np.bincount(pair, minlength=n_pairs) == 0
+    if missing.any() or holes.any() or a[0] != -np.inf or b[-1] != np.inf:
+        where = np.argmax(missing) if missing.any() else pair[np.argmax(holes)]
+        raise ValueError(
+            f"the pieces do not cover the arc of pair {where}: no bound is proven"
+        )
+    bound = np.full(n_pairs, np.inf)
+    np.minimum.at(bound, pieces.pair, pieces.log_bound)
+    return bound
