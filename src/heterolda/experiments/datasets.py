@@ -14,6 +14,7 @@ import hashlib
 import io
 import os
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,8 @@ def load(
     if row.kind == "drawn":
         return _DRAWN[name](random_state)
     if row.kind == "bundled":
-        return _checked(row, *_BUNDLED[name](return_X_y=True), "scikit-learn's copy")
+        X, y = _BUNDLED[name](return_X_y=True)
+        return _checked(row, X, y, "scikit-learn's copy")
     path = _file(name, data_dir)
     if path is not None and path.is_file():
         return _checked(row, *_read(row, path), f"the file {str(path)!r}")
@@ -287,4 +289,8 @@ def _checked(row: DataSet, X: Any, y: Any, source: str) -> Data:
     return np.ascontiguousarray(X, dtype=np.float64), y
 
 
-_DRAWN = {"D1": make_d1, "D2": make_d2, "D2-0.53": partial(make_d2, shift=0.53)}
+_DRAWN: dict[str, Callable[[Any], Data]] = {
+    "D1": make_d1,
+    "D2": make_d2,
+    "D2-0.53": partial(make_d2, shift=0.53),
+}

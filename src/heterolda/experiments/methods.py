@@ -46,9 +46,8 @@ def _gaussian(solver: str) -> Callable[[int], Any]:
 
 
 def _refined(solver: str) -> Callable[[int], Any]:
-    return lambda seed: LocalNeighborhoodSearch(
-        GaussianLinearDiscriminant(solver=solver)
-    )
+    start = GaussianLinearDiscriminant(solver=solver)
+    return lambda seed: LocalNeighborhoodSearch(start)  # type: ignore[no-untyped-call]
 
 
 _ROWS = (
