@@ -109,8 +109,7 @@ _ROWS = (
         *("shuttle", "(d)", 58000, 9, 7, "file"),
         origin="UCI Statlog (Shuttle), doi 10.24432/C5WS31",
         licence=UCI,
-        notes="Training and test rows together. One class has 10 rows and one 13; "
-        "their covariances are singular.",
+        notes="Training and test rows together. One class has 10 rows and one 13.",
         sha256="8d6f70247f915ebec35d541ff32444f59d2dea6ad355a496223dcbed143de840",
         openml=OpenML(40685, "shuttle"),
     ),
