@@ -22,7 +22,8 @@ class ProgressDisplay:
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._left: Counter[tuple[str, int]] = Counter()
-        self._done = self._total = self._begin = 0.0
+        self._done = self._total = 0.0
+        self._first: tuple[float, float] | None = None
         self._live = Progress(
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
@@ -44,7 +45,6 @@ class ProgressDisplay:
 
     def begin(self, tasks: list[Task], n_done: int) -> None:
         """Say what is to come."""
-        self._begin = time.monotonic()
         self._total = sum(task.work for task in tasks)
         self._left = Counter((task.dataset, task.trial) for task in tasks)
         if n_done:
@@ -57,6 +57,8 @@ class ProgressDisplay:
     def finish(self, task: Task) -> None:
         """Move the bar, or print a line when a trial of a data set is complete."""
         self._done += task.work
+        # The first task waits for imports and compilation, which do not come again.
+        self._first = self._first or (time.monotonic(), self._done)
         self._left[task.dataset, task.trial] -= 1
         if self.console.is_terminal:
             text = f"{task} ({self._time_left()})"
@@ -70,8 +72,11 @@ class ProgressDisplay:
 
     def _time_left(self) -> str:
         """Time left in words, if it goes on as it went so far."""
-        elapsed = time.monotonic() - self._begin
-        seconds = elapsed * (self._total - self._done) / self._done
+        begin, before = self._first or (0.0, 0.0)
+        if self._done <= before:
+            return "time left not known yet"
+        elapsed = time.monotonic() - begin
+        seconds = elapsed * (self._total - self._done) / (self._done - before)
         for unit, name in ((3600, "h"), (60, "min")):
             if seconds >= 2 * unit:
                 return f"about {seconds / unit:.0f} {name} left"
