@@ -44,7 +44,15 @@ LAYERS = [
     "progress",
     "local_search",
     "experiments",
+    "experiments.catalogue",
     "experiments.datasets",
+    "experiments.methods",
+    "experiments.folder",
+    "experiments.workers",
+    "experiments.protocol",
+    "terminal",
+    "commands",
+    "cli",
 ]
 
 

@@ -1,0 +1,221 @@
+"""The commands: they parse, call and print."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from joblib import cpu_count
+from rich.console import Console
+
+from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
+from heterolda.experiments.datasets import where
+from heterolda.experiments.methods import METHODS, resolve_methods
+from heterolda.experiments.protocol import Study, run
+from heterolda.terminal import ProgressDisplay
+
+__all__ = ["app"]
+
+PAPER_TRIALS = 20
+
+app = typer.Typer(
+    help="Linear discriminants for unequal covariances: the paper's study.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+class Format(StrEnum):
+    """Forms of the tables."""
+
+    text = "text"
+    markdown = "markdown"
+    csv = "csv"
+    latex = "latex"
+
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder with files NAME.csv.gz. By default the one that HETEROLDA_DATA "
+        "names."
+    ),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")]
+
+
+@app.command()
+def reproduce(
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Names with commas between, or the groups all, paper, embedded. By "
+            "default all that need no download, see: heterolda datasets."
+        ),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Of {', '.join(METHODS)}; or the groups all, paper."),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Number of shuffles; 1 by default.")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of each shuffle.")] = 10,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes; by default as many as processors."),
+    ] = None,
+    data_dir: DataDir = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
+        "heterolda-results"
+    ),
+    full: Annotated[
+        bool, typer.Option("--full", help=f"The paper's {PAPER_TRIALS} trials.")
+    ] = False,
+    table_format: Annotated[
+        Format, typer.Option("--format", help="Form of the tables.")
+    ] = Format.text,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD:DATASET=TRIALS",
+            help="Fewer trials of a slow method on a large set.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first trial.")] = 0,
+    debug: Debug = False,
+) -> None:
+    """Run the paper's study and print its Tables 2, 3 and 4.
+
+    The results are kept in a folder. The same command goes on where an interrupted one
+    stopped; another one adds data sets, methods or trials to it.
+    """
+    with errors_in_one_line(debug):
+        with usage_errors():
+            if full and trials not in (None, PAPER_TRIALS):
+                raise ValueError(f"--full means --trials {PAPER_TRIALS}, got {trials}")
+            study = Study(
+                datasets=_chosen_datasets(datasets, data_dir),
+                methods=resolve_methods(_split(methods) or ["all"]),
+                trials=PAPER_TRIALS if full else trials or 1,
+                folds=folds,
+                seed=seed,
+                limits=dict(map(_limit, limit or [])),
+            )
+        with ProgressDisplay() as display:
+            try:
+                run(study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir)
+            except KeyboardInterrupt:
+                raise RuntimeError(
+                    f"interrupted; what is done is kept in {str(out)!r}, and the same "
+                    "command goes on from there"
+                ) from None
+        _print_tables(out, table_format)
+
+
+@app.command()
+def datasets(
+    details: Annotated[
+        bool, typer.Option("--details", help="Show origin, licence and notes.")
+    ] = False,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """List the data sets and say which are available here."""
+    texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
+    with errors_in_one_line(debug):
+        print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
+        for row in CATALOGUE.values():
+            place = where(row.name, data_dir)
+            absent = "no: needs its file" + (", or OpenML" if row.openml else "")
+            available = absent if place is None else f"yes: {texts[place]}"
+            print(f"{row.name:14}{row.label:7}{row.n:7}{row.d:5}{row.k:4}  {available}")
+            if details:
+                openml = f" OpenML: {row.openml.data_id}." if row.openml else ""
+                print(f"    {row.origin}. Licence: {row.licence}.{openml}")
+                print(f"    {row.notes}\n" if row.notes else "")
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The page; by default in the folder.")
+    ] = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Write a page with tables and pictures of a folder of results."""
+    with errors_in_one_line(debug):
+        from heterolda.experiments.report import write_report
+
+        print(write_report(folder, out, data_dir))
+
+
+@contextmanager
+def errors_in_one_line(debug: bool) -> Iterator[None]:
+    """End with status 1 and one line on the standard error stream, or a traceback."""
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        _complain(str(error) or type(error).__name__)
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """End with status 2 where an argument is wrong."""
+    try:
+        yield
+    except ValueError as error:
+        _complain(str(error))
+        raise typer.Exit(2) from None
+
+
+def _complain(text: str) -> None:
+    """One line on the standard error stream."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"heterolda: {' '.join(text.split())}", markup=False)
+
+
+def _split(names: list[str] | None) -> list[str]:
+    """Names of an option that may be repeated and may have commas."""
+    parts = [part.strip() for text in names or [] for part in text.split(",")]
+    return [part for part in parts if part]
+
+
+def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str]:
+    """The sets that were asked for, or all that need no download."""
+    chosen = _split(names)
+    if chosen:
+        return resolve_datasets(chosen)
+    return [name for name in CATALOGUE if where(name, data_dir) is not None]
+
+
+def _limit(text: str) -> tuple[str, int]:
+    """Key and number of an option METHOD:DATASET=TRIALS."""
+    pair, _, number = text.partition("=")
+    method, _, dataset = pair.partition(":")
+    if method not in METHODS or dataset not in CATALOGUE or not number.isdecimal():
+        raise ValueError(
+            f"--limit {text}: write METHOD:DATASET=TRIALS, for instance SVM:shuttle=2"
+        )
+    return pair, int(number)
+
+
+def _print_tables(folder: Path, form: Format) -> None:
+    """Print the paper's Tables 2, 3 and 4."""
+    from heterolda.experiments.tables import read_results, render
+
+    results = read_results(folder)
+    for table in (2, 3, 4):
+        print(render(results, table, form.value))

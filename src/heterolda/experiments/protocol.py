@@ -1,0 +1,350 @@
+"""The paper's protocol: repeated stratified cross-validation, every method alike.
+
+A task is one fold of one trial of one data set. All methods of a task run in the same
+process, one after the other, on the same rows and with one thread, so that their times
+compare. A trial is a shuffle with a seed of its own, and for D1 and D2 a new draw.
+
+Folds are stratified. A class with fewer rows than folds is spread over as many folds
+as it has rows: each of its rows is tested once, and in the other folds all of them
+belong to the training rows.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Container
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
+
+from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
+from heterolda.experiments.catalogue import CATALOGUE
+from heterolda.experiments.datasets import Data, load
+from heterolda.experiments.folder import Row, RunFolder
+from heterolda.experiments.methods import METHODS
+from heterolda.experiments.workers import computed, pinned_to_one_thread
+
+__all__ = ["Observer", "Study", "Task", "run"]
+
+Folder = str | Path | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A fold and the methods to run on it.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    trial, fold : int
+        Which shuffle, which part is left out; both count from 0.
+    methods : tuple of str
+        Names of the methods.
+    """
+
+    dataset: str
+    trial: int
+    fold: int
+    methods: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dataset}, trial {self.trial + 1}, fold {self.fold + 1}"
+
+    @property
+    def work(self) -> float:
+        """Rough seconds that it takes, to weigh tasks against each other."""
+        row = CATALOGUE[self.dataset]
+        svm = 1e-8 * row.n**2 if "SVM" in self.methods else 0.0
+        return 1e-7 * row.n * row.d * row.k * len(self.methods) + svm + 0.01
+
+
+@dataclass(frozen=True)
+class Study:
+    """What to compute.
+
+    Attributes
+    ----------
+    datasets, methods : list of str
+        Names.
+    trials : int
+        Number of shuffles.
+    folds : int
+        Number of parts.
+    seed : int
+        The trial t uses the seed ``seed + t``.
+    limits : dict
+        Largest number of trials for pairs of method and data set, by
+        ``"METHOD:DATASET"``.
+    """
+
+    datasets: list[str]
+    methods: list[str]
+    trials: int = 1
+    folds: int = 10
+    seed: int = 0
+    limits: dict[str, int] = field(default_factory=dict)
+
+    def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
+        """What remains to be computed, trial after trial.
+
+        Parameters
+        ----------
+        done : container of tuple
+            Keys (data set, method, trial, fold) of results that are there.
+
+        Returns
+        -------
+        list of Task
+            Tasks with the methods that are missing.
+        """
+        tasks = []
+        for trial in range(self.trials):
+            for dataset in self.datasets:
+                wanted = [
+                    method
+                    for method in self.methods
+                    if trial < self.limits.get(f"{method}:{dataset}", self.trials)
+                ]
+                for fold in range(self.folds):
+                    missing = tuple(
+                        m for m in wanted if (dataset, m, trial, fold) not in done
+                    )
+                    if missing:
+                        tasks.append(Task(dataset, trial, fold, missing))
+        return tasks
+
+    def description(self, jobs: int) -> dict[str, Any]:
+        """What ``run.json`` says, free of names and paths of the machine.
+
+        Parameters
+        ----------
+        jobs : int
+            Number of processes.
+
+        Returns
+        -------
+        dict
+            Settings, the command that asks for them, versions and kind of machine.
+        """
+        limits = "".join(f" --limit {key}={n}" for key, n in self.limits.items())
+        return {
+            "command": f"heterolda reproduce --datasets {','.join(self.datasets)} "
+            f"--methods {','.join(self.methods)} --trials {self.trials} "
+            f"--folds {self.folds} --seed {self.seed} --jobs {jobs}{limits}",
+            "folds": self.folds,
+            "trials": self.trials,
+            "methods": self.methods,
+            "datasets": self.datasets,
+            "seed": self.seed,
+            "limits": self.limits,
+            "versions": {
+                "heterolda": sys.modules["heterolda"].__version__,
+                "python": platform.python_version(),
+                **{name: version(name) for name in _LIBRARIES},
+            },
+            "machine": {
+                "processors": os.cpu_count(),
+                "architecture": platform.machine(),
+                "system": platform.system(),
+            },
+        }
+
+
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+class Observer(Protocol):
+    """Who wants to know how a run goes on."""
+
+    def notice(self, text: str) -> None:
+        """Something that a reader should know."""
+
+    def begin(self, tasks: list[Task], n_done: int) -> None:
+        """The tasks to come, and the number of rows that are there already."""
+
+    def finish(self, task: Task) -> None:
+        """A task whose rows are on the disk."""
+
+
+def run(
+    study: Study,
+    out: str | Path,
+    observer: Observer,
+    *,
+    jobs: int = 1,
+    data_dir: Folder = None,
+) -> Path:
+    """Compute what a folder of results lacks.
+
+    Parameters
+    ----------
+    study : Study
+        What to compute.
+    out : path-like
+        The folder. It keeps what it has: a run that was interrupted goes on where it
+        stopped, and further data sets, methods and trials can be added.
+    observer : Observer
+        Told about the course.
+    jobs : int, default=1
+        Number of processes.
+    data_dir : path-like, default=None
+        Folder of data files.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
+    check_data(study, data_dir)
+    with RunFolder(out, study.description(jobs)) as folder:
+        for text in folder.notices:
+            observer.notice(text)
+        tasks = study.tasks({row.key for row in folder.rows})
+        observer.begin(tasks, len(folder.rows))
+        prepare = partial(warm_up, study.methods)
+        compute = partial(
+            evaluate, folds=study.folds, seed=study.seed, data_dir=data_dir
+        )
+        for task, rows in computed(tasks, prepare, compute, jobs):
+            folder.append(rows)
+            observer.finish(task)
+        folder.sort(list(CATALOGUE), list(METHODS))
+        return folder.path
+
+
+def check_data(study: Study, data_dir: Folder = None) -> None:
+    """Load every set once: what is wrong is said at once, what is far is fetched.
+
+    Parameters
+    ----------
+    study : Study
+        What is to be computed.
+    data_dir : path-like, default=None
+        Folder of data files.
+    """
+    for name in study.datasets:
+        _, y = load(name, data_dir)
+        largest = np.unique(y, return_counts=True)[1].max()
+        if study.folds > largest:
+            raise ValueError(
+                f"folds = {study.folds} is too many for {name}, whose largest class "
+                f"has {largest} rows"
+            )
+
+
+def warm_up(methods: list[str]) -> None:
+    """Import, compile and pin to one thread, so that no method is timed for it.
+
+    Parameters
+    ----------
+    methods : list of str
+        Names of the methods to come.
+    """
+    pinned_to_one_thread()
+    y = np.repeat([0, 1, 2, 3], 30)
+    X = np.random.default_rng(0).normal(size=(len(y), 3)) + y[:, None]
+    for name in methods:
+        METHODS[name].make(0).fit(X, y).predict(X)
+    gc.freeze()  # collections in the middle of a fit now pass over all of this
+
+
+def evaluate(
+    task: Task, *, folds: int, seed: int, data_dir: Folder = None
+) -> list[Row]:
+    """Run the methods of a task.
+
+    Parameters
+    ----------
+    task : Task
+        The fold and the methods.
+    folds : int
+        Number of parts.
+    seed : int
+        Seed of the first trial.
+    data_dir : path-like, default=None
+        Folder of data files.
+
+    Returns
+    -------
+    list of Row
+        A row for each method.
+    """
+    seed += task.trial
+    X, y = _data(task.dataset, data_dir, seed)
+    train, test = _splits(task.dataset, data_dir, folds, seed)[task.fold]
+    parts = X[train], y[train], X[test], y[test]
+    return [
+        Row(
+            *(task.dataset, method, task.trial, task.fold, len(train), len(test)),
+            *_measured(METHODS[method].make(seed), *parts),
+        )
+        for method in task.methods
+    ]
+
+
+def _measured(
+    model: Any,
+    X_train: NDArray[np.float64],
+    y_train: NDArray[Any],
+    X_test: NDArray[np.float64],
+    y_test: NDArray[Any],
+) -> tuple[int, float | None, float, float, int | None]:
+    """Hits, mean Bayes error, time to fit, time to predict, iterations."""
+    with warnings.catch_warnings():
+        # Small classes and pairs without a useful rule belong to the paper's data.
+        warnings.simplefilter("ignore", SmallClassWarning)
+        warnings.simplefilter("ignore", TrivialRuleWarning)
+        begin = time.perf_counter()
+        model.fit(X_train, y_train)
+        fitted = time.perf_counter()
+    predicted = model.predict(X_test)
+    end = time.perf_counter()
+    last = model[-1] if isinstance(model, Pipeline) else model
+    errors, n_iter = (getattr(last, name, None) for name in ("bayes_error_", "n_iter_"))
+    return (
+        int(np.sum(predicted == y_test)),
+        None if errors is None else float(np.mean(errors)),
+        fitted - begin,
+        end - fitted,
+        None if n_iter is None else int(np.sum(n_iter)),
+    )
+
+
+@lru_cache(maxsize=len(CATALOGUE))
+def _data(name: str, data_dir: Folder, seed: int) -> Data:
+    """The data of a trial."""
+    if CATALOGUE[name].kind == "drawn":
+        return load(name, data_dir, seed)
+    return _read_once(name, data_dir)
+
+
+@lru_cache(maxsize=len(CATALOGUE))
+def _read_once(name: str, data_dir: Folder) -> Data:
+    """Data that all trials share."""
+    return load(name, data_dir)
+
+
+@lru_cache(maxsize=4)
+def _splits(
+    name: str, data_dir: Folder, folds: int, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Training and test rows of the folds of a trial."""
+    X, y = _data(name, data_dir, seed)
+    parts = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        # Classes with fewer rows than folds: see the head of this module.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        return list(parts.split(X, y))

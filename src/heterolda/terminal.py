@@ -1,0 +1,83 @@
+"""How a run shows its progress: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from heterolda.experiments.protocol import Task
+
+__all__ = ["ProgressDisplay"]
+
+
+class ProgressDisplay:
+    """An observer of a run that writes to the standard error stream.
+
+    Use it as a context, so that the terminal is in order afterwards.
+    """
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._left: Counter[tuple[str, int]] = Counter()
+        self._done = self._total = 0.0
+        self._first: tuple[float, float] | None = None
+        self._live = Progress(
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.description}", markup=False),
+            console=self.console,
+            transient=True,
+        )
+
+    def __enter__(self) -> ProgressDisplay:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._live.live.is_started:
+            self._live.stop()
+
+    def notice(self, text: str) -> None:
+        """Print a line."""
+        self.console.print(text, markup=False)
+
+    def begin(self, tasks: list[Task], n_done: int) -> None:
+        """Say what is to come."""
+        self._total = sum(task.work for task in tasks)
+        self._left = Counter((task.dataset, task.trial) for task in tasks)
+        if n_done:
+            self.notice(f"{n_done} rows are there already")
+        self.notice(f"{len(tasks)} folds to compute")
+        if tasks and self.console.is_terminal:
+            self._bar = self._live.add_task("starting", total=self._total)
+            self._live.start()
+
+    def finish(self, task: Task) -> None:
+        """Move the bar, or print a line when a trial of a data set is complete."""
+        self._done += task.work
+        # The first task waits for imports and compilation, which do not come again.
+        self._first = self._first or (time.monotonic(), self._done)
+        self._left[task.dataset, task.trial] -= 1
+        if self.console.is_terminal:
+            text = f"{task} ({self._time_left()})"
+            self._live.update(self._bar, completed=self._done, description=text)
+        elif not self._left[task.dataset, task.trial]:
+            share = self._done / self._total
+            self.notice(
+                f"{task.dataset}, trial {task.trial + 1}: done "
+                f"({share:.0%} of all, {self._time_left()})"
+            )
+
+    def _time_left(self) -> str:
+        """Time left in words, if it goes on as it went so far."""
+        begin, before = self._first or (0.0, 0.0)
+        if self._done <= before:
+            return "time left not known yet"
+        elapsed = time.monotonic() - begin
+        seconds = elapsed * (self._total - self._done) / (self._done - before)
+        for unit, name in ((3600, "h"), (60, "min")):
+            if seconds >= 2 * unit:
+                return f"about {seconds / unit:.0f} {name} left"
+        return f"about {seconds:.0f} s left"
