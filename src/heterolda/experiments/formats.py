@@ -147,8 +147,8 @@ def as_text(table: Table) -> str:
 
     def width(j: int) -> int:
         # A figure without a sign keeps its place, so that digits stand in columns.
-        places = [len(row[j]) + (not row[j].endswith(signs)) for row in rows]
-        return max([len(head[j]), *places])
+        column = [row[j] for row in [head, *rows]]
+        return max(len(text) + (not text.endswith(signs)) for text in column)
 
     def cell(text: str, j: int) -> str:
         if j < 2:
