@@ -44,6 +44,15 @@ LAYERS = [
     "local_search",
     "experiments",
     "experiments.datasets",
+    "experiments.paper",
+    "experiments.results",
+    "experiments.formats",
+    "experiments.tables",
+    "experiments.ranks",
+    "experiments.pairs",
+    "experiments.svg",
+    "experiments.figures",
+    "experiments.report",
 ]
 
 

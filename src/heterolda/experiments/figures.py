@@ -26,6 +26,8 @@ SHAPES = {
     "LogisticRegression": "up",
     "LinearSVC": "diamond",
 }
+# Where solvers agree, all their markers shall be seen.
+_SIZES = {"LDA": 5, "C-HLD": 4.5, "GLD": 6, "GLD-global": 8}
 
 
 def css_class(method: str) -> str:
@@ -197,7 +199,7 @@ def curve(study: PairStudy) -> str:
         SVG.
     """
     error, chosen = 100 * study.error, study.choices
-    least = min([error.min(), *(100 * e for _, e in chosen.values())])
+    least = min([100 * study.best_error.min(), *(100 * e for _, e in chosen.values())])
     common = error[(study.s >= 0.1) & (study.s <= 0.9)].max()
     most = max([common, *(100 * e for _, e in chosen.values())])
     most = min(most, 110 * study.trivial_error)
@@ -213,12 +215,13 @@ def curve(study: PairStudy) -> str:
         "error, %",
     )
     plot.band(0, 1, "band")
+    plot.curve(study.s.tolist(), (100 * study.best_error).tolist(), "best-curve")
     plot.curve(study.s.tolist(), error.tolist(), "curve")
     for method, (s, e) in reversed(chosen.items()):
         x, y = plot.x(min(max(s, study.s[0]), study.s[-1])), plot.y(100 * e)
         hint = f"{method}: s = {s:.3f}, error {100 * e:.3f} %"
-        size = 6.5 if method == "GLD-global" else 5
-        plot.mark(x, y, SHAPES[method], f"{css_class(method)} on-front", hint, size)
+        css = f"{css_class(method)} on-front"
+        plot.mark(x, y, SHAPES[method], css, hint, _SIZES.get(method, 3.5))
     return plot.render()
 
 
@@ -237,7 +240,7 @@ def history(study: PairStudy) -> str:
     """
     counts = np.concatenate(list(study.histories.values()))
     longest = max(map(len, study.histories.values()))
-    spread = max(float(np.ptp(counts)), 1.0)
+    spread = max(float(np.ptp(counts)), 5.0)
     first, second = study.classes
     plot = Plot(
         f"{study.dataset}: {first} and {second}",
@@ -249,6 +252,7 @@ def history(study: PairStudy) -> str:
         (max(counts.min() - 0.1 * spread, -0.02 * spread), counts.max() + 0.1 * spread),
         "iteration",
         f"training errors of {study.n}",
+        whole=True,
     )
     for method, errors in study.histories.items():
         iterations = np.arange(1, len(errors) + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
@@ -14,7 +15,7 @@ import numpy as np
 
 from heterolda.experiments import figures, paper
 from heterolda.experiments.formats import INCOMPLETE, MISSING, Block, Table
-from heterolda.experiments.pairs import study_pair
+from heterolda.experiments.pairs import PairStudy, study_pair
 from heterolda.experiments.ranks import Comparison, compare
 from heterolda.experiments.results import Results, read_results
 from heterolda.experiments.svg import marker
@@ -94,10 +95,10 @@ def make_page(results: Results, data_dir: str | os.PathLike[str] | None = None) 
         warning=_warning(results),
         tables="\n".join(_table(make_table(results, number)) for number in (2, 3, 4)),
         legend=_legend(results.methods),
-        trade_offs=_figures(plot for plot in plots if plot is not None),
+        trade_offs=_figures((plot, "") for plot in plots if plot is not None),
         ranks=_ranks(results),
-        curves=_grid(map(figures.curve, found), absent),
-        searches=_grid(map(figures.history, found), absent),
+        curves=_grid(((figures.curve(s), _choices(s)) for s in found), absent),
+        searches=_grid(((figures.history(s), _courses(s)) for s in found), absent),
     )
 
 
@@ -148,7 +149,7 @@ def _table(table: Table) -> str:
         "<td></td>",
         *(
             f'<th scope="col" data-first="{first}"><button type="button">'
-            f"{escape(method)}</button></th>"
+            f"{_broken(method)}</button></th>"
             for method in table.methods
         ),
     ]
@@ -164,6 +165,14 @@ def _table(table: Table) -> str:
 </tbody></table></div>
 <ul class="notes">{notes}</ul>
 </section>"""
+
+
+def _broken(name: str) -> str:
+    """A long name in two lines, the second from a capital, a plus or after a hyphen."""
+    if len(name) < 10:
+        return escape(name)
+    parts = re.split(r"(?<=[a-z-])(?=[A-Z+])|(?<=-)(?=[a-z])", name, maxsplit=1)
+    return "<br>".join(map(escape, parts))
 
 
 def _row(table: Table, place: int, block: Block) -> str:
@@ -205,11 +214,25 @@ def _legend(methods: list[str]) -> str:
     return "\n".join(items)
 
 
-def _figures(pictures: Iterable[str]) -> str:
-    return "\n".join(f"<figure>{picture}</figure>" for picture in pictures)
+def _figures(pictures: Iterable[tuple[str, str]]) -> str:
+    """Pictures with their captions."""
+    return "\n".join(
+        f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
+        for picture, caption in pictures
+    )
 
 
-def _grid(pictures: Iterable[str], absent: list[str]) -> str:
+def _choices(study: PairStudy) -> str:
+    errors = [f"{m} {100 * error:.3g}" for m, (_, error) in study.choices.items()]
+    return f"Errors in %: {', '.join(errors)}"
+
+
+def _courses(study: PairStudy) -> str:
+    courses = [f"{m} {h[0]:g} → {h.min():g}" for m, h in study.histories.items()]
+    return f"Errors: {', '.join(courses)}"
+
+
+def _grid(pictures: Iterable[tuple[str, str]], absent: list[str]) -> str:
     """Pictures in a grid, and for which sets there are none."""
     note = ""
     if absent:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 __all__ = ["Picture", "Plot", "marker", "ticks"]
 
+_MOST_TICKS = 6
 _SHAPES = {
     "square": [(-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)],
     "diamond": [(0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)],
@@ -49,7 +50,9 @@ def marker(shape: str, x: float, y: float, size: float = 5) -> str:
     return f'<polygon points="{points}"/>'
 
 
-def ticks(low: float, high: float, *, log: bool = False, most: int = 6) -> list[float]:
+def ticks(
+    low: float, high: float, *, log: bool = False, whole: bool = False
+) -> list[float]:
     """Round numbers in an interval.
 
     Parameters
@@ -58,8 +61,8 @@ def ticks(low: float, high: float, *, log: bool = False, most: int = 6) -> list[
         The interval.
     log : bool, default=False
         Powers of ten, or 1, 2 and 5 times these if they are few.
-    most : int, default=6
-        Most ticks on a linear axis.
+    whole : bool, default=False
+        Whole numbers only.
 
     Returns
     -------
@@ -74,7 +77,8 @@ def ticks(low: float, high: float, *, log: bool = False, most: int = 6) -> list[
             if len(found) >= 3:
                 break
         return found
-    raw = (high - low) / most
+    raw = (high - low) / _MOST_TICKS
+    raw = max(raw, 1.0) if whole else raw
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(f * size for f in (1, 2, 5, 10) if f * size >= raw * (1 - 1e-9))
     first = math.ceil(low / step - 1e-9)
@@ -143,6 +147,8 @@ class Plot(Picture):
         What they show.
     log_x : bool, default=False
         Whether the horizontal axis is logarithmic.
+    whole : bool, default=False
+        Whether both axes count things.
     width, height : float
         Size in units.
     """
@@ -157,20 +163,21 @@ class Plot(Picture):
         y_label: str,
         *,
         log_x: bool = False,
+        whole: bool = False,
         width: float = 380,
         height: float = 290,
     ):
         super().__init__(width, height, title, description)
         self.log_x = log_x
         self.x_range, self.y_range = x_range, y_range
-        self.left, self.right = 52.0, width - 12
+        self.left, self.right = 60.0, width - 12
         self.top, self.bottom = 30.0, height - 44
         self.text(self.left, 18, title, "plot-title", "start")
-        for value in ticks(*x_range, log=log_x):
+        for value in ticks(*x_range, log=log_x, whole=whole):
             x = self.x(value)
             self.line([(x, self.top), (x, self.bottom)], "grid")
             self.text(x, self.bottom + 15, f"{value:g}", "tick")
-        marks = ticks(*y_range)
+        marks = ticks(*y_range, whole=whole)
         digits = _digits(marks)
         for value in marks:
             y = self.y(value)
@@ -182,7 +189,7 @@ class Plot(Picture):
         middle = (self.top + self.bottom) / 2
         self.parts.append(
             f'<text class="label" text-anchor="middle" '
-            f'transform="translate(13 {middle:g}) rotate(-90)">{escape(y_label)}</text>'
+            f'transform="translate(12 {middle:g}) rotate(-90)">{escape(y_label)}</text>'
         )
 
     def x(self, value: float) -> float:
@@ -222,5 +229,7 @@ class Plot(Picture):
 
 def _digits(values: list[float]) -> int:
     """Decimal places that tell the values apart."""
+    if all(value == round(value) for value in values):
+        return 0
     steps = [b - a for a, b in pairwise(values)]
-    return max(0, -math.floor(math.log10(min(steps)) + 1e-9)) if steps else 1
+    return max(0, -math.floor(math.log10(min(steps)) + 1e-9)) if steps else 3
