@@ -61,9 +61,8 @@ def write_report(
     """
     results = read_results(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
-    page = make_page(results, data_dir)
-    with written_whole(path) as file:
-        file.write(page.encode())
+    with written_whole(path) as file:  # before the work, to fail early
+        file.write(make_page(results, data_dir).encode())
     return path
 
 
