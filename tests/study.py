@@ -12,7 +12,7 @@ SIZES = {"D2": 6000, "liver": 345, "wine_white": 4898, "iris": 150, "wine": 178}
 METHODS = ["LDA", "C-HLD", "GLD", "LNS", "SVM", "GLD-global", "LogisticRegression"]
 WITH_ERROR = {"LDA", "C-HLD", "GLD", "GLD-global"}
 FOLDS, TRIALS = 5, 3
-LIMITS = {"wine_white": {"SVM": 1}}
+LIMITS = {"SVM:wine_white": 1}
 
 
 def make_rows(rng):
@@ -22,7 +22,7 @@ def make_rows(rng):
         for trial in range(TRIALS):
             for fold in range(FOLDS):
                 for k, method in enumerate(METHODS):
-                    if trial >= LIMITS.get(dataset, {}).get(method, TRIALS):
+                    if trial >= LIMITS.get(f"{method}:{dataset}", TRIALS):
                         continue
                     n_test = len(range(fold, n, FOLDS))
                     correct = int(rng.integers(n_test // 2, n_test + 1))

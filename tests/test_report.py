@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from statistics import NormalDist
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -36,8 +35,7 @@ def load(name, data_dir=None):
         "iris": lambda: load_iris(return_X_y=True),
         "wine": lambda: load_wine(return_X_y=True),
     }
-    X, y = sets[name]()
-    return SimpleNamespace(X=X, y=y)
+    return sets[name]()
 
 
 @pytest.fixture(scope="module")

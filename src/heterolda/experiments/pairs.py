@@ -87,8 +87,7 @@ def study_pair(name: str, data_dir: str | os.PathLike[str] | None = None):
     """
     if not _is_here(name, data_dir):
         return None
-    data = datasets.load(name, data_dir=data_dir)
-    X, y = np.asarray(data.X, dtype=float), np.asarray(data.y)
+    X, y = datasets.load(name, data_dir=data_dir)
     with warnings.catch_warnings():
         # Rare classes are part of the paper's study.
         warnings.simplefilter("ignore", SmallClassWarning)

@@ -215,8 +215,8 @@ class Results:
     rows : tuple of Row
         In the order of the file.
     run : dict
-        The content of ``run.json``. Its ``limits`` are the numbers of trials of
-        methods that ran fewer, as ``{dataset: {method: trials}}``.
+        The content of ``run.json``. Its ``limits`` are the largest numbers of trials
+        of some methods on some sets, by ``"METHOD:DATASET"``.
     unfinished : bool
         Whether the file ended within a line, which was left out.
     """
@@ -257,7 +257,7 @@ class Results:
         limits = self.run.get("limits") or {}
         cells = {}
         for (dataset, method), found in rows.items():
-            limit = limits.get(dataset, {}).get(method, self.trials)
+            limit = limits.get(f"{method}:{dataset}", self.trials)
             cells[dataset, method] = Cell(
                 rows=tuple(sorted(found, key=lambda row: (row.trial, row.fold))),
                 folds=self.folds,
