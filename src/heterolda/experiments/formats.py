@@ -1,0 +1,258 @@
+"""Tables of figures, one block of lines for each data set, as text of several kinds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+__all__ = ["FORMATS", "Block", "Line", "Table"]
+
+LIMITED, INCOMPLETE, MISSING = "†", "‡", "–"
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that every block of a table has.
+
+    Attributes
+    ----------
+    key : str
+        Short name, a column of the CSV form.
+    heading : str
+        What readers see.
+    digits : int or None
+        Decimal places; None for three significant digits.
+    signed : bool
+        Whether a plus sign is shown.
+    of_paper : bool
+        Whether the figures are the paper's.
+    """
+
+    key: str
+    heading: str
+    digits: int | None
+    signed: bool = False
+    of_paper: bool = False
+
+    def write(self, value: float) -> str:
+        """The figure as it is printed."""
+        digits = self.digits
+        if digits is None:
+            size = math.floor(math.log10(abs(value))) if value else 0
+            digits = max(0, 2 - size)
+        text = f"{value:.{digits}f}"
+        if float(text) == 0:
+            return text.lstrip("-")
+        return f"+{text}" if self.signed and value > 0 else text
+
+
+@dataclass(frozen=True)
+class Block:
+    """The figures of a data set.
+
+    Attributes
+    ----------
+    dataset, label : str
+        Its name, and the paper's letter for it or an empty string.
+    figures : dict of dict
+        By key of the line and by method, where there is a figure.
+    best, paper_best : set of str
+        The methods with the best of our figures and of the paper's.
+    marks : dict of str
+        By method, a sign that refers to a note.
+    """
+
+    dataset: str
+    label: str
+    figures: dict[str, dict[str, float]]
+    best: set[str]
+    paper_best: set[str]
+    marks: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name and letter."""
+        return f"{self.dataset} {self.label}".rstrip()
+
+    def is_best(self, line: Line, method: str) -> bool:
+        """Whether the figure is among the best of its line."""
+        return method in (self.paper_best if line.of_paper else self.best)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the study.
+
+    Attributes
+    ----------
+    number : int
+        The paper's number of it.
+    title, caption : str
+        What it shows, and how it was made.
+    methods : list of str
+        The columns.
+    lines : list of Line
+        The lines of a block; the first has the figures that are compared.
+    blocks : list of Block
+        The data sets.
+    notes : list of str
+        Below the table.
+    """
+
+    number: int
+    title: str
+    caption: str
+    methods: list[str]
+    lines: list[Line]
+    blocks: list[Block]
+    notes: list[str]
+
+    def entry(
+        self, block: Block, line: Line, method: str, best: Callable[[str], str]
+    ) -> str:
+        """A figure as text, made prominent by `best` where it is the best."""
+        value = block.figures[line.key].get(method)
+        main = line is self.lines[0]
+        if value is None:
+            return MISSING if main else ""
+        text = line.write(value)
+        if not line.signed and main | line.of_paper and block.is_best(line, method):
+            text = best(text)
+        return text + (block.marks.get(method, "") if main else "")
+
+    def body(self, best: Callable[[str], str]) -> list[list[str]]:
+        """Rows of text, each with the set, the line and a figure for each method."""
+        rows = []
+        for block in self.blocks:
+            name = block.name
+            for line in self.lines:
+                entries = [self.entry(block, line, m, best) for m in self.methods]
+                if any(entries):
+                    rows.append([name, line.heading, *entries])
+                    name = ""
+        return rows
+
+
+def as_text(table: Table) -> str:
+    """For terminals: no wider than 100 columns, the best figures with an asterisk."""
+    rows = table.body(lambda text: f"{text}*")
+    head = ["", "", *table.methods]
+    signs = (LIMITED, INCOMPLETE, "*")
+
+    def width(j: int) -> int:
+        # A figure without a sign keeps its place, so that digits stand in columns.
+        column = [row[j] for row in [head, *rows]]
+        return max(len(text) + (not text.endswith(signs)) for text in column)
+
+    def cell(text: str, j: int) -> str:
+        if j < 2:
+            return text.ljust(width(j))
+        return (text if text.endswith(signs) else f"{text} ").rjust(width(j))
+
+    parts = [f"Table {table.number}. {table.title}", *_wrapped(table.caption), ""]
+    for columns in _panels([width(j) for j in range(len(head))]):
+        parts.append("  ".join(cell(head[j], j) for j in columns).rstrip())
+        for row in rows:
+            if row[0] and parts[-1]:
+                parts.append("-" * (sum(width(j) + 2 for j in columns) - 2))
+            if any(row[j] for j in columns[2:]):
+                parts.append("  ".join(cell(row[j], j) for j in columns).rstrip())
+        parts.append("")
+    for note in [*table.notes, "* best of its line"]:
+        parts += _wrapped(note)
+    return "\n".join(parts) + "\n"
+
+
+def _panels(widths: list[int]) -> list[list[int]]:
+    """Columns of each panel: the first two, and as many others as have room."""
+    panels: list[list[int]] = []
+    room = 0
+    for j in range(2, len(widths)):
+        if not panels or widths[j] + 2 > room:
+            panels.append([0, 1])
+            room = _WIDTH - widths[0] - widths[1] - 2
+        panels[-1].append(j)
+        room -= widths[j] + 2
+    return panels
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH - 12, subsequent_indent="  ")
+
+
+def as_markdown(table: Table) -> str:
+    """A table of GitHub's kind, the best figures in bold."""
+    rows = table.body(lambda text: f"**{text}**")
+    rows = [["Data set", "", *table.methods], *rows]
+    rule = ["---", "---", *("---:" for _ in table.methods)]
+    body = [f"| {' | '.join(row)} |" for row in [rows[0], rule, *rows[1:]]]
+    notes = [f"- {note}" for note in table.notes]
+    head = f"**Table {table.number}. {table.title}.** {table.caption}"
+    return "\n".join([head, "", *body, "", *notes]).rstrip() + "\n"
+
+
+def as_latex(table: Table) -> str:
+    """A table environment as in the paper, the best figures in bold."""
+    rows = table.body(lambda text: rf"\textbf{{{text}}}")
+    columns = "ll" + "r" * len(table.methods)
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\hline",
+        " & ".join(["Data set", "", *map(_tex, table.methods)]) + r" \\",
+        r"\hline",
+    ]
+    for row in rows:
+        escaped = [_tex(row[0]), _tex(row[1]), *map(_signs, row[2:])]
+        lines.append(" & ".join(escaped) + r" \\")
+    lines += [r"\hline", r"\end{tabular}"]
+    lines += [rf"\par {_tex(note)}" for note in table.notes]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _tex(text: str) -> str:
+    for sign in "&%_#":
+        text = text.replace(sign, f"\\{sign}")
+    return _signs(text)
+
+
+def _signs(text: str) -> str:
+    """Signs that LaTeX has commands for; a minus sign needs mathematics."""
+    text = text.replace(LIMITED, r"\dag{}").replace(INCOMPLETE, r"\ddag{}")
+    text = text.replace(MISSING, "--")
+    return f"${text}$" if text.startswith(("+", "-")) and text != "--" else text
+
+
+def as_csv(table: Table) -> str:
+    """A line for each data set and method, with all digits."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    keys = [line.key for line in table.lines]
+    writer.writerow(["dataset", "label", "method", *keys, "best", "paper_best", "mark"])
+    for block in table.blocks:
+        for method in table.methods:
+            figures = [block.figures[key].get(method) for key in keys]
+            if any(value is not None for value in figures):
+                marks = int(method in block.best), int(method in block.paper_best)
+                writer.writerow(
+                    [block.dataset, block.label, method]
+                    + ["" if value is None else repr(value) for value in figures]
+                    + [*marks, block.marks.get(method, "")]
+                )
+    return file.getvalue()
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "csv": as_csv,
+    "latex": as_latex,
+}

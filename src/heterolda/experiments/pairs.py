@@ -1,0 +1,182 @@
+"""Error curves and search histories of single pairs of classes, for the pictures."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
+from heterolda.experiments import datasets
+from heterolda.local_search import LocalNeighborhoodSearch
+from heterolda.pencil import Pencil, bayes_error, best_threshold
+
+__all__ = ["PairStudy", "study_pair"]
+
+# The methods on the curve, with their solvers.
+SOLVERS = {
+    "LDA": "fisher",
+    "C-HLD": "c-hld",
+    "R-HLD-1": "r-hld-1",
+    "R-HLD-2": "r-hld-2",
+    "GLD": "fixed-point",
+    "GLD-global": "global",
+}
+SEARCHES = {"LNS": "fixed-point", "global+LNS": "global"}
+# Sets that come with the package or with scikit-learn.
+EMBEDDED = ("D1", "D2", "D2-0.53", "breast_cancer", "wine", "iris", "digits")
+
+_WIDEST = (-1.5, 2.5)
+_POINTS = 241
+
+
+@dataclass(frozen=True)
+class PairStudy:
+    """A pair of classes in detail.
+
+    Attributes
+    ----------
+    dataset : str
+        The set.
+    classes : tuple
+        The labels of the first and the second class.
+    n : int
+        Number of points of the two classes.
+    s, error, best_error : ndarray of shape (m,)
+        The curves: weights s of the first covariance, and the errors of the rule
+        w = (s S1 + (1 - s) S2)^-1 (m1 - m2), (12), with the threshold (13) and with
+        the best one (39).
+    trivial_error : float
+        Error of always choosing the likelier class.
+    choices : dict
+        By method (s, error); a method whose rule has no s in sight is left out.
+    histories : dict of ndarray
+        By method the training errors at each iteration of its local search.
+    """
+
+    dataset: str
+    classes: tuple[object, object]
+    n: int
+    s: NDArray[np.float64]
+    error: NDArray[np.float64]
+    best_error: NDArray[np.float64]
+    trivial_error: float
+    choices: dict[str, tuple[float, float]]
+    histories: dict[str, NDArray[np.float64]]
+
+
+def study_pair(name: str, data_dir: str | os.PathLike[str] | None = None):
+    """Study that pair of a data set on which LDA's rule costs the most points.
+
+    Parameters
+    ----------
+    name : str
+        The data set.
+    data_dir : path-like or None, default=None
+        Folder of the data sets; the one that HETEROLDA_DATA names by default.
+
+    Returns
+    -------
+    PairStudy or None
+        None if the data are not on this machine; nothing is downloaded.
+    """
+    if not _is_here(name, data_dir):
+        return None
+    X, y = datasets.load(name, data_dir=data_dir)
+    with warnings.catch_warnings():
+        # Rare classes are part of the paper's study.
+        warnings.simplefilter("ignore", SmallClassWarning)
+        warnings.simplefilter("ignore", TrivialRuleWarning)
+        lda = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
+        best = GaussianLinearDiscriminant().fit(X, y)
+        loss = lda.bayes_error_ - best.bayes_error_
+        loss *= lda.statistics_.weights[lda.pairs_].sum(axis=1)
+        pair = lda.classes_[lda.pairs_[np.argmax(loss)]]
+        rows = np.isin(y, pair)
+        return _study(name, X[rows], y[rows])
+
+
+def _is_here(name: str, data_dir: str | os.PathLike[str] | None) -> bool:
+    folder = data_dir or os.environ.get("HETEROLDA_DATA")
+    return name in EMBEDDED or (
+        bool(folder) and (Path(folder) / f"{name}.csv.gz").is_file()
+    )
+
+
+def _study(name, X, y) -> PairStudy:
+    """The curve and all choices, on the rows of two classes."""
+    models = {
+        method: GaussianLinearDiscriminant(solver=solver, random_state=0).fit(X, y)
+        for method, solver in SOLVERS.items()
+    }
+    lda = models["LDA"]
+    pencil = Pencil.from_moments(
+        lda.statistics_.means[None],
+        lda.statistics_.covariances()[None],
+        lda.priors_[None],
+        lda.statistics_.weights[None],
+        moore_penrose=True,
+    )
+    choices = {}
+    for method, model in models.items():
+        s = _weight(pencil, -model.coef_[0])
+        if _WIDEST[0] <= s <= _WIDEST[1]:
+            choices[method] = (s, float(model.bayes_error_[0]))
+    s, error, best_error = _curves(pencil, [s for s, _ in choices.values()])
+    histories = {}
+    for method, solver in SEARCHES.items():
+        start = GaussianLinearDiscriminant(solver=solver)
+        histories[method] = LocalNeighborhoodSearch(start).fit(X, y).history_[0]
+    return PairStudy(
+        dataset=name,
+        classes=tuple(lda.classes_.tolist()),
+        n=len(y),
+        s=s,
+        error=error,
+        best_error=best_error,
+        trivial_error=float(lda.priors_.min()),
+        choices=choices,
+        histories=histories,
+    )
+
+
+def _weight(pencil: Pencil, w) -> float:
+    """The s for which (s S1 + (1 - s) S2) w is parallel to m1 - m2; NaN if none is."""
+    cov, delta = pencil.covariances[0], pencil.means[0, 0] - pencil.means[0, 1]
+    basis = pencil.basis[0]
+    sides = basis.T @ np.column_stack([cov[0] @ w, cov[1] @ w])
+    size = np.linalg.norm(sides)
+    if size == 0:  # the trivial rule
+        return np.nan
+    b, a = np.linalg.lstsq(sides / size, basis.T @ delta, rcond=None)[0]
+    return float(b / (a + b)) if a + b > 0 else np.nan
+
+
+def _curves(pencil: Pencil, chosen: list[float]):
+    """Errors for the s around [0, 1] and the chosen ones, while the matrix is definite.
+
+    In the pencil the matrix is s alpha + (1 - s) beta, and (13) is t = (1 - s)
+    sigma2^2, measured from the mean of class 2.
+    """
+    alpha, beta = pencil.alpha[0], pencil.beta[0]
+    with np.errstate(divide="ignore"):
+        zeros = beta / (beta - alpha)
+    low = max([_WIDEST[0], *zeros[zeros <= 0]])
+    high = min([_WIDEST[1], *zeros[zeros >= 1]])
+    inside = 1e-3 * (high - low)
+    low = max(low + inside, min([-0.25, *(s - 0.25 for s in chosen)]))
+    high = min(high - inside, max([1.25, *(s + 0.25 for s in chosen)]))
+    s = np.linspace(low, high, _POINTS)
+    s = np.union1d(s, [x for x in chosen if low < x < high])
+    u = pencil.c[:, None, :] / (s[:, None] * alpha + (1 - s[:, None]) * beta)
+    D, sigma1, sigma2 = pencil.project(u)
+    p1, p2 = pencil.priors[0]
+    error = bayes_error((1 - s) * sigma2**2, D, sigma1, sigma2, p1, p2)[0]
+    t = best_threshold(D, sigma1, sigma2, pencil.log_tau[:, None])
+    best = bayes_error(t, D, sigma1, sigma2, p1, p2)[0]
+    return s, error, np.fmin(best, min(p1, p2))  # at worst, the likelier class

@@ -1,0 +1,132 @@
+"""Comparison of methods over data sets by their ranks.
+
+Friedman's test asks whether any methods differ at all, Nemenyi's critical difference
+which ones do; see J. Demsar (2006), "Statistical comparisons of classifiers over
+multiple data sets", Journal of Machine Learning Research 7, 1-30.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
+__all__ = ["Comparison", "compare", "critical_difference"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Average ranks of methods and what can be said about them.
+
+    Attributes
+    ----------
+    methods : list of str
+        From the best average rank to the worst.
+    ranks : ndarray of shape (n_methods,)
+        Average ranks in the same order; 1 is the best.
+    n_datasets : int
+        Number of data sets.
+    chi_square, p_value : float
+        Friedman's statistic, corrected for ties, and its p-value. They are NaN for
+        two methods, for which the test does not exist.
+    critical_difference : float
+        Average ranks that differ by less cannot be told apart.
+    alpha : float
+        Level of significance.
+    cliques : list of (int, int)
+        First and last index of the largest groups that cannot be told apart.
+    """
+
+    methods: list[str]
+    ranks: Array
+    n_datasets: int
+    chi_square: float
+    p_value: float
+    critical_difference: float
+    alpha: float
+    cliques: list[tuple[int, int]]
+
+
+def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) -> float:
+    """Nemenyi's critical difference of average ranks.
+
+    Parameters
+    ----------
+    n_methods, n_datasets : int
+        Sizes of the comparison, at least 2 methods.
+    alpha : float, default=0.05
+        Level of significance.
+
+    Returns
+    -------
+    float
+        q sqrt(k (k + 1) / (6 N)), with q the upper quantile of the studentised range
+        of k values with infinitely many degrees of freedom, divided by sqrt(2).
+
+    Examples
+    --------
+    >>> round(critical_difference(4, 14), 2)
+    1.25
+    """
+    k = n_methods
+    q = studentized_range.ppf(1 - alpha, k, np.inf) / math.sqrt(2)
+    return float(q * math.sqrt(k * (k + 1) / (6 * n_datasets)))
+
+
+def compare(methods: list[str], scores: Array, alpha: float = 0.05) -> Comparison:
+    """Compare methods over data sets.
+
+    Parameters
+    ----------
+    methods : list of str
+        Names.
+    scores : ndarray of shape (n_datasets, n_methods)
+        A larger score is better. Equal scores share their average rank.
+    alpha : float, default=0.05
+        Level of significance.
+
+    Returns
+    -------
+    Comparison
+        Ranks, tests and groups.
+    """
+    n, k = scores.shape
+    if n < 2 or k < 2:
+        raise ValueError(
+            "a comparison by ranks needs at least 2 data sets and 2 methods, got "
+            f"{n} and {k}"
+        )
+    ranks = rankdata(-scores, axis=1).mean(axis=0)
+    order = np.argsort(ranks, kind="stable")
+    chi_square, p_value = math.nan, math.nan
+    if k > 2:
+        if np.all(scores == scores[:, :1]):  # all tied: the correction is 0 / 0
+            chi_square, p_value = 0.0, 1.0
+        else:
+            chi_square, p_value = map(float, friedmanchisquare(*scores.T))
+    distance = critical_difference(k, n, alpha)
+    return Comparison(
+        methods=[methods[i] for i in order],
+        ranks=ranks[order],
+        n_datasets=n,
+        chi_square=chi_square,
+        p_value=p_value,
+        critical_difference=distance,
+        alpha=alpha,
+        cliques=_cliques(ranks[order], distance),
+    )
+
+
+def _cliques(ranks: Array, distance: float) -> list[tuple[int, int]]:
+    """Largest runs of sorted ranks that span less than the distance."""
+    last = np.searchsorted(ranks, ranks + distance, side="left") - 1
+    groups: list[tuple[int, int]] = []
+    for first, end in enumerate(last.tolist()):
+        if end > first and (not groups or end > groups[-1][1]):
+            groups.append((first, end))
+    return groups

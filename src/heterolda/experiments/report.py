@@ -1,0 +1,311 @@
+"""The report of a run: one page with the tables and the pictures, for any browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import numpy as np
+
+from heterolda.experiments import figures, paper
+from heterolda.experiments.formats import INCOMPLETE, MISSING, Block, Table
+from heterolda.experiments.pairs import PairStudy, study_pair
+from heterolda.experiments.ranks import Comparison, compare
+from heterolda.experiments.results import Results, read_results
+from heterolda.experiments.svg import marker
+from heterolda.experiments.tables import make_table
+from heterolda.files import written_whole
+
+__all__ = ["write_report"]
+
+# Sets whose points are those of another one: ranks must not count them twice.
+_PART_OF = {"D2-0.53": "D2", "digits": "optdigits"}
+_SECTIONS = {
+    "table-2": "Bayes error",
+    "table-3": "Accuracy",
+    "table-4": "Training time",
+    "trade-off": "Accuracy against time",
+    "ranks": "Ranks",
+    "curves": "Error against s",
+    "searches": "Local search",
+}
+
+
+def write_report(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Write the report of a folder of results.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Where ``results.csv`` and ``run.json`` are.
+    out : str or path-like or None, default=None
+        The file to write; ``report.html`` in the folder by default.
+    data_dir : str or path-like or None, default=None
+        Folder of the data sets, for the pictures that need the data; the one that
+        HETEROLDA_DATA names by default.
+
+    Returns
+    -------
+    Path
+        The file. It needs nothing else, and no network.
+    """
+    results = read_results(folder)
+    path = Path(folder) / "report.html" if out is None else Path(out)
+    with written_whole(path) as file:  # before the work, to fail early
+        file.write(make_page(results, data_dir).encode())
+    return path
+
+
+def make_page(results: Results, data_dir: str | os.PathLike[str] | None = None) -> str:
+    """The page of a run.
+
+    Parameters
+    ----------
+    results : Results
+        The results.
+    data_dir : path-like or None, default=None
+        Folder of the data sets.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    studies = {name: study_pair(name, data_dir) for name in results.datasets}
+    found = [study for study in studies.values() if study is not None]
+    absent = [name for name, study in studies.items() if study is None]
+    plots = [figures.trade_off(results, name) for name in results.datasets]
+    template = Template(
+        files("heterolda.experiments").joinpath("page.html").read_text("utf-8")
+    )
+    return template.substitute(
+        links=" ".join(f'<a href="#{k}">{v}</a>' for k, v in _SECTIONS.items()),
+        facts=_facts(results),
+        warning=_warning(results),
+        tables="\n".join(_table(make_table(results, number)) for number in (2, 3, 4)),
+        legend=_legend(results.methods),
+        trade_offs=_figures((plot, "") for plot in plots if plot is not None),
+        ranks=_ranks(results),
+        curves=_grid(((figures.curve(s), _choices(s)) for s in found), absent),
+        searches=_grid(((figures.history(s), _courses(s)) for s in found), absent),
+    )
+
+
+def _facts(results: Results) -> str:
+    """What was run, as the rows of a definition list."""
+    run = results.run
+    facts = {
+        "Command": run.get("command"),
+        "Protocol": f"{results.folds}-fold cross-validation, {results.trials} "
+        + ("trial" if results.trials == 1 else "trials"),
+        "Seed": run.get("seed"),
+        "Versions": run.get("versions"),
+        "Machine": run.get("machine"),
+    }
+    return "\n".join(
+        f"<dt>{name}</dt><dd>{escape(_plain(fact))}</dd>"
+        for name, fact in facts.items()
+        if fact not in (None, {}, "")
+    )
+
+
+def _plain(fact: object) -> str:
+    if isinstance(fact, dict):
+        return ", ".join(f"{key} {_plain(value)}" for key, value in fact.items())
+    return fact if isinstance(fact, str) else json.dumps(fact)
+
+
+def _warning(results: Results) -> str:
+    """A box that says what a run that has not ended lacks."""
+    wanted = len(results.datasets) * len(results.methods)
+    whole = sum(cell.complete for cell in results.cells.values())
+    if whole == wanted:
+        return ""
+    return (
+        f'<p class="warning" role="note">This run is incomplete: {whole} of {wanted} '
+        f"combinations of data set and method are finished. {INCOMPLETE} marks figures "
+        f"of the others, {MISSING} those that are not there. Resume the run and make "
+        "the report again.</p>"
+    )
+
+
+def _table(table: Table) -> str:
+    """A table with its heading and notes; rows can be sorted by any column."""
+    first = "descending" if table.number == 3 else "ascending"
+    heads = [
+        '<th scope="col" data-first="ascending"><button type="button">Data set'
+        "</button></th>",
+        "<td></td>",
+        *(
+            f'<th scope="col" data-first="{first}"><button type="button">'
+            f"{_broken(method)}</button></th>"
+            for method in table.methods
+        ),
+    ]
+    rows = [_row(table, i, block) for i, block in enumerate(table.blocks)]
+    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
+    return f"""<section id="table-{table.number}">
+<h2>Table {table.number}. {escape(table.title)}</h2>
+<p class="caption">{escape(table.caption)} The best of each set is shaded.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Table {table.number}">
+<table class="sortable"><thead><tr>{"".join(heads)}</tr></thead>
+<tbody>
+{chr(10).join(rows)}
+</tbody></table></div>
+<ul class="notes">{notes}</ul>
+</section>"""
+
+
+def _broken(name: str) -> str:
+    """A long name in two lines, the second from a capital, a plus or after a hyphen."""
+    if len(name) < 10:
+        return escape(name)
+    parts = re.split(r"(?<=[a-z-])(?=[A-Z+])|(?<=-)(?=[a-z])", name, maxsplit=1)
+    return "<br>".join(map(escape, parts))
+
+
+def _row(table: Table, place: int, block: Block) -> str:
+    """The row of a data set: a stack of figures for each method."""
+    lines = [line for line in table.lines if block.figures[line.key]]
+    main = table.lines[0]
+    if main not in lines:
+        lines.insert(0, main)
+    letter = f' <span class="letter">{block.label}</span>' if block.label else ""
+    cells = [
+        f'<th scope="row" data-value="{place}">{escape(block.dataset)}{letter}</th>',
+        '<td class="kind">'
+        + "".join(f"<span>{escape(line.heading)}</span>" for line in lines)
+        + "</td>",
+    ]
+    for method in table.methods:
+        value = block.figures[main.key].get(method)
+        stack = "".join(
+            f"<span>{table.entry(block, line, method, lambda t: f'<b>{t}</b>')}</span>"
+            for line in lines
+        )
+        best = ' class="best"' if method in block.best else ""
+        data = "" if value is None else f' data-value="{value!r}"'
+        cells.append(f"<td{best}{data}>{stack}</td>")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _legend(methods: list[str]) -> str:
+    items = []
+    for method in methods:
+        css = figures.css_class(method)
+        sign = marker(figures.SHAPES.get(method, "left"), 9, 9, 5)
+        items.append(
+            f'<li><button type="button" aria-pressed="false" '
+            f'data-method="{css.split()[-1]}"><svg viewBox="0 0 18 18" '
+            f'aria-hidden="true"><g class="{css} on-front picked">{sign}</g></svg>'
+            f"{escape(method)}</button></li>"
+        )
+    return "\n".join(items)
+
+
+def _figures(pictures: Iterable[tuple[str, str]]) -> str:
+    """Pictures with their captions."""
+    return "\n".join(
+        f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
+        for picture, caption in pictures
+    )
+
+
+def _choices(study: PairStudy) -> str:
+    errors = [f"{m} {100 * error:.3g}" for m, (_, error) in study.choices.items()]
+    return f"Errors in %: {', '.join(errors)}"
+
+
+def _courses(study: PairStudy) -> str:
+    courses = [f"{m} {h[0]:g} → {h.min():g}" for m, h in study.histories.items()]
+    return f"Errors: {', '.join(courses)}"
+
+
+def _grid(pictures: Iterable[tuple[str, str]], absent: list[str]) -> str:
+    """Pictures in a grid, and for which sets there are none."""
+    note = ""
+    if absent:
+        note = (
+            f'<p class="caption">Not drawn, because the data are not on this machine: '
+            f"{escape(', '.join(absent))}. Name their folder with --data-dir or "
+            "HETEROLDA_DATA.</p>"
+        )
+    return f'<div class="grid-of-plots">{_figures(pictures)}</div>{note}'
+
+
+def _ranks(results: Results) -> str:
+    """Critical-difference diagrams of the run and of the paper's Table 3."""
+    parts = []
+    methods, datasets, left_out = _complete(results)
+    if len(datasets) < 2 or len(methods) < 2:
+        parts.append(
+            '<p class="caption">Ranks need at least two methods that are complete on '
+            "at least two data sets.</p>"
+        )
+    else:
+        scores = [
+            [float(results.cells[d, m].accuracies.mean()) for m in methods]
+            for d in datasets
+        ]
+        ours = compare(methods, np.array(scores))
+        title = f"This run: accuracy on {', '.join(datasets)}"
+        parts.append(_ranking(ours, title, left_out))
+    printed = compare(list(paper.METHODS), np.array(list(paper.ACCURACY.values())))
+    parts.append(_ranking(printed, "The paper's Table 3: its printed accuracies", []))
+    return "\n".join(parts)
+
+
+def _complete(results: Results) -> tuple[list[str], list[str], list[str]]:
+    """Methods and sets that are complete with each other, and what is left out."""
+    datasets = [
+        name for name in results.datasets if _PART_OF.get(name) not in results.datasets
+    ]
+    left_out = [
+        f"{name}, whose points are those of {_PART_OF[name]}"
+        for name in results.datasets
+        if name not in datasets
+    ]
+
+    def there(dataset: str, method: str) -> bool:
+        cell = results.cells.get((dataset, method))
+        return cell is not None and cell.complete
+
+    methods = [m for m in results.methods if any(there(d, m) for d in datasets)]
+    left_out += [
+        f"{m}, which has no results" for m in results.methods if m not in methods
+    ]
+    whole = [d for d in datasets if all(there(d, m) for m in methods)]
+    left_out += [f"{d}, which is incomplete" for d in datasets if d not in whole]
+    return methods, whole, left_out
+
+
+def _ranking(comparison: Comparison, title: str, left_out: list[str]) -> str:
+    """A diagram with the result of the tests in words."""
+    k, n = len(comparison.methods), comparison.n_datasets
+    words = f"{k} methods on {n} data sets. "
+    if not np.isnan(comparison.p_value):
+        words += (
+            f"Friedman's test: chi-square {comparison.chi_square:.2f} with {k - 1} "
+            f"degrees of freedom, p = {comparison.p_value:.2g}. "
+        )
+    words += (
+        "Average ranks, 1 is the best; thick lines join methods that Nemenyi's test "
+        f"cannot tell apart at the level {comparison.alpha:g} (critical difference "
+        f"{comparison.critical_difference:.2f})."
+    )
+    if left_out:
+        words += f" Left out: {'; '.join(left_out)}."
+    return (
+        f'<figure class="wide"><figcaption><strong>{escape(title)}.</strong> '
+        f"{escape(words)}</figcaption>{figures.ranking(comparison, title)}</figure>"
+    )

@@ -1,0 +1,348 @@
+"""The results of a run: one row for each data set, method, trial and fold.
+
+A folder of results has ``results.csv``, to which rows are appended as folds finish,
+and ``run.json``, which says what was asked for. What was asked for and is not there is
+incomplete, and everything that is made from the results says so.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from collections import defaultdict
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DATASETS", "METHODS", "Cell", "Results", "Row", "read_results"]
+
+# In the order in which tables and pictures show them; others follow.
+METHODS = (
+    "LDA",
+    "C-HLD",
+    "R-HLD-1",
+    "R-HLD-2",
+    "GLD",
+    "LNS",
+    "SVM",
+    "GLD-global",
+    "global+LNS",
+    "sklearn-LDA",
+    "LogisticRegression",
+    "LinearSVC",
+)
+DATASETS = (
+    "D1",
+    "D2",
+    "D2-0.53",
+    "liver",
+    "shuttle",
+    "vowels",
+    "zernike",
+    "segmentation",
+    "spambase",
+    "wine_white",
+    "pendigits",
+    "optdigits",
+    "satellite",
+    "letters",
+    "breast_cancer",
+    "wine",
+    "iris",
+    "digits",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a method did on a fold.
+
+    Attributes
+    ----------
+    dataset, method : str
+        Names.
+    trial, fold : int
+        Counted from 0.
+    n_train, n_test, n_correct : int
+        Points to train with, points to test with, those classified correctly.
+    bayes_error : float
+        Mean over the pairs of classes, a fraction; NaN for methods without one.
+    fit_seconds, predict_seconds : float
+        Time of training and prediction.
+    iterations : float
+        Of the method; NaN for methods without any.
+    """
+
+    dataset: str
+    method: str
+    trial: int
+    fold: int
+    n_train: int
+    n_test: int
+    n_correct: int
+    bayes_error: float
+    fit_seconds: float
+    predict_seconds: float
+    iterations: float
+
+    @classmethod
+    def parse(cls, record: list[str]) -> Row:
+        """Read the fields of a line; ValueError says what is wrong with them."""
+        if len(record) != len(HEADER):
+            raise ValueError(f"it has {len(record)} fields instead of {len(HEADER)}")
+        text = dict(zip(HEADER, record, strict=True))
+        values: dict[str, Any] = {}
+        for name, value in text.items():
+            try:
+                if name in ("dataset", "method"):
+                    values[name] = value
+                elif name in ("bayes_error", "iterations"):
+                    values[name] = float(value or "nan")
+                elif name.endswith("seconds"):
+                    values[name] = float(value)
+                else:
+                    values[name] = int(value)
+            except ValueError:
+                raise ValueError(f"{name} is {value!r}, not a number") from None
+        row = cls(**values)
+        if not (row.dataset and row.method):
+            raise ValueError("it names no data set or no method")
+        if not (0 <= row.n_correct <= row.n_test and row.n_test > 0):
+            raise ValueError(f"{row.n_correct} of {row.n_test} points are correct")
+        if min(row.trial, row.fold, row.n_train) < 0:
+            raise ValueError("a count is negative")
+        if not all(0 <= t < math.inf for t in (row.fit_seconds, row.predict_seconds)):
+            raise ValueError("a time is negative or not finite")
+        if row.bayes_error < 0 or row.bayes_error > 1:
+            raise ValueError(f"bayes_error is {row.bayes_error}, not a fraction")
+        return row
+
+
+HEADER = tuple(field.name for field in fields(Row))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All folds of a method on a data set.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        Those that are there, by trial and fold.
+    folds, trials : int
+        What was asked for.
+    planned_trials : int
+        `trials`, or less where the run limits the method on this set.
+    """
+
+    rows: tuple[Row, ...]
+    folds: int
+    trials: int
+    planned_trials: int
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials with at least one fold."""
+        return len({row.trial for row in self.rows})
+
+    @property
+    def complete(self) -> bool:
+        """Whether every fold of every planned trial is there."""
+        there = {(row.trial, row.fold) for row in self.rows}
+        planned = product(range(self.planned_trials), range(self.folds))
+        return there.issuperset(planned)
+
+    @property
+    def n(self) -> int:
+        """Number of points of the data set."""
+        return self.rows[0].n_train + self.rows[0].n_test
+
+    @property
+    def accuracies(self) -> NDArray[np.float64]:
+        """Share of correct points of each trial, in %."""
+        counts: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for row in self.rows:
+            counts[row.trial].append((row.n_correct, row.n_test))
+        sums = np.array([np.sum(pairs, axis=0) for pairs in counts.values()])
+        shares: NDArray[np.float64] = 100 * sums[:, 0] / sums[:, 1]
+        return shares
+
+    @property
+    def bayes_error(self) -> float:
+        """Mean over folds of the mean error of the pairs, a fraction; NaN if none."""
+        return float(np.mean([row.bayes_error for row in self.rows]))
+
+    @property
+    def fit_seconds(self) -> float:
+        """Median over folds of the time of training."""
+        return float(np.median([row.fit_seconds for row in self.rows]))
+
+    def time_ratio(self, peer: Cell) -> float | None:
+        """Median over the folds that both have of the quotient of training times."""
+        theirs = {(row.trial, row.fold): row.fit_seconds for row in peer.rows}
+        ratios = [
+            row.fit_seconds / theirs[row.trial, row.fold]
+            for row in self.rows
+            if theirs.get((row.trial, row.fold), 0) > 0
+        ]
+        return float(np.median(ratios)) if ratios else None
+
+    def remark(self) -> str:
+        """What is less than was asked for, or an empty string."""
+        if not self.complete:
+            wanted = self.folds * self.planned_trials
+            return f"incomplete, {len(self.rows)} of {wanted} folds"
+        if self.n_trials < self.trials:
+            return f"{self.n_trials} of {self.trials} trials, by a limit of the run"
+        return ""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of a run.
+
+    Attributes
+    ----------
+    folder : Path
+        Where they were read.
+    rows : tuple of Row
+        In the order of the file.
+    run : dict
+        The content of ``run.json``. Its ``limits`` are the largest numbers of trials
+        of some methods on some sets, by ``"METHOD:DATASET"``.
+    unfinished : bool
+        Whether the file ended within a line, which was left out.
+    """
+
+    folder: Path
+    rows: tuple[Row, ...]
+    run: dict[str, Any]
+    unfinished: bool = False
+
+    @property
+    def folds(self) -> int:
+        """Number of folds of a trial."""
+        return int(self.run["folds"])
+
+    @property
+    def trials(self) -> int:
+        """Number of trials that were asked for."""
+        return int(self.run["trials"])
+
+    @cached_property
+    def datasets(self) -> list[str]:
+        """Names of the data sets that have results or should have."""
+        named = [*self.run["datasets"], *(row.dataset for row in self.rows)]
+        return _ordered(named, DATASETS)
+
+    @cached_property
+    def methods(self) -> list[str]:
+        """Names of the methods that have results or should have."""
+        named = [*self.run["methods"], *(row.method for row in self.rows)]
+        return _ordered(named, METHODS)
+
+    @cached_property
+    def cells(self) -> dict[tuple[str, str], Cell]:
+        """Results by data set and method, where there are any."""
+        rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        for row in self.rows:
+            rows[row.dataset, row.method].append(row)
+        limits = self.run.get("limits") or {}
+        cells = {}
+        for (dataset, method), found in rows.items():
+            limit = limits.get(f"{method}:{dataset}", self.trials)
+            cells[dataset, method] = Cell(
+                rows=tuple(sorted(found, key=lambda row: (row.trial, row.fold))),
+                folds=self.folds,
+                trials=self.trials,
+                planned_trials=min(int(limit), self.trials),
+            )
+        return cells
+
+
+def read_results(folder: str | os.PathLike[str]) -> Results:
+    """Read a folder of results.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        The folder, with ``results.csv`` and ``run.json``.
+
+    Returns
+    -------
+    Results
+        What is there. A last line without its end, which a killed run leaves behind,
+        is left out.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"the folder of results {str(folder)!r} does not exist")
+    run = _read_run(folder / "run.json")
+    rows, unfinished = _read_rows(folder / "results.csv")
+    return Results(folder, rows, run, unfinished)
+
+
+def _read_run(path: Path) -> dict[str, Any]:
+    """What was asked for."""
+    try:
+        run = json.loads(_read(path))
+        if not isinstance(run, dict):
+            raise ValueError("it is no JSON object")
+        kinds = {"folds": int, "trials": int, "datasets": list, "methods": list}
+        for key, kind in kinds.items():
+            if not isinstance(run.get(key), kind):
+                raise ValueError(f"it lacks {key!r}")
+        if min(run["folds"], run["trials"]) < 1:
+            raise ValueError("folds and trials must be at least 1")
+    except ValueError as error:
+        raise ValueError(f"{path}: not the description of a run: {error}") from error
+    return run
+
+
+def _read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
+    """The rows, and whether the last line was cut off."""
+    lines = _read(path).splitlines(keepends=True)
+    if not lines or lines[0].rstrip("\r\n") != ",".join(HEADER):
+        raise ValueError(
+            f"{path}: not a file of results, whose first line is {','.join(HEADER)!r}"
+        )
+    unfinished = not lines[-1].endswith("\n")
+    if unfinished:
+        lines.pop()
+    rows: dict[tuple[str, str, int, int], Row] = {}
+    for number, record in enumerate(csv.reader(lines[1:]), start=2):
+        try:
+            row = Row.parse(record)
+            key = row.dataset, row.method, row.trial, row.fold
+            if key in rows:
+                raise ValueError("the same fold stands on an earlier line")
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from error
+        rows[key] = row
+    return tuple(rows.values()), unfinished
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path} does not exist: name a folder that `heterolda reproduce` has "
+            "written"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not a text file: {error}") from error
+
+
+def _ordered(names: list[str], order: tuple[str, ...]) -> list[str]:
+    """Each name once: those of `order` first, the others as they come."""
+    named = dict.fromkeys(names)
+    known = [name for name in order if name in named]
+    return known + [name for name in named if name not in order]
