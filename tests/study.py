@@ -49,7 +49,7 @@ def write_run(folder, rows, **changes):
         "seed": 0,
         "limits": LIMITS,
         "versions": {"numpy": np.__version__},
-        "machine": "made up <for a test>",
+        "machine": {"system": "made up <for a test>"},
     }
     (folder / "run.json").write_text(json.dumps(run | changes), encoding="utf-8")
     lines = [HEADER, *(",".join(map(str, row)) for row in rows)]

@@ -47,6 +47,7 @@ LAYERS = [
     "experiments.catalogue",
     "experiments.datasets",
     "experiments.methods",
+    "experiments.records",
     "experiments.folder",
     "experiments.workers",
     "experiments.protocol",

@@ -22,7 +22,7 @@ SHAPES = {
     "SVM": "square",
     "GLD-global": "star",
     "global+LNS": "star",
-    "sklearn-LDA": "square",
+    "LinearDiscriminantAnalysis": "square",
     "LogisticRegression": "up",
     "LinearSVC": "diamond",
 }

@@ -7,15 +7,21 @@ what was asked for, with which versions, on what kind of machine.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
+from heterolda.experiments.records import (
+    HEADER,
+    RESULTS,
+    RUN,
+    Row,
+    read_rows,
+    read_run,
+)
 from heterolda.files import written_whole
 
 if sys.platform == "win32":
@@ -23,79 +29,9 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["HEADER", "Row", "RunFolder"]
+__all__ = ["RunFolder"]
 
-RESULTS, RUN, LOCK = "results.csv", "run.json", "run.lock"
-_SETTINGS = {"command", "folds", "trials", "methods", "datasets", "seed", "limits"}
-_SETTINGS |= {"versions", "machine"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of ``results.csv``; trials and folds count from 0.
-
-    Attributes
-    ----------
-    dataset, method : str
-        Names.
-    trial, fold : int
-        Which shuffle, which part is left out.
-    n_train, n_test, n_correct : int
-        Rows to fit, rows to test, test rows whose label was predicted.
-    bayes_error : float or None
-        Mean of the pairs' errors under the Gaussian model, where a method has it.
-    fit_seconds, predict_seconds : float
-        Times, with one thread.
-    iterations : int or None
-        Sum over the pairs, where a method has it.
-    """
-
-    dataset: str
-    method: str
-    trial: int
-    fold: int
-    n_train: int
-    n_test: int
-    n_correct: int
-    bayes_error: float | None
-    fit_seconds: float
-    predict_seconds: float
-    iterations: int | None
-
-    @property
-    def key(self) -> tuple[str, str, int, int]:
-        """What no two rows share."""
-        return self.dataset, self.method, self.trial, self.fold
-
-    def line(self) -> str:
-        """The row as text, with its end of line."""
-        values = [
-            *(self.dataset, self.method, self.trial, self.fold),
-            *(self.n_train, self.n_test, self.n_correct),
-            "" if self.bayes_error is None else f"{self.bayes_error:.9g}",
-            f"{self.fit_seconds:.3g}",
-            f"{self.predict_seconds:.3g}",
-            "" if self.iterations is None else self.iterations,
-        ]
-        return ",".join(map(str, values)) + "\n"
-
-    @classmethod
-    def parse(cls, values: Sequence[str]) -> Row:
-        """The row of a line; anything else raises ValueError."""
-        if len(values) != len(HEADER):
-            raise ValueError(f"it has {len(values)} of {len(HEADER)} fields")
-        dataset, method, *rest = values
-        trial, fold, n_train, n_test, n_correct = map(int, rest[:5])
-        error, fit, predict, iterations = rest[5:]
-        return cls(
-            *(dataset, method, trial, fold, n_train, n_test, n_correct),
-            float(error) if error else None,
-            *(float(fit), float(predict)),
-            int(iterations) if iterations else None,
-        )
-
-
-HEADER = [field.name for field in fields(Row)]
+LOCK = "run.lock"
 _FIRST_LINE = ",".join(HEADER) + "\n"
 
 
@@ -203,10 +139,11 @@ class RunFolder:
                 "its rows were computed: choose another folder (--out)"
             )
         if run.exists():
-            settings = self._extended(_read_json(run), settings)
+            settings = self._extended(read_run(run), settings)
         if results.exists():
             self._mend(results)
-            self.rows = _read_rows(results)
+        if results.exists():
+            self.rows = list(read_rows(results)[0])
         with written_whole(run) as file:
             file.write(json.dumps(settings, indent=2).encode() + b"\n")
         if not results.exists():
@@ -253,45 +190,6 @@ class RunFolder:
             f"the last line of {str(path)!r} was cut in the middle; it is dropped and "
             "will be computed again"
         )
-
-
-def _read_rows(path: Path) -> list[Row]:
-    """All rows of a file; a line that is none raises ValueError."""
-    if not path.exists():
-        return []
-    with open(path, encoding="utf-8", newline="") as file:
-        lines = csv.reader(file)
-        if next(lines) != HEADER:
-            raise ValueError(
-                f"{str(path)!r} is no file of results: its first line is not "
-                f"{_FIRST_LINE.strip()!r}"
-            )
-        rows = []
-        for number, values in enumerate(lines, start=2):
-            try:
-                rows.append(Row.parse(values))
-            except ValueError as error:
-                raise ValueError(
-                    f"{str(path)!r}, line {number} is no row of results: {error}; "
-                    "delete the line, and it will be computed again"
-                ) from error
-    return rows
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """Settings of a folder; anything else raises ValueError."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError("it is no object")
-        missing = _SETTINGS - content.keys()
-        if missing:
-            raise ValueError(f"it lacks {', '.join(sorted(missing))}")
-    except ValueError as error:
-        raise ValueError(
-            f"{str(path)!r} is no readable description of a run: {error}"
-        ) from error
-    return content
 
 
 def _locked(path: Path) -> IO[bytes]:

@@ -12,6 +12,7 @@ belong to the training rows.
 from __future__ import annotations
 
 import gc
+import math
 import os
 import platform
 import sys
@@ -32,8 +33,9 @@ from sklearn.pipeline import Pipeline
 from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.datasets import Data, load
-from heterolda.experiments.folder import Row, RunFolder
+from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.methods import METHODS
+from heterolda.experiments.records import Row
 from heterolda.experiments.workers import computed, pinned_to_one_thread
 
 __all__ = ["Observer", "Study", "Task", "run"]
@@ -301,7 +303,7 @@ def _measured(
     y_train: NDArray[Any],
     X_test: NDArray[np.float64],
     y_test: NDArray[Any],
-) -> tuple[int, float | None, float, float, int | None]:
+) -> tuple[int, float, float, float, float]:
     """Hits, mean Bayes error, time to fit, time to predict, iterations."""
     with warnings.catch_warnings():
         # Small classes and pairs without a useful rule belong to the paper's data.
@@ -316,10 +318,10 @@ def _measured(
     errors, n_iter = (getattr(last, name, None) for name in ("bayes_error_", "n_iter_"))
     return (
         int(np.sum(predicted == y_test)),
-        None if errors is None else float(np.mean(errors)),
+        math.nan if errors is None else float(np.mean(errors)),
         fitted - begin,
         end - fitted,
-        None if n_iter is None else int(np.sum(n_iter)),
+        math.nan if n_iter is None else float(np.sum(n_iter)),
     )
 
 

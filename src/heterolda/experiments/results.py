@@ -7,12 +7,9 @@ incomplete, and everything that is made from the results says so.
 
 from __future__ import annotations
 
-import csv
-import json
-import math
 import os
 from collections import defaultdict
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -21,7 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DATASETS", "METHODS", "Cell", "Results", "Row", "read_results"]
+from heterolda.experiments.records import RESULTS, RUN, Row, read_rows, read_run
+
+__all__ = ["DATASETS", "METHODS", "Cell", "Results", "read_results"]
 
 # In the order in which tables and pictures show them; others follow.
 METHODS = (
@@ -34,7 +33,7 @@ METHODS = (
     "SVM",
     "GLD-global",
     "global+LNS",
-    "sklearn-LDA",
+    "LinearDiscriminantAnalysis",
     "LogisticRegression",
     "LinearSVC",
 )
@@ -58,74 +57,6 @@ DATASETS = (
     "iris",
     "digits",
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a method did on a fold.
-
-    Attributes
-    ----------
-    dataset, method : str
-        Names.
-    trial, fold : int
-        Counted from 0.
-    n_train, n_test, n_correct : int
-        Points to train with, points to test with, those classified correctly.
-    bayes_error : float
-        Mean over the pairs of classes, a fraction; NaN for methods without one.
-    fit_seconds, predict_seconds : float
-        Time of training and prediction.
-    iterations : float
-        Of the method; NaN for methods without any.
-    """
-
-    dataset: str
-    method: str
-    trial: int
-    fold: int
-    n_train: int
-    n_test: int
-    n_correct: int
-    bayes_error: float
-    fit_seconds: float
-    predict_seconds: float
-    iterations: float
-
-    @classmethod
-    def parse(cls, record: list[str]) -> Row:
-        """Read the fields of a line; ValueError says what is wrong with them."""
-        if len(record) != len(HEADER):
-            raise ValueError(f"it has {len(record)} fields instead of {len(HEADER)}")
-        text = dict(zip(HEADER, record, strict=True))
-        values: dict[str, Any] = {}
-        for name, value in text.items():
-            try:
-                if name in ("dataset", "method"):
-                    values[name] = value
-                elif name in ("bayes_error", "iterations"):
-                    values[name] = float(value or "nan")
-                elif name.endswith("seconds"):
-                    values[name] = float(value)
-                else:
-                    values[name] = int(value)
-            except ValueError:
-                raise ValueError(f"{name} is {value!r}, not a number") from None
-        row = cls(**values)
-        if not (row.dataset and row.method):
-            raise ValueError("it names no data set or no method")
-        if not (0 <= row.n_correct <= row.n_test and row.n_test > 0):
-            raise ValueError(f"{row.n_correct} of {row.n_test} points are correct")
-        if min(row.trial, row.fold, row.n_train) < 0:
-            raise ValueError("a count is negative")
-        if not all(0 <= t < math.inf for t in (row.fit_seconds, row.predict_seconds)):
-            raise ValueError("a time is negative or not finite")
-        if row.bayes_error < 0 or row.bayes_error > 1:
-            raise ValueError(f"bayes_error is {row.bayes_error}, not a fraction")
-        return row
-
-
-HEADER = tuple(field.name for field in fields(Row))
 
 
 @dataclass(frozen=True)
@@ -284,61 +215,9 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder of results {str(folder)!r} does not exist")
-    run = _read_run(folder / "run.json")
-    rows, unfinished = _read_rows(folder / "results.csv")
+    run = read_run(folder / RUN)
+    rows, unfinished = read_rows(folder / RESULTS)
     return Results(folder, rows, run, unfinished)
-
-
-def _read_run(path: Path) -> dict[str, Any]:
-    """What was asked for."""
-    try:
-        run = json.loads(_read(path))
-        if not isinstance(run, dict):
-            raise ValueError("it is no JSON object")
-        kinds = {"folds": int, "trials": int, "datasets": list, "methods": list}
-        for key, kind in kinds.items():
-            if not isinstance(run.get(key), kind):
-                raise ValueError(f"it lacks {key!r}")
-        if min(run["folds"], run["trials"]) < 1:
-            raise ValueError("folds and trials must be at least 1")
-    except ValueError as error:
-        raise ValueError(f"{path}: not the description of a run: {error}") from error
-    return run
-
-
-def _read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
-    """The rows, and whether the last line was cut off."""
-    lines = _read(path).splitlines(keepends=True)
-    if not lines or lines[0].rstrip("\r\n") != ",".join(HEADER):
-        raise ValueError(
-            f"{path}: not a file of results, whose first line is {','.join(HEADER)!r}"
-        )
-    unfinished = not lines[-1].endswith("\n")
-    if unfinished:
-        lines.pop()
-    rows: dict[tuple[str, str, int, int], Row] = {}
-    for number, record in enumerate(csv.reader(lines[1:]), start=2):
-        try:
-            row = Row.parse(record)
-            key = row.dataset, row.method, row.trial, row.fold
-            if key in rows:
-                raise ValueError("the same fold stands on an earlier line")
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from error
-        rows[key] = row
-    return tuple(rows.values()), unfinished
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{path} does not exist: name a folder that `heterolda reproduce` has "
-            "written"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not a text file: {error}") from error
 
 
 def _ordered(names: list[str], order: tuple[str, ...]) -> list[str]:

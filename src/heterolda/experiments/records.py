@@ -1,0 +1,184 @@
+"""Files of results: the rows of ``results.csv`` and the settings of ``run.json``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+__all__ = ["HEADER", "RESULTS", "RUN", "Row", "read_rows", "read_run"]
+
+RESULTS, RUN = "results.csv", "run.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a method did on a fold.
+
+    Attributes
+    ----------
+    dataset, method : str
+        Names.
+    trial, fold : int
+        Counted from 0.
+    n_train, n_test, n_correct : int
+        Points to train with, points to test with, those classified correctly.
+    bayes_error : float
+        Mean over the pairs of classes, a fraction; NaN for methods without one.
+    fit_seconds, predict_seconds : float
+        Time of training and prediction.
+    iterations : float
+        Of the method; NaN for methods without any.
+    """
+
+    dataset: str
+    method: str
+    trial: int
+    fold: int
+    n_train: int
+    n_test: int
+    n_correct: int
+    bayes_error: float
+    fit_seconds: float
+    predict_seconds: float
+    iterations: float
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What no two rows share."""
+        return self.dataset, self.method, self.trial, self.fold
+
+    def line(self) -> str:
+        """The row as text, with its end of line."""
+        values = [
+            *(self.dataset, self.method, self.trial, self.fold),
+            *(self.n_train, self.n_test, self.n_correct),
+            "" if math.isnan(self.bayes_error) else f"{self.bayes_error:.9g}",
+            f"{self.fit_seconds:.3g}",
+            f"{self.predict_seconds:.3g}",
+            "" if math.isnan(self.iterations) else f"{self.iterations:.0f}",
+        ]
+        return ",".join(map(str, values)) + "\n"
+
+    @classmethod
+    def parse(cls, record: list[str]) -> Row:
+        """Read the fields of a line; ValueError says what is wrong with them."""
+        if len(record) != len(HEADER):
+            raise ValueError(f"it has {len(record)} fields instead of {len(HEADER)}")
+        text = dict(zip(HEADER, record, strict=True))
+        values: dict[str, Any] = {}
+        for name, value in text.items():
+            try:
+                if name in ("dataset", "method"):
+                    values[name] = value
+                elif name in ("bayes_error", "iterations"):
+                    values[name] = float(value or "nan")
+                elif name.endswith("seconds"):
+                    values[name] = float(value)
+                else:
+                    values[name] = int(value)
+            except ValueError:
+                raise ValueError(f"{name} is {value!r}, not a number") from None
+        row = cls(**values)
+        if not (row.dataset and row.method):
+            raise ValueError("it names no data set or no method")
+        if not (0 <= row.n_correct <= row.n_test and row.n_test > 0):
+            raise ValueError(f"{row.n_correct} of {row.n_test} points are correct")
+        if min(row.trial, row.fold, row.n_train) < 0:
+            raise ValueError("a count is negative")
+        if not all(0 <= t < math.inf for t in (row.fit_seconds, row.predict_seconds)):
+            raise ValueError("a time is negative or not finite")
+        if row.bayes_error < 0 or row.bayes_error > 1:
+            raise ValueError(f"bayes_error is {row.bayes_error}, not a fraction")
+        return row
+
+
+HEADER = tuple(field.name for field in fields(Row))
+
+
+def read_run(path: Path) -> dict[str, Any]:
+    """Read what was asked for.
+
+    Parameters
+    ----------
+    path : Path
+        The file ``run.json``.
+
+    Returns
+    -------
+    dict
+        Its content.
+    """
+    try:
+        run = json.loads(_read(path))
+        if not isinstance(run, dict):
+            raise ValueError("it is no JSON object")
+        kinds: dict[str, type] = {
+            "folds": int,
+            "trials": int,
+            "datasets": list,
+            "methods": list,
+        }
+        kinds |= {"seed": int, "command": str, "limits": dict, "versions": dict}
+        kinds |= {"machine": dict}
+        for key, kind in kinds.items():
+            if not isinstance(run.get(key), kind):
+                raise ValueError(f"it lacks {key!r}")
+        if min(run["folds"], run["trials"]) < 1:
+            raise ValueError("folds and trials must be at least 1")
+    except ValueError as error:
+        raise ValueError(f"{path}: not the description of a run: {error}") from error
+    return run
+
+
+def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
+    """Read the rows of a run.
+
+    Parameters
+    ----------
+    path : Path
+        The file ``results.csv``.
+
+    Returns
+    -------
+    rows : tuple of Row
+        In the order of the file.
+    unfinished : bool
+        Whether the last line was cut off; it is left out.
+    """
+    lines = _read(path).splitlines(keepends=True)
+    if not lines or lines[0].rstrip("\r\n") != ",".join(HEADER):
+        raise ValueError(
+            f"{path}: not a file of results, whose first line is {','.join(HEADER)!r}"
+        )
+    unfinished = not lines[-1].endswith("\n")
+    if unfinished:
+        lines.pop()
+    rows: dict[tuple[str, str, int, int], Row] = {}
+    for number, record in enumerate(csv.reader(lines[1:]), start=2):
+        try:
+            row = Row.parse(record)
+            if row.key in rows:
+                raise ValueError("the same fold stands on an earlier line")
+        except ValueError as error:
+            raise ValueError(
+                f"{path}, line {number}: {error}; delete the line, and `heterolda "
+                "reproduce` computes it again"
+            ) from error
+        rows[row.key] = row
+    return tuple(rows.values()), unfinished
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path} does not exist: name a folder that `heterolda reproduce` has "
+            "written"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not a text file: {error}") from error
