@@ -7,7 +7,8 @@ READY := $(VENV)/.ready
 .PHONY: demo test lint bench picture clean
 
 demo: $(READY)
-	$(BIN)/python examples/compare_solvers.py
+	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
+	$(BIN)/heterolda report build/demo
 
 test: $(READY) lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
