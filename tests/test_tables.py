@@ -182,7 +182,7 @@ def test_a_trial_that_is_missing_without_a_limit_is_incomplete(tmp_path, rows):
     rows = [row for row in rows if row[2] < 2]
     results = read_results(write_run(tmp_path / "run", rows))
     table = make_table(results, 3)
-    assert f"‡ LDA on D2: incomplete, {2 * FOLDS} of {3 * FOLDS} folds." in table.notes
+    assert f"‡ All on D2: incomplete, {2 * FOLDS} of {3 * FOLDS} folds." in table.notes
     assert table.blocks[0].best == set()
 
 

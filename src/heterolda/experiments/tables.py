@@ -221,8 +221,8 @@ def _best(values: Figures, number: int, write: Callable[[float], str]) -> set[st
 
 def _notes(results: Results, methods: list[str]) -> list[str]:
     """What is missing, what is incomplete and what was limited."""
-    notes = []
-    missing, remarks = [], []
+    missing: list[str] = []
+    remarks: dict[tuple[str, str], list[str]] = {}
     for dataset in results.datasets:
         for method in methods:
             cell = results.cells.get((dataset, method))
@@ -230,12 +230,21 @@ def _notes(results: Results, methods: list[str]) -> list[str]:
                 missing.append(f"{method} on {dataset}")
             elif cell.remark():
                 sign = LIMITED if cell.complete else INCOMPLETE
-                remarks.append(f"{sign} {method} on {dataset}: {cell.remark()}.")
-    if any(remark.startswith(INCOMPLETE) for remark in remarks):
-        remarks.append(f"{INCOMPLETE} Incomplete figures are not among the best.")
-    notes += remarks
+                text = f"on {dataset}: {cell.remark()}."
+                remarks.setdefault((sign, text), []).append(method)
+    notes = [
+        f"{sign} {_listed(names, methods)} {text}"
+        for (sign, text), names in remarks.items()
+    ]
+    if any(sign == INCOMPLETE for sign, _ in remarks):
+        notes.append(f"{INCOMPLETE} Incomplete figures are not among the best.")
     if missing:
         notes.append(f"{MISSING} No results: {', '.join(missing)}.")
     if results.unfinished:
         notes.append("The last line of results.csv is cut off and left out.")
     return notes
+
+
+def _listed(names: list[str], methods: list[str]) -> str:
+    """Names with commas between, or what stands for all of them."""
+    return "All" if names == methods and len(names) > 1 else ", ".join(names)
