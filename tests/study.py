@@ -43,11 +43,11 @@ def write_run(folder, rows, **changes):
     run = {
         "command": "heterolda reproduce --trials 3 --folds 5",
         "folds": FOLDS,
-        "trials": TRIALS,
-        "methods": METHODS,
-        "datasets": list(SIZES),
         "seed": 0,
-        "limits": LIMITS,
+        "plan": {
+            dataset: {m: LIMITS.get(f"{m}:{dataset}", TRIALS) for m in METHODS}
+            for dataset in SIZES
+        },
         "versions": {"numpy": np.__version__},
         "machine": {"system": "made up <for a test>"},
     }

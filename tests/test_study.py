@@ -310,9 +310,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
 def test_rows_are_added_to_a_folder_and_sorted(tmp_path):
     with RunFolder(tmp_path, settings()) as folder:
         folder.append([row(fold=1), row(fold=0)])
-    more = settings(
-        command="other", datasets=["wine"], trials=3, limits={"SVM:wine": 1}
-    )
+    more = settings(command="other", plan={"wine": {"LDA": 3, "SVM": 1}})
     with RunFolder(tmp_path, more) as folder:
         assert [r.fold for r in folder.rows] == [1, 0]
         folder.append([row("wine")])
@@ -322,9 +320,7 @@ def test_rows_are_added_to_a_folder_and_sorted(tmp_path):
         found = [r.key[::2] for r in folder.rows]
     assert found == [("wine", 0), ("iris", 0), ("iris", 0), ("wine", 1)]
     described = json.loads((tmp_path / "run.json").read_text())
-    assert described["datasets"] == ["iris", "wine"]
-    assert described["trials"] == 3
-    assert described["limits"] == {"SVM:wine": 1}
+    assert described["plan"] == {"iris": {"LDA": 1}, "wine": {"LDA": 3, "SVM": 1}}
     assert described["command"].split("\n") == [settings()["command"], "other"]
 
 
@@ -360,16 +356,44 @@ def test_a_second_run_is_refused_and_a_dead_one_is_not(tmp_path):
     ],
 )
 def test_other_settings_are_refused(tmp_path, change, message):
-    with RunFolder(tmp_path, settings(**change)):
-        pass
+    with RunFolder(tmp_path, settings(**change)) as folder:
+        folder.append([row()])
     result = invoke("reproduce", "--datasets", "iris", "--out", tmp_path)
     assert result.exit_code == 1
     assert message in result.stderr
 
 
-def test_other_versions_are_noticed(tmp_path):
-    with RunFolder(tmp_path, settings(versions={})):
+def test_a_folder_without_rows_takes_other_settings(tmp_path):
+    with RunFolder(tmp_path, settings(seed=7)):
         pass
+    with RunFolder(tmp_path, settings()):
+        assert json.loads((tmp_path / "run.json").read_text())["seed"] == 0
+
+
+def test_the_plan_follows_the_newest_wish(tmp_path):
+    def wish(n):
+        with RunFolder(tmp_path, settings(plan={"iris": {"LDA": n}})) as folder:
+            folder.append([row(trial=len(folder.rows))])
+        return json.loads((tmp_path / "run.json").read_text())["plan"]["iris"]["LDA"]
+
+    # Not below the two trials that are there when the third wish comes.
+    assert [wish(60), wish(34), wish(1)] == [60, 34, 2]
+
+
+def test_a_foreign_file_is_left_alone(tmp_path):
+    with RunFolder(tmp_path, settings()):
+        pass
+    path = tmp_path / "results.csv"
+    for content in ("my notes", "a,b\n1,2\n3,4"):
+        path.write_text(content)
+        with pytest.raises(ValueError, match="not a file of results"):
+            RunFolder(tmp_path, settings())
+        assert path.read_text() == content
+
+
+def test_other_versions_are_noticed(tmp_path):
+    with RunFolder(tmp_path, settings(versions={})) as folder:
+        folder.append([row()])
     with RunFolder(tmp_path, settings()) as folder:
         assert "other versions" in folder.notices[0]
 

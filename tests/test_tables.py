@@ -12,7 +12,7 @@ from scipy import stats
 from heterolda.experiments import paper
 from heterolda.experiments.ranks import compare, critical_difference
 from heterolda.experiments.tables import make_table, read_results, render
-from study import FOLDS, METHODS, SIZES, WITH_ERROR, make_rows, write_run
+from study import FOLDS, METHODS, SIZES, TRIALS, WITH_ERROR, make_rows, write_run
 
 
 @pytest.fixture
@@ -190,7 +190,8 @@ def test_slips_of_the_paper_are_said(tmp_path, rows, results):
     assert "1000 / n" in render(results, 2, "text")
     assert "0.53 instead of" in " ".join(render(results, 3, "text").split())
     ours = [row for row in rows if row[0] in ("iris", "wine")]
-    only = write_run(tmp_path / "ours", ours, datasets=["iris", "wine"])
+    plan = {name: dict.fromkeys(METHODS, TRIALS) for name in ("iris", "wine")}
+    only = write_run(tmp_path / "ours", ours, plan=plan)
     assert "paper" not in render(read_results(only), 3, "markdown")
 
 
@@ -275,7 +276,7 @@ def test_foreign_and_missing_files_are_refused(tmp_path, rows):
         ("results.csv", b"\xff\xfe\x00", "not a text file"),
         ("run.json", b"[1]", "it is no JSON object"),
         ("run.json", b"{", "not the description of a run"),
-        ("run.json", b'{"folds": 5}', "it lacks 'trials'"),
+        ("run.json", b'{"folds": 5}', "it lacks 'seed'"),
     ):
         write_run(run, rows)
         (run / name).write_bytes(content)

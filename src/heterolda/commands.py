@@ -101,7 +101,7 @@ def reproduce(
                 raise ValueError(f"--full means --trials {PAPER_TRIALS}, got {trials}")
             study = Study(
                 datasets=_chosen_datasets(datasets, data_dir),
-                methods=resolve_methods(_split(methods) or ["all"]),
+                methods=resolve_methods(_split(methods) if methods else ["all"]),
                 trials=PAPER_TRIALS if full else trials or 1,
                 folds=folds,
                 seed=seed,
@@ -195,9 +195,8 @@ def _split(names: list[str] | None) -> list[str]:
 
 def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str]:
     """The sets that were asked for, or all that need no download."""
-    chosen = _split(names)
-    if chosen:
-        return resolve_datasets(chosen)
+    if names:
+        return resolve_datasets(_split(names))
     return [name for name in CATALOGUE if where(name, data_dir) is not None]
 
 
@@ -205,7 +204,8 @@ def _limit(text: str) -> tuple[str, int]:
     """Key and number of an option METHOD:DATASET=TRIALS."""
     pair, _, number = text.partition("=")
     method, _, dataset = pair.partition(":")
-    if method not in METHODS or dataset not in CATALOGUE or not number.isdecimal():
+    known = method in METHODS and dataset in CATALOGUE
+    if not known or not number.isdecimal() or int(number) < 1:
         raise ValueError(
             f"--limit {text}: write METHOD:DATASET=TRIALS, for instance SVM:shuttle=2"
         )

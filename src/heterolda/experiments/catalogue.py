@@ -275,4 +275,6 @@ def resolve_names(
                 f"groups {', '.join(groups)}"
             )
         chosen.update(groups.get(name, [name]))
+    if not chosen:
+        raise ValueError(f"no {kind} is named: choose from {', '.join(known)}")
     return [name for name in known if name in chosen]

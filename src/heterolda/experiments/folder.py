@@ -31,6 +31,8 @@ else:
 
 __all__ = ["RunFolder"]
 
+Plan = dict[str, dict[str, int]]
+
 LOCK = "run.lock"
 _FIRST_LINE = ",".join(HEADER) + "\n"
 
@@ -138,12 +140,13 @@ class RunFolder:
                 f"{str(self.path)!r} has a {RESULTS} but no {RUN}, so nobody knows how "
                 "its rows were computed: choose another folder (--out)"
             )
-        if run.exists():
-            settings = self._extended(read_run(run), settings)
         if results.exists():
             self._mend(results)
         if results.exists():
             self.rows = list(read_rows(results)[0])
+        if run.exists():
+            old = read_run(run)
+            settings = self._extended(old, settings) if self.rows else settings
         with written_whole(run) as file:
             file.write(json.dumps(settings, indent=2).encode() + b"\n")
         if not results.exists():
@@ -169,17 +172,28 @@ class RunFolder:
             commands.append(new["command"])
         return new | {
             "command": "\n".join(commands),
-            "trials": max(old["trials"], new["trials"]),
-            "methods": list(dict.fromkeys(old["methods"] + new["methods"])),
-            "datasets": list(dict.fromkeys(old["datasets"] + new["datasets"])),
-            "limits": old["limits"] | new["limits"],
+            "plan": self._joined(old["plan"], new["plan"]),
         }
 
+    def _joined(self, old: Plan, new: Plan) -> Plan:
+        """Trials that are planned: the newest wish, but no less than there are."""
+        there: dict[tuple[str, str], int] = {}
+        for row in self.rows:
+            key = row.dataset, row.method
+            there[key] = max(there.get(key, 0), row.trial + 1)
+        plan = {dataset: dict(counts) for dataset, counts in old.items()}
+        for dataset, counts in new.items():
+            for method, n in counts.items():
+                n = max(n, there.get((dataset, method), 0))
+                plan.setdefault(dataset, {})[method] = n
+        return plan
+
     def _mend(self, path: Path) -> None:
-        """Drop a last line that a crash has cut."""
+        """Drop a last line that a crash has cut, if the file is one of ours."""
         with open(path, "rb+") as file:
             content = file.read()
-            if content.endswith(b"\n"):
+            begin = content[: len(_FIRST_LINE)]
+            if content.endswith(b"\n") or not _FIRST_LINE.encode().startswith(begin):
                 return
             whole = content.rfind(b"\n") + 1
             file.truncate(whole)

@@ -228,7 +228,8 @@ def _signs(text: str) -> str:
     """Signs that LaTeX has commands for; a minus sign needs mathematics."""
     text = text.replace(LIMITED, r"\dag{}").replace(INCOMPLETE, r"\ddag{}")
     text = text.replace(MISSING, "--")
-    return f"${text}$" if text.startswith(("+", "-")) and text != "--" else text
+    is_number = text[:1] in ("+", "-") and text[1:2].isdigit()
+    return f"${text}$" if is_number else text
 
 
 def as_csv(table: Table) -> str:

@@ -114,12 +114,8 @@ class Study:
         """
         tasks = []
         for trial in range(self.trials):
-            for dataset in self.datasets:
-                wanted = [
-                    method
-                    for method in self.methods
-                    if trial < self.limits.get(f"{method}:{dataset}", self.trials)
-                ]
+            for dataset, counts in self.plan().items():
+                wanted = [method for method, n in counts.items() if trial < n]
                 for fold in range(self.folds):
                     missing = tuple(
                         m for m in wanted if (dataset, m, trial, fold) not in done
@@ -127,6 +123,18 @@ class Study:
                     if missing:
                         tasks.append(Task(dataset, trial, fold, missing))
         return tasks
+
+    def plan(self) -> dict[str, dict[str, int]]:
+        """Number of trials of each method on each data set."""
+        return {
+            dataset: {
+                method: min(
+                    self.trials, self.limits.get(f"{method}:{dataset}", self.trials)
+                )
+                for method in self.methods
+            }
+            for dataset in self.datasets
+        }
 
     def description(self, jobs: int) -> dict[str, Any]:
         """What ``run.json`` says, free of names and paths of the machine.
@@ -147,11 +155,8 @@ class Study:
             f"--methods {','.join(self.methods)} --trials {self.trials} "
             f"--folds {self.folds} --seed {self.seed} --jobs {jobs}{limits}",
             "folds": self.folds,
-            "trials": self.trials,
-            "methods": self.methods,
-            "datasets": self.datasets,
             "seed": self.seed,
-            "limits": self.limits,
+            "plan": self.plan(),
             "versions": {
                 "heterolda": sys.modules["heterolda"].__version__,
                 "python": platform.python_version(),

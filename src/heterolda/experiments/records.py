@@ -116,20 +116,15 @@ def read_run(path: Path) -> dict[str, Any]:
         run = json.loads(_read(path))
         if not isinstance(run, dict):
             raise ValueError("it is no JSON object")
-        kinds: dict[str, type] = {
-            "folds": int,
-            "trials": int,
-            "datasets": list,
-            "methods": list,
-        }
-        kinds |= {"seed": int, "command": str, "limits": dict, "versions": dict}
-        kinds |= {"machine": dict}
+        kinds: dict[str, type] = {"folds": int, "seed": int, "plan": dict}
+        kinds |= {"command": str, "versions": dict, "machine": dict}
         for key, kind in kinds.items():
             if not isinstance(run.get(key), kind):
                 raise ValueError(f"it lacks {key!r}")
-        if min(run["folds"], run["trials"]) < 1:
-            raise ValueError("folds and trials must be at least 1")
-    except ValueError as error:
+        counts = [n for row in run["plan"].values() for n in dict(row).values()]
+        if not all(isinstance(n, int) and n >= 1 for n in [run["folds"], *counts]):
+            raise ValueError("folds and numbers of trials must be at least 1")
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: not the description of a run: {error}") from error
     return run
 

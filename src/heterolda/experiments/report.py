@@ -127,7 +127,7 @@ def _plain(fact: object) -> str:
 
 def _warning(results: Results) -> str:
     """A box that says what a run that has not ended lacks."""
-    wanted = len(results.datasets) * len(results.methods)
+    wanted = sum(len(counts) for counts in results.run["plan"].values())
     whole = sum(cell.complete for cell in results.cells.values())
     if whole == wanted:
         return ""
@@ -280,12 +280,20 @@ def _complete(results: Results) -> tuple[list[str], list[str], list[str]]:
         cell = results.cells.get((dataset, method))
         return cell is not None and cell.complete
 
-    methods = [m for m in results.methods if any(there(d, m) for d in datasets)]
+    def shared(methods: list[str]) -> list[str]:
+        return [d for d in datasets if all(there(d, m) for m in methods)]
+
+    # Methods with many sets first; so many of them that most figures take part.
+    ranked = sorted(results.methods, key=lambda m: -len(shared([m])))
+    choices = [ranked[:k] for k in range(1, len(ranked) + 1)]
+    chosen = max(choices, key=lambda some: len(some) * len(shared(some)), default=[])
+    methods = [m for m in results.methods if m in chosen]
+    whole = shared(methods)
     left_out += [
-        f"{m}, which has no results" for m in results.methods if m not in methods
+        f"{name}, which is not complete"
+        for name in [*results.methods, *datasets]
+        if name not in methods and name not in whole
     ]
-    whole = [d for d in datasets if all(there(d, m) for m in methods)]
-    left_out += [f"{d}, which is incomplete" for d in datasets if d not in whole]
     return methods, whole, left_out
 
 

@@ -146,8 +146,8 @@ class Results:
     rows : tuple of Row
         In the order of the file.
     run : dict
-        The content of ``run.json``. Its ``limits`` are the largest numbers of trials
-        of some methods on some sets, by ``"METHOD:DATASET"``.
+        The content of ``run.json``. Its ``plan`` has the number of trials of each
+        method on each set.
     unfinished : bool
         Whether the file ended within a line, which was left out.
     """
@@ -165,18 +165,20 @@ class Results:
     @property
     def trials(self) -> int:
         """Number of trials that were asked for."""
-        return int(self.run["trials"])
+        plan: dict[str, dict[str, int]] = self.run["plan"]
+        return max(n for counts in plan.values() for n in counts.values())
 
     @cached_property
     def datasets(self) -> list[str]:
         """Names of the data sets that have results or should have."""
-        named = [*self.run["datasets"], *(row.dataset for row in self.rows)]
+        named = [*self.run["plan"], *(row.dataset for row in self.rows)]
         return _ordered(named, DATASETS)
 
     @cached_property
     def methods(self) -> list[str]:
         """Names of the methods that have results or should have."""
-        named = [*self.run["methods"], *(row.method for row in self.rows)]
+        wanted = [m for counts in self.run["plan"].values() for m in counts]
+        named = [*wanted, *(row.method for row in self.rows)]
         return _ordered(named, METHODS)
 
     @cached_property
@@ -185,15 +187,14 @@ class Results:
         rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in self.rows:
             rows[row.dataset, row.method].append(row)
-        limits = self.run.get("limits") or {}
         cells = {}
         for (dataset, method), found in rows.items():
-            limit = limits.get(f"{method}:{dataset}", self.trials)
+            planned = self.run["plan"].get(dataset, {}).get(method, self.trials)
             cells[dataset, method] = Cell(
                 rows=tuple(sorted(found, key=lambda row: (row.trial, row.fold))),
                 folds=self.folds,
                 trials=self.trials,
-                planned_trials=min(int(limit), self.trials),
+                planned_trials=planned,
             )
         return cells
 

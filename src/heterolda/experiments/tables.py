@@ -206,9 +206,15 @@ def _block(
         label=row.label if row else "",
         figures=lines,
         best=_best(whole, number, main.write),
-        paper_best=_best(lines["paper"], number, str),
+        paper_best=_best(_printed_row(number, dataset), number, str),
         marks=marks,
     )
+
+
+def _printed_row(number: int, dataset: str) -> Figures:
+    """All figures of the paper for a data set."""
+    row = {m: paper.printed(number, dataset, m) for m in paper.METHODS}
+    return {method: value for method, value in row.items() if value is not None}
 
 
 def _best(values: Figures, number: int, write: Callable[[float], str]) -> set[str]:
