@@ -7,7 +7,6 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, load_wine
 
 from heterolda import GaussianLinearDiscriminant
 from heterolda.experiments import datasets, figures, pairs, svg
@@ -28,23 +27,12 @@ FLAGS = [
 ]
 
 
-def load(name, data_dir=None):
-    """The sets that need no file."""
-    sets = {
-        "D2": lambda: datasets.make_d2(random_state=0),
-        "iris": lambda: load_iris(return_X_y=True),
-        "wine": lambda: load_wine(return_X_y=True),
-    }
-    return sets[name]()
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """A report without the data of liver and wine_white."""
     folder = tmp_path_factory.mktemp("study")
     run = write_run(folder / "run", make_rows(np.random.default_rng(0)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(datasets, "load", load, raising=False)
         patch.delenv("HETEROLDA_DATA", raising=False)
         path = write_report(run)
     assert path == run / "report.html"
@@ -68,7 +56,6 @@ def test_the_page_says_which_pictures_lack_their_data(page):
 
 
 def test_the_report_is_the_same_every_time(page, tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets, "load", load, raising=False)
     monkeypatch.delenv("HETEROLDA_DATA", raising=False)
     again = write_report(page.parent, tmp_path / "again.html")
     assert again.read_bytes() == page.read_bytes()
@@ -78,7 +65,6 @@ def test_an_incomplete_run_gets_a_warning(tmp_path, rng, monkeypatch):
     rows = [row for row in make_rows(rng) if row[0] in ("liver", "iris")]
     rows = [row for row in rows if row[:2] != ["iris", "SVM"]]
     run = write_run(tmp_path / "run", rows[:-1])
-    monkeypatch.setattr(datasets, "load", load, raising=False)
     monkeypatch.delenv("HETEROLDA_DATA", raising=False)
     text = " ".join(write_report(run).read_text(encoding="utf-8").split())
     combinations = len(SIZES) * len(METHODS)
@@ -99,7 +85,6 @@ def test_nothing_is_written_where_it_cannot_be(tmp_path, rng, page):
 
 def test_curves_and_choices_are_those_of_the_definition(monkeypatch):
     """Equations (12) and (13) with matrix inverses, and the errors counted by hand."""
-    monkeypatch.setattr(datasets, "load", load, raising=False)
     study = pairs.study_pair("D2")
     X, y = datasets.make_d2(random_state=0)
     S1, S2 = (np.cov(X[y == k].T) for k in (1, 2))
@@ -134,7 +119,7 @@ def test_no_data_are_fetched_for_pictures(tmp_path, monkeypatch):
     def refuse(name, data_dir=None):
         raise AssertionError("must not be called")
 
-    monkeypatch.setattr(datasets, "load", refuse, raising=False)
+    monkeypatch.setattr(datasets, "load", refuse)
     monkeypatch.delenv("HETEROLDA_DATA", raising=False)
     assert pairs.study_pair("letters") is None
     assert pairs.study_pair("letters", tmp_path) is None

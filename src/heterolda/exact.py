@@ -108,7 +108,6 @@ def exact_search(
         path=np.array(path),
         errors=problem.unit * problem.count(path[-1]),
         history=np.append(paper.history, problem.unit * np.array(sweeps)),
-        n_iter=paper.n_iter + len(sweeps),
         interrupted=interrupted,
     )
 

@@ -51,8 +51,6 @@ class SearchResult:
         Those of the start.
     history : ndarray of shape (n_iter,)
         Errors of the current rule at each iteration, that of the start first.
-    n_iter : int
-        Number of iterations; evaluating the start is the first.
     touched : float
         Share of rows, averaged over the iterations of the paper's search, whose
         neighbours were evaluated; the others could not change sides.
@@ -64,7 +62,6 @@ class SearchResult:
     errors: float
     errors_start: float
     history: Array
-    n_iter: int
     touched: float
     interrupted: bool
 
@@ -73,6 +70,11 @@ class SearchResult:
         """The best rule ever seen, (w0, w_1, ..., w_d)."""
         best: Array = self.path[-1]
         return best
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations; evaluating the start is the first."""
+        return len(self.history)
 
 
 def grid_weights(weight: Array) -> tuple[Count, float]:
@@ -239,7 +241,6 @@ def paper_search(
         errors=problem.unit * errors,
         errors_start=problem.unit * start,
         history=np.multiply(log[0, :n_iter], problem.unit, dtype=np.float64),
-        n_iter=n_iter,
         touched=float(touched / (len(X) * max(n_iter - 1, 1))),
         interrupted=interrupted,
     )

@@ -43,6 +43,11 @@ class ProgressDisplay:
         """Print a line."""
         self.console.print(text, markup=False)
 
+    @property
+    def _lively(self) -> bool:
+        """Whether bars can be drawn."""
+        return self.console.is_terminal and not self.console.is_dumb_terminal
+
     def begin(self, tasks: list[Task], n_done: int) -> None:
         """Say what is to come."""
         self._total = sum(task.work for task in tasks)
@@ -50,7 +55,7 @@ class ProgressDisplay:
         if n_done:
             self.notice(f"{n_done} rows are there already")
         self.notice(f"{len(tasks)} folds to compute")
-        if tasks and self.console.is_terminal:
+        if tasks and self._lively:
             self._bar = self._live.add_task("starting", total=self._total)
             self._live.start()
 
@@ -60,7 +65,7 @@ class ProgressDisplay:
         # The first task waits for imports and compilation, which do not come again.
         self._first = self._first or (time.monotonic(), self._done)
         self._left[task.dataset, task.trial] -= 1
-        if self.console.is_terminal:
+        if self._lively:
             text = f"{task} ({self._time_left()})"
             self._live.update(self._bar, completed=self._done, description=text)
         elif not self._left[task.dataset, task.trial]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from heterolda.experiments.methods import METHODS
 from heterolda.experiments.pairs import PairStudy
 from heterolda.experiments.ranks import Comparison
-from heterolda.experiments.results import METHODS, Results
+from heterolda.experiments.results import Results
 from heterolda.experiments.svg import Picture, Plot
 
 __all__ = ["SHAPES", "css_class", "curve", "history", "ranking", "trade_off"]
@@ -32,7 +33,7 @@ _SIZES = {"LDA": 5, "C-HLD": 4.5, "GLD": 6, "GLD-global": 8}
 
 def css_class(method: str) -> str:
     """The class that gives a method its colour."""
-    return f"m m-{METHODS.index(method)}" if method in METHODS else "m m-other"
+    return f"m m-{list(METHODS).index(method)}" if method in METHODS else "m m-other"
 
 
 def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from heterolda.discriminant import GaussianLinearDiscriminant
 from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.experiments import datasets
+from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.local_search import LocalNeighborhoodSearch
 from heterolda.pencil import Pencil, bayes_error, best_threshold
 
@@ -28,8 +28,6 @@ SOLVERS = {
     "GLD-global": "global",
 }
 SEARCHES = {"LNS": "fixed-point", "global+LNS": "global"}
-# Sets that come with the package or with scikit-learn.
-EMBEDDED = ("D1", "D2", "D2-0.53", "breast_cancer", "wine", "iris", "digits")
 
 _WIDEST = (-1.5, 2.5)
 _POINTS = 241
@@ -85,7 +83,7 @@ def study_pair(name: str, data_dir: str | os.PathLike[str] | None = None):
     PairStudy or None
         None if the data are not on this machine; nothing is downloaded.
     """
-    if not _is_here(name, data_dir):
+    if name not in CATALOGUE or datasets.where(name, data_dir) is None:
         return None
     X, y = datasets.load(name, data_dir=data_dir)
     with warnings.catch_warnings():
@@ -99,13 +97,6 @@ def study_pair(name: str, data_dir: str | os.PathLike[str] | None = None):
         pair = lda.classes_[lda.pairs_[np.argmax(loss)]]
         rows = np.isin(y, pair)
         return _study(name, X[rows], y[rows])
-
-
-def _is_here(name: str, data_dir: str | os.PathLike[str] | None) -> bool:
-    folder = data_dir or os.environ.get("HETEROLDA_DATA")
-    return name in EMBEDDED or (
-        bool(folder) and (Path(folder) / f"{name}.csv.gz").is_file()
-    )
 
 
 def _study(name, X, y) -> PairStudy:

@@ -18,45 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.experiments.catalogue import CATALOGUE
+from heterolda.experiments.methods import METHODS
 from heterolda.experiments.records import RESULTS, RUN, Row, read_rows, read_run
 
-__all__ = ["DATASETS", "METHODS", "Cell", "Results", "read_results"]
-
-# In the order in which tables and pictures show them; others follow.
-METHODS = (
-    "LDA",
-    "C-HLD",
-    "R-HLD-1",
-    "R-HLD-2",
-    "GLD",
-    "LNS",
-    "SVM",
-    "GLD-global",
-    "global+LNS",
-    "LinearDiscriminantAnalysis",
-    "LogisticRegression",
-    "LinearSVC",
-)
-DATASETS = (
-    "D1",
-    "D2",
-    "D2-0.53",
-    "liver",
-    "shuttle",
-    "vowels",
-    "zernike",
-    "segmentation",
-    "spambase",
-    "wine_white",
-    "pendigits",
-    "optdigits",
-    "satellite",
-    "letters",
-    "breast_cancer",
-    "wine",
-    "iris",
-    "digits",
-)
+__all__ = ["Cell", "Results", "read_results"]
 
 
 @dataclass(frozen=True)
@@ -172,14 +138,14 @@ class Results:
     def datasets(self) -> list[str]:
         """Names of the data sets that have results or should have."""
         named = [*self.run["plan"], *(row.dataset for row in self.rows)]
-        return _ordered(named, DATASETS)
+        return _ordered(named, list(CATALOGUE))
 
     @cached_property
     def methods(self) -> list[str]:
         """Names of the methods that have results or should have."""
         wanted = [m for counts in self.run["plan"].values() for m in counts]
         named = [*wanted, *(row.method for row in self.rows)]
-        return _ordered(named, METHODS)
+        return _ordered(named, list(METHODS))
 
     @cached_property
     def cells(self) -> dict[tuple[str, str], Cell]:
@@ -221,7 +187,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     return Results(folder, rows, run, unfinished)
 
 
-def _ordered(names: list[str], order: tuple[str, ...]) -> list[str]:
+def _ordered(names: list[str], order: list[str]) -> list[str]:
     """Each name once: those of `order` first, the others as they come."""
     named = dict.fromkeys(names)
     known = [name for name in order if name in named]

@@ -78,12 +78,12 @@ def computed(
 
 
 def pinned_to_one_thread() -> None:
-    """Let BLAS, OpenMP and Numba use one thread in this process.
+    """Let BLAS and OpenMP use one thread in this process; Numba uses no more here.
 
     Call it after the libraries are imported; those that come later read the
     environment.
     """
-    for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+    for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ[f"{library}_NUM_THREADS"] = "1"
     threadpool_limits(1)
 
