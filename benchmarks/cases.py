@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import growth, local_search, memory
+from benchmarks import growth, local_search, memory, stages
 from benchmarks.methods import (
     GRAM,
     MEMPM,
@@ -72,7 +72,13 @@ def all_cases() -> list:
     cases += _others()
     ours, peer = importing("heterolda"), importing("sklearn.discriminant_analysis")
     cases.append(Case(IMPORT, None, ours, peer, 1.2))
-    return [*cases, *local_search.cases(), *growth.sweeps(), *memory.measurements()]
+    return [
+        *cases,
+        *local_search.cases(),
+        *stages.measurements(),
+        *growth.sweeps(),
+        *memory.measurements(),
+    ]
 
 
 def _transcribed() -> list[Case]:

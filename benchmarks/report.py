@@ -15,6 +15,7 @@ from benchmarks import cases
 from benchmarks.methods import LIMITS
 from benchmarks.runner import geometric_mean
 from benchmarks.shapes import PAPER_SHAPES
+from benchmarks.stages import STAGES
 
 Record = dict[str, Any]
 
@@ -76,6 +77,7 @@ def page(record: Record) -> str:
         _verdicts(record),
         _where_peers_are_faster(record["times"]),
         *(_times(group, entries) for group, entries in groups.items()),
+        _stages(record["stages"]),
         _growth(record["growth"]),
         _memory(record["memory"]),
     ]
@@ -192,6 +194,24 @@ def _times(group: str, entries: list[Record]) -> str:
     ]
     head = "data|ours|peer|our time|peer's|ratio|quartiles|turns|target|verdict|remark"
     return _section(group, ABOUT[group], head, rows)
+
+
+def _stages(entries: list[Record]) -> str:
+    if not entries:
+        return ""
+    columns = [*STAGES, "fit", "LDA svd"]
+    rows = [(e["data"], *(f"{1e3 * e[c]:.2f}" for c in columns)) for e in entries]
+    about = (
+        "Milliseconds in one thread, medians. *Pencils* are the simultaneous "
+        "diagonalisations of all pairs; *eigh*, a part of them, is one bare call of "
+        "NumPy's for matrices of all pairs, below which no form that needs "
+        "eigenvectors can go. *Search* is branch and bound with its proof. LDA svd "
+        "takes one decomposition for all classes and proves nothing. Where a fit takes "
+        "but a few milliseconds, what it takes is the time to call NumPy: the search "
+        "of one pair makes some hundred calls, whatever the size."
+    )
+    head = "|".join(["data", *columns])
+    return _section("Where the time of a fit goes", about, head, rows)
 
 
 def _growth(sweeps: list[Record]) -> str:

@@ -25,6 +25,10 @@ class NotInstalled(Exception):
     """A peer that is an option is absent."""
 
 
+class PeerFailed(Exception):
+    """A peer refuses the data."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How much to measure.
@@ -136,7 +140,7 @@ class Case:
         try:
             with warnings.catch_warnings(action="ignore"):
                 turns, remark = take_turns(self, X, y, settings)
-        except NotInstalled as error:
+        except (NotInstalled, PeerFailed) as error:
             return entry | {"ratio": None, "met": None, "remark": str(error)}
         ours, peer = np.array(turns).T
         return entry | {
@@ -152,9 +156,14 @@ def take_turns(
 ) -> tuple[list[tuple[float, float]], str]:
     """Times (ours, peer's) of each turn; who begins alternates. And the remark."""
     ours = case.ours.prepare(X, y, settings)
-    peer = case.peer.prepare(X, y, settings)
     our_result = ours()  # not counted: compiles, loads, fills caches
-    first, peer_result = case.peer.timed(peer)
+    try:
+        peer = case.peer.prepare(X, y, settings)
+        first, peer_result = case.peer.timed(peer)
+    except NotInstalled:
+        raise
+    except Exception as error:
+        raise PeerFailed(f"the peer fails: {type(error).__name__}") from error
     remark = case.compare(our_result, peer_result) if case.compare else ""
     del our_result, peer_result
     turns = []

@@ -20,6 +20,7 @@ from benchmarks.picture import draw
 from benchmarks.report import machine, page, with_summary
 from benchmarks.runner import QUICK, Case, Method, NotInstalled, geometric_mean
 from benchmarks.shapes import PAPER_SHAPES, Shape, gaussian_classes, load
+from benchmarks.stages import Stages, stages
 
 TINY = Shape(120, 3, 2)
 FEW = replace(QUICK, threads=1, repetitions=3, minimum=3, longest=0.05)
@@ -82,7 +83,7 @@ def test_the_command_writes_figures_and_table(tmp_path, capsys):
     assert '`python -m benchmarks --quick --only "fit liver" --threads 1`' in text
     captured = capsys.readouterr()
     assert captured.out.strip() == text.strip()
-    assert "[4/4" in captured.err
+    assert "[5/5" in captured.err
 
 
 def test_a_pattern_without_cases_is_refused(capsys):
@@ -93,7 +94,7 @@ def test_a_pattern_without_cases_is_refused(capsys):
 
 def test_an_interrupt_or_a_failure_keeps_the_rest(tmp_path, capsys):
     good = Case(FIT_PAPER, TINY, waiting(0), waiting(0.001))
-    failing = replace(good, peer=refusing(ValueError("broken")))
+    failing = replace(good, ours=refusing(ValueError("broken")))
     stopped = replace(good, peer=refusing(KeyboardInterrupt()))
     record = record_of([good, failing, good, stopped, good])
     assert len(record["times"]) == 2
@@ -112,6 +113,24 @@ def test_an_interrupt_or_a_failure_keeps_the_rest(tmp_path, capsys):
 def test_an_absent_peer_is_reported():
     absent = Case(FIT_PAPER, TINY, waiting(0), refusing(NotInstalled("not installed")))
     assert "not installed" in page(record_of([absent]))
+
+
+def test_a_peer_that_refuses_the_data_is_reported():
+    case = Case(FIT_PAPER, TINY, waiting(0), refusing(ValueError("rank")))
+    record = record_of([case])
+    assert record["complete"]
+    assert "the peer fails: ValueError" in page(record)
+
+
+def test_the_stages_of_a_fit_are_those_of_the_fit():
+    X, y = gaussian_classes(Shape(200, 3, 4))
+    calls = stages(X, y)
+    fitted = calls["fit"]()
+    assert_allclose(calls["search"]().coef, fitted.coef_)
+    assert_allclose(calls["statistics"](), fitted.statistics_.covariances())
+    text = page(record_of([Stages(TINY)]))
+    assert f"| {TINY.label} |" in text
+    assert "| data | validation | statistics | pencils | eigh | search |" in text
 
 
 @pytest.mark.parametrize("solver", PAPER)

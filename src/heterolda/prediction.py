@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.hyperplanes import linear_scores
+from heterolda.threads import in_threads
 from heterolda.validation import NUMERIC_TYPES
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
@@ -36,13 +37,21 @@ class LinearRules:
         # Rows of float64 are used where they lie; of others a block is converted.
         width = normals.shape[1] if X.dtype == np.float64 else max(normals.shape)
         step = max(256, _BLOCK_SIZE // width)
-        result = None
-        for start in range(0, len(X), step):
+
+        def block(start):
             rows = X[start : start + step].astype(np.float64, copy=False)
-            part = function(self._scores(rows, normals))
-            if result is None:
-                result = np.empty((len(X), *part.shape[1:]), part.dtype)
-            result[start : start + step] = part
+            return function(self._scores(rows, normals))
+
+        first = block(0)
+        if len(X) <= step:
+            return first
+        result = np.empty((len(X), *first.shape[1:]), first.dtype)
+        result[:step] = first
+
+        def fill(start):
+            result[start : start + step] = block(start)
+
+        in_threads(fill, range(step, len(X), step))
         return result
 
     def decision_function(self, X):

@@ -287,10 +287,10 @@ def _best_rules(v: Array, log: Count, step: float) -> Array:
     history, moves = log
     found = history < np.minimum.accumulate(np.append(history[0], history[:-1]))
     path = [now.copy()]
-    for k in range(1, int(np.argmin(history)) + 1):
-        i = moves[k] // 2
+    for k, move in enumerate(moves[1 : int(np.argmin(history)) + 1].tolist(), 1):
+        i, back = divmod(move, 2)
         size = step * abs(now[i])
-        now[i] += -size if moves[k] % 2 else size
+        now[i] += -size if back else size
         if found[k]:
             path.append(now.copy())
     return np.array(path)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda._sklearn import threadpool_controller
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.pencil import Pencil
 from heterolda.solvers.fisher import Fisher
@@ -21,6 +20,7 @@ from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.grid import Grid
 from heterolda.solvers.random_search import RandomSearch
+from heterolda.threads import in_threads, library_threads
 
 Array = NDArray[np.float64]
 
@@ -38,10 +38,9 @@ __all__ = [
 
 # For solvers that draw nothing: a generator takes longer to make than a small fit.
 _NO_DRAWS = np.random.default_rng(0)
-# From this number of features on, threads of the linear algebra library wait for each
-# other longer than they work on the matrices of one pair: they get one thread.
-_THREADED = 24
-# Pairs are solved in batches whose matrices take about this much memory.
+# Pairs are shared out among threads from this number of pairs times features^3 on.
+_MUCH_WORK = 4e5
+# They are solved in batches whose matrices take at most about this much memory.
 _BATCH_BYTES = 1 << 26
 
 
@@ -125,29 +124,10 @@ def solve_pairs(
     Hyperplanes
         One row a pair. The priors of a pair are renormalised to sum to one.
     """
-    d = means.shape[1]
-    if len(pairs) == 1 or d < _THREADED:
-        return _solve_batches(means, covariances, priors, weights, pairs, solver, seed)
-    with threadpool_controller().limit(limits=1, user_api="blas"):
-        return _solve_batches(means, covariances, priors, weights, pairs, solver, seed)
-
-
-def _solve_batches(
-    means: Array,
-    covariances: Array,
-    priors: Array,
-    weights: Array,
-    pairs: NDArray[np.intp],
-    solver: Solver,
-    seed: int,
-) -> Hyperplanes:
-    """The same, in batches of bounded memory."""
-    d = means.shape[1]
-    step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
-    parts = []
+    n_pairs, d = len(pairs), means.shape[1]
     draws = not isinstance(solver, Fisher | FixedPoint | Global | Grid)
-    for start in range(0, len(pairs), step):
-        batch = pairs[start : start + step]
+
+    def solve(batch: NDArray[np.intp]) -> Hyperplanes:
         pair_priors = priors[batch]
         pencil = Pencil.from_moments(
             means[batch],
@@ -157,5 +137,11 @@ def _solve_batches(
             moore_penrose=solver.moore_penrose,
         )
         rng = np.random.default_rng(seed) if draws else _NO_DRAWS
-        parts.append(solver.solve(pencil, rng))
-    return Hyperplanes.concatenate(parts)
+        return solver.solve(pencil, rng)
+
+    if n_pairs == 1 or n_pairs * d**3 < _MUCH_WORK:
+        return solve(pairs)
+    step = min(_BATCH_BYTES // (16 * d * d), -(-n_pairs // library_threads()))
+    starts = range(0, n_pairs, max(1, step))
+    batches = [pairs[start : start + starts.step] for start in starts]
+    return Hyperplanes.concatenate(in_threads(solve, batches))

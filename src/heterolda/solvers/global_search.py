@@ -103,9 +103,11 @@ class Global:
         lower = proven_bound(pieces, len(x))
         with np.errstate(divide="ignore"):
             log_error = np.log(np.where(trivial, trivial_error, error))
+        if (lower < log_error + np.log1p(-self.gap)).any():
             # No rule at all has an error below min(p1, p2) (1 - total variation).
-            alike = np.log(trivial_error) + np.log1p(-_most_variation(pencil))
-        lower = np.maximum(lower, alike)
+            with np.errstate(divide="ignore"):
+                alike = np.log(trivial_error) + np.log1p(-_most_variation(pencil))
+            lower = np.maximum(lower, alike)
         gap = 0.0 - np.expm1(np.minimum(lower - log_error, 0.0))
         tiny = error < _UNDERFLOW
         if tiny.any():  # the logarithm still knows the error on the arc

@@ -1,0 +1,100 @@
+"""Where the time of a fit goes: its stages one by one, beside the whole and LDA.
+
+In one thread, so that the stages add up. All of them take turns.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import validate_data
+from threadpoolctl import threadpool_limits
+
+from benchmarks.methods import OURS, PEERS
+from benchmarks.runner import Settings
+from benchmarks.shapes import PAPER_SHAPES, Shape, load
+from heterolda import ClassStatistics, GaussianLinearDiscriminant, Global
+from heterolda.pencil import Pencil
+from heterolda.validation import NUMERIC_TYPES, check_labels
+
+# The columns, in seconds. "eigh" is a part of "pencils": one bare call for all pairs.
+STAGES = ("validation", "statistics", "pencils", "eigh", "search")
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A row of the table of stages."""
+
+    shape: Shape
+
+    kind = "stages"
+
+    @property
+    def name(self) -> str:
+        """What --only looks at."""
+        return f"stages of a fit: {self.shape.label}"
+
+    def run(self, settings: Settings) -> dict[str, Any]:
+        """Median time of each stage, of the whole fit and of LDA's."""
+        calls = stages(*load(self.shape))
+        seconds: dict[str, list[float]] = {name: [] for name in calls}
+        with warnings.catch_warnings(action="ignore"), threadpool_limits(1):
+            for call in calls.values():
+                call()  # not counted: loads, fills caches
+            for _ in range(settings.repetitions):
+                for name, call in calls.items():
+                    begin = time.perf_counter()
+                    call()
+                    seconds[name].append(time.perf_counter() - begin)
+        medians = {name: float(np.median(times)) for name, times in seconds.items()}
+        return {"data": self.shape.label, "source": self.shape.source, **medians}
+
+
+def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
+    """The stages of a fit of `Global`, each as a call of its own."""
+    fitted = GaussianLinearDiscriminant()
+    with warnings.catch_warnings(action="ignore"):
+        fitted.fit(X, y)
+    classes, pairs = fitted.classes_, fitted.pairs_
+
+    def validation() -> None:
+        validate_data(fitted, X, y, dtype=NUMERIC_TYPES)
+        check_labels(y)
+
+    def statistics() -> np.ndarray:
+        return ClassStatistics.from_arrays(X, y, classes).covariances()
+
+    covariances = statistics()
+    weights = fitted.statistics_.weights[pairs]
+
+    def pencils() -> Pencil:
+        return Pencil.from_moments(
+            fitted.statistics_.means[pairs],
+            covariances[pairs],
+            weights / weights.sum(axis=1, keepdims=True),
+            weights,
+        )
+
+    pencil = pencils()
+    matrices = covariances[pairs[:, 0]]
+    rng = np.random.default_rng(0)
+    return {
+        "validation": validation,
+        "statistics": statistics,
+        "pencils": pencils,
+        "eigh": lambda: np.linalg.eigh(matrices),
+        "search": lambda: Global().solve(pencil, rng),
+        "fit": lambda: clone(OURS["global"]).fit(X, y),
+        "LDA svd": lambda: clone(PEERS["LDA svd"]).fit(X, y),
+    }
+
+
+def measurements() -> list[Stages]:
+    """The paper's twelve shapes."""
+    return [Stages(shape) for shape in PAPER_SHAPES]
