@@ -21,6 +21,8 @@ LAYERS = [
     "validation",
     "moments",
     "statistics",
+    "arrow",
+    "streaming",
     "pencil",
     "arc",
     "hyperplanes",

@@ -2,6 +2,7 @@
 
 from heterolda.discriminant import GaussianLinearDiscriminant
 from heterolda.exceptions import (
+    MissingRowsWarning,
     SearchInterruptedWarning,
     SmallClassWarning,
     TrivialRuleWarning,
@@ -18,6 +19,7 @@ __all__ = [
     "Global",
     "Grid",
     "LocalNeighborhoodSearch",
+    "MissingRowsWarning",
     "RandomSearch",
     "SearchInterruptedWarning",
     "SmallClassWarning",

@@ -24,6 +24,10 @@ class SearchInterruptedWarning(UserWarning):
     """A search was interrupted, and the estimator has the best rules so far."""
 
 
+class MissingRowsWarning(UserWarning):
+    """Rows with missing values were left out, as asked for."""
+
+
 def warn_of_small_classes(
     classes: NDArray[Any], weights: NDArray[np.float64], n_features: int
 ) -> None:
