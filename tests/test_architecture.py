@@ -15,6 +15,7 @@ PACKAGE = Path(heterolda.__file__).parent
 LAYERS = [
     "_sklearn",
     "threads",
+    "lazy",
     "exceptions",
     "files",
     "roots",
@@ -23,6 +24,7 @@ LAYERS = [
     "statistics",
     "arrow",
     "streaming",
+    "distributed",
     "pencil",
     "arc",
     "hyperplanes",

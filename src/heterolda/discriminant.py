@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from heterolda._sklearn import Interval, StrOptions, fit_context
 from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.hyperplanes import Hyperplanes
+from heterolda.lazy import lazy_backend
 from heterolda.moments import all_others
 from heterolda.prediction import LinearRules
 from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
@@ -178,6 +179,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         GaussianLinearDiscriminant
             The fitted estimator.
         """
+        lazy = lazy_backend(X)
+        if lazy is not None:
+            return self.fit_statistics(lazy.statistics(X, y, sample_weight))
         solver = resolve_solver(self.solver)
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
         classes = check_labels(y)

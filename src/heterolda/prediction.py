@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial, wraps
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.hyperplanes import linear_scores
+from heterolda.lazy import lazy_backend
 from heterolda.threads import in_threads
 from heterolda.validation import NUMERIC_TYPES
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
+
+
+def _also_lazily(method):
+    """Let a method take a lazy collection of rows and return a lazy result."""
+
+    @wraps(method)
+    def call(self, X):
+        lazy = lazy_backend(X)
+        if lazy is None:
+            return method(self, X)
+        self._check_ready()
+        return lazy.apply(partial(method, self), X, self.n_features_in_)
+
+    return call
 
 
 class LinearRules:
@@ -54,6 +71,7 @@ class LinearRules:
         in_threads(fill, range(step, len(X), step))
         return result
 
+    @_also_lazily
     def decision_function(self, X):
         """Scores of the classes.
 
@@ -72,6 +90,7 @@ class LinearRules:
         """
         return self._blockwise(X, "decisions")
 
+    @_also_lazily
     def predict(self, X):
         """Predict class labels.
 
@@ -88,6 +107,7 @@ class LinearRules:
         winners = self._blockwise(X, "winners")
         return self.classes_[winners]
 
+    @_also_lazily
     def predict_proba(self, X):
         """Predict class probabilities under the Gaussian model.
 
@@ -106,6 +126,7 @@ class LinearRules:
         """
         return self._blockwise(X, "probabilities")
 
+    @_also_lazily
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`, finite everywhere.
 
@@ -120,3 +141,26 @@ class LinearRules:
             Log probabilities.
         """
         return np.log(self.predict_proba(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy on some data.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            Data.
+        y : array-like or dask collection of shape (n_samples,)
+            Labels.
+        sample_weight : array-like or dask collection, default=None
+            Weights.
+
+        Returns
+        -------
+        float
+            Share of the weight of the rows that are predicted right.
+        """
+        lazy = lazy_backend(X)
+        if lazy is None:
+            return super().score(X, y, sample_weight)
+        self._check_ready()
+        return lazy.accuracy(self.predict, X, y, sample_weight)
