@@ -523,3 +523,12 @@ def test_integer_labels_of_any_range(rng, labels):
     assert_array_equal(stats.classes, np.unique(labels))
     for k, label in enumerate(stats.classes):
         assert_allclose(stats.means[k], X[y == label].mean(axis=0), rtol=1e-12)
+
+
+def test_statistics_of_few_rows_are_not_saved(tmp_path):
+    stats = ClassStatistics.from_data(np.arange(9.0)[:, None], [0] * 4 + [1] * 5)
+    with pytest.raises(ValueError, match=r"classes \[0\] have fewer rows than min_count=5"):
+        stats.save(tmp_path / "a.npz", min_count=5)
+    assert not list(tmp_path.iterdir())
+    stats.save(tmp_path / "a.npz", min_count=4)
+    assert ClassStatistics.load(tmp_path / "a.npz").weights.tolist() == [4, 5]

@@ -85,11 +85,7 @@ class ClassStatistics:
         feature_names: NDArray[Any] | None = None,
     ) -> None:
         k, d = means.shape
-        if (
-            classes.shape != (k,)
-            or weights.shape != (k,)
-            or scatters.shape != (k, d, d)
-        ):
+        if not classes.shape == weights.shape == (k,) or scatters.shape != (k, d, d):
             raise ValueError(
                 f"classes, weights, means and scatters must describe the same classes "
                 f"and features, got shapes {classes.shape}, {weights.shape}, "
@@ -354,7 +350,7 @@ class ClassStatistics:
         cov: Array = self.scatters / (self.weights - 1)[:, None, None]
         return cov
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, min_count: float = 0) -> None:
         """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
 
         Parameters
@@ -362,8 +358,16 @@ class ClassStatistics:
         path : str or path-like
             The file. No pickle is involved, so labels must be numbers, booleans
             or strings.
+        min_count : float, default=0
+            Least total weight of a class: statistics of a few rows give them away.
         """
         classes = self.classes
+        few = (self.weights > 0) & (self.weights < min_count)
+        if few.any():
+            raise ValueError(
+                f"classes {classes[few].tolist()} have fewer rows than min_count="
+                f"{min_count}; their statistics would give them away: leave them out"
+            )
         if classes.dtype.kind not in "biufU":
             if not all(isinstance(label, str) for label in classes):
                 raise ValueError(
