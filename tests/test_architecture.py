@@ -20,6 +20,7 @@ LAYERS = [
     "validation",
     "moments",
     "statistics",
+    "shrinkage",
     "pencil",
     "arc",
     "hyperplanes",
