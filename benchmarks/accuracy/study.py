@@ -84,7 +84,7 @@ class AccuracyStudy(Study):
     def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
         """What remains to be computed: within a trial the cheapest first.
 
-        Folds of more than half a minute come last of all.
+        Those that have a limit, because they take so long, come last of all.
         """
         tasks: list[Task] = [
             CellTask(task.dataset, task.trial, task.fold, (method,))
@@ -93,7 +93,8 @@ class AccuracyStudy(Study):
         ]
 
         def place(task: Task) -> tuple[Any, ...]:
-            return task.work > 30, task.trial, task.work, task.dataset, task.methods
+            limited = f"{task.methods[0]}:{task.dataset}" in self.limits
+            return limited, task.trial, task.work, task.dataset, task.methods
 
         return sorted(tasks, key=place)
 

@@ -16,7 +16,7 @@ from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.moments import all_others
 from heterolda.prediction import LinearRules
-from heterolda.shrinkage import Shrinkage, choose_shrinkage
+from heterolda.shrinkage import choose_shrinkage
 from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import (
@@ -204,12 +204,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
         statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
-        if self.shrinkage != "cv":
-            return self._solve(statistics, solver)
-        statistics.covariances()  # says what is wrong with too small classes
-        return self._solve(
-            statistics, solver, choose_shrinkage(X, y, weight, statistics)
-        )
+        return self._solve(statistics, solver, (X, y, weight))
 
     @available_if(_needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
@@ -299,23 +294,20 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             del self.feature_names_in_
         return self
 
-    def _solve(
-        self,
-        statistics: ClassStatistics,
-        solver: Solver,
-        chosen: Shrinkage | None = None,
-    ):
+    def _solve(self, statistics: ClassStatistics, solver: Solver, rows=None):
         """Solve all pairs and write the fitted attributes."""
         if statistics.n_classes < 2:
             raise ValueError(
                 f"a classifier needs at least 2 classes, got {statistics.n_classes} "
                 "class: pass data of two classes or more"
             )
-        means = statistics.means
-        if chosen is None:
-            cov = statistics.covariances(self.shrinkage)
-        else:
+        means, chosen = statistics.means, None
+        if self.shrinkage == "cv":
+            statistics.covariances()  # says what is wrong with too small classes
+            chosen = choose_shrinkage(*rows, statistics)
             cov = chosen.covariances(statistics)
+        else:
+            cov = statistics.covariances(self.shrinkage)
         weights = statistics.weights
         priors = check_priors(self.priors, weights)
         if not self.shrinkage:
