@@ -1,7 +1,7 @@
 """Compare accuracies by cross-validation, then write the page and the picture.
 
 python -m benchmarks.accuracy [--datasets NAMES] [--methods NAMES] [--jobs N]
-    [--out FOLDER] [--report] [--development]
+    [--out FOLDER] [--report] [--development] [--page FOLDER]
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from pathlib import Path
 
 import heterolda
 from benchmarks.accuracy.methods import LIMITS, METHODS, RECOMMENDED, resolve
+from benchmarks.accuracy.picture import draw
+from benchmarks.accuracy.report import Comparisons, page
 from benchmarks.accuracy.study import (
     DATASETS,
     DEVELOPMENT,
@@ -19,35 +21,60 @@ from benchmarks.accuracy.study import (
     SET_ASIDE,
     TRIALS,
     AccuracyStudy,
+    Score,
 )
 from heterolda.experiments.catalogue import resolve_datasets
 from heterolda.experiments.protocol import run
+from heterolda.experiments.results import read_results
+from heterolda.files import written_whole
 from heterolda.terminal import ProgressDisplay
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Compute what is missing, then write docs/accuracy.md and its picture."""
+    """Compute what is missing, then write the page and its picture."""
     options = _parser().parse_args(arguments)
     if not options.report:
-        methods = resolve(options.methods.split(","))
-        if RECOMMENDED in methods and not hasattr(heterolda, RECOMMENDED):
-            print("heterolda.recommended is not there: left out", file=sys.stderr)
-            methods.remove(RECOMMENDED)
-        chosen = DEVELOPMENT if options.development else DATASETS
-        if options.datasets:
-            chosen = resolve_datasets(options.datasets.split(","))
-        study = AccuracyStudy(
-            datasets=chosen,
-            methods=methods,
-            trials=options.trials,
-            folds=options.folds,
-            limits=LIMITS,
-        )
         with ProgressDisplay() as display:
-            run(study, options.out, display, jobs=options.jobs)
+            try:
+                run(_study(options), options.out, display, jobs=options.jobs)
+            except KeyboardInterrupt:
+                print("interrupted; the same command goes on", file=sys.stderr)
+                return 1
+    write(options.out, options.page, options.development)
+    print(options.page / "accuracy.md")
     return 0
+
+
+def write(folder: Path, target: Path, development: bool) -> None:
+    """Write accuracy.md and images/accuracy.png from a folder of results."""
+    comparisons = Comparisons(read_results(folder, Score), development)
+    (target / "images").mkdir(parents=True, exist_ok=True)
+    content = {
+        "accuracy.md": page(comparisons).encode(),
+        "images/accuracy.png": draw(comparisons),
+    }
+    for name, data in content.items():
+        with written_whole(target / name) as file:
+            file.write(data)
+
+
+def _study(options: argparse.Namespace) -> AccuracyStudy:
+    methods = resolve(options.methods.split(","))
+    if RECOMMENDED in methods and not hasattr(heterolda, RECOMMENDED):
+        print("heterolda.recommended is not there: left out", file=sys.stderr)
+        methods.remove(RECOMMENDED)
+    datasets = DEVELOPMENT if options.development else DATASETS
+    if options.datasets:
+        datasets = resolve_datasets(options.datasets.split(","))
+    return AccuracyStudy(
+        datasets=datasets,
+        methods=methods,
+        trials=options.trials,
+        folds=options.folds,
+        limits=LIMITS,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", type=int, default=1, help="processes")
     add("--out", type=Path, default=Path("build/accuracy"), help="folder of results")
     add("--report", action="store_true", help="compute nothing, write the page")
+    add("--page", type=Path, default=DOCS, help="folder of the page (default: docs)")
     add(
         "--development",
         action="store_true",

@@ -79,7 +79,6 @@ class AccuracyStudy(Study):
 
     table: ClassVar = METHODS
     kind: ClassVar[type[Row]] = Score
-    program: ClassVar[str] = "python -m benchmarks.accuracy"
 
     def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
         """What remains to be computed: within a trial the cheapest first.
@@ -97,6 +96,15 @@ class AccuracyStudy(Study):
             return limited, task.trial, task.work, task.dataset, task.methods
 
         return sorted(tasks, key=place)
+
+    def description(self, jobs: int) -> dict[str, Any]:
+        """What ``run.json`` says; the limits are no option of the command."""
+        command = (
+            f"python -m benchmarks.accuracy --datasets {','.join(self.datasets)} "
+            f"--methods {','.join(self.methods)} --trials {self.trials} "
+            f"--folds {self.folds} --jobs {jobs}"
+        )
+        return super().description(jobs) | {"command": command}
 
     def evaluate(self, task: Task, data_dir: Any = None) -> list[Row]:
         """Run the method of a task."""

@@ -102,7 +102,6 @@ class Study:
     # What another study replaces: its methods, its rows, and `evaluate`.
     table: ClassVar[Mapping[str, Method]] = METHODS
     kind: ClassVar[type[Row]] = Row
-    program: ClassVar[str] = "heterolda reproduce"
 
     def evaluate(self, task: Task, data_dir: Folder = None) -> list[Row]:
         """Run the methods of a task; a row for each."""
@@ -164,7 +163,7 @@ class Study:
         """
         limits = "".join(f" --limit {key}={n}" for key, n in self.limits.items())
         return {
-            "command": f"{self.program} --datasets {','.join(self.datasets)} "
+            "command": f"heterolda reproduce --datasets {','.join(self.datasets)} "
             f"--methods {','.join(self.methods)} --trials {self.trials} "
             f"--folds {self.folds} --seed {self.seed} --jobs {jobs}{limits}",
             "folds": self.folds,
