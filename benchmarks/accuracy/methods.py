@@ -134,6 +134,12 @@ _OURS = (
         "GaussianLinearDiscriminant()",
     ),
     Method(
+        "GLD-cv",
+        lambda seed: GaussianLinearDiscriminant(shrinkage="cv"),
+        False,
+        "GaussianLinearDiscriminant(shrinkage='cv')",
+    ),
+    Method(
         "power+GLD",
         lambda seed: make_pipeline(PowerTransformer(), GaussianLinearDiscriminant()),
         False,
