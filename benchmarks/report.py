@@ -249,7 +249,8 @@ def section(title: str, about: str, head: str, rows: list[tuple[str, ...]]) -> s
     """A table without the columns that are empty throughout."""
     names = head.split("|")
     kept = [k for k in range(len(names)) if any(row[k] for row in rows)]
-    lines = [f"## {title[0].upper()}{title[1:]}", "", about, ""]
+    lines = [f"## {title[0].upper()}{title[1:]}", ""]
+    lines += [about, ""] if about else []
     lines.append("| " + " | ".join(names[k] for k in kept) + " |")
     lines.append("|" + "---|" * len(kept))
     lines += ["| " + " | ".join(row[k] for k in kept) + " |" for row in rows]

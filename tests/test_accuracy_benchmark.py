@@ -15,7 +15,7 @@ from benchmarks.accuracy import methods as table
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.methods import METHODS, InnerFolds, resolve
 from benchmarks.accuracy.picture import draw
-from benchmarks.accuracy.report import Comparisons, page
+from benchmarks.accuracy.report import Comparisons, joined, page
 from benchmarks.accuracy.study import (
     BINS,
     DATASETS,
@@ -125,6 +125,22 @@ def test_incomplete_cells_are_not_ranked(made_up):
     assert "Not complete, so not ranked: GLD." in text
 
 
+def test_folders_can_be_joined(made_up, tmp_path):
+    """Ours beside peers that were computed elsewhere, the first shuffle only."""
+    other = AccuracyStudy(["wine"], ["LNS"], 1, 2)
+    with RunFolder(tmp_path / "ours", other.description(1), Score) as folder:
+        folder.append([score("wine", "LNS", 0, fold, 99) for fold in range(2)])
+    parts = [read_results(f, Score) for f in (tmp_path / "ours", made_up)]
+    both = joined(parts, 1)
+    assert {row.trial for row in both.rows} == {0}
+    comparisons = Comparisons(both)
+    assert comparisons.accuracy("wine", "LNS") == 99
+    assert comparisons.accuracy("wine", "SVC") == 81
+    parts[0].run["seed"] = 1
+    with pytest.raises(ValueError, match="do not compare"):
+        joined(parts, 1)
+
+
 def test_a_line_survives_its_file():
     row = score("wine", "GLD", 0, 1, 90, log_loss=math.nan, excess="")
     again = Score.parse(row.line().rstrip("\n").split(","))
@@ -180,13 +196,12 @@ def test_many_rows_are_tuned_with_a_sample(monkeypatch):
         assert np.ptp(np.bincount(y[tested])) == 0
 
 
-def test_the_first_shuffle_comes_first_and_limited_cells_last():
+def test_the_first_shuffle_comes_first_and_what_is_limited_ends_it():
     limits = {"SVC:wine": 1}
     study = AccuracyStudy(["iris", "wine"], ["ridge", "SVC"], 2, 2, limits=limits)
     tasks = study.tasks()
-    trials = [t.trial for t in tasks]
-    assert trials == [0] * 6 + [1] * 6 + [0] * 2
-    assert all(t.methods == ("SVC",) and t.dataset == "wine" for t in tasks[-2:])
+    assert [t.trial for t in tasks] == [0] * 8 + [1] * 6
+    assert all(t.methods == ("SVC",) and t.dataset == "wine" for t in tasks[6:8])
 
 
 def test_the_sets_are_those_that_are_named():

@@ -1,7 +1,8 @@
 """Compare accuracies by cross-validation, then write the page and the picture.
 
-python -m benchmarks.accuracy [--datasets NAMES] [--methods NAMES] [--jobs N]
-    [--out FOLDER] [--report] [--development] [--page FOLDER]
+python -m benchmarks.accuracy [--datasets NAMES] [--methods NAMES] [--trials 3]
+    [--jobs N] [--out FOLDER] [--report] [--development] [--join FOLDER]
+    [--page FOLDER]
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 import heterolda
 from benchmarks.accuracy.methods import LIMITS, METHODS, RECOMMENDED, resolve
 from benchmarks.accuracy.picture import draw
-from benchmarks.accuracy.report import Comparisons, page
+from benchmarks.accuracy.report import Comparisons, joined, page
 from benchmarks.accuracy.study import (
     DATASETS,
     DEVELOPMENT,
@@ -42,14 +43,15 @@ def main(arguments: list[str] | None = None) -> int:
             except KeyboardInterrupt:
                 print("interrupted; the same command goes on", file=sys.stderr)
                 return 1
-    write(options.out, options.page, options.development)
+    folders = [options.out, *options.join]
+    results = joined([read_results(f, Score) for f in folders], options.trials)
+    write(Comparisons(results, options.development), options.page)
     print(options.page / "accuracy.md")
     return 0
 
 
-def write(folder: Path, target: Path, development: bool) -> None:
-    """Write accuracy.md and images/accuracy.png from a folder of results."""
-    comparisons = Comparisons(read_results(folder, Score), development)
+def write(comparisons: Comparisons, target: Path) -> None:
+    """Write accuracy.md and images/accuracy.png."""
     (target / "images").mkdir(parents=True, exist_ok=True)
     content = {
         "accuracy.md": page(comparisons).encode(),
@@ -93,6 +95,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", type=int, default=1, help="processes")
     add("--out", type=Path, default=Path("build/accuracy"), help="folder of results")
     add("--report", action="store_true", help="compute nothing, write the page")
+    add(
+        "--join",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="a further folder of results for the page, for instance of the peers",
+    )
     add("--page", type=Path, default=DOCS, help="folder of the page (default: docs)")
     add(
         "--development",

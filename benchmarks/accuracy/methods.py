@@ -111,7 +111,7 @@ _TUNED_PEERS = (
         False,
         "max_iter=1000, so that a large C converges",
     ),
-    Method("LinearSVC-tuned", _tuned(LinearSVC, "C", VALUES), False, ""),
+    Method("LinearSVC-tuned", _tuned(LinearSVC, "C", VALUES), False, "C"),
     Method(
         "OvO-LinearSVC-tuned",
         _tuned(_ovo, "estimator__C", VALUES),
@@ -124,7 +124,7 @@ _TUNED_PEERS = (
         False,
         f"above {MANY_ROWS} training rows tuned with a sample of {SAMPLE}",
     ),
-    Method("ridge-tuned", _tuned(RidgeClassifier, "alpha", VALUES), False, ""),
+    Method("ridge-tuned", _tuned(RidgeClassifier, "alpha", VALUES), False, "alpha"),
 )
 _OURS = (
     Method(

@@ -21,10 +21,14 @@ def draw(c: Comparisons) -> bytes:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.9), dpi=130)
-    _draw_ranks(left, c)
-    _draw_differences(right, c)
-    for panel in (left, right):
+    drawings = [_draw_ranks]
+    if c.differences(PEERS):
+        drawings.append(_draw_differences)
+    figure, panels = plt.subplots(
+        1, len(drawings), figsize=(5.2 * len(drawings), 4.9), dpi=130, squeeze=False
+    )
+    for panel, drawing in zip(panels[0], drawings, strict=True):
+        drawing(panel, c)
         panel.grid(color="0.92", axis="x")
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)

@@ -19,13 +19,17 @@ from benchmarks.accuracy.methods import (
     TIMED_PEER,
     TUNED_PEERS,
 )
-from benchmarks.accuracy.study import BINS, DATASETS, SET_ASIDE, calibration_error
+from benchmarks.accuracy.study import (
+    BINS,
+    DATASETS,
+    SET_ASIDE,
+    Score,
+    calibration_error,
+)
 from benchmarks.report import section
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.ranks import compare
 from heterolda.experiments.results import Cell, Results
-
-Cells = dict[str, Cell]
 
 # What must hold: percentage points below the best untuned peer, and the ratio of
 # training times on sets with at least so many rows.
@@ -104,6 +108,41 @@ class Comparisons:
             if ratio is not None and CATALOGUE[dataset].n >= ROWS_FOR_TIMES:
                 found[dataset] = ratio
         return found
+
+
+def joined(parts: list[Results], trials: int) -> Results:
+    """Results of several folders together, of the first so many trials.
+
+    Parameters
+    ----------
+    parts : list of Results
+        Computed with the same folds. Where two have the same row, the first counts.
+    trials : int
+        Number of trials to look at.
+
+    Returns
+    -------
+    Results
+        All rows, and the plans of all.
+    """
+    rows: dict[tuple[str, str, int, int], Score] = {}
+    plan: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for key in ("folds", "seed"):
+            if part.run[key] != parts[0].run[key]:
+                raise ValueError(
+                    f"{str(part.folder)!r} was computed with {key} = {part.run[key]}, "
+                    f"{str(parts[0].folder)!r} with {parts[0].run[key]}: they do not "
+                    "compare"
+                )
+        for row in part.rows:
+            if row.trial < trials:
+                rows.setdefault(row.key, row)
+        for dataset, counts in part.run["plan"].items():
+            for method, n in counts.items():
+                plan.setdefault(dataset, {}).setdefault(method, min(n, trials))
+    run = parts[0].run | {"plan": plan}
+    return Results(parts[0].folder, tuple(rows.values()), run)
 
 
 def page(c: Comparisons) -> str:

@@ -83,7 +83,7 @@ class AccuracyStudy(Study):
     def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
         """What remains to be computed: within a trial the cheapest first.
 
-        Those that have a limit, because they take so long, come last of all.
+        Those that have a limit, because they take so long, come last in it.
         """
         tasks: list[Task] = [
             CellTask(task.dataset, task.trial, task.fold, (method,))
@@ -93,7 +93,7 @@ class AccuracyStudy(Study):
 
         def place(task: Task) -> tuple[Any, ...]:
             limited = f"{task.methods[0]}:{task.dataset}" in self.limits
-            return limited, task.trial, task.work, task.dataset, task.methods
+            return task.trial, limited, task.work, task.dataset, task.methods
 
         return sorted(tasks, key=place)
 
