@@ -143,8 +143,8 @@ def left_out_log_likelihood(
     basis, spectrum = _pooled_basis(statistics)
     total = np.zeros((len(STRENGTHS), len(DIAGONALS)))
     codes = encode(y, statistics.classes)
-    for k in range(statistics.n_classes):
-        rows = np.flatnonzero(codes == k)
+    bounds = np.bincount(codes, minlength=statistics.n_classes).cumsum()[:-1]
+    for k, rows in enumerate(np.split(codes.argsort(kind="stable"), bounds)):
         weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
         rows, weight = rows[weight > 0], weight[weight > 0]
         parts = _class_parts(statistics, k, weight, basis, spectrum)
