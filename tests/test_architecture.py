@@ -21,6 +21,7 @@ LAYERS = [
     "validation",
     "moments",
     "statistics",
+    "shrinkage",
     "pencil",
     "arc",
     "hyperplanes",

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import Interval, StrOptions, fit_context
@@ -15,6 +16,7 @@ from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.moments import all_others
 from heterolda.prediction import LinearRules
+from heterolda.shrinkage import choose_shrinkage
 from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import (
@@ -24,6 +26,17 @@ from heterolda.validation import (
     check_sample_weight,
 )
 from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
+
+
+def _needs_no_rows(estimator) -> bool:
+    """Whether moments are enough to fit; ValueError says why not."""
+    if estimator.shrinkage == "cv":
+        raise ValueError(
+            "shrinkage='cv' leaves rows out and looks at them again, so it needs all "
+            "rows at once: use fit(X, y), or shrinkage='auto', which needs class "
+            "statistics only"
+        )
+    return True
 
 
 class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
@@ -52,10 +65,13 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         An object such as ``FixedPoint(max_iter=50)`` gives other settings.
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; relative frequencies by default.
-    shrinkage : float in [0, 1], "auto" or None, default=None
+    shrinkage : float in [0, 1], "auto", "cv" or None, default=None
         Move each class covariance towards the pooled one, by this weight; "auto"
         means ``d / (n_k + d)``. See :meth:`ClassStatistics.covariances`. Use it
-        when some class has few samples for the number of features.
+        when some class has few samples for the number of features. "cv" chooses
+        that weight, none included, and how far the pooled covariance moves towards
+        its diagonal, by the likelihood of rows that are left out; it needs the rows,
+        so only `fit` can do it.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
@@ -72,6 +88,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         Class priors.
     statistics_ : ClassStatistics
         Weights, means and scatter of the classes.
+    shrinkage_ : Shrinkage or None
+        What "cv" has chosen: `to_pooled`, for each class the weight of the pooled
+        covariance, and `to_diagonal`, the weight of its diagonal in the pooled one.
+        None for other settings.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule. For "ova" with three or more
         classes, rule k has (-1, k): all others against class k.
@@ -134,7 +154,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         "solver": "no_validation",  # resolve_solver lists the valid names
         "priors": ["array-like", None],
         "shrinkage": [
-            StrOptions({"auto"}),
+            StrOptions({"auto", "cv"}),
             Interval(Real, 0, 1, closed="both"),
             None,
         ],
@@ -184,8 +204,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
         statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
-        return self._solve(statistics, solver)
+        return self._solve(statistics, solver, (X, y, weight))
 
+    @available_if(_needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add a chunk of data to the statistics and solve again.
@@ -259,6 +280,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         GaussianLinearDiscriminant
             The fitted estimator.
         """
+        _needs_no_rows(self)
         if not isinstance(statistics, ClassStatistics):
             raise TypeError(
                 "statistics must be a ClassStatistics object, got "
@@ -272,14 +294,20 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             del self.feature_names_in_
         return self
 
-    def _solve(self, statistics: ClassStatistics, solver: Solver):
+    def _solve(self, statistics: ClassStatistics, solver: Solver, rows=None):
         """Solve all pairs and write the fitted attributes."""
         if statistics.n_classes < 2:
             raise ValueError(
                 f"a classifier needs at least 2 classes, got {statistics.n_classes} "
                 "class: pass data of two classes or more"
             )
-        means, cov = statistics.means, statistics.covariances(self.shrinkage)
+        means, chosen = statistics.means, None
+        if self.shrinkage == "cv":
+            statistics.covariances()  # says what is wrong with too small classes
+            chosen = choose_shrinkage(*rows, statistics)
+            cov = chosen.covariances(statistics)
+        else:
+            cov = statistics.covariances(self.shrinkage)
         weights = statistics.weights
         priors = check_priors(self.priors, weights)
         if not self.shrinkage:
@@ -305,6 +333,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics
+        self.shrinkage_ = chosen
         self.priors_ = priors
         self.pairs_ = pairs
         self.coef_ = planes.coef
