@@ -6,6 +6,7 @@ from heterolda.exceptions import (
     SmallClassWarning,
     TrivialRuleWarning,
 )
+from heterolda.frontier import Frontier
 from heterolda.local_search import LocalNeighborhoodSearch
 from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.statistics import ClassStatistics
@@ -14,6 +15,7 @@ __all__ = [
     "ClassStatistics",
     "Fisher",
     "FixedPoint",
+    "Frontier",
     "GaussianLinearDiscriminant",
     "Global",
     "Grid",

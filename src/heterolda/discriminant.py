@@ -11,12 +11,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import Interval, StrOptions, fit_context
+from heterolda.criteria import CRITERIA, resolve_criterion, stakes, with_risk
 from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.moments import all_others
 from heterolda.prediction import LinearRules
 from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
+from heterolda.tradeoff import OnTheFrontier
 from heterolda.validation import (
     NUMERIC_TYPES,
     check_labels,
@@ -26,7 +28,9 @@ from heterolda.validation import (
 from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
 
 
-class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
+class GaussianLinearDiscriminant(
+    LinearRules, OnTheFrontier, ClassifierMixin, BaseEstimator
+):
     r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
 
     For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
@@ -61,6 +65,16 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     voting : {"weighted", "majority"}, default="weighted"
         For "ovo": a pair's vote counts :math:`1 - p_e`, or one. Exact ties are
         broken by the sums of the pairs' scores, then by the order of `classes_`.
+    criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
+        What the rule of each pair is optimal for: least error (or expected cost),
+        equal error rates of both classes, or least error of one of two classes while
+        that of the other keeps to `max_error`. The last two take `solver="global"`.
+    costs : array-like of shape (n_classes, n_classes), dict or None, default=None
+        For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true, by
+        place or, in nested dictionaries, by label; then what is left out costs 1.
+        Right decisions cost 0. In each pair costs multiply the priors.
+    max_error : dict or None, default=None
+        For "neyman-pearson": ``{label: q}``, the greatest error rate of one class.
     random_state : int, RandomState instance or None, default=None
         For the random trials of "r-hld-1" and "r-hld-2".
 
@@ -81,10 +95,15 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_pairs,)
         Their offsets.
     bayes_error_ : ndarray of shape (n_pairs,)
-        Error of each rule under the Gaussian model.
+        Error of each rule under the Gaussian model and the priors.
+    risk_ : ndarray of shape (n_pairs,)
+        Expected cost of each rule; the error, if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
-        (bayes_error_ - proven lower bound) / bayes_error_; NaN for solvers without
-        a certificate.
+        (value - proven lower bound) / value of what the criterion minimises: the
+        error, the risk, the larger error rate (minimax), or the one that is not
+        bounded (neyman-pearson). NaN for solvers without a certificate.
+    frontier_ : list of Frontier
+        The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
         Pairs whose rule is always to choose the likelier class: for "global", because
         no hyperplane beats it; for others, because they found none.
@@ -140,6 +159,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         ],
         "multiclass": [StrOptions({"ovo", "ova"})],
         "voting": [StrOptions({"weighted", "majority"})],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "costs": ["array-like", dict, None],
+        "max_error": [dict, None],
         "random_state": ["random_state"],
     }
 
@@ -151,6 +173,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         shrinkage=None,
         multiclass="ovo",
         voting="weighted",
+        criterion="bayes",
+        costs=None,
+        max_error=None,
         random_state=None,
     ):
         self.solver = solver
@@ -158,6 +183,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.shrinkage = shrinkage
         self.multiclass = multiclass
         self.voting = voting
+        self.criterion = criterion
+        self.costs = costs
+        self.max_error = max_error
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -279,6 +307,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
                 f"a classifier needs at least 2 classes, got {statistics.n_classes} "
                 "class: pass data of two classes or more"
             )
+        k = statistics.n_classes
+        one_vs_all = self.multiclass == "ova" and k > 2
+        request = self.criterion, self.costs, self.max_error, statistics.classes
+        solver, costs = resolve_criterion(*request, solver, one_vs_all=one_vs_all)
         means, cov = statistics.means, statistics.covariances(self.shrinkage)
         weights = statistics.weights
         priors = check_priors(self.priors, weights)
@@ -287,8 +319,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         seed = 0  # deterministic solvers leave random_state untouched
         if isinstance(solver, RandomSearch):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        k = statistics.n_classes
-        if self.multiclass == "ova" and k > 2:
+        if one_vs_all:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             rest_means, rest_cov = all_others(means, cov, priors)
             means = np.concatenate([rest_means, means])
@@ -300,7 +331,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         else:
             pairs = solved = np.column_stack(np.triu_indices(k, 1))
             shares = priors
-        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed)
+        factors = None if costs is None else stakes(costs)
+        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed, factors)
+        planes, risk = with_risk(planes, shares, solved, costs)
         warn_of_trivial_rules(statistics.classes, pairs[planes.trivial])
 
         self.classes_ = statistics.classes
@@ -310,6 +343,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.coef_ = planes.coef
         self.intercept_ = planes.intercept
         self.bayes_error_ = planes.error
+        self.risk_ = risk
         self.gap_ = planes.gap
         self.trivial_ = planes.trivial
         self.n_iter_ = planes.n_iter

@@ -102,6 +102,7 @@ def solve_pairs(
     pairs: NDArray[np.intp],
     solver: Solver,
     seed: int = 0,
+    costs: Array | None = None,
 ) -> Hyperplanes:
     """Rules for pairs of Gaussian classes.
 
@@ -119,6 +120,8 @@ def solve_pairs(
         The algorithm.
     seed : int, default=0
         Seed of random trials, the same for every pair.
+    costs : ndarray of shape (n_classes, n_classes) or None, default=None
+        Factors of the priors: ``costs[i, j]`` is that of class i in a pair with j.
 
     Returns
     -------
@@ -126,10 +129,11 @@ def solve_pairs(
         One row a pair. The priors of a pair are renormalised to sum to one.
     """
     d = means.shape[1]
+    problem = means, covariances, priors, weights, pairs, solver, seed, costs
     if len(pairs) == 1 or d < _THREADED:
-        return _solve_batches(means, covariances, priors, weights, pairs, solver, seed)
+        return _solve_batches(*problem)
     with threadpool_controller().limit(limits=1, user_api="blas"):
-        return _solve_batches(means, covariances, priors, weights, pairs, solver, seed)
+        return _solve_batches(*problem)
 
 
 def _solve_batches(
@@ -140,6 +144,7 @@ def _solve_batches(
     pairs: NDArray[np.intp],
     solver: Solver,
     seed: int,
+    costs: Array | None,
 ) -> Hyperplanes:
     """The same, in batches of bounded memory."""
     d = means.shape[1]
@@ -149,6 +154,8 @@ def _solve_batches(
     for start in range(0, len(pairs), step):
         batch = pairs[start : start + step]
         pair_priors = priors[batch]
+        if costs is not None:
+            pair_priors = pair_priors * costs[batch, batch[:, ::-1]]
         pencil = Pencil.from_moments(
             means[batch],
             covariances[batch],

@@ -1,0 +1,66 @@
+"""The methods by which a fitted discriminant moves along its optimal trade-off."""
+
+from __future__ import annotations
+
+from sklearn.base import clone
+
+from heterolda.frontier import Frontier
+from heterolda.solvers import resolve_solver
+
+_SAME = object()
+
+
+class OnTheFrontier:
+    """Methods of a discriminant of Gaussian classes.
+
+    Fitting sets `statistics_`, `priors_` and `pairs_`; `_solve` makes a fitted
+    estimator from statistics.
+    """
+
+    @property
+    def frontier_(self):
+        """For each pair its optimal trade-off, a list of :class:`Frontier`.
+
+        With "ova" and more than two classes there is none: the mixture of all other
+        classes is not Gaussian.
+        """
+        self._check_ready()
+        if self.pairs_[0, 0] < 0:
+            raise AttributeError("frontier_ is about pairs of classes: use 'ovo'")
+        options = {"priors": self.priors_, "shrinkage": self.shrinkage}
+        return [
+            Frontier.from_statistics(self.statistics_, (i, j), **options)
+            for i, j in self.pairs_.tolist()
+        ]
+
+    def with_operating_point(
+        self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
+    ):
+        """A fitted copy at another point of the optimal trade-off.
+
+        Parameters
+        ----------
+        criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
+            As in the constructor.
+        costs, max_error
+            As in the constructor.
+        priors : array-like of shape (n_classes,) or None
+            As in the constructor; by default those of this estimator.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            A new estimator, the same as one fitted to the same data with these
+            parameters. It is computed from the class statistics: no data is needed.
+        """
+        self._check_ready()
+        point = {"criterion": criterion, "costs": costs, "max_error": max_error}
+        if priors is not _SAME:
+            point["priors"] = priors
+        moved = clone(self).set_params(**point)
+        moved._validate_params()
+        moved._solve(self.statistics_.copy(), resolve_solver(moved.solver))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(moved, name, getattr(self, name))
+        return moved
