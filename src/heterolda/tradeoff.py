@@ -57,10 +57,15 @@ class OnTheFrontier:
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
-        moved = clone(self).set_params(**point)
-        moved._validate_params()
-        moved._solve(self.statistics_.copy(), resolve_solver(moved.solver))
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(moved, name, getattr(self, name))
-        return moved
+        return _solved_again(self, point)
+
+
+def _solved_again(estimator, parameters):
+    """A copy with other parameters, fitted to the same statistics."""
+    copy = clone(estimator).set_params(**parameters)
+    copy._validate_params()
+    copy._solve(estimator.statistics_.copy(), resolve_solver(copy.solver))
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(estimator, name):
+            setattr(copy, name, getattr(estimator, name))
+    return copy
