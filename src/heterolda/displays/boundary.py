@@ -184,9 +184,9 @@ class BoundaryDisplay:
         BoundaryDisplay
             The display itself.
         """
+        ax = axes_or_new(ax)
         from matplotlib.patches import Ellipse
 
-        ax = axes_or_new(ax)
         self.scatters_, self.ellipses_, self.lines_ = [], [], {}
         for k, colour in enumerate(COLOURS):
             if self.points is not None:

@@ -184,9 +184,8 @@ class ErrorCurveDisplay:
                 label=f"{label}: {percent(error)}",
                 zorder=3 if best else 4,
             )
-        highest = max(
-            [self.error.max(), *(error for _, error in self.landings.values())]
-        )
+        errors = [error for _, error in self.landings.values()]
+        highest = max(self.error.max(), self.trivial, *errors)
         ax.set(
             xlim=(degrees.min(), degrees.max()),
             ylim=(0, 1.08 * highest),
