@@ -325,6 +325,20 @@ def test_separable_classes(rng):
     assert np.array_equal(X @ coef + intercept > 0, y == "b")
 
 
+@pytest.mark.parametrize("q", [1e-200, 1e-9, 0.5, 1 - 1e-9])
+def test_gaps_and_extreme_bounds(rng, q):
+    """What is proven is next to nothing, or nothing where the error rate is zero."""
+    S1, S2 = random_covariance(rng, 3), random_covariance(rng, 3)
+    for distance in (0.0, 1.0, 1e3, 1e6):
+        frontier = make(distance * rng.normal(size=(2, 3)), [S1, S2])
+        for k in (0, 1):
+            point = frontier.at("neyman-pearson", max_error={k: q})
+            assert 0 <= point.gap < 1e-6
+            assert point.error_rates[k] == pytest.approx(q, rel=1e-6)
+            assert np.all(np.isfinite(point.coef))
+        assert 0 <= frontier.at("minimax").gap < 1e-9
+
+
 def test_far_places_are_refused(rng):
     frontier = make(*random_problem(rng, 2))
     with pytest.raises(ValueError, match="theta must lie in theta_range"):

@@ -150,6 +150,11 @@ def test_minimax_of_four_classes_is_that_of_pairs(four):
         assert e[0] == pytest.approx(e[1], rel=1e-8)
         assert model.bayes_error_[k] == pytest.approx(e[0], rel=1e-8)
         assert_allclose(frontier.at("minimax").coef, model.coef_[k], rtol=1e-9)
+    assert [f.classes.tolist() for f in model.frontier_[-2:]] == [[1, 3], [2, 3]]
+    assert_array_equal(model.frontier_[-1].classes, [2, 3])
+    assert "6 pairs" in repr(model.frontier_)
+    with pytest.raises(IndexError):
+        model.frontier_[6]
 
 
 def test_equal_costs_change_nothing(four):

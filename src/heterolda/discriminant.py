@@ -102,7 +102,7 @@ class GaussianLinearDiscriminant(
         (value - proven lower bound) / value of what the criterion minimises: the
         error, the risk, the larger error rate (minimax), or the one that is not
         bounded (neyman-pearson). NaN for solvers without a certificate.
-    frontier_ : list of Frontier
+    frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
         Pairs whose rule is always to choose the likelier class: for "global", because

@@ -120,6 +120,39 @@ class Frontier:
     pencil: Pencil
 
     @classmethod
+    def from_moments(
+        cls,
+        classes: ArrayLike,
+        means: Array,
+        covariances: Array,
+        priors: Array,
+        weights: Array,
+    ) -> Frontier:
+        """The frontier of two classes with given moments.
+
+        Parameters
+        ----------
+        classes : array-like of shape (2,)
+            Labels of the first and the second class.
+        means : ndarray of shape (2, n_features)
+            Class means.
+        covariances : ndarray of shape (2, n_features, n_features)
+            Class covariances.
+        priors, weights : ndarray of shape (2,)
+            Class priors, in proportion, and total weights.
+
+        Returns
+        -------
+        Frontier
+            The frontier.
+        """
+        shares = priors / priors.sum()
+        pencil = Pencil.from_moments(
+            means[None], covariances[None], shares[None], weights[None]
+        )
+        return cls(np.asarray(classes), pencil)
+
+    @classmethod
     def from_statistics(
         cls,
         statistics: ClassStatistics,
@@ -147,14 +180,13 @@ class Frontier:
             The frontier.
         """
         two = list(pair)
-        shares = check_priors(priors, statistics.weights)[two]
-        pencil = Pencil.from_moments(
-            statistics.means[None, two],
-            statistics.covariances(shrinkage)[None, two],
-            shares[None] / shares.sum(),
-            statistics.weights[None, two],
+        return cls.from_moments(
+            statistics.classes[two],
+            statistics.means[two],
+            statistics.covariances(shrinkage)[two],
+            check_priors(priors, statistics.weights)[two],
+            statistics.weights[two],
         )
-        return cls(statistics.classes[two], pencil)
 
     @cached_property
     def arc(self) -> Arc:

@@ -56,7 +56,7 @@ class Minimax:
         x = _roots(difference, np.arange(len(pencil.c)))
         points = arc.evaluate(np.arange(len(x)), x)
         log_e = log_ndtr(-np.sort([points.y1, points.y2], axis=0))
-        return rules_at(pencil, arc, x, -np.expm1(log_e[1] - log_e[0]))
+        return rules_at(pencil, arc, x, 0.0 - np.expm1(log_e[1] - log_e[0]))
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,9 @@ class NeymanPearson:
             beyond = arc.evaluate(pair, x + step).table
             proven = (beyond[4 + self.k] <= y) & np.isneginf(least)
             least = np.where(proven, log_ndtr(-beyond[other]), least)
-        return rules_at(pencil, arc, x, -np.expm1(np.minimum(least - log_e, 0.0)))
+        gap = 0.0 - np.expm1(np.minimum(least - log_e, 0.0))
+        gap[np.exp(log_e) == 0] = 0.0  # an error rate of zero is proven as it is
+        return rules_at(pencil, arc, x, gap)
 
 
 def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:

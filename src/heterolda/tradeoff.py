@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sklearn.base import clone
 
 from heterolda.frontier import Frontier
@@ -19,19 +21,15 @@ class OnTheFrontier:
 
     @property
     def frontier_(self):
-        """For each pair its optimal trade-off, a list of :class:`Frontier`.
+        """For each pair its optimal trade-off, a sequence of :class:`Frontier`.
 
-        With "ova" and more than two classes there is none: the mixture of all other
-        classes is not Gaussian.
+        Each is computed when it is asked for. With "ova" and more than two classes
+        there is none: the mixture of all other classes is not Gaussian.
         """
         self._check_ready()
         if self.pairs_[0, 0] < 0:
             raise AttributeError("frontier_ is about pairs of classes: use 'ovo'")
-        options = {"priors": self.priors_, "shrinkage": self.shrinkage}
-        return [
-            Frontier.from_statistics(self.statistics_, (i, j), **options)
-            for i, j in self.pairs_.tolist()
-        ]
+        return _Frontiers(self)
 
     def with_operating_point(
         self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
@@ -58,6 +56,34 @@ class OnTheFrontier:
         if priors is not _SAME:
             point["priors"] = priors
         return _solved_again(self, point)
+
+
+class _Frontiers(Sequence):
+    """The frontiers of all pairs, made one by one: together they may be large."""
+
+    def __init__(self, estimator):
+        self._pairs = estimator.pairs_
+        self._priors = estimator.priors_
+        self._statistics = estimator.statistics_
+        self._covariances = estimator.statistics_.covariances(estimator.shrinkage)
+
+    def __len__(self):
+        return len(self._pairs)
+
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            return [self[place] for place in range(*k.indices(len(self)))]
+        two, statistics = self._pairs[k], self._statistics
+        return Frontier.from_moments(
+            statistics.classes[two],
+            statistics.means[two],
+            self._covariances[two],
+            self._priors[two],
+            statistics.weights[two],
+        )
+
+    def __repr__(self):
+        return f"<frontiers of {len(self)} pairs of classes>"
 
 
 def _solved_again(estimator, parameters):
