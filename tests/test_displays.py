@@ -188,7 +188,9 @@ def test_trivial_rules(rng):
     model = GaussianLinearDiscriminant().fit(X, y)
     shown = ProjectionDisplay.from_estimator(model, X, y)
     assert "always usual" in shown.ax_.texts[0].get_text()
-    ErrorCurveDisplay.from_estimator(model)
+    curve = ErrorCurveDisplay.from_estimator(model)
+    end = model.frontier_[0].theta_range[1]
+    assert curve.landings["global optimum"] == (end, model.bayes_error_[0])
     FrontierDisplay.from_estimator(model, X, y)
     with pytest.raises(ValueError, match="no normal"):
         BoundaryDisplay.from_estimator(model, X, y)

@@ -321,6 +321,9 @@ def test_separable_classes(rng):
         assert_allclose(point.error_rates, 0)
         assert np.array_equal(X @ point.coef + point.intercept > 0, y == "b")
     assert_allclose(frontier.error_rates([0.1, 0.5]), 0)
+    assert_allclose(frontier.error_rates(frontier.theta_range), [[0, 1], [1, 0]])
+    fpr, tpr, _ = frontier.roc_curve()
+    assert np.trapezoid(tpr, fpr) == 1
     coef, intercept = frontier.rule(0.5)
     assert np.array_equal(X @ coef + intercept > 0, y == "b")
 

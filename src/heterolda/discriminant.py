@@ -127,7 +127,9 @@ class GaussianLinearDiscriminant(
     pooled covariance (divisor n - 2).
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
-    two classes it is the probability given the *score*, not given all of x.
+    two classes it is the probability given the *score*, not given all of x. With
+    `costs` or another criterion it refers to the priors for which the threshold is
+    the best along that normal, so that `predict` is its argmax there, too.
 
     References
     ----------

@@ -28,7 +28,7 @@ _REACH = 9.0
 _STEP = 0.25
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OperatingPoint:
     """One rule of a frontier.
 
@@ -64,7 +64,7 @@ class OperatingPoint:
     gap: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frontier:
     r"""All admissible linear rules of two Gaussian classes: the optimal ROC curve.
 
@@ -94,7 +94,7 @@ class Frontier:
     cannot.
 
     If some direction separates the classes without any variance, that hyperplane is
-    the rule at every :math:`\theta`, with error rates of zero.
+    the rule at every :math:`\theta` inside of the interval, with error rates of zero.
 
     References
     ----------
@@ -364,7 +364,7 @@ class Frontier:
         points = self.arc.evaluate(np.zeros(inside.sum(), np.intp), x[inside])
         e1[inside], e2[inside] = ndtr(-points.y1), ndtr(-points.y2)
         if self.separable:
-            e1, e2 = np.zeros_like(e1), np.zeros_like(e2)
+            e1[inside], e2[inside] = 0.0, 0.0
         return e1, e2
 
     def _rules(self, x: Array) -> tuple[Array, Array]:

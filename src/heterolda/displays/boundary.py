@@ -283,7 +283,9 @@ class _Plane:
 def _limits(means, covariances):
     """Limits of both axes that show both classes."""
     reach = _REACH * np.sqrt(np.einsum("kii->ki", covariances))
-    return np.column_stack([(means - reach).min(axis=0), (means + reach).max(axis=0)])
+    low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
+    margin = 0.03 * (high - low) + 1e-9 * (high - low).max()
+    return np.column_stack([low - margin, high + margin])
 
 
 def _search(rows, coef, intercept):

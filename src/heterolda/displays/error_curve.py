@@ -95,7 +95,7 @@ class ErrorCurveDisplay:
         inner = np.linspace(low, high, 802)[1:-1]
         x = np.sort(np.append(frontier._positions(inner), frontier._curve(400)))
         e1, e2 = frontier._rates(x)
-        least = _local_minima(arc, x[1:-1])
+        least = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
         minima = np.column_stack([frontier._angles(least), least])
         if len(least):
             rates = frontier._rates(least)
@@ -183,6 +183,7 @@ class ErrorCurveDisplay:
                 ms=17 if best else 8,
                 label=f"{label}: {percent(error)}",
                 zorder=3 if best else 4,
+                clip_on=False,
             )
         errors = [error for _, error in self.landings.values()]
         highest = max(self.error.max(), self.trivial, *errors)
@@ -217,7 +218,10 @@ def _place(frontier, planes):
     From w = V u, (b alpha + a beta) u = c is linear in a and b. Where all normals of
     the arc are the same the threshold tells a and b: a = z2 / sigma2, b = -z1 / sigma1.
     """
-    if planes.trivial[0] or frontier.separable:
+    low, high = frontier.theta_range
+    if planes.trivial[0]:
+        return high if planes.intercept[0] > 0 else low
+    if frontier.separable:
         return np.nan
     pencil = frontier.pencil
     w = -planes.coef[0]
@@ -228,5 +232,4 @@ def _place(frontier, planes):
         mean, deviation = planes.means[0], planes.deviations[0]
         a, b = mean[1] / deviation[1] ** 2, -mean[0] / deviation[0] ** 2
     theta = np.arctan2(a, b)
-    low, high = frontier.theta_range
     return float(theta) if low <= theta <= high else np.nan
