@@ -27,6 +27,8 @@ accuracy: $(READY)
 picture: $(READY)
 	$(BIN)/python examples/plot_idea.py docs/images/idea.png
 	$(BIN)/python examples/plot_local_search.py docs/images/local_search.png
+	$(BIN)/python examples/plot_operating_points.py docs/images/operating_points.png
+	$(BIN)/python examples/plot_displays.py docs/images/displays.png
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

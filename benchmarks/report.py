@@ -211,7 +211,7 @@ def _stages(entries: list[Record]) -> str:
         "of one pair makes some hundred calls, whatever the size."
     )
     head = "|".join(["data", *columns])
-    return _section("Where the time of a fit goes", about, head, rows)
+    return section("Where the time of a fit goes", about, head, rows)
 
 
 def _growth(sweeps: list[Record]) -> str:

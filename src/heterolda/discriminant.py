@@ -12,13 +12,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import Interval, StrOptions, fit_context
+from heterolda.criteria import CRITERIA, resolve_criterion, stakes, with_risk
 from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.moments import all_others
 from heterolda.prediction import LinearRules
-from heterolda.shrinkage import choose_shrinkage
+from heterolda.shrinkage import Shrinkage, choose_shrinkage, class_covariances
 from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
+from heterolda.tradeoff import OnTheFrontier
 from heterolda.validation import (
     NUMERIC_TYPES,
     check_labels,
@@ -39,7 +41,9 @@ def _needs_no_rows(estimator) -> bool:
     return True
 
 
-class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
+class GaussianLinearDiscriminant(
+    LinearRules, OnTheFrontier, ClassifierMixin, BaseEstimator
+):
     r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
 
     For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
@@ -77,6 +81,16 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     voting : {"weighted", "majority"}, default="weighted"
         For "ovo": a pair's vote counts :math:`1 - p_e`, or one. Exact ties are
         broken by the sums of the pairs' scores, then by the order of `classes_`.
+    criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
+        What the rule of each pair is optimal for: least error (or expected cost),
+        equal error rates of both classes, or least error of one of two classes while
+        that of the other keeps to `max_error`. The last two take `solver="global"`.
+    costs : array-like of shape (n_classes, n_classes), dict or None, default=None
+        For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true, by
+        place or, in nested dictionaries, by label; then what is left out costs 1.
+        Right decisions cost 0. In each pair costs multiply the priors.
+    max_error : dict or None, default=None
+        For "neyman-pearson": ``{label: q}``, the greatest error rate of one class.
     random_state : int, RandomState instance or None, default=None
         For the random trials of "r-hld-1" and "r-hld-2".
 
@@ -101,10 +115,15 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_pairs,)
         Their offsets.
     bayes_error_ : ndarray of shape (n_pairs,)
-        Error of each rule under the Gaussian model.
+        Error of each rule under the Gaussian model and the priors.
+    risk_ : ndarray of shape (n_pairs,)
+        Expected cost of each rule; the error, if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
-        (bayes_error_ - proven lower bound) / bayes_error_; NaN for solvers without
-        a certificate.
+        (value - proven lower bound) / value of what the criterion minimises: the
+        error, the risk, the larger error rate (minimax), or the one that is not
+        bounded (neyman-pearson). NaN for solvers without a certificate.
+    frontier_ : sequence of Frontier
+        The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
         Pairs whose rule is always to choose the likelier class: for "global", because
         no hyperplane beats it; for others, because they found none.
@@ -128,7 +147,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     pooled covariance (divisor n - 2).
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
-    two classes it is the probability given the *score*, not given all of x.
+    two classes it is the probability given the *score*, not given all of x. With
+    `costs` or another criterion it refers to the priors for which the threshold is
+    the best along that normal, so that `predict` is its argmax there, too.
 
     References
     ----------
@@ -160,6 +181,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         ],
         "multiclass": [StrOptions({"ovo", "ova"})],
         "voting": [StrOptions({"weighted", "majority"})],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "costs": ["array-like", dict, None],
+        "max_error": [dict, None],
         "random_state": ["random_state"],
     }
 
@@ -171,6 +195,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         shrinkage=None,
         multiclass="ovo",
         voting="weighted",
+        criterion="bayes",
+        costs=None,
+        max_error=None,
         random_state=None,
     ):
         self.solver = solver
@@ -178,6 +205,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.shrinkage = shrinkage
         self.multiclass = multiclass
         self.voting = voting
+        self.criterion = criterion
+        self.costs = costs
+        self.max_error = max_error
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -204,7 +234,11 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
         statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
-        return self._solve(statistics, solver, (X, y, weight))
+        chosen = None
+        if self.shrinkage == "cv":
+            statistics.covariances()  # says what is wrong with too small classes
+            chosen = choose_shrinkage(X, y, weight, statistics)
+        return self._solve(statistics, solver, chosen)
 
     @available_if(_needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
@@ -294,20 +328,24 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             del self.feature_names_in_
         return self
 
-    def _solve(self, statistics: ClassStatistics, solver: Solver, rows=None):
+    def _solve(
+        self,
+        statistics: ClassStatistics,
+        solver: Solver,
+        chosen: Shrinkage | None = None,
+    ):
         """Solve all pairs and write the fitted attributes."""
         if statistics.n_classes < 2:
             raise ValueError(
                 f"a classifier needs at least 2 classes, got {statistics.n_classes} "
                 "class: pass data of two classes or more"
             )
-        means, chosen = statistics.means, None
-        if self.shrinkage == "cv":
-            statistics.covariances()  # says what is wrong with too small classes
-            chosen = choose_shrinkage(*rows, statistics)
-            cov = chosen.covariances(statistics)
-        else:
-            cov = statistics.covariances(self.shrinkage)
+        k = statistics.n_classes
+        one_vs_all = self.multiclass == "ova" and k > 2
+        request = self.criterion, self.costs, self.max_error, statistics.classes
+        solver, costs = resolve_criterion(*request, solver, one_vs_all=one_vs_all)
+        means = statistics.means
+        cov = class_covariances(statistics, self.shrinkage, chosen)
         weights = statistics.weights
         priors = check_priors(self.priors, weights)
         if not self.shrinkage:
@@ -315,8 +353,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         seed = 0  # deterministic solvers leave random_state untouched
         if isinstance(solver, RandomSearch):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        k = statistics.n_classes
-        if self.multiclass == "ova" and k > 2:
+        if one_vs_all:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             rest_means, rest_cov = all_others(means, cov, priors)
             means = np.concatenate([rest_means, means])
@@ -328,7 +365,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         else:
             pairs = solved = np.column_stack(np.triu_indices(k, 1))
             shares = priors
-        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed)
+        factors = None if costs is None else stakes(costs)
+        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed, factors)
+        planes, risk = with_risk(planes, shares, solved, costs)
         warn_of_trivial_rules(statistics.classes, pairs[planes.trivial])
 
         self.classes_ = statistics.classes
@@ -339,6 +378,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.coef_ = planes.coef
         self.intercept_ = planes.intercept
         self.bayes_error_ = planes.error
+        self.risk_ = risk
         self.gap_ = planes.gap
         self.trivial_ = planes.trivial
         self.n_iter_ = planes.n_iter

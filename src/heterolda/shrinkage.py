@@ -61,6 +61,17 @@ class Shrinkage:
         )
 
 
+def class_covariances(
+    statistics: ClassStatistics,
+    shrinkage: float | str | None,
+    chosen: Shrinkage | None,
+) -> Array:
+    """Covariances of a discriminant: by its parameter, or as "cv" has chosen."""
+    if chosen is None:
+        return statistics.covariances(shrinkage)
+    return chosen.covariances(statistics)
+
+
 def choose_shrinkage(
     X: NDArray[Any],
     y: NDArray[Any],

@@ -101,6 +101,7 @@ def solve_pairs(
     pairs: NDArray[np.intp],
     solver: Solver,
     seed: int = 0,
+    costs: Array | None = None,
 ) -> Hyperplanes:
     """Rules for pairs of Gaussian classes.
 
@@ -118,6 +119,8 @@ def solve_pairs(
         The algorithm.
     seed : int, default=0
         Seed of random trials, the same for every pair.
+    costs : ndarray of shape (n_classes, n_classes) or None, default=None
+        Factors of the priors: ``costs[i, j]`` is that of class i in a pair with j.
 
     Returns
     -------
@@ -129,6 +132,8 @@ def solve_pairs(
 
     def solve(batch: NDArray[np.intp]) -> Hyperplanes:
         pair_priors = priors[batch]
+        if costs is not None:
+            pair_priors = pair_priors * costs[batch, batch[:, ::-1]]
         pencil = Pencil.from_moments(
             means[batch],
             covariances[batch],
