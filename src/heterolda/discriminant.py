@@ -235,7 +235,7 @@ class GaussianLinearDiscriminant(
         names = getattr(self, "feature_names_in_", None)
         statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
         chosen = None
-        if self.shrinkage == "cv":
+        if self.shrinkage == "cv" and len(classes) > 1:
             statistics.covariances()  # says what is wrong with too small classes
             chosen = choose_shrinkage(X, y, weight, statistics)
         return self._solve(statistics, solver, chosen)
