@@ -109,6 +109,12 @@ class LogOdds:
             high=high,
         )
 
+    @classmethod
+    def proportional(cls, slope: Array) -> LogOdds:
+        """Log-odds that are the scores times positive slopes, one for each pair."""
+        infinity = np.full(len(slope), np.inf)
+        return cls(np.zeros(len(slope)), slope, -infinity, infinity)
+
     def __call__(self, scores: Array) -> Array:
         """Log-odds at scores of shape (n_samples, n_pairs)."""
         s = np.clip(scores, self.low, self.high)

@@ -39,20 +39,24 @@ _CONSTANT = 1e-14
 
 def smooth_step(x: Array) -> tuple[Array, Array]:
     """The logistic step 1 / (1 + exp(x)), and its derivative."""
-    tail = np.exp(-np.abs(x))
-    q = np.where(x > 0, tail, 1.0)
-    q /= 1 + tail
+    q = _expit(x)
     return q, q * (q - 1)
 
 
 def logistic_loss(x: Array) -> tuple[Array, Array]:
     """The logistic loss log(1 + exp(-x)), and its derivative."""
-    tail = np.exp(-np.abs(x))
-    slope = np.where(x > 0, tail, 1.0)
-    slope /= -1 - tail
-    value = np.log1p(tail)
-    value -= np.minimum(x, 0)
-    return value, slope
+    q = _expit(x)
+    value = np.log(np.maximum(q, 1 - q))
+    value += np.minimum(x, 0)
+    return np.negative(value, out=value), np.negative(q, out=q)
+
+
+def _expit(x: Array) -> Array:
+    """The step 1 / (1 + exp(x))."""
+    with np.errstate(over="ignore"):
+        q = np.exp(x)
+    q += 1
+    return np.reciprocal(q, out=q)
 
 
 # Of each loss the function, the largest second derivative and the customary width.
@@ -102,11 +106,11 @@ class Coordinates:
         return cls(Z, centre, size, mean, basis)
 
     def rules(self, u: Array) -> tuple[Array, Array]:
-        """Normals (d, n_rules) and offsets (n_rules,) from coordinates of rules."""
-        normals = self.basis @ u[1:]
-        offsets = u[0] - self.mean @ normals
-        normals /= self.size[:, None]
-        return normals, offsets - self.centre @ normals
+        """Normals (n_rules, d) and offsets (n_rules,) from coordinates of rules."""
+        normals = u[:, 1:] @ self.basis.T
+        offsets = u[:, 0] - normals @ self.mean
+        normals /= self.size
+        return normals, offsets - normals @ self.centre
 
 
 def median_size(margins: Array, weight: Array) -> float:
@@ -135,7 +139,7 @@ def objective(
     ----------
     Z : ndarray of shape (n, r + 1)
         Coordinates of the rows times +1 in the second class and -1 in the first.
-    starts, weights : ndarray of shape (n, n_starts)
+    starts, weights : ndarray of shape (n_starts, n)
         Margins at the starts, in their units, and weights of the rows, which sum to
         one; zero leaves a row out.
     loss : {"error", "logistic"}
@@ -143,8 +147,8 @@ def objective(
     h, penalty : ndarray of shape (n_problems,)
         Widths, and the factors lambda of the anchors.
     which : ndarray of shape (n_problems,)
-        Column of the start and the weights of each problem.
-    u : ndarray of shape (r + 1, n_active)
+        Row of the start and the weights of each problem.
+    u : ndarray of shape (n_active, r + 1)
         Shifts from the start, of the problems in question.
     active : ndarray of shape (n_active,)
         Numbers of these problems.
@@ -153,19 +157,19 @@ def objective(
     -------
     value : ndarray of shape (n_active,)
         Values.
-    gradient : ndarray of shape (r + 1, n_active)
+    gradient : ndarray of shape (n_active, r + 1)
         Gradients.
     """
-    k, h, penalty = which[active], h[active], penalty[active]
-    m = Z @ u
-    m += starts[:, k]
+    k, h, penalty = which[active], h[active, None], penalty[active]
+    m = u @ Z.T
+    m += starts[k]
     m /= h
     value, slope = LOSSES[loss][0](m)
-    w = weights[:, k]
+    w = weights[k]
     slope *= w
-    total = np.einsum("np,np->p", value, w)
-    total += penalty * np.einsum("ip,ip->p", u, u)
-    return total, Z.T @ slope / h + 2 * penalty * u
+    total = np.einsum("pn,pn->p", value, w)
+    total += penalty * np.einsum("pi,pi->p", u, u)
+    return total, slope @ Z / h + 2 * penalty[:, None] * u
 
 
 def refine(
@@ -192,13 +196,11 @@ def refine(
 
     Returns
     -------
-    ndarray of shape (r + 1, n_problems)
+    ndarray of shape (n_problems, r + 1)
         The shifts; the problems of the loss "error" are not convex, and the minimum
         is the one that descent from the start leads to.
     """
     problem = partial(objective, Z, starts, weights, loss, h, penalty, which)
     curvature = LOSSES[loss][1] / h**2 + 2 * penalty
-    zero = np.zeros((Z.shape[1], len(which)))
-    return minimise(
-        problem, zero, curvature, tol=tol, max_iter=max_iter, report=report
-    )
+    zero = np.zeros((len(which), Z.shape[1]))
+    return minimise(problem, zero, curvature, tol=tol, max_iter=max_iter, report=report)

@@ -48,9 +48,12 @@ class Binary:
     ----------
     planes : Hyperplanes
         The rule.
+    log_odds : LogOdds or None
+        Log-odds as a function of the score; None stands for the Gaussian model.
     """
 
     planes: Hyperplanes
+    log_odds: LogOdds | None = None
 
     def decisions(self, scores: Array) -> Array:
         """The score itself, of shape (n_samples,)."""
@@ -61,8 +64,8 @@ class Binary:
         return (scores[:, 0] > 0).astype(np.intp)
 
     def probabilities(self, scores: Array) -> Array:
-        """The posterior of the Gaussian model given the score."""
-        log_odds = LogOdds.from_hyperplanes(self.planes)(scores)
+        """The posterior given the score."""
+        log_odds = (self.log_odds or LogOdds.from_hyperplanes(self.planes))(scores)
         return np.hstack([expit(-log_odds), expit(log_odds)])
 
 
@@ -78,14 +81,17 @@ class OneVsOne:
         First and second class of each pair.
     n_classes : int
         Number of classes.
-    voting : {"weighted", "majority"}
-        Whether a vote counts 1 - p_e or 1.
+    voting : {"weighted", "majority", "coupled"}
+        Whether a vote counts 1 - p_e or 1, or the coupled probabilities decide.
+    log_odds : LogOdds or None
+        Log-odds as a function of the score; None stands for the Gaussian model.
     """
 
     planes: Hyperplanes
     pairs: Index
     n_classes: int
     voting: str
+    log_odds: LogOdds | None = None
 
     @cached_property
     def _ballot(self) -> tuple[Array, Any]:
@@ -107,13 +113,18 @@ class OneVsOne:
         return votes
 
     def decisions(self, scores: Array) -> Array:
-        """Sums of votes, with exact ties set apart."""
+        """Sums of votes, with exact ties set apart; or coupled probabilities."""
+        if self.voting == "coupled":
+            return self._coupled(scores)
         return rank_ties(self.votes(scores), scores, self.pairs)
 
     def winners(self, scores: Array) -> Index:
         """The class of most votes; exact ties go to the larger sum of scores."""
-        votes = self.votes(scores)
+        coupled = self.voting == "coupled"
+        votes = self._coupled(scores) if coupled else self.votes(scores)
         winner: Index = votes.argmax(axis=1)
+        if coupled:
+            return winner
         # Votes are rounded so that ties are exact: the last of them shows it.
         last = votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)
         tied = np.flatnonzero(winner != last)
@@ -124,9 +135,15 @@ class OneVsOne:
 
     def probabilities(self, scores: Array) -> Array:
         """Coupled pairwise posteriors, the largest swapped to the winner."""
-        log_odds = LogOdds.from_hyperplanes(self.planes)(scores)
-        coupled = couple(log_odds, self.pairs, self.n_classes)
+        coupled = self._coupled(scores)
+        if self.voting == "coupled":
+            return coupled
         return crown(coupled, self.winners(scores))
+
+    def _coupled(self, scores: Array) -> Array:
+        """Coupled pairwise posteriors."""
+        log_odds = (self.log_odds or LogOdds.from_hyperplanes(self.planes))(scores)
+        return couple(log_odds, self.pairs, self.n_classes)
 
 
 @dataclass(frozen=True)
