@@ -42,6 +42,7 @@ LAYERS = [
     "lbfgs",
     "smooth",
     "selection",
+    "calibration",
     "starts",
     "pair_search",
     "progress",

@@ -27,9 +27,9 @@ from heterolda.pair_search import refine_pair
 from heterolda.prediction import LinearRules
 from heterolda.progress import Progress
 from heterolda.refine import paper_search
-from heterolda.selection import list_candidates
+from heterolda.selection import NONE, list_candidates
 from heterolda.smooth_pairs import refine_rows
-from heterolda.smooth_search import committee, cross_validate
+from heterolda.smooth_search import Choice, cross_validate
 from heterolda.starts import Start, fit_start, hold_out, training_data
 from heterolda.validation import NUMERIC_TYPES, check_sample_weight
 
@@ -309,16 +309,15 @@ class LocalNeighborhoodSearch(
         if held_out is not None:
             wrong = [r.errors_held_out for r in refined]
             self.n_errors_held_out_ = np.array(wrong, kind)
-        error, voting, slope = start.error, self._votings(start)[0], None
-        if choice is not None:
+        if choice is None:
+            choice, units = Choice(NONE, self._votings(start)[0]), np.ones(len(pairs))
+        else:
             self.selection_ = choice.record()
-            error = choice.error if error is None else error
-            voting = choice.voting
-            slope = None if choice.slope is None else choice.slope / units
+        error = choice.error if start.error is None else start.error
         if error is None:
             error = np.array([r.error_rate for r in refined])
         planes = self._planes(refined, error)
-        self._committee = committee(planes, pairs, len(self.classes_), voting, slope)
+        self._committee = choice.committee(planes, pairs, units)
         progress.end(X, y)
         if progress.stop.is_set():
             warn_of_interruption(progress.n_done, len(pairs))

@@ -18,11 +18,6 @@ _ANCHORS = (0.003, 0.03, 0.3, 3.0)
 # Of candidates whose errors differ by less than this many standard errors from the
 # fewest, the one that stays closest to the start is taken.
 _STANDARD_ERRORS = 0.5
-# Weight of a row, held out on the wrong side by assumption, that keeps slopes finite.
-_WRONG = 0.1
-# Least slope of the log-odds, in units of the median margin of the start.
-_LEAST_SLOPE = 1e-3
-_MOST_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -123,45 +118,9 @@ def assign_folds(
     return fold
 
 
-def slopes_of_log_odds(margins: Array, weight: Array) -> Array:
-    """Slopes a for which a times the margin are calibrated log-odds.
-
-    They minimise the mean of log(1 + exp(-a m)), with a target slightly below
-    one as in Platt scaling, so that they stay finite.
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n_rules, n)
-        Margins of rows held out, positive on the right side.
-    weight : ndarray of shape (n,)
-        Weights of the rows.
-
-    Returns
-    -------
-    ndarray of shape (n_rules,)
-        Positive slopes.
-    """
-    total = weight.sum()
-    target = 1 - _WRONG / (total + 2 * _WRONG)
-    weighted = weight * margins / total
-    a = np.zeros(len(margins))
-    # The derivative is concave in a, so that Newton's method comes from the left.
-    for _ in range(_MOST_STEPS):
-        p = 1 / (1 + np.exp(-np.clip(a[:, None] * margins, -500, 500)))
-        slope = np.einsum("pn,pn->p", weighted, p - target)
-        p *= 1 - p
-        p *= margins
-        bend = np.einsum("pn,pn->p", weighted, p)
-        step = np.divide(-slope, bend, out=np.zeros_like(a), where=bend > 0)
-        a = np.maximum(a + step, 0.0)
-        if np.all(step <= 1e-6 * a):
-            break
-    return np.maximum(a, _LEAST_SLOPE)
-
-
 def choose(
     wrong: Mask, counts: Array, costs: Array, anchors: Array
-) -> tuple[int, Array, Array]:
+) -> tuple[int, Array]:
     """The candidate to take.
 
     Parameters
@@ -179,8 +138,8 @@ def choose(
         Of the candidates whose errors are not half a standard error (of the
         difference) above the fewest, the one with the strongest anchor; of those the
         one with the fewest errors, and of equals the first.
-    error, deviation : ndarray of shape (n_candidates,)
-        Estimated errors, and standard errors of their differences to the least.
+    error : ndarray of shape (n_candidates,)
+        Estimated errors.
     """
     total = counts @ costs
     error = wrong @ (counts * costs) / total
@@ -188,4 +147,4 @@ def choose(
     deviation = np.sqrt(differs @ (counts * costs**2)) / total
     near = error <= error.min() + _STANDARD_ERRORS * deviation + 1e-12
     order = np.lexsort((error, -anchors, ~near))
-    return int(order[0]), error, deviation
+    return int(order[0]), error

@@ -163,7 +163,7 @@ def objective(
     k, h, penalty = which[active], h[active, None], penalty[active]
     m = u @ Z.T
     m += starts[k]
-    m /= h
+    m *= 1 / h
     value, slope = LOSSES[loss][0](m)
     w = weights[k]
     slope *= w

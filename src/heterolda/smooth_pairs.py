@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.calibration import slopes_of_log_odds
 from heterolda.hyperplanes import linear_scores, settle_ties
 from heterolda.pair_search import Refined, summarise
 from heterolda.refine import Report
-from heterolda.selection import Candidate, slopes_of_log_odds
+from heterolda.selection import Candidate
 from heterolda.smooth import LOSSES, Coordinates, median_size, refine
 from heterolda.starts import TrainingData
 

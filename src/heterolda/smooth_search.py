@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.calibration import power_of_probabilities, sides_of_log_odds
 from heterolda.hyperplanes import Hyperplanes, linear_scores
-from heterolda.posterior import LogOdds
+from heterolda.posterior import SidedLogOdds
 from heterolda.selection import Candidate, assign_folds, choose
 from heterolda.smooth_pairs import HeldOut, refine_folds
 from heterolda.starts import Start, TrainingData
@@ -22,7 +23,8 @@ Index = NDArray[np.intp]
 # Does the work of all pairs, perhaps in threads; None if that was interrupted.
 Run = Callable[[Callable[[int], Any]], list[Any] | None]
 
-_N_FOLDS = 5
+# Folds; fewer from so many rows on, where the errors are known well enough.
+_N_FOLDS, _FEW_FOLDS, _MANY_ROWS = 5, 3, 5000
 # Numbers of scores that are formed at a time.
 _BLOCK_SIZE = 1 << 20
 
@@ -37,20 +39,23 @@ class Choice:
         The refinement.
     voting : str
         How the pairs decide together.
-    slope : ndarray of shape (n_pairs,) or None
-        Slopes of the log-odds, in units of the median margin at the start; None if
-        no row could be held out.
+    log_odds : SidedLogOdds or None
+        Log-odds as functions of scores in units of the median margin at the start;
+        None if no row could be held out.
+    sharpness : float
+        Power of the coupled probabilities.
     error : ndarray of shape (n_pairs,) or None
         Errors of the pairs among the rows held out.
     estimate : float
-        Estimated error.
-    table : list of dict
+        Estimated error of the whole.
+    table : tuple of dict
         All candidates with their estimated errors.
     """
 
     candidate: Candidate
     voting: str
-    slope: Array | None = None
+    log_odds: SidedLogOdds | None = None
+    sharpness: float = 1.0
     error: Array | None = None
     estimate: float = np.nan
     table: tuple[dict[str, Any], ...] = ()
@@ -59,6 +64,49 @@ class Choice:
         """What the user sees."""
         chosen = _row(self.candidate, self.voting, self.estimate)
         return {**chosen, "candidates": list(self.table)}
+
+    def committee(self, planes: Hyperplanes, pairs: Index, units: Array) -> Committee:
+        """How rules with the given units decide together."""
+        log_odds = self.log_odds
+        if log_odds is not None:
+            log_odds = SidedLogOdds(log_odds.offset, log_odds.slope / units)
+        if len(pairs) == 1:
+            return Binary(planes, log_odds)
+        k = int(pairs.max()) + 1
+        return OneVsOne(planes, pairs, k, self.voting, log_odds, self.sharpness)
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """All rules that were fitted without the rows of a fold."""
+
+    X: Array
+    fold: Index
+    pairs: Index
+    starts: list[Start]
+    refined: list[HeldOut]
+
+    def committees(
+        self, c: int, choices: list[Choice]
+    ) -> Iterator[tuple[Index, Array, list[Committee]]]:
+        """Rows held out, their scores by candidate c, and committees of its rules."""
+        error = np.array([r.error[c] for r in self.refined])
+        for f, start in enumerate(self.starts):
+            coef = np.array([r.coef[c, f] for r in self.refined])
+            intercept = np.array([r.intercept[c, f] for r in self.refined])
+            weights = error if start.error is None else start.error
+            planes = _planes(coef, intercept, weights)
+            units = np.ones(len(coef))
+            joined = [it.committee(planes, self.pairs, units) for it in choices]
+            rows = np.flatnonzero(self.fold == f)
+            step = max(1, _BLOCK_SIZE // len(coef))
+            for part in (rows[k : k + step] for k in range(0, len(rows), step)):
+                yield part, linear_scores(self.X[part], coef.T, intercept), joined
+
+    def log_odds(self, c: int) -> SidedLogOdds:
+        """Log-odds of all pairs by candidate c, the same on both sides."""
+        slope = np.array([r.slope[c] for r in self.refined])
+        return SidedLogOdds(np.zeros((2, len(slope))), np.array([slope, slope]))
 
 
 def cross_validate(
@@ -98,7 +146,8 @@ def cross_validate(
         The choice.
     """
     X = np.ascontiguousarray(data.X, dtype=np.float64)
-    fold = assign_folds(X, data.codes, data.weight, _N_FOLDS, rng)
+    n_folds = _FEW_FOLDS if data.totals().sum() >= _MANY_ROWS else _N_FOLDS
+    fold = assign_folds(X, data.codes, data.weight, n_folds, rng)
     numbers = np.unique(fold[fold >= 0])
     if not len(numbers):
         return Choice(candidates[0], votings[0])
@@ -118,71 +167,66 @@ def cross_validate(
     refined = run(work)
     if refined is None:
         return Choice(candidates[0], votings[0])
-    held = np.flatnonzero(fold >= 0)
-    options = [(c, voting) for c in range(len(candidates)) for voting in votings]
-    wrong = np.zeros((len(options), len(held)), dtype=bool)
-    for f, start in enumerate(starts):
-        for rows in _blocks(np.flatnonzero(fold[held] == f), len(pairs)):
-            part, truth = X[held[rows]], data.codes[held[rows]]
-            for c in range(len(candidates)):
-                normals = np.array([r.coef[c, f] for r in refined])
-                offsets = np.array([r.intercept[c, f] for r in refined])
-                scores = linear_scores(part, normals.T, offsets)
-                slope, error = _column(refined, c)
-                error = error if start.error is None else start.error
-                planes = _planes(normals, offsets, error)
-                for v, voting in enumerate(votings):
-                    votes = committee(
-                        planes, pairs, len(data.classes), voting, slope
-                    ).winners(scores)
-                    wrong[c * len(votings) + v, rows] = votes != truth
-    counts = np.ones(len(X)) if data.weight is None else data.weight
-    costs = np.ones(len(X))
+    folds = _Folds(X, fold, pairs, starts, refined)
+    return _choose(data, folds, candidates, votings)
+
+
+def _choose(
+    data: TrainingData, folds: _Folds, candidates: list[Candidate], votings: list[str]
+) -> Choice:
+    """The candidate and the voting of fewest errors, or nearly so, calibrated."""
+    options = [
+        (c, Choice(candidate, voting, folds.log_odds(c)))
+        for c, candidate in enumerate(candidates)
+        for voting in votings
+    ]
+    wrong = np.zeros((len(candidates), len(votings), len(data.codes)), dtype=bool)
+    for c in range(len(candidates)):
+        choices = [choice for k, choice in options if k == c]
+        for rows, scores, joined in folds.committees(c, choices):
+            for v, one in enumerate(joined):
+                wrong[c, v, rows] = one.winners(scores) != data.codes[rows]
+    held = folds.fold >= 0
+    counts = np.ones(len(held)) if data.weight is None else data.weight
+    costs = np.ones(len(held))
     if data.class_weight is not None:
         costs = data.class_weight[data.codes]
-    anchors = np.array([candidates[c].anchor for c, _ in options])
-    best, errors, _ = choose(wrong, counts[held], costs[held], anchors)
+    anchors = np.array([choice.candidate.anchor for _, choice in options])
+    best, errors = choose(
+        wrong.reshape(len(options), -1)[:, held], counts[held], costs[held], anchors
+    )
+    c, choice = options[best]
     table = tuple(
-        _row(candidates[c], voting, float(error))
-        for (c, voting), error in zip(options, errors, strict=True)
+        _row(option.candidate, option.voting, float(error))
+        for (_, option), error in zip(options, errors, strict=True)
     )
-    c, voting = options[best]
-    return Choice(
-        candidates[c], voting, *_column(refined, c), float(errors[best]), table
+    return replace(
+        _calibrate(data, folds, c, choice, counts * costs),
+        error=np.array([r.error[c] for r in folds.refined]),
+        estimate=float(errors[best]),
+        table=table,
     )
 
 
-def committee(
-    planes: Hyperplanes,
-    pairs: Index,
-    n_classes: int,
-    voting: str,
-    slope: Array | None,
-) -> Committee:
-    """How rules decide together.
-
-    Parameters
-    ----------
-    planes : Hyperplanes
-        The rules.
-    pairs : ndarray of shape (n_pairs, 2)
-        Their classes.
-    n_classes : int
-        Number of classes.
-    voting : {"weighted", "majority", "coupled"}
-        As for :class:`heterolda.votes.OneVsOne`.
-    slope : ndarray of shape (n_pairs,) or None
-        Slopes of the log-odds; None stands for the Gaussian model.
-
-    Returns
-    -------
-    Committee
-        The committee.
-    """
-    log_odds = None if slope is None else LogOdds.proportional(slope)
-    if n_classes == 2:
-        return Binary(planes, log_odds)
-    return OneVsOne(planes, pairs, n_classes, voting, log_odds)
+def _calibrate(
+    data: TrainingData, folds: _Folds, c: int, choice: Choice, weight: Array
+) -> Choice:
+    """Make probabilities fit the rows held out: a pair on each side, or their power."""
+    held = np.flatnonzero(folds.fold >= 0)
+    if len(folds.pairs) == 1:
+        scores = np.zeros(len(data.codes))
+        for rows, part, _ in folds.committees(c, []):
+            scores[rows] = part[:, 0]
+        margins = np.where(data.codes == 1, scores, -scores)
+        sides = [held[scores[held] <= 0], held[scores[held] > 0]]
+        found = [sides_of_log_odds(margins[rows], weight[rows]) for rows in sides]
+        offset, slope = np.array(found).T[:, :, None]
+        return replace(choice, log_odds=SidedLogOdds(offset, slope))
+    coupled = np.ones((len(data.codes), len(data.classes)))
+    for rows, scores, (one,) in folds.committees(c, [choice]):
+        coupled[rows] = one.probabilities(scores)
+    power = power_of_probabilities(coupled[held], data.codes[held], weight[held])
+    return replace(choice, sharpness=power)
 
 
 def _row(candidate: Candidate, voting: str, error: float) -> dict[str, Any]:
@@ -196,12 +240,6 @@ def _row(candidate: Candidate, voting: str, error: float) -> dict[str, Any]:
     }
 
 
-def _column(refined: list[HeldOut], c: int) -> tuple[Array, Array]:
-    """Slopes and errors of all pairs, for one candidate."""
-    slope = np.array([r.slope[c] for r in refined])
-    return slope, np.array([r.error[c] for r in refined])
-
-
 def _planes(coef: Array, intercept: Array, error: Array) -> Hyperplanes:
     """Rules of which only the votes are wanted."""
     two = np.ones((len(coef), 2))
@@ -209,10 +247,3 @@ def _planes(coef: Array, intercept: Array, error: Array) -> Hyperplanes:
     return Hyperplanes.from_projections(
         coef, intercept, error, n_iter=n_iter, means=two, deviations=two
     )
-
-
-def _blocks(rows: Index, n_pairs: int) -> Iterator[Index]:
-    """Parts of the rows, so that their scores stay small."""
-    step = max(1, _BLOCK_SIZE // n_pairs)
-    for begin in range(0, len(rows), step):
-        yield rows[begin : begin + step]

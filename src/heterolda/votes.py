@@ -6,6 +6,7 @@ decision values, winning classes and class probabilities that agree with each ot
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -48,12 +49,12 @@ class Binary:
     ----------
     planes : Hyperplanes
         The rule.
-    log_odds : LogOdds or None
+    log_odds : callable or None
         Log-odds as a function of the score; None stands for the Gaussian model.
     """
 
     planes: Hyperplanes
-    log_odds: LogOdds | None = None
+    log_odds: Callable[[Array], Array] | None = None
 
     def decisions(self, scores: Array) -> Array:
         """The score itself, of shape (n_samples,)."""
@@ -83,15 +84,19 @@ class OneVsOne:
         Number of classes.
     voting : {"weighted", "majority", "coupled"}
         Whether a vote counts 1 - p_e or 1, or the coupled probabilities decide.
-    log_odds : LogOdds or None
+    log_odds : callable or None
         Log-odds as a function of the score; None stands for the Gaussian model.
+    sharpness : float
+        Power to which the coupled probabilities are raised, before they are scaled
+        to sum to one.
     """
 
     planes: Hyperplanes
     pairs: Index
     n_classes: int
     voting: str
-    log_odds: LogOdds | None = None
+    log_odds: Callable[[Array], Array] | None = None
+    sharpness: float = 1.0
 
     @cached_property
     def _ballot(self) -> tuple[Array, Any]:
@@ -143,7 +148,8 @@ class OneVsOne:
     def _coupled(self, scores: Array) -> Array:
         """Coupled pairwise posteriors."""
         log_odds = (self.log_odds or LogOdds.from_hyperplanes(self.planes))(scores)
-        return couple(log_odds, self.pairs, self.n_classes)
+        coupled = couple(log_odds, self.pairs, self.n_classes)
+        return coupled if self.sharpness == 1 else sharpen(coupled, self.sharpness)
 
 
 @dataclass(frozen=True)
@@ -256,6 +262,27 @@ def couple(log_odds: Array, pairs: Index, n_classes: int) -> Array:
     against = odds @ _incidence(pairs, n_classes, first=1.0, second=0.0)
     against += (1 / odds) @ _incidence(pairs, n_classes, first=0.0, second=1.0)
     p: Array = 1 / (1 + against)
+    p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def sharpen(probabilities: Array, power: float) -> Array:
+    """Probabilities raised to a power and scaled to sum to one.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Positive rows that sum to one.
+    power : float
+        Positive; below one it brings them closer to each other.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        Positive rows that sum to one.
+    """
+    largest = probabilities.max(axis=1, keepdims=True)
+    p: Array = np.maximum((probabilities / largest) ** power, np.finfo(float).tiny)
     p /= p.sum(axis=1, keepdims=True)
     return p
 
