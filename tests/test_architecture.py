@@ -49,6 +49,7 @@ LAYERS = [
     "smooth_pairs",
     "smooth_search",
     "local_search",
+    "recipes",
     "experiments",
     "experiments.catalogue",
     "experiments.datasets",

@@ -7,6 +7,7 @@ from heterolda.exceptions import (
     TrivialRuleWarning,
 )
 from heterolda.local_search import LocalNeighborhoodSearch
+from heterolda.recipes import recommended
 from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.statistics import ClassStatistics
 
@@ -22,6 +23,7 @@ __all__ = [
     "SearchInterruptedWarning",
     "SmallClassWarning",
     "TrivialRuleWarning",
+    "recommended",
 ]
 
 __version__ = "0.1.0"

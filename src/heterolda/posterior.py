@@ -138,11 +138,11 @@ class SidedLogOdds:
         """Log-odds at scores of shape (n_samples, n_pairs)."""
         positive = scores > 0
         with np.errstate(over="ignore"):
-            odds = np.where(
+            line = np.where(
                 positive,
                 self.offset[1] + self.slope[1] * scores,
                 self.slope[0] * scores - self.offset[0],
             )
-        odds = np.clip(odds, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+        odds: Array = np.clip(line, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
         odds[positive] = np.maximum(odds[positive], _LEAST_LOG_ODDS)
         return odds

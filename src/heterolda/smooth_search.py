@@ -23,8 +23,10 @@ Index = NDArray[np.intp]
 # Does the work of all pairs, perhaps in threads; None if that was interrupted.
 Run = Callable[[Callable[[int], Any]], list[Any] | None]
 
-# Folds; fewer from so many rows on, where the errors are known well enough.
-_N_FOLDS, _FEW_FOLDS, _MANY_ROWS = 5, 3, 5000
+# Folds; fewer where there are this many rows, and this many for each coefficient, so
+# that the rules hardly suffer from the lack of a third of the rows.
+_N_FOLDS, _FEW_FOLDS = 5, 3
+_MANY_ROWS, _MANY_EACH = 2000, 20
 # Numbers of scores that are formed at a time.
 _BLOCK_SIZE = 1 << 20
 
@@ -146,7 +148,8 @@ def cross_validate(
         The choice.
     """
     X = np.ascontiguousarray(data.X, dtype=np.float64)
-    n_folds = _FEW_FOLDS if data.totals().sum() >= _MANY_ROWS else _N_FOLDS
+    needed = max(_MANY_ROWS, _MANY_EACH * len(data.classes) * (X.shape[1] + 1))
+    n_folds = _N_FOLDS if data.totals().sum() < needed else _FEW_FOLDS
     fold = assign_folds(X, data.codes, data.weight, n_folds, rng)
     numbers = np.unique(fold[fold >= 0])
     if not len(numbers):
