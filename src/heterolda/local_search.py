@@ -192,7 +192,7 @@ class LocalNeighborhoodSearch(
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "loss": [StrOptions({"auto", "error", "logistic", "none"})],
         "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "anchor": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "anchor": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
         "voting": [StrOptions({"auto", "weighted", "majority", "coupled"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "early_stopping": ["boolean"],
