@@ -191,7 +191,7 @@ def test_folds_keep_copies_together_and_do_not_mind_the_order(rng):
     assert set(fold) == {0, 1, 2, 3}
     for k in range(3):
         for row in np.unique(X, axis=0):
-            assert len(set(fold[(codes == k) & np.all(X == row, axis=1)])) <= 1
+            assert len(set(fold[(codes == k) & np.all(row == X, axis=1)])) <= 1
     order = rng.permutation(90)
     again = assign_folds(X[order], codes[order], None, 4, np.random.RandomState(0))
     assert_array_equal(again, fold[order])
