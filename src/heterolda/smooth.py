@@ -181,7 +181,7 @@ def refine(
     penalty: Array,
     which: Index,
     *,
-    tol: float = 1e-10,
+    tol: float = 1e-9,
     max_iter: int = 300,
     report: Callable[[Array], object] | None = None,
 ) -> Array:

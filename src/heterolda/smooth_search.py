@@ -24,9 +24,10 @@ Index = NDArray[np.intp]
 Run = Callable[[Callable[[int], Any]], list[Any] | None]
 
 # Folds; fewer where there are this many rows, and this many for each coefficient, so
-# that the rules hardly suffer from the lack of a third of the rows.
+# that the rules hardly suffer from the lack of a third of the rows. Of very many rows
+# the last of these folds is never held out.
 _N_FOLDS, _FEW_FOLDS = 5, 3
-_MANY_ROWS, _MANY_EACH = 2000, 20
+_MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
 # Numbers of scores that are formed at a time.
 _BLOCK_SIZE = 1 << 20
 
@@ -148,9 +149,12 @@ def cross_validate(
         The choice.
     """
     X = np.ascontiguousarray(data.X, dtype=np.float64)
-    needed = max(_MANY_ROWS, _MANY_EACH * len(data.classes) * (X.shape[1] + 1))
-    n_folds = _N_FOLDS if data.totals().sum() < needed else _FEW_FOLDS
+    n, needed = data.totals().sum(), _MANY_EACH * len(data.classes) * (X.shape[1] + 1)
+    many = n >= max(_MANY_ROWS, needed)
+    n_folds = _FEW_FOLDS if many else _N_FOLDS
     fold = assign_folds(X, data.codes, data.weight, n_folds, rng)
+    if many and n >= _VERY_MANY_ROWS:
+        fold[fold == n_folds - 1] = -1
     numbers = np.unique(fold[fold >= 0])
     if not len(numbers):
         return Choice(candidates[0], votings[0])
