@@ -80,7 +80,7 @@ class LinearRules:
         return self.classes_[winners]
 
     def predict_proba(self, X):
-        """Predict class probabilities, under the Gaussian model unless stated otherwise.
+        """Predict class probabilities, under the Gaussian model unless said otherwise.
 
         Parameters
         ----------
