@@ -145,8 +145,8 @@ def refine_rows(
         Median of the sizes of the margins at the start.
     """
     X, sign, weight = _arrays(data)
-    rows = data.error_weights()
-    total = float(len(X) if rows is None else rows.sum())
+    costs = data.error_weights()
+    costs = np.ones(len(X)) if costs is None else costs
     start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
     unit = median_size(start, weight)
     errors_start = _count(data, coef, intercept)
@@ -158,7 +158,7 @@ def refine_rows(
     def watch(u: Array) -> None:
         nonlocal shift
         shift = u
-        errors = total * float(weight @ (start / unit + Z @ u[0] <= 0))
+        errors = float(costs[start / unit + Z @ u[0] <= 0].sum())
         history.append(errors if history else errors_start)
         report(len(history), history[-1], min(history))
 
