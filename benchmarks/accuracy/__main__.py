@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import heterolda
-from benchmarks.accuracy.methods import LIMITS, METHODS, RECOMMENDED, resolve
+from benchmarks.accuracy.methods import LIMITS, METHODS, resolve
 from benchmarks.accuracy.picture import draw
 from benchmarks.accuracy.report import Comparisons, joined, page
 from benchmarks.accuracy.study import (
@@ -64,9 +64,6 @@ def write(comparisons: Comparisons, target: Path) -> None:
 
 def _study(options: argparse.Namespace) -> AccuracyStudy:
     methods = resolve(options.methods.split(","))
-    if RECOMMENDED in methods and not hasattr(heterolda, RECOMMENDED):
-        print("heterolda.recommended is not there: left out", file=sys.stderr)
-        methods.remove(RECOMMENDED)
     datasets = DEVELOPMENT if options.development else DATASETS
     if options.datasets:
         datasets = resolve_datasets(options.datasets.split(","))

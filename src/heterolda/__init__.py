@@ -11,6 +11,7 @@ from heterolda.exceptions import (
 )
 from heterolda.frontier import Frontier
 from heterolda.local_search import LocalNeighborhoodSearch
+from heterolda.recipes import recommended
 from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.statistics import ClassStatistics
 
@@ -32,6 +33,7 @@ __all__ = [
     "SmallClassWarning",
     "TrivialRuleWarning",
     "heteroscedasticity_report",
+    "recommended",
 ]
 
 __version__ = "0.1.0"

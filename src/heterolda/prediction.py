@@ -67,8 +67,8 @@ class LinearRules:
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Two classes: ``X @ coef_[0] + intercept_[0]``, positive for the second
             class. More, one-vs-one: the sums of votes, exactly tied classes being
-            set apart by the least step of a float. One-vs-all: the log-odds of each
-            class against all others.
+            set apart by the least step of a float; or the coupled probabilities, if
+            these decide. One-vs-all: the log-odds of each class against all others.
         """
         return self._blockwise(X, "decisions")
 
@@ -89,7 +89,7 @@ class LinearRules:
         return self.classes_[winners]
 
     def predict_proba(self, X):
-        """Predict class probabilities under the Gaussian model.
+        """Predict class probabilities, under the Gaussian model unless said otherwise.
 
         Parameters
         ----------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event, Lock
 from typing import Any
 
@@ -89,6 +91,18 @@ class Progress:
                 )
             if task is not None:
                 task.call_on_fit_task_end(estimator=self.estimator)
+
+    def run(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
+        """Do the work of all pairs in threads; the main one waits for an interrupt."""
+        n_pairs = len(self.labels)
+        with ThreadPoolExecutor(min(n_jobs, n_pairs)) as pool:
+            futures = [pool.submit(work, k) for k in range(n_pairs)]
+            try:
+                if wait(futures, return_when=FIRST_EXCEPTION).not_done:
+                    self.stop.set()  # one has failed
+            except KeyboardInterrupt:
+                self.stop.set()
+            return [future.result() for future in futures]
 
     def end(self, X: Any, y: Any) -> None:
         """The fit has ended; the estimator is ready."""
