@@ -11,7 +11,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import heterolda
 from benchmarks.accuracy.methods import LIMITS, METHODS, resolve
 from benchmarks.accuracy.picture import draw
 from benchmarks.accuracy.report import Comparisons, joined, page

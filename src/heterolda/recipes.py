@@ -37,6 +37,6 @@ def recommended(**overrides: Any) -> LocalNeighborhoodSearch:
     >>> recommended(loss="logistic", estimator__priors=[0.2, 0.3, 0.5]).loss
     'logistic'
     """
-    start = GaussianLinearDiscriminant(shrinkage="auto")
+    start = GaussianLinearDiscriminant(shrinkage="cv")
     search = LocalNeighborhoodSearch(start, strategy="smooth")
     return search.set_params(**overrides)
