@@ -19,6 +19,7 @@ from heterolda import (
     SearchInterruptedWarning,
     progress,
     recommended,
+    smooth_search,
 )
 from heterolda.calibration import power_of_probabilities, sides_of_log_odds
 from heterolda.lbfgs import minimise
@@ -358,7 +359,7 @@ def test_no_refinement_is_the_start(four, settings):
 def test_a_strong_anchor_holds(four, loss):
     X, y = four
     start = GaussianLinearDiscriminant().fit(X, y)
-    far, near = (smooth(loss=loss, anchor=k).fit(X, y) for k in (1e-3, 1e7))
+    far, near = (smooth(loss=loss, anchor=k).fit(X, y) for k in (1e-3, 1e6))
     assert_allclose(near.coef_, start.coef_, rtol=1e-3, atol=1e-5)
     assert np.abs(far.coef_ - start.coef_).max() > 0.01
 
@@ -533,6 +534,51 @@ def test_interrupt_leaves_usable_rules(four, monkeypatch, stage):
     with pytest.warns(SearchInterruptedWarning):
         search.fit(X, y)
     assert search.score(X, y) > 0.5
+    assert search.selection_["loss"] == ("none" if stage == 1 else "error")
+    if stage == 1:
+        assert_array_equal(search.coef_, search.estimator_.coef_)
+
+
+@pytest.mark.parametrize(
+    ("place", "n_classes"),
+    [("starts", 2), ("starts", 4), ("choose", 2), ("power_of_probabilities", 4)],
+)
+def test_interrupt_of_the_choice_leaves_the_start(four, monkeypatch, place, n_classes):
+    X, y = (part[: 50 * n_classes] for part in four)
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    class Start(GaussianLinearDiscriminant):
+        n_fits = 0
+
+        def fit(self, *args, **kwargs):
+            Start.n_fits += 1
+            if place == "starts" and Start.n_fits == 3:
+                raise KeyboardInterrupt
+            return super().fit(*args, **kwargs)
+
+    if place != "starts":
+        monkeypatch.setattr(smooth_search, place, interrupted)
+    search = smooth(Start())
+    with pytest.warns(SearchInterruptedWarning, match="after 0 of"):
+        search.fit(X, y)
+    assert_array_equal(search.coef_, search.estimator_.coef_)
+    assert_array_equal(search.predict(X), search.estimator_.predict(X))
+    assert search.selection_["loss"] == "none"
+    assert search.selection_["candidates"] == []
+    assert np.isnan(search.selection_["error"])
+    expected = search.estimator_.predict_proba(X)
+    assert_allclose(search.predict_proba(X), expected, atol=0.2)
+
+
+def test_interrupt_of_the_start_escapes(four):
+    class Start(GaussianLinearDiscriminant):
+        def fit(self, *args, **kwargs):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        smooth(Start()).fit(*four)
 
 
 def test_verbose_tells_the_course(four, capsys):
@@ -540,6 +586,10 @@ def test_verbose_tells_the_course(four, capsys):
     told = capsys.readouterr().out
     assert "iteration 1, " in told
     assert "[6/6]" in told
+    smooth(verbose=1).fit(*four)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("cross-validation of 18 candidates: loss ")
+    assert len(told) == 7
 
 
 @pytest.mark.parametrize(
@@ -548,6 +598,14 @@ def test_verbose_tells_the_course(four, capsys):
         ({"loss": "hinge"}, "'loss' parameter"),
         ({"bandwidth": 0}, "'bandwidth' parameter"),
         ({"bandwidth": "wide"}, "'bandwidth' parameter"),
+        ({"bandwidth": 1e-7}, "'bandwidth' parameter"),
+        ({"bandwidth": 1e7}, "'bandwidth' parameter"),
+        ({"bandwidth": np.inf}, "'bandwidth' parameter"),
+        ({"bandwidth": True}, "'bandwidth' parameter"),
+        ({"bandwidth": True, "loss": "none"}, "'bandwidth' parameter"),
+        ({"anchor": True}, "'anchor' parameter"),
+        ({"anchor": 1e7}, "'anchor' parameter"),
+        ({"anchor": np.nan}, "'anchor' parameter"),
         ({"anchor": 0}, "'anchor' parameter"),
         ({"anchor": -1.0}, "'anchor' parameter"),
         ({"voting": "accuracy"}, "'voting' parameter"),
@@ -557,6 +615,16 @@ def test_verbose_tells_the_course(four, capsys):
 def test_bad_settings_are_named(four, settings, message):
     with pytest.raises(ValueError, match=message):
         smooth(**settings).fit(*four)
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+@pytest.mark.parametrize("bandwidth", [1e-6, 1e6])
+@pytest.mark.parametrize("anchor", [1e-300, 1e-6, 1e6])
+def test_extreme_settings_give_no_warning(four, loss, bandwidth, anchor):
+    X, y = four
+    search = smooth(loss=loss, bandwidth=bandwidth, anchor=anchor).fit(X, y)
+    assert np.isfinite(search.coef_).all()
+    assert np.isfinite(search.predict_proba(X)).all()
 
 
 def test_recommended_takes_overrides(four):

@@ -20,8 +20,8 @@ from heterolda.votes import Binary, Committee, OneVsOne
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-# Does the work of all pairs, perhaps in threads; None if that was interrupted.
-Run = Callable[[Callable[[int], Any]], list[Any] | None]
+# Does the work of all pairs, perhaps in threads.
+Run = Callable[[Callable[[int], Any]], list[Any]]
 
 # Folds; fewer where there are this many rows, and this many for each coefficient, so
 # that the rules hardly suffer from the lack of a third of the rows. Of very many rows
@@ -171,10 +171,7 @@ def cross_validate(
         two = data.pair(i, j)
         return refine_folds(two, fold[inside], coef[:, k], intercept[:, k], candidates)
 
-    refined = run(work)
-    if refined is None:
-        return Choice(candidates[0], votings[0])
-    folds = _Folds(X, fold, pairs, starts, refined)
+    folds = _Folds(X, fold, pairs, starts, run(work))
     return _choose(data, folds, candidates, votings)
 
 
