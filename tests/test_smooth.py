@@ -19,12 +19,9 @@ from heterolda import (
     SearchInterruptedWarning,
     progress,
     recommended,
+    smooth_search,
 )
-from heterolda.calibration import (
-    power_of_probabilities,
-    sides_of_log_odds,
-    slopes_of_log_odds,
-)
+from heterolda.calibration import power_of_probabilities, sides_of_log_odds
 from heterolda.lbfgs import minimise
 from heterolda.selection import NONE, Candidate, assign_folds, choose, list_candidates
 from heterolda.smooth import LOSSES, Coordinates, median_size, objective, refine
@@ -240,34 +237,46 @@ def test_of_nearly_equal_candidates_the_strongest_anchor_is_taken():
     assert_allclose(one[1], two[1])
 
 
-def test_slopes_are_the_most_likely_ones(rng):
-    margins = rng.normal(0.5, 1, size=(2, 300)) * [[1], [50]]
-    weight = rng.integers(1, 4, 300).astype(float)
-    slopes = slopes_of_log_odds(margins, weight)
-    target = 1 - 0.1 / (weight.sum() + 0.2)
-    for slope, m in zip(slopes, margins, strict=True):
-
-        def loss(a, m=m):
-            right, wrong = np.logaddexp(0, -a * m), np.logaddexp(0, a * m)
-            return weight @ (target * right + (1 - target) * wrong)
-
-        assert_allclose(slope, minimize(loss, 1 / np.abs(m).max()).x, rtol=1e-3)
-    separable = slopes_of_log_odds(np.abs(margins), weight)
-    assert np.all(np.isfinite(separable))
-    assert np.all(separable > slopes)
-    assert np.all(slopes_of_log_odds(-np.abs(margins), weight) > 0)
-
-
 def test_sides_are_logistic_regressions_that_agree_with_the_rule(rng):
     x = rng.exponential(size=20_000)
+    side = rng.choice([-1.0, 1.0], len(x))
     for offset, slope in [(0.5, 1.0), (0.7, 0.0), (0.0, 2.0)]:
-        right = rng.uniform(size=len(x)) < 1 / (1 + np.exp(-offset - slope * x))
-        found = sides_of_log_odds(np.where(right, x, -x), np.ones(len(x)))
-        assert_allclose(found, (offset, slope), atol=0.15)
-    for margins in (np.array([]), -x, x, np.zeros(3)):
-        found = sides_of_log_odds(margins, np.ones(len(margins)))
-        assert np.isfinite(found).all()
-        assert min(found) >= 0
+        # The other side has half of the slope; the second rule has another unit.
+        z = offset + slope * x * np.where(side > 0, 1.0, 0.5)
+        right = rng.uniform(size=len(x)) < 1 / (1 + np.exp(-z))
+        margins = np.where(right, x, -x) * [[1.0], [50.0]]
+        sign = np.where(right, side, -side)
+        found = sides_of_log_odds(margins, sign, np.ones(len(x)))
+        assert_allclose(found[0], np.full((2, 2), offset), atol=0.15)
+        assert_allclose(found[1, 0], slope / 2 / np.array([1, 50]), rtol=0.2, atol=0.1)
+        assert_allclose(found[1, 1], slope / np.array([1, 50]), rtol=0.2, atol=0.1)
+
+
+def test_weights_of_sides_are_repetitions(rng):
+    margins, sign = rng.normal(0.5, 1, (3, 60)), rng.choice([-1.0, 1.0], 60)
+    copies = rng.integers(0, 4, 60)
+    one = sides_of_log_odds(margins, sign, copies.astype(float))
+    rows = np.repeat(np.arange(60), copies)
+    two = sides_of_log_odds(margins[:, rows], sign[rows], np.ones(len(rows)))
+    assert_allclose(one, two, rtol=1e-3, atol=1e-4)
+
+
+def test_sides_are_bounded_whatever_is_held_out(rng):
+    x = np.linspace(0.5, 2, 20)
+    both = np.where(np.arange(20) % 2, 1.0, -1.0)
+    for margins in (x, -x, np.zeros(20), x * both, np.append(x[:-1], 1e-6)):
+        for sign in (both, np.ones(20), -both):
+            found = sides_of_log_odds(margins[None], sign, np.ones(20))
+            assert found.shape == (2, 2, 1)
+            assert found.min() >= 0
+            # At most about one error in twice as many rows, at the median distance.
+            assert found[0].max() + found[1].max() * np.median(x) < 8
+
+
+def test_log_odds_without_errors_grow_with_the_distance():
+    x = np.tile(np.linspace(0.5, 2, 20), 2)
+    found = sides_of_log_odds(x[None], np.repeat([-1.0, 1.0], 20), np.ones(40))
+    assert np.all(found[1] > 1)
 
 
 def test_power_undoes_a_power(rng):
@@ -350,7 +359,7 @@ def test_no_refinement_is_the_start(four, settings):
 def test_a_strong_anchor_holds(four, loss):
     X, y = four
     start = GaussianLinearDiscriminant().fit(X, y)
-    far, near = (smooth(loss=loss, anchor=k).fit(X, y) for k in (1e-3, 1e7))
+    far, near = (smooth(loss=loss, anchor=k).fit(X, y) for k in (1e-3, 1e6))
     assert_allclose(near.coef_, start.coef_, rtol=1e-3, atol=1e-5)
     assert np.abs(far.coef_ - start.coef_).max() > 0.01
 
@@ -525,6 +534,51 @@ def test_interrupt_leaves_usable_rules(four, monkeypatch, stage):
     with pytest.warns(SearchInterruptedWarning):
         search.fit(X, y)
     assert search.score(X, y) > 0.5
+    assert search.selection_["loss"] == ("none" if stage == 1 else "error")
+    if stage == 1:
+        assert_array_equal(search.coef_, search.estimator_.coef_)
+
+
+@pytest.mark.parametrize(
+    ("place", "n_classes"),
+    [("starts", 2), ("starts", 4), ("choose", 2), ("power_of_probabilities", 4)],
+)
+def test_interrupt_of_the_choice_leaves_the_start(four, monkeypatch, place, n_classes):
+    X, y = (part[: 50 * n_classes] for part in four)
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    class Start(GaussianLinearDiscriminant):
+        n_fits = 0
+
+        def fit(self, *args, **kwargs):
+            Start.n_fits += 1
+            if place == "starts" and Start.n_fits == 3:
+                raise KeyboardInterrupt
+            return super().fit(*args, **kwargs)
+
+    if place != "starts":
+        monkeypatch.setattr(smooth_search, place, interrupted)
+    search = smooth(Start())
+    with pytest.warns(SearchInterruptedWarning, match="after 0 of"):
+        search.fit(X, y)
+    assert_array_equal(search.coef_, search.estimator_.coef_)
+    assert_array_equal(search.predict(X), search.estimator_.predict(X))
+    assert search.selection_["loss"] == "none"
+    assert search.selection_["candidates"] == []
+    assert np.isnan(search.selection_["error"])
+    expected = search.estimator_.predict_proba(X)
+    assert_allclose(search.predict_proba(X), expected, atol=0.2)
+
+
+def test_interrupt_of_the_start_escapes(four):
+    class Start(GaussianLinearDiscriminant):
+        def fit(self, *args, **kwargs):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        smooth(Start()).fit(*four)
 
 
 def test_verbose_tells_the_course(four, capsys):
@@ -532,6 +586,10 @@ def test_verbose_tells_the_course(four, capsys):
     told = capsys.readouterr().out
     assert "iteration 1, " in told
     assert "[6/6]" in told
+    smooth(verbose=1).fit(*four)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("cross-validation of 18 candidates: loss ")
+    assert len(told) == 7
 
 
 @pytest.mark.parametrize(
@@ -540,6 +598,14 @@ def test_verbose_tells_the_course(four, capsys):
         ({"loss": "hinge"}, "'loss' parameter"),
         ({"bandwidth": 0}, "'bandwidth' parameter"),
         ({"bandwidth": "wide"}, "'bandwidth' parameter"),
+        ({"bandwidth": 1e-7}, "'bandwidth' parameter"),
+        ({"bandwidth": 1e7}, "'bandwidth' parameter"),
+        ({"bandwidth": np.inf}, "'bandwidth' parameter"),
+        ({"bandwidth": True}, "'bandwidth' parameter"),
+        ({"bandwidth": True, "loss": "none"}, "'bandwidth' parameter"),
+        ({"anchor": True}, "'anchor' parameter"),
+        ({"anchor": 1e7}, "'anchor' parameter"),
+        ({"anchor": np.nan}, "'anchor' parameter"),
         ({"anchor": 0}, "'anchor' parameter"),
         ({"anchor": -1.0}, "'anchor' parameter"),
         ({"voting": "accuracy"}, "'voting' parameter"),
@@ -549,6 +615,16 @@ def test_verbose_tells_the_course(four, capsys):
 def test_bad_settings_are_named(four, settings, message):
     with pytest.raises(ValueError, match=message):
         smooth(**settings).fit(*four)
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+@pytest.mark.parametrize("bandwidth", [1e-6, 1e6])
+@pytest.mark.parametrize("anchor", [1e-300, 1e-6, 1e6])
+def test_extreme_settings_give_no_warning(four, loss, bandwidth, anchor):
+    X, y = four
+    search = smooth(loss=loss, bandwidth=bandwidth, anchor=anchor).fit(X, y)
+    assert np.isfinite(search.coef_).all()
+    assert np.isfinite(search.predict_proba(X)).all()
 
 
 def test_recommended_takes_overrides(four):
@@ -574,6 +650,41 @@ def test_probabilities_of_a_refined_rule_are_calibrated(rng):
     bins = np.digitize(p, np.quantile(p, np.linspace(0, 1, 11)[1:-1]))
     gaps = [abs(p[bins == b].mean() - y[bins == b].mean()) for b in np.unique(bins)]
     assert np.mean(gaps) < 0.05
+
+
+def test_probabilities_from_few_rows_are_not_reckless():
+    # A side without errors held out once had a slope of hundreds.
+    losses = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        y = np.arange(1040) % 2
+        X = rng.normal(size=(1040, 2)) + 2 * y[:, None]
+        p = recommended().fit(X[:40], y[:40]).predict_proba(X[40:])
+        losses.append(-np.log(p[np.arange(1000), y[40:]]).mean())
+    assert np.mean(losses) < 0.3
+    assert max(losses) < 0.5
+
+
+def draw_four(rng, n):
+    """Four classes of different covariances that overlap."""
+    y = rng.integers(0, 4, n)
+    spread = np.array([[0.5, 2.0], [2.0, 0.5], [1.0, 1.0], [2.0, 2.0]])
+    centre = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0], [3.0, 3.0]])
+    return rng.normal(size=(n, 2)) * spread[y] + centre[y], y
+
+
+@pytest.mark.parametrize("class_weight", [None, {0: 20.0}, {0: 0.05}])
+@pytest.mark.parametrize("voting", ["weighted", "coupled"])
+def test_probabilities_of_four_classes_are_calibrated(rng, class_weight, voting):
+    # Costs are as good as frequencies: the probabilities are those of the costs.
+    search = recommended(class_weight=class_weight, voting=voting, loss="none")
+    search.fit(*draw_four(rng, 2000))
+    X, y = draw_four(rng, 20_000)
+    p = search.predict_proba(X)
+    cost = np.array([(class_weight or {}).get(k, 1.0) for k in y])
+    top, hit = p.max(axis=1), search.predict(X) == y
+    bins = np.minimum((10 * top).astype(int), 9)
+    assert np.abs(np.bincount(bins, cost * (top - hit))).sum() / cost.sum() < 0.05
 
 
 def test_refine_stops_where_the_anchor_wins(rng):

@@ -5,107 +5,129 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.special import expit
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-# Weight of a row, held out on the wrong side by assumption, that keeps slopes finite.
-_WRONG = 0.1
-# Least slope of the log-odds, in units of the median margin of the start.
-_LEAST_SLOPE = 1e-3
+# Weight of the wrong row that is added to those held out on each side of a rule.
+_WRONG = 0.5
+_NO_WEIGHT = 1e-12
 _MOST_STEPS = 50
 # Limits of the logarithm of the power that sharpens probabilities.
 _MOST_LOG_POWER = 2.0
 
 
-def slopes_of_log_odds(margins: Array, weight: Array) -> Array:
-    """Slopes a for which a times the margin are calibrated log-odds.
+def sides_of_log_odds(margins: Array, sign: Array, weight: Array) -> Array:
+    """Offsets and slopes of the log-odds that a row on a side of a rule is right there.
 
-    They minimise the mean of log(1 + exp(-a m)), with a target slightly below
-    one as in Platt scaling, so that they stay finite.
+    On each side they are the logistic regression on the distance from the threshold.
+    Half a wrong row is added, spread over the distances as a line through zero has
+    the errors, so that they stay bounded where no row is wrong. Neither is negative:
+    where the regression has it so, it is zero.
 
     Parameters
     ----------
     margins : ndarray of shape (n_rules, n)
-        Margins of rows held out, positive on the right side.
+        Margins of rows held out, positive on the right side of the rule.
+    sign : ndarray of shape (n,)
+        +1 for the second class and -1 for the first.
     weight : ndarray of shape (n,)
         Weights of the rows.
 
     Returns
     -------
-    ndarray of shape (n_rules,)
-        Positive slopes.
+    ndarray of shape (2, 2, n_rules)
+        Offsets, then slopes; of each those on the side of the first class, then those
+        on the other. If only one class is held out, little is known of the other's
+        side: then it is one line through zero for both.
     """
-    total = weight.sum()
-    target = 1 - _WRONG / (total + 2 * _WRONG)
-    weighted = weight * margins / total
-    a = np.zeros(len(margins))
-    # The derivative is concave in a, so that Newton's method comes from the left.
-    for _ in range(_MOST_STEPS):
-        p = 1 / (1 + np.exp(-np.clip(a[:, None] * margins, -500, 500)))
-        slope = np.einsum("pn,pn->p", weighted, p - target)
-        p *= 1 - p
-        p *= margins
-        bend = np.einsum("pn,pn->p", weighted, p)
-        step = np.divide(-slope, bend, out=np.zeros_like(a), where=bend > 0)
-        a = np.maximum(a + step, 0.0)
-        if np.all(step <= 1e-6 * a):
-            break
-    return np.maximum(a, _LEAST_SLOPE)
+    right, distance = margins > 0, np.abs(margins)
+    if np.all(sign == sign[0]):
+        slope = _lines_through_zero(distance, weight * right, weight * ~right)
+        return np.array([np.zeros((2, len(margins))), [slope, slope]])
+    positive = sign * margins > 0
+    sides = [weight * ~positive, weight * positive]
+    found = [_lines(distance, w * right, w * ~right) for w in sides]
+    return np.swapaxes(np.array(found), 0, 1)
 
 
-def sides_of_log_odds(margins: Array, weight: Array) -> tuple[float, float]:
-    """Offset and slope of the log-odds that a row on one side of a rule is right there.
+def _lines(x: Array, right: Array, wrong: Array) -> tuple[Array, Array]:
+    """Offsets and slopes of log-odds at distances x, from weights of shape (rules, n).
 
-    Parameters
-    ----------
-    margins : ndarray of shape (n,)
-        Margins of the rows on that side: their sizes are the distances from the
-        threshold, and they are negative for rows that belong on the other side.
-    weight : ndarray of shape (n,)
-        Their weights.
-
-    Returns
-    -------
-    offset, slope : float
-        The logistic regression on the distance, with one wrong row of little weight
-        added. Neither is negative: where the regression has it so, it is zero.
+    The half row that is wrong lies where errors are likely, so that without any error
+    the line is the one through zero, and distances still tell rows apart.
     """
-    x = np.append(np.abs(margins), [0.0, 0.0])
-    right = np.append(margins > 0, [True, False])
-    w = np.append(weight, [_WRONG, _WRONG])
-    design = np.column_stack([np.ones(len(x)), x])
-    offset, slope = _logistic_regression(design, right, w)
-    if slope < 0:
-        offset, slope = _logistic_regression(design[:, :1], right, w)[0], 0.0
-    elif offset < 0:
-        offset, slope = 0.0, _logistic_regression(design[:, 1:], right, w)[0]
-    return max(float(offset), 0.0), max(float(slope), 0.0)
+    slope = _lines_through_zero(x, right, wrong)
+    share = (right + wrong) * expit(-slope[:, None] * x)
+    total = share.sum(axis=1, keepdims=True)
+    wrong = wrong + _WRONG * np.divide(share, total, out=share, where=total > 0)
+    both = np.ones((len(x), 2), dtype=bool)
+    offset, slope = _logistic_regressions(x, right, wrong, both, slope)
+    # Where the best is outside of the quadrant, the best of it is on an axis.
+    both[:, 1] = slope >= 0
+    both[:, 0] = (offset >= 0) | ~both[:, 1]
+    if not both.all():
+        offset, slope = _logistic_regressions(x, right, wrong, both, slope)
+    return np.maximum(offset, 0.0), np.maximum(slope, 0.0)
 
 
-def _logistic_regression(
-    design: Array, right: NDArray[np.bool_], weight: Array
-) -> Array:
-    """Coefficients by Newton's method, its steps halved until they descend."""
-    theta: Array = np.zeros(design.shape[1])
-    sign = np.where(right, 1.0, -1.0)
+def _lines_through_zero(x: Array, right: Array, wrong: Array) -> Array:
+    """Slopes of log-odds without offset, half a row added as wrong at all distances."""
+    total = (right + wrong).sum(axis=1, keepdims=True)
+    wrong = wrong + _WRONG / np.maximum(total, _WRONG) * (right + wrong)
+    free = np.tile([False, True], (len(x), 1))
+    return np.maximum(_logistic_regressions(x, right, wrong, free)[1], 0.0)
 
-    def value(theta: Array) -> float:
-        return float(weight @ np.logaddexp(0, -sign * (design @ theta)))
 
-    now = value(theta)
+def _logistic_regressions(
+    x: Array,
+    right: Array,
+    wrong: Array,
+    free: NDArray[np.bool_],
+    slope: Array | float = 0.0,
+) -> tuple[Array, Array]:
+    """Offsets and slopes by Newton's method, its steps halved until they descend.
+
+    Those that are not free are zero; the slopes begin at those given.
+    """
+    weight = right + wrong
+    unit = np.einsum("pn,pn->p", weight, x)
+    unit /= np.maximum(weight.sum(axis=1), _NO_WEIGHT)
+    unit = np.where(unit > 0, unit, 1.0)
+    x = x / unit[:, None]
+    theta = np.column_stack([np.zeros(len(x)), slope * unit]) * free
+
+    def values(theta: Array) -> tuple[Array, Array]:
+        z = theta[:, :1] + theta[:, 1:] * x
+        size = np.abs(z)
+        cost = weight * np.log1p(np.exp(-size))
+        cost += np.where(z > 0, wrong, right) * size
+        return cost.sum(axis=1), z
+
+    now, z = values(theta)
     for _ in range(_MOST_STEPS):
-        q = 1 / (1 + np.exp(np.clip(sign * (design @ theta), -500, 500)))
-        gradient = -design.T @ (weight * sign * q)
-        hessian = (design.T * (weight * q * (1 - q))) @ design
-        hessian += 1e-12 * np.trace(hessian) * np.eye(len(theta))
-        step = np.linalg.lstsq(hessian, -gradient, rcond=None)[0]
-        while (there := value(theta + step)) > now and np.abs(step).max() > 1e-12:
-            step = step / 2
-        if not there < now - 1e-10 * now:
+        p = expit(z)
+        bend, pull = weight * p * (1 - p), weight * p - right
+        g = np.column_stack([pull.sum(axis=1), np.einsum("pn,pn->p", pull, x)]) * free
+        bx = bend * x
+        a, b = bend.sum(axis=1), bx.sum(axis=1) * free.all(axis=1)
+        c = np.einsum("pn,pn->p", bx, x)
+        ridge = 1e-9 * (a + c) + _NO_WEIGHT
+        a, c = np.where(free[:, 0], a, 1) + ridge, np.where(free[:, 1], c, 1) + ridge
+        step = -np.column_stack([c * g[:, 0] - b * g[:, 1], a * g[:, 1] - b * g[:, 0]])
+        step /= (a * c - b * b)[:, None]
+        there, z = values(theta + step)
+        for _ in range(_MOST_STEPS):
+            worse = there > now * (1 + 1e-12)
+            if not worse.any():
+                break
+            step[worse] /= 2
+            there, z = values(theta + step)
+        theta, before, now = theta + step, now, there
+        if np.all(before - now <= 1e-7 * now):
             break
-        theta, now = theta + step, there
-    return theta
+    return theta[:, 0], theta[:, 1] / unit
 
 
 def power_of_probabilities(probabilities: Array, truth: Index, weight: Array) -> float:

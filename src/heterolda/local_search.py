@@ -16,6 +16,7 @@ from heterolda._sklearn import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
+    Options,
     StrOptions,
     fit_context,
 )
@@ -73,9 +74,9 @@ class LocalNeighborhoodSearch(
     loss : {"auto", "error", "logistic", "none"}, default="auto"
         For "smooth": what is minimised, a logistic step or the logistic loss. "none"
         keeps the start. "auto" chooses by cross-validation.
-    bandwidth : float or "auto", default="auto"
+    bandwidth : float in [1e-6, 1e6] or "auto", default="auto"
         For "smooth": the width h; "auto" means 1/4 for "error", 1/2 for "logistic".
-    anchor : float or "auto", default="auto"
+    anchor : float in (0, 1e6], infinity or "auto", default="auto"
         For "smooth": the strength :math:`\kappa` of the anchor; infinity keeps the
         start. "auto" chooses by cross-validation, infinity included.
     voting : {"auto", "weighted", "majority", "coupled"}, default="auto"
@@ -91,6 +92,7 @@ class LocalNeighborhoodSearch(
     early_stopping : bool, default=False
         Whether to hold out rows, and of all the rules that were the best so far to
         take the one with the fewest errors there. The start is fitted without them.
+        Not for "smooth".
     validation_fraction : float in (0, 1), default=0.1
         Share of the rows of each class that `early_stopping` holds out, whatever
         their weights; at least one of each.
@@ -148,14 +150,15 @@ class LocalNeighborhoodSearch(
     Notes
     -----
     The rules of a pair vote with the weight :math:`1 - p_e` of the start if that is
-    a `GaussianLinearDiscriminant`, and with their training accuracy otherwise.
-    `predict_proba` takes the scores of each class along each normal as Gaussian, with
-    those priors that put the threshold where the search has put it. For "smooth" the
-    log-odds are the scores times a slope that fits the rows held out.
+    a `GaussianLinearDiscriminant`, and with their accuracy otherwise: on the training
+    rows, or for "smooth" on those held out. `predict_proba` takes the scores of each
+    class along each normal as Gaussian, with those priors that put the threshold where
+    the search has put it. For "smooth" the log-odds of a pair have an offset and a
+    slope on each side of the threshold, which fit the rows held out.
 
-    Steps are relative to the coefficients, so that the result depends on where the
-    origin of the data is, but not on their units. KeyboardInterrupt ends the search
-    with the best rules so far and a warning.
+    Except for "smooth", steps are relative to the coefficients, so that the result
+    depends on the origin of the data, but not on their units. Once the start is
+    fitted, KeyboardInterrupt ends the fit with the best rules so far and a warning.
 
     "smooth" minimises, over the rules of a pair with margins :math:`m_j`,
 
@@ -191,8 +194,12 @@ class LocalNeighborhoodSearch(
         "patience": [Interval(Integral, 1, None, closed="left")],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "loss": [StrOptions({"auto", "error", "logistic", "none"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "anchor": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
+        "bandwidth": [Interval(Real, 1e-6, 1e6, closed="both"), StrOptions({"auto"})],
+        "anchor": [
+            Interval(Real, 0, 1e6, closed="right"),
+            Options(Real, {np.inf}),
+            StrOptions({"auto"}),
+        ],
         "voting": [StrOptions({"auto", "weighted", "majority", "coupled"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "early_stopping": ["boolean"],
@@ -364,20 +371,17 @@ class LocalNeighborhoodSearch(
     def _choose(self, data, start, pairs, random_state, progress):
         """The smooth refinement to take, by cross-validation."""
         candidates = list_candidates(self.loss, self.bandwidth, self.anchor)
-        votings = self._votings(start)
-        if len(pairs) == 1:
-            votings = votings[:1]
-
-        def run(work):
-            def task(k):
-                return None if progress.stop.is_set() else work(k)
-
-            done = progress.run(task, effective_n_jobs(self.n_jobs))
-            return None if progress.stop.is_set() else done
-
-        return cross_validate(
-            data, self._fit_start, pairs, candidates, votings, random_state, run
-        )
+        votings = self._votings(start)[: len(pairs)]  # one pair needs no vote
+        run = partial(progress.run_all, n_jobs=effective_n_jobs(self.n_jobs))
+        try:
+            choice = cross_validate(
+                data, self._fit_start, pairs, candidates, votings, random_state, run
+            )
+            progress.tell_choice(choice.record())
+        except KeyboardInterrupt:
+            progress.stop.set()
+            choice = Choice(NONE, votings[0])
+        return choice
 
     def _refine_smoothly(self, data, start, pairs, candidate, progress):
         """Refine all pairs by one candidate; the rules and their units."""

@@ -103,6 +103,8 @@ class LinearRules:
             calibrated for a discriminant of Gaussian classes. More: the pairwise
             probabilities, coupled (one-vs-one) or scaled (one-vs-all); the largest is
             swapped to the class that `predict` names, and calibration is not promised.
+            Those of a search with the strategy "smooth" are calibrated by rows that
+            were held out, for any number of classes.
         """
         return self._blockwise(X, "probabilities")
 

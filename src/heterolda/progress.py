@@ -24,7 +24,7 @@ class Progress:
     max_reports : int or None
         Most reports that the search of a pair makes, if known.
     verbose : int
-        1 prints a line for each pair, 2 one for each report, too.
+        1 prints a line for the choice and for each pair, 2 one for each report, too.
     """
 
     def __init__(
@@ -51,6 +51,16 @@ class Progress:
         """The fit begins."""
         if self._root is not None:
             self._root.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+
+    def tell_choice(self, chosen: dict[str, Any]) -> None:
+        """A refinement was chosen for all pairs, by cross-validation."""
+        if self.verbose:
+            shown = [k for k in chosen if k not in ("candidates", "error")]
+            print(
+                f"cross-validation of {len(chosen['candidates'])} candidates: "
+                + "".join(f"{k} {chosen[k]}, " for k in shown)
+                + f"error {chosen['error']:.4f}"
+            )
 
     def begin_pair(self, k: int) -> tuple[Any, Report]:
         """The search of a pair begins; returns its task and what it reports to."""
@@ -103,6 +113,17 @@ class Progress:
             except KeyboardInterrupt:
                 self.stop.set()
             return [future.result() for future in futures]
+
+    def run_all(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
+        """The same for work that is of no use in part: an interrupt is raised again."""
+
+        def task(k: int) -> Any:
+            return None if self.stop.is_set() else work(k)
+
+        done = self.run(task, n_jobs)
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        return done
 
     def end(self, X: Any, y: Any) -> None:
         """The fit has ended; the estimator is ready."""

@@ -59,6 +59,11 @@ def list_candidates(
     list of Candidate
         The candidates; only one if all is given.
     """
+    for name, value in (("bandwidth", bandwidth), ("anchor", anchor)):
+        if isinstance(value, bool):
+            raise ValueError(
+                f"The '{name}' parameter must be a number or \"auto\", got {value}"
+            )
     if loss == "none" or anchor == np.inf:
         return [NONE]
     losses = list(LOSSES) if loss == "auto" else [loss]

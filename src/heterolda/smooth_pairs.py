@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.calibration import slopes_of_log_odds
+from heterolda.calibration import sides_of_log_odds
 from heterolda.hyperplanes import linear_scores, settle_ties
 from heterolda.pair_search import Refined, summarise
 from heterolda.refine import Report
@@ -33,15 +33,15 @@ class HeldOut:
         Normals, in units of the median margin of their starts.
     intercept : ndarray of shape (n_candidates, n_folds)
         Offsets.
-    slope : ndarray of shape (n_candidates,)
-        Slopes of the log-odds, in these units.
+    sides : ndarray of shape (2, 2, n_candidates)
+        Offsets and slopes of the log-odds on the two sides, in these units.
     error : ndarray of shape (n_candidates,)
         Error rates among the rows held out.
     """
 
     coef: Array
     intercept: Array
-    slope: Array
+    sides: Array
     error: Array
 
 
@@ -101,15 +101,17 @@ def refine_folds(
     for f in range(n_folds):
         rows = held[there == f]
         margins[:, there == f] = starts[f, rows] + shift[:, f] @ Z[rows].T
-    slope = error = np.ones(len(candidates))
+    sides, error = np.ones((2, 2, len(candidates))), np.ones(len(candidates))
     if len(held):
-        slope = slopes_of_log_odds(margins, counts[held])
+        # Class weights count, but do not make rows more or fewer than there are.
+        costs = weight[held] * (counts[held].sum() / weight[held].sum())
+        sides = sides_of_log_odds(margins, sign[held], costs)
         error = (margins <= 0) @ weight[held] / weight[held].sum()
     normals, offsets = space.rules(shift.reshape(-1, Z.shape[1]))
     return HeldOut(
         coef=normals.reshape(*shift.shape[:2], -1) + coef / units[:, None],
         intercept=offsets.reshape(shift.shape[:2]) + intercept / units,
-        slope=slope,
+        sides=sides,
         error=error,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.calibration import power_of_probabilities, sides_of_log_odds
+from heterolda.calibration import power_of_probabilities
 from heterolda.hyperplanes import Hyperplanes, linear_scores
 from heterolda.posterior import SidedLogOdds
 from heterolda.selection import Candidate, assign_folds, choose
@@ -20,8 +20,8 @@ from heterolda.votes import Binary, Committee, OneVsOne
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-# Does the work of all pairs, perhaps in threads; None if that was interrupted.
-Run = Callable[[Callable[[int], Any]], list[Any] | None]
+# Does the work of all pairs, perhaps in threads.
+Run = Callable[[Callable[[int], Any]], list[Any]]
 
 # Folds; fewer where there are this many rows, and this many for each coefficient, so
 # that the rules hardly suffer from the lack of a third of the rows. Of very many rows
@@ -107,9 +107,9 @@ class _Folds:
                 yield part, linear_scores(self.X[part], coef.T, intercept), joined
 
     def log_odds(self, c: int) -> SidedLogOdds:
-        """Log-odds of all pairs by candidate c, the same on both sides."""
-        slope = np.array([r.slope[c] for r in self.refined])
-        return SidedLogOdds(np.zeros((2, len(slope))), np.array([slope, slope]))
+        """Log-odds of all pairs by candidate c."""
+        offset, slope = np.stack([r.sides[:, :, c] for r in self.refined], axis=-1)
+        return SidedLogOdds(offset, slope)
 
 
 def cross_validate(
@@ -171,10 +171,7 @@ def cross_validate(
         two = data.pair(i, j)
         return refine_folds(two, fold[inside], coef[:, k], intercept[:, k], candidates)
 
-    refined = run(work)
-    if refined is None:
-        return Choice(candidates[0], votings[0])
-    folds = _Folds(X, fold, pairs, starts, refined)
+    folds = _Folds(X, fold, pairs, starts, run(work))
     return _choose(data, folds, candidates, votings)
 
 
@@ -218,17 +215,10 @@ def _choose(
 def _calibrate(
     data: TrainingData, folds: _Folds, c: int, choice: Choice, weight: Array
 ) -> Choice:
-    """Make probabilities fit the rows held out: a pair on each side, or their power."""
-    held = np.flatnonzero(folds.fold >= 0)
+    """Find the power that makes coupled probabilities fit the rows held out."""
     if len(folds.pairs) == 1:
-        scores = np.zeros(len(data.codes))
-        for rows, part, _ in folds.committees(c, []):
-            scores[rows] = part[:, 0]
-        margins = np.where(data.codes == 1, scores, -scores)
-        sides = [held[scores[held] <= 0], held[scores[held] > 0]]
-        found = [sides_of_log_odds(margins[rows], weight[rows]) for rows in sides]
-        offset, slope = np.array(found).T[:, :, None]
-        return replace(choice, log_odds=SidedLogOdds(offset, slope))
+        return choice
+    held = np.flatnonzero(folds.fold >= 0)
     coupled = np.ones((len(data.codes), len(data.classes)))
     for rows, scores, (one,) in folds.committees(c, [choice]):
         coupled[rows] = one.probabilities(scores)
