@@ -5,6 +5,7 @@ import sys
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
@@ -272,8 +273,18 @@ def test_refusals(display, two, four):
         model = GaussianLinearDiscriminant().fit(X, y)
         with pytest.raises(ValueError, match="X without y"):
             display.from_estimator(model, X)
-        with pytest.raises(ValueError, match="X must have a row"):
+        with pytest.raises(ValueError, match="y without X"):
+            display.from_estimator(model, y=y)
+        with pytest.raises(ValueError, match="2 features, but"):
             display.from_estimator(model, X[:, :2], y)
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            display.from_estimator(model, X, y[:-1])
+        with pytest.raises(ValueError, match="NaN"):
+            display.from_estimator(model, np.where(X > 1, np.nan, X), y)
+        with pytest.raises(ValueError, match="1d array"):
+            display.from_estimator(model, X, np.column_stack([y, y]))
+        with pytest.raises(ValueError, match=r"labels \['up'\] that are not among"):
+            display.from_estimator(model, X, np.where(np.arange(len(y)) < 3, "up", y))
     if display is BoundaryDisplay:
         flat = GaussianLinearDiscriminant().fit(X[:, :1], y)
         with pytest.raises(ValueError, match="two features or more"):
@@ -307,3 +318,102 @@ def test_lazy_names(monkeypatch):
     assert set(heterolda.__all__) <= set(dir(heterolda))
     with pytest.raises(AttributeError, match="no attribute 'PieDisplay'"):
         _ = heterolda.PieDisplay
+
+
+@pytest.mark.parametrize("display", DISPLAYS[1:])
+def test_columns_of_data_frames_must_be_those_of_the_fit(display, two):
+    X, y = two
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = GaussianLinearDiscriminant().fit(frame, y)
+    display.from_estimator(model, frame, pd.Series(y))
+    with pytest.raises(ValueError, match="feature names should match"):
+        display.from_estimator(model, frame[["c", "b", "a"]], y)
+
+
+def test_an_absent_class_has_no_empirical_curve(four):
+    X, y = four
+    model = GaussianLinearDiscriminant().fit(X, y)
+    there = y != "west"
+    data = X[there], y[there]
+    with pytest.raises(ValueError, match=r"no rows of the classes \['west'\]"):
+        FrontierDisplay.from_estimator(model, *data, pair=("north", "west"))
+    FrontierDisplay.from_estimator(model, *data, pair=("north", "south"))
+    shown = BoundaryDisplay.from_estimator(model, *data, pair=("north", "west"))
+    assert "LNS" not in shown.lines_
+    ProjectionDisplay.from_estimator(model, *data)
+
+
+def test_empirical_rates_are_counted_in_blocks(two, rng):
+    X, y = two
+    model = GaussianLinearDiscriminant().fit(X, y)
+    rows = rng.normal(size=(5000, 3))
+    labels = np.repeat(model.classes_, [4500, 500])
+    shown = FrontierDisplay.from_estimator(model, rows, labels)
+    (frontier,) = model.frontier_
+    coef, intercept = frontier._rules(frontier._curve(300)[1:-1])
+    for k, rates in enumerate(shown.empirical):
+        scores = rows[labels == model.classes_[k]] @ coef.T + intercept
+        assert_allclose(rates[1:-1], np.mean(scores > 0, axis=0), atol=1e-3)
+
+
+def test_frontier_display_shows_the_rule_of_any_solver():
+    moments = ClassStatistics.from_moments(
+        ["narrow", "wide"],
+        [500, 500],
+        [[0, 0], [1, 0.5]],
+        [[[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]],
+    )
+    fisher = GaussianLinearDiscriminant(solver="fisher").fit_statistics(moments)
+    shown = FrontierDisplay.from_estimator(fisher)
+    first, second = fisher.error_rates_[0]
+    assert shown.points["this rule"] == (first, 1 - second)
+    assert np.interp(first, shown.fpr, shown.tpr) > 1 - second + 0.01
+    assert set(shown.points_) == {"least error", "minimax", "this rule"}
+    for criterion in ("bayes", "minimax"):
+        model = GaussianLinearDiscriminant(criterion=criterion).fit_statistics(moments)
+        shown = FrontierDisplay.from_estimator(model)
+        assert set(shown.points) == {"least error", "minimax"}
+
+
+def test_boundaries_are_named_after_their_solver(two):
+    X, y = two
+    for parameters, names in (
+        ({"solver": "fisher"}, {"LDA"}),
+        ({"solver": "fixed-point"}, {"LDA", "Algorithm 1"}),
+        ({"criterion": "minimax"}, {"LDA", "GLD, minimax"}),
+        ({"costs": {"left": {"right": 2}}}, {"LDA", "GLD with costs"}),
+    ):
+        model = GaussianLinearDiscriminant(**parameters).fit(X, y)
+        shown = BoundaryDisplay.from_estimator(model)
+        assert set(shown.lines_) == names
+        # What was fitted counts, not what is set afterwards.
+        model.set_params(solver="c-hld", criterion="bayes", costs=None)
+        assert set(BoundaryDisplay.from_estimator(model).lines_) == names
+
+
+def test_equal_means_leave_no_line_of_lda():
+    """There Fisher's rule has no normal, and a division by zero was drawn."""
+    statistics = ClassStatistics.from_moments(
+        [0, 1], [50, 50], np.zeros((2, 2)), [np.eye(2), np.diag([9.0, 0.2])]
+    )
+    shown = BoundaryDisplay.from_statistics(statistics)
+    assert set(shown.lines_) == {"GLD"}
+    shown.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("max_panels", [0, -1, 2.5])
+def test_panels_are_counted_from_one(four, max_panels):
+    model = GaussianLinearDiscriminant().fit(*four)
+    with pytest.raises(ValueError, match="max_panels must be an integer from 1 on"):
+        ProjectionDisplay.from_estimator(model, max_panels=max_panels)
+
+
+def test_histograms_stay_within_the_picture(rng):
+    X = np.concatenate([rng.laplace(size=(400, 2)) ** 3, rng.normal(3, 1, (400, 2))])
+    y = np.repeat([0, 1], 400)
+    shown = ProjectionDisplay.from_estimator(
+        GaussianLinearDiscriminant().fit(X, y), X, y
+    )
+    heights = [h.get_data().values.max() for h in shown.histograms_[0]]
+    peaks = [line.get_ydata().max() for line in shown.lines_[0]]
+    assert shown.ax_.get_ylim()[1] >= min(max(heights), 6 * min(peaks))

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
-from heterolda import ClassStatistics, Frontier
+from heterolda import ClassStatistics, Fisher, Frontier
 from heterolda.operating_points import positions
 from problems import random_covariance
 
@@ -348,7 +348,61 @@ def test_far_places_are_refused(rng):
         frontier.error_rates(4.0)
     with pytest.raises(ValueError, match="no hyperplane"):
         frontier.rule(frontier.theta_range[0])
-    with pytest.raises(ValueError, match="n_points must be at least 2"):
-        frontier.roc_curve(1)
+    for n_points in (1, 10.0, "many"):
+        with pytest.raises(ValueError, match="n_points must be an integer from 2 on"):
+            frontier.roc_curve(n_points)
     with pytest.raises(ValueError, match="criterion must be one of"):
         frontier.at("best")
+
+
+@pytest.mark.parametrize("n_points", [2, 3, 7, 50])
+def test_curves_of_any_number_of_points_reach_both_ends(rng, n_points):
+    fpr, tpr, theta = make(*random_problem(rng, 2)).roc_curve(n_points)
+    assert len(fpr) == len(tpr) == len(theta) == n_points + 2
+    assert np.all(np.diff(theta) >= 0)
+    assert fpr[1] < 1e-6 or tpr[1] < 1e-6
+    assert fpr[-2] > 1 - 1e-6 or tpr[-2] > 1 - 1e-6
+
+
+def test_pairs_are_labels(make_classes):
+    X, y = make_classes(n_classes=4, d=3)
+    moments = ClassStatistics.from_data(X, y + 1)  # so that places are other labels
+    frontier = Frontier.from_statistics(moments, (4, 2))
+    assert frontier.classes.tolist() == [4, 2]
+    assert_allclose(frontier.pencil.means[0], moments.means[[3, 1]])
+    for pair, message in (
+        ((2, 2), "both are the same"),
+        ((0, 1), "0 is none of them"),
+        ((1,), "two different labels"),
+        ("ab", "two different labels"),
+        (3, "two different labels"),
+        (None, "choose two labels of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Frontier.from_statistics(moments, pair)
+    with pytest.raises(TypeError, match="must be a ClassStatistics object"):
+        Frontier.from_statistics(X, (1, 2))
+
+
+def test_moments_may_be_lists_and_are_checked():
+    means, unit = [[0, 0], [1, 0]], [[1, 0], [0, 1]]
+    moments = ["a", "b"], means, [unit, unit], [1, 1], [20, 20]
+    assert 0.5 < Frontier.from_moments(*moments).auc < 1
+    for place, wrong, message in (
+        (0, ["a", "b", "c"], "one entry per class"),
+        (1, [[0, 0], [np.nan, 0]], "means contains NaN"),
+        (2, [unit, [[1, 2], [2, 1]]], "indefinite"),
+        (3, [1, 0], "two positive numbers"),
+        (3, [1, 1, 1], "two positive numbers"),
+    ):
+        arguments = [*moments[:place], wrong, *moments[place + 1 :]]
+        with pytest.raises(ValueError, match=message):
+            Frontier.from_moments(*arguments)
+
+
+def test_only_the_global_solver_follows_the_curve(rng):
+    frontier = make(*random_problem(rng, 2))
+    assert_allclose(frontier.at(solver="global").coef, frontier.at().coef)
+    for solver in ("fisher", Fisher()):
+        with pytest.raises(ValueError, match="solver must be Global"):
+            frontier.at(solver=solver)

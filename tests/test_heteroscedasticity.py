@@ -149,3 +149,45 @@ def test_refusals(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="to_frame needs pandas"):
         report.to_frame()
+
+
+def text_of(X, y, **parameters):
+    stats = ClassStatistics.from_data(X, y)
+    return str(heteroscedasticity_report(stats, **parameters))
+
+
+def test_classes_that_are_small_for_the_features(rng):
+    """The chi-squared approximation is too liberal there, and the text says so."""
+    y = np.repeat(["a", "b", "c", "d"], [12, 40, 40, 12])
+    X = rng.normal(size=(len(y), 10))
+    assert "classes 'a', 'd' have fewer than 3 samples per feature" in text_of(X, y)
+    assert "samples per feature" not in text_of(X[:, :4], y)
+
+
+def test_the_two_causes_of_singular_covariances_are_told_apart(rng):
+    y = np.repeat([0, 1], 30)
+    X = rng.normal(size=(60, 3))
+    constant, twin = np.insert(X, 1, 0.1, axis=1), np.column_stack([X, X[:, 0]])
+    half = np.column_stack([X, np.where(y == 0, 0.3, X[:, 1] ** 2)])
+    for data, classes in ((constant, "0, 1"), (twin, "0, 1"), (half, "0")):
+        text = text_of(data, y)
+        assert f"combination of others in classes {classes}: leave it out." in text
+        assert "too few samples" not in text
+        assert "Do not trust" not in text
+    few = text_of(rng.normal(size=(60, 40)), y)
+    assert "classes 0, 1 have too few samples for 40 features" in few
+    assert "combination" not in few
+    both = text_of(np.insert(rng.normal(size=(60, 40)), 0, 1.0, axis=1), y)
+    assert "too few samples" in both
+    assert "combination" in both
+
+
+def test_verdicts_of_tiny_classes_are_not_to_be_trusted(rng):
+    y = np.repeat([0, 1], [6, 60])
+    X = rng.normal(size=(66, 8))
+    stats = ClassStatistics.from_data(X, y)
+    verdict = heteroscedasticity_report(stats).verdict
+    assert "Do not trust it: classes 0 have fewer samples than features" in verdict
+    assert "shrinkage='auto'" in verdict
+    shrunk = heteroscedasticity_report(stats, shrinkage="auto").verdict
+    assert "Do not trust" not in shrunk

@@ -267,6 +267,7 @@ NP = {"criterion": "neyman-pearson"}
         ({"costs": [0, 1]}, "costs must have 2 dimensions"),
         ({"costs": {0: 3}}, "nested dictionaries"),
         ({"costs": {0: {"b": 3}}}, r"labels \['b'\] that are not among"),
+        ({"costs": {"z": {}}}, r"labels \['z'\] that are not among"),
         ({"costs": {0: {1: "much"}}}, "costs must be real numbers"),
         ({"costs": 3}, "'costs' parameter"),
     ],
@@ -324,3 +325,101 @@ def test_a_chosen_shrinkage_is_kept_along_the_frontier(rng):
     assert_allclose(moved.coef_, again.coef_, rtol=1e-12)
     point = model.frontier_[0].at("minimax")
     assert_allclose(moved.coef_[0], point.coef, rtol=1e-9)
+
+
+def test_data_frames_of_costs_are_read_by_label(four):
+    X, y = four
+    names = np.array(["a", "b", "c", "d"])
+    plain = GaussianLinearDiscriminant(costs=COSTS).fit(X, names[y])
+    frame = pd.DataFrame(COSTS, index=names, columns=names)
+    for costs in (frame, frame.loc[list("dbca"), list("bacd")], pd.DataFrame(COSTS)):
+        model = GaussianLinearDiscriminant(costs=costs).fit(X, names[y])
+        assert_array_equal(model.coef_, plain.coef_)
+    # Numbers that are labels are labels, in any order.
+    by_number = pd.DataFrame(COSTS).loc[[2, 0, 1, 3], [3, 2, 1, 0]]
+    model = GaussianLinearDiscriminant(costs=by_number).fit(X, y)
+    assert_array_equal(model.coef_, plain.coef_)
+    for wrong in (
+        frame.rename(index={"a": "z"}),
+        frame.rename(columns={"a": "b"}),
+        pd.DataFrame(COSTS, index=names),
+        frame.iloc[:3],
+    ):
+        with pytest.raises(ValueError, match="costs as a data frame must have"):
+            GaussianLinearDiscriminant(costs=wrong).fit(X, names[y])
+
+
+def test_extreme_priors_and_costs_make_up_for_each_other(two):
+    """Costs were floored at a share of the largest, and a false gap came out."""
+    X, y = two
+    even = GaussianLinearDiscriminant(priors=[0.5, 0.5]).fit(X, y)
+    for priors, costs in (
+        ([1e-300, 1], [[0, 1e300], [1, 0]]),
+        ([1e-300, 1], [[0, 1], [1e-300, 0]]),
+        ([1e-150, 1], [[0, 1e300], [1e150, 0]]),
+    ):
+        model = GaussianLinearDiscriminant(priors=priors, costs=costs).fit(X, y)
+        assert_allclose(model.coef_, even.coef_, rtol=1e-6)
+        point = even.frontier_[0].at(priors=priors, costs=costs)
+        assert_allclose(point.coef, even.coef_[0], rtol=1e-6)
+    beyond = GaussianLinearDiscriminant(priors=[1e-200, 1], costs={0: {1: 1e-200}})
+    with pytest.raises(ValueError, match="costs times priors of classes 0 and 1"):
+        beyond.fit(X, y)
+
+
+def test_the_pairs_of_four_classes_have_stakes_of_their_own(four):
+    """A huge cost of one pair is no floor for the costs of another."""
+    X, y = four
+    costs = np.ones((4, 4)) - np.eye(4)
+    costs[0, 1] = costs[1, 0] = 1e250
+    model = GaussianLinearDiscriminant(costs=costs).fit(X, y)
+    plain = GaussianLinearDiscriminant().fit(X, y)
+    assert_allclose(model.coef_, plain.coef_, rtol=1e-6)
+
+
+def test_the_frontier_is_that_of_the_fit(two):
+    X, y = two
+    model = GaussianLinearDiscriminant(shrinkage=0.7).fit(X, y)
+    area = model.frontier_[0].auc
+    coef = model.with_operating_point("minimax").coef_
+    for later in (None, "auto", "cv"):
+        model.set_params(shrinkage=later)
+        assert model.frontier_[0].auc == area
+        moved = model.with_operating_point("minimax")
+        assert_array_equal(moved.coef_, coef)
+        assert moved.shrinkage == 0.7
+
+
+def test_error_rates_of_each_pair(four):
+    X, y = four
+    for parameters in ({}, {"criterion": "minimax"}, {"costs": COSTS}):
+        model = GaussianLinearDiscriminant(**parameters).fit(X, y)
+        assert model.error_rates_.shape == (6, 2)
+        for k in range(6):
+            assert_allclose(model.error_rates_[k], rates(model, k), rtol=1e-6)
+        assert_allclose(model.error_rates_ @ [0.5, 0.5], model.bayes_error_, rtol=1e-6)
+
+
+def test_a_trivial_rule_by_costs_names_the_costs(two):
+    X, y = two
+    model = GaussianLinearDiscriminant(costs={0: {1: 0}})
+    with pytest.warns(TrivialRuleWarning, match="cost more .* less unequal costs"):
+        model.fit(X, y)
+    assert_array_equal(model.error_rates_, [[1, 0]])
+
+
+def test_a_bound_in_a_list_of_grids(two):
+    X, y = two
+    grids = [
+        {"criterion": ["bayes", "minimax"]},
+        {"criterion": ["neyman-pearson"], "max_error": [{0: 0.05}, {0: 0.1}]},
+    ]
+    grid = GridSearchCV(GaussianLinearDiscriminant(), grids, cv=3).fit(X, y)
+    assert len(grid.cv_results_["params"]) == 4
+
+
+def test_records_are_public():
+    import heterolda
+
+    for name in ("OperatingPoint", "HeteroscedasticityReport", "BoxTest"):
+        assert getattr(heterolda, name).__name__ == name

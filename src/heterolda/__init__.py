@@ -17,6 +17,7 @@ from heterolda.statistics import ClassStatistics
 
 __all__ = [
     "BoundaryDisplay",
+    "BoxTest",
     "ClassStatistics",
     "ErrorCurveDisplay",
     "Fisher",
@@ -26,7 +27,9 @@ __all__ = [
     "GaussianLinearDiscriminant",
     "Global",
     "Grid",
+    "HeteroscedasticityReport",
     "LocalNeighborhoodSearch",
+    "OperatingPoint",
     "ProjectionDisplay",
     "RandomSearch",
     "SearchInterruptedWarning",
@@ -41,8 +44,11 @@ __version__ = "0.1.0"
 # Names that are imported when they are first used.
 _LAZY = {
     "BoundaryDisplay": "displays.boundary",
+    "BoxTest": "heteroscedasticity",
     "ErrorCurveDisplay": "displays.error_curve",
     "FrontierDisplay": "displays.frontier_curve",
+    "HeteroscedasticityReport": "heteroscedasticity",
+    "OperatingPoint": "operating_points",
     "ProjectionDisplay": "displays.projection",
     "heteroscedasticity_report": "heteroscedasticity",
 }

@@ -21,8 +21,10 @@ Index = NDArray[np.intp]
 
 CRITERIA = ["bayes", "minimax", "neyman-pearson"]
 
-# Of the largest cost: where one error of a pair costs nothing, this stands for zero.
+# Where one error of a pair costs nothing, this stands for the share of its class.
 _NO_COST = 1e-200
+# Shares of priors times costs below this are next to what a float can hold.
+_LEAST_SHARE = 1e-290
 
 
 def error_rates(planes: Hyperplanes) -> Array:
@@ -98,9 +100,10 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
 
     Parameters
     ----------
-    costs : array-like of shape (n_classes, n_classes) or dict of dict
-        ``costs[i][j]`` is the cost of deciding j when i is true; in a dictionary i
-        and j are labels, and what is left out costs 1.
+    costs : array-like of shape (n_classes, n_classes), DataFrame or dict of dict
+        ``costs[i][j]`` is the cost of deciding j when i is true. In a dictionary i
+        and j are labels, and what is left out costs 1; in a data frame they are
+        labels, too, unless its rows and columns are merely numbered.
     classes : ndarray of shape (n_classes,)
         Labels.
 
@@ -119,17 +122,17 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
                     "costs must be a matrix or nested dictionaries, {true label: "
                     f"{{decided label: cost}}}}, got {row!r} for {true!r}"
                 )
+            unknown = [label for label in (true, *row) if label not in labels]
+            if unknown:
+                raise ValueError(
+                    f"costs has labels {unknown} that are not among the classes "
+                    f"{labels}"
+                )
             for decided, cost in row.items():
-                unknown = [label for label in (true, decided) if label not in labels]
-                if unknown:
-                    raise ValueError(
-                        f"costs has labels {unknown} that are not among the classes "
-                        f"{labels}"
-                    )
                 number = check_finite("costs", cost, 0)
                 matrix[labels.index(true), labels.index(decided)] = number
     else:
-        matrix = check_finite("costs", costs, 2)
+        matrix = check_finite("costs", _by_label(costs, labels), 2)
         if matrix.shape != (k, k):
             raise ValueError(
                 f"costs must have one row and one column for each of the {k} classes, "
@@ -154,21 +157,63 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
     return matrix
 
 
-def stakes(costs: Array) -> Array:
-    """Costs by which priors can be multiplied: no zeros, and of ordinary size.
+def _by_label(costs: Any, labels: list[Any]) -> Any:
+    """A data frame as a matrix in the order of the labels; others as they are."""
+    if not hasattr(costs, "columns"):
+        return costs
+    columns, rows = list(costs.columns), list(getattr(costs, "index", []))
+    if rows == columns == list(range(len(labels))) and set(rows) != set(labels):
+        return np.asarray(costs)
+    for names in (rows, columns):
+        if len(names) != len(labels) or set(names) != set(labels):
+            raise ValueError(
+                f"costs as a data frame must have the classes {labels} as its index "
+                f"and as its columns, got {rows} and {columns}: name them, or pass "
+                "nested dictionaries {true label: {decided label: cost}}"
+            )
+    order = [[names.index(label) for label in labels] for names in (rows, columns)]
+    return np.asarray(costs)[np.ix_(*order)]
+
+
+def stakes(
+    priors: Array, costs: Array | None, pairs: Index, classes: NDArray[Any]
+) -> Array | None:
+    """Priors times costs of each pair: least risk is least error under these.
 
     Parameters
     ----------
-    costs : ndarray of shape (n_classes, n_classes)
+    priors : ndarray of shape (n_classes,)
+        Class priors.
+    costs : ndarray of shape (n_classes, n_classes) or None
         From `check_costs`.
+    pairs : ndarray of shape (n_pairs, 2)
+        First and second class of each pair.
+    classes : ndarray of shape (n_classes,)
+        Labels, for the message.
 
     Returns
     -------
-    ndarray of shape (n_classes, n_classes)
-        Positive numbers up to one.
+    ndarray of shape (n_pairs, 2) or None
+        Positive numbers, the larger of each pair being one. Where an error costs
+        nothing a tiny number stands for zero. None without costs.
     """
-    factors: Array = np.maximum(costs / costs.max(), _NO_COST)
-    return factors
+    if costs is None:
+        return None
+    price = costs[pairs, pairs[:, ::-1]]
+    with np.errstate(divide="ignore"):
+        # Either factor may be near the limits of a float, and so may their product.
+        log_shares = np.log(priors)[pairs] + np.log(price)
+    shares: Array = np.exp(log_shares - log_shares.max(axis=1, keepdims=True))
+    extreme = np.any((price > 0) & (shares < _LEAST_SHARE), axis=1)
+    if extreme.any():
+        i, j = classes[pairs[extreme][0]].tolist()
+        raise ValueError(
+            f"costs times priors of classes {i!r} and {j!r} differ by a factor above "
+            f"{1 / _LEAST_SHARE:g}, which is beyond the accuracy of the computation: "
+            "make the smaller cost larger, or zero"
+        )
+    shares[price == 0] = _NO_COST
+    return shares
 
 
 def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:

@@ -12,7 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import Interval, StrOptions, fit_context
-from heterolda.criteria import CRITERIA, resolve_criterion, stakes, with_risk
+from heterolda.criteria import (
+    CRITERIA,
+    error_rates,
+    resolve_criterion,
+    stakes,
+    with_risk,
+)
 from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.moments import all_others
@@ -86,11 +92,14 @@ class GaussianLinearDiscriminant(
         equal error rates of both classes, or least error of one of two classes while
         that of the other keeps to `max_error`. The last two take `solver="global"`.
     costs : array-like of shape (n_classes, n_classes), dict or None, default=None
-        For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true, by
-        place or, in nested dictionaries, by label; then what is left out costs 1.
-        Right decisions cost 0. In each pair costs multiply the priors.
+        For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true: by
+        label in nested dictionaries, where what is left out costs 1, or in a data
+        frame; a matrix is in the order of `classes_`, which is sorted. Right
+        decisions cost 0. In each pair costs multiply the priors.
     max_error : dict or None, default=None
         For "neyman-pearson": ``{label: q}``, the greatest error rate of one class.
+        The bound holds under the fitted Gaussian model, not on data: check it on
+        rows held out, or choose a smaller q.
     random_state : int, RandomState instance or None, default=None
         For the random trials of "r-hld-1" and "r-hld-2".
 
@@ -116,6 +125,8 @@ class GaussianLinearDiscriminant(
         Their offsets.
     bayes_error_ : ndarray of shape (n_pairs,)
         Error of each rule under the Gaussian model and the priors.
+    error_rates_ : ndarray of shape (n_pairs, 2)
+        Error rates of the first and the second class of each pair under that model.
     risk_ : ndarray of shape (n_pairs,)
         Expected cost of each rule; the error, if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
@@ -125,8 +136,9 @@ class GaussianLinearDiscriminant(
     frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
-        Pairs whose rule is always to choose the likelier class: for "global", because
-        no hyperplane beats it; for others, because they found none.
+        Pairs whose rule is always to choose the likelier class (with costs, the
+        dearer): for "global", because no hyperplane beats it; for others, because
+        they found none.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Iterations, trials or evaluations that the solver spent on each pair.
     n_features_in_ : int
@@ -365,10 +377,11 @@ class GaussianLinearDiscriminant(
         else:
             pairs = solved = np.column_stack(np.triu_indices(k, 1))
             shares = priors
-        factors = None if costs is None else stakes(costs)
-        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed, factors)
+        staked = stakes(shares, costs, solved, statistics.classes)
+        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed, staked)
         planes, risk = with_risk(planes, shares, solved, costs)
-        warn_of_trivial_rules(statistics.classes, pairs[planes.trivial])
+        trivial = pairs[planes.trivial]
+        warn_of_trivial_rules(statistics.classes, trivial, costs=costs is not None)
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics
@@ -378,11 +391,15 @@ class GaussianLinearDiscriminant(
         self.coef_ = planes.coef
         self.intercept_ = planes.intercept
         self.bayes_error_ = planes.error
+        self.error_rates_ = error_rates(planes)
         self.risk_ = risk
         self.gap_ = planes.gap
         self.trivial_ = planes.trivial
         self.n_iter_ = planes.n_iter
         self._committee = self._join(planes)
+        # What was fitted, whatever set_params says later.
+        names = "solver", "shrinkage", "criterion", "costs"
+        self._settings = {name: getattr(self, name) for name in names}
         return self
 
     def _join(self, planes: Hyperplanes) -> Committee:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,55 +14,26 @@ from scipy.special import ndtr
 from heterolda.arc import Arc
 from heterolda.criteria import error_rates, resolve_criterion, stakes, with_risk
 from heterolda.hyperplanes import Hyperplanes
-from heterolda.operating_points import coordinates, positions
+from heterolda.operating_points import OperatingPoint, coordinates, positions
 from heterolda.pencil import Pencil
-from heterolda.solvers import Global, Solver
+from heterolda.solvers import Global, Solver, resolve_solver
 from heterolda.statistics import ClassStatistics
-from heterolda.validation import check_priors
+from heterolda.validation import (
+    check_covariance,
+    check_finite,
+    check_moments,
+    check_pair,
+    check_priors,
+)
 
 Array = NDArray[np.float64]
 
 _NO_DRAWS = np.random.default_rng(0)
+_PAIR = np.array([[0, 1]])
 # Normal deviates between which the curve is drawn and integrated.
 _REACH = 9.0
 # Widest step of the quadrature, in x; on this scale all g_i are smooth.
 _STEP = 0.25
-
-
-@dataclass(frozen=True, eq=False)
-class OperatingPoint:
-    """One rule of a frontier.
-
-    Attributes
-    ----------
-    criterion : str
-        What it is optimal for.
-    theta : float
-        Its place on the arc. The ends of the arc are the rules that always give the
-        same answer.
-    coef : ndarray of shape (n_features,)
-        Normal of the hyperplane; a positive score ``coef @ x + intercept`` means the
-        second class.
-    intercept : float
-        Its offset.
-    error_rates : ndarray of shape (2,)
-        Error rates of the two classes under the Gaussian model.
-    error : float
-        Error under the priors.
-    risk : float
-        Expected cost; the error if there are no costs.
-    gap : float
-        Proven relative gap of what the criterion minimises.
-    """
-
-    criterion: str
-    theta: float
-    coef: Array
-    intercept: float
-    error_rates: Array
-    error: float
-    risk: float
-    gap: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +95,10 @@ class Frontier:
     def from_moments(
         cls,
         classes: ArrayLike,
-        means: Array,
-        covariances: Array,
-        priors: Array,
-        weights: Array,
+        means: ArrayLike,
+        covariances: ArrayLike,
+        priors: ArrayLike,
+        weights: ArrayLike,
     ) -> Frontier:
         """The frontier of two classes with given moments.
 
@@ -134,29 +106,49 @@ class Frontier:
         ----------
         classes : array-like of shape (2,)
             Labels of the first and the second class.
-        means : ndarray of shape (2, n_features)
+        means : array-like of shape (2, n_features)
             Class means.
-        covariances : ndarray of shape (2, n_features, n_features)
+        covariances : array-like of shape (2, n_features, n_features)
             Class covariances.
-        priors, weights : ndarray of shape (2,)
-            Class priors, in proportion, and total weights.
+        priors, weights : array-like of shape (2,)
+            Class priors, in proportion, and total weights, above 1.
 
         Returns
         -------
         Frontier
             The frontier.
         """
+        labels, n, m, cov = check_moments(classes, weights, means, covariances)
+        if len(labels) != 2:
+            raise ValueError(f"classes must be two labels, got {labels.tolist()}")
+        for label, matrix in zip(labels.tolist(), cov, strict=True):
+            check_covariance(label, matrix)
+        p = check_finite("priors", priors, 1)
+        if p.shape != (2,) or not np.all(p > 0):
+            raise ValueError(f"priors must be two positive numbers, got {p.tolist()}")
+        return cls._of_two(labels, m, cov, p, n)
+
+    @classmethod
+    def _of_two(
+        cls,
+        classes: NDArray[Any],
+        means: Array,
+        covariances: Array,
+        priors: Array,
+        weights: Array,
+    ) -> Frontier:
+        """The same of moments that need no check."""
         shares = priors / priors.sum()
         pencil = Pencil.from_moments(
             means[None], covariances[None], shares[None], weights[None]
         )
-        return cls(np.asarray(classes), pencil)
+        return cls(classes, pencil)
 
     @classmethod
     def from_statistics(
         cls,
         statistics: ClassStatistics,
-        pair: tuple[int, int] = (0, 1),
+        pair: tuple[Any, Any] | None = None,
         *,
         priors: ArrayLike | None = None,
         shrinkage: float | str | None = None,
@@ -167,8 +159,8 @@ class Frontier:
         ----------
         statistics : ClassStatistics
             Weights, means and covariances.
-        pair : tuple of int, default=(0, 1)
-            Places of the first and the second class among the classes.
+        pair : tuple of two labels or None, default=None
+            The first and the second class; not needed if there are only two.
         priors : array-like of shape (n_classes,) or None, default=None
             Priors of all classes; relative frequencies by default.
         shrinkage : float in [0, 1], "auto" or None, default=None
@@ -179,8 +171,18 @@ class Frontier:
         Frontier
             The frontier.
         """
-        two = list(pair)
-        return cls.from_moments(
+        if not isinstance(statistics, ClassStatistics):
+            raise TypeError(
+                "statistics must be a ClassStatistics object, got "
+                f"{type(statistics).__name__}: use ClassStatistics.from_data(X, y)"
+            )
+        if pair is None and statistics.n_classes != 2:
+            raise ValueError(
+                "a frontier is about two classes: choose two labels of "
+                f"{statistics.classes.tolist()} by pair=(label, label)"
+            )
+        two = [0, 1] if pair is None else check_pair(pair, statistics.classes)
+        return cls._of_two(
             statistics.classes[two],
             statistics.means[two],
             statistics.covariances(shrinkage)[two],
@@ -252,7 +254,7 @@ class Frontier:
         priors: ArrayLike | None = None,
         costs: ArrayLike | dict[Any, Any] | None = None,
         max_error: dict[Any, float] | None = None,
-        solver: Solver | None = None,
+        solver: str | Solver | None = None,
     ) -> OperatingPoint:
         """The rule that is optimal for some purpose.
 
@@ -266,16 +268,21 @@ class Frontier:
         costs : array-like of shape (2, 2), dict of dict or None, default=None
             For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true.
         max_error : dict or None, default=None
-            For "neyman-pearson": ``{label: q}``.
+            For "neyman-pearson": ``{label: q}``, a bound under the Gaussian model.
         solver : Global or None, default=None
-            Settings of the search for "bayes".
+            Settings of the search for "bayes"; others follow no curve.
 
         Returns
         -------
         OperatingPoint
             The rule, computed from the moments alone.
         """
-        chosen = Global() if solver is None else solver
+        chosen = Global() if solver is None else resolve_solver(solver)
+        if not isinstance(chosen, Global):
+            raise ValueError(
+                "solver must be Global(...), whose rules are those of the frontier, "
+                f"got {solver!r}: use GaussianLinearDiscriminant for other solvers"
+            )
         chosen, matrix = resolve_criterion(
             criterion, costs, max_error, self.classes, chosen
         )
@@ -285,11 +292,11 @@ class Frontier:
             pencil = replace(pencil, priors=given[None])
         p = pencil.priors[0]
         weighted = pencil
-        if matrix is not None:
-            shares = pencil.priors * stakes(matrix)[[0, 1], [1, 0]]
+        shares = stakes(p, matrix, _PAIR, self.classes)
+        if shares is not None:
             weighted = replace(pencil, priors=shares / shares.sum())
         planes = chosen.solve(weighted, _NO_DRAWS)
-        planes, risk = with_risk(planes, p, np.array([[0, 1]]), matrix)
+        planes, risk = with_risk(planes, p, _PAIR, matrix)
         return OperatingPoint(
             criterion=criterion,
             theta=self._theta(planes),
@@ -330,7 +337,8 @@ class Frontier:
             return 1.0
         # 1 - area = integral of e2 de1, de1 = phi(y1) (-dy1/dx) dx. Between nodes y1
         # and y2 change by no more than a half, and x by no more than _STEP.
-        x = self._nodes(np.arange(-_REACH, _REACH + 0.1, 0.5))
+        y = np.arange(-_REACH, _REACH + 0.1, 0.5)
+        x = self._nodes(y, y)
         parts = np.maximum(np.ceil(np.diff(x) / _STEP), 1).astype(int)
         widths = np.repeat(np.diff(x) / parts, parts)
         count = np.arange(len(widths)) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -343,18 +351,20 @@ class Frontier:
         sums = values.reshape(places.shape) @ weights
         return float(1 - 0.5 * sums @ widths)
 
-    def _nodes(self, y: Array) -> Array:
+    def _nodes(self, y1: Array, y2: Array) -> Array:
         """Positions at which y1 or y2 has one of some values, in order."""
-        zeros = np.zeros(len(y), np.intp)
-        x = [positions(self.arc, zeros, k, y) for k in (0, 1)]
+        x = [
+            positions(self.arc, np.zeros(len(y), np.intp), k, y)
+            for k, y in enumerate((y1, y2))
+        ]
         return np.sort(np.concatenate(x))
 
     def _curve(self, n_points: int) -> Array:
         """Positions that make a smooth picture of the curve, with both ends."""
-        if n_points < 2:
-            raise ValueError(f"n_points must be at least 2, got {n_points}")
-        count = -(-n_points // 2)
-        x = self._nodes(np.linspace(-_REACH, _REACH, count))[:n_points]
+        if not isinstance(n_points, Integral) or n_points < 2:
+            raise ValueError(f"n_points must be an integer from 2 on, got {n_points!r}")
+        halves = (n_points + 1) // 2, n_points // 2
+        x = self._nodes(*(np.linspace(-_REACH, _REACH, count) for count in halves))
         return np.concatenate([[-np.inf], x, [np.inf]])
 
     def _rates(self, x: Array) -> tuple[Array, Array]:

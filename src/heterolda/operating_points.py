@@ -33,6 +33,44 @@ _FARTHEST = 700.0
 _BEYOND = 1e-13
 
 
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """One rule of a frontier.
+
+    Attributes
+    ----------
+    criterion : str
+        What it is optimal for.
+    theta : float
+        Its place on the arc. The ends of the arc are the rules that always give the
+        same answer. Where the difference of the means has no part along an extreme
+        direction of the covariances, a whole part of the curve belongs to an end:
+        then `coef` and `intercept` tell the rule and theta does not.
+    coef : ndarray of shape (n_features,)
+        Normal of the hyperplane; a positive score ``coef @ x + intercept`` means the
+        second class.
+    intercept : float
+        Its offset.
+    error_rates : ndarray of shape (2,)
+        Error rates of the two classes under the Gaussian model, not on data.
+    error : float
+        Error under the priors.
+    risk : float
+        Expected cost; the error if there are no costs.
+    gap : float
+        Proven relative gap of what the criterion minimises.
+    """
+
+    criterion: str
+    theta: float
+    coef: Array
+    intercept: float
+    error_rates: Array
+    error: float
+    risk: float
+    gap: float
+
+
 @dataclass(frozen=True)
 class Minimax:
     """The rule whose larger error rate is least: both are equal.

@@ -51,6 +51,7 @@ class OnTheFrontier:
         GaussianLinearDiscriminant
             A new estimator, the same as one fitted to the same data with these
             parameters. It is computed from the class statistics: no data is needed.
+            The covariances are shrunk as they were in this fit.
         """
         self._check_ready()
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
@@ -67,7 +68,9 @@ class _Frontiers(Sequence):
         self._priors = estimator.priors_
         self._statistics = estimator.statistics_
         self._covariances = class_covariances(
-            estimator.statistics_, estimator.shrinkage, estimator.shrinkage_
+            estimator.statistics_,
+            estimator._settings["shrinkage"],
+            estimator.shrinkage_,
         )
 
     def __len__(self):
@@ -77,7 +80,7 @@ class _Frontiers(Sequence):
         if isinstance(k, slice):
             return [self[place] for place in range(*k.indices(len(self)))]
         two, statistics = self._pairs[k], self._statistics
-        return Frontier.from_moments(
+        return Frontier._of_two(
             statistics.classes[two],
             statistics.means[two],
             self._covariances[two],
@@ -91,7 +94,8 @@ class _Frontiers(Sequence):
 
 def _solved_again(estimator, parameters):
     """A copy with other parameters, fitted to the same statistics."""
-    copy = clone(estimator).set_params(**parameters)
+    same = {"shrinkage": estimator._settings["shrinkage"]}
+    copy = clone(estimator).set_params(**same, **parameters)
     copy._validate_params()
     copy._solve(
         estimator.statistics_.copy(),

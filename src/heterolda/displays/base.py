@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data
 
 from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.validation import check_labels, check_pair
 
 COLOURS = "#2a6fbb", "#d1602b"
 INK = "0.15"
@@ -56,32 +59,37 @@ def choose_pair(estimator, pair):
     """Index of the pair with these two labels, or of the pair of largest error."""
     if pair is None:
         return int(estimator.bayes_error_.argmax())
-    labels = estimator.classes_.tolist()
-    try:
-        places = sorted(labels.index(label) for label in pair)
-    except (TypeError, ValueError):
-        places = []
-    rows = [row.tolist() for row in estimator.pairs_]
-    if places not in rows:
-        raise ValueError(
-            f"pair must be two different labels of the classes {labels}, got {pair!r}"
-        )
-    return rows.index(places)
+    places = sorted(check_pair(pair, estimator.classes_))
+    return estimator.pairs_.tolist().index(places)
 
 
-def rows_of_pair(estimator, k, X, y):
-    """The rows of the two classes of pair k, as two arrays, or None without data."""
-    if X is None:
+def check_rows(estimator, X, y):
+    """Data and labels as arrays, checked as `predict` does, or None without data."""
+    if X is None and y is None:
         return None
-    if y is None:
-        raise ValueError("X without y: pass the labels of the rows, too")
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
-    shape = len(y), estimator.n_features_in_
-    if X.shape != shape:
+    if X is None or y is None:
+        missing, given = ("X", "y") if X is None else ("y", "X")
         raise ValueError(
-            f"X must have a row for each of the {shape[0]} labels of y and the "
-            f"{shape[1]} features of the fit, got shape {X.shape}"
+            f"{given} without {missing}: pass both the rows and their labels, or none"
         )
+    X = validate_data(estimator, X, dtype=np.float64, reset=False)
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    known = estimator.classes_.tolist()
+    unseen = [label for label in check_labels(y).tolist() if label not in known]
+    if unseen:
+        raise ValueError(
+            f"y has labels {unseen} that are not among the classes {known} of the "
+            "fit: leave these rows out"
+        )
+    return X, y
+
+
+def rows_of_pair(estimator, k, data):
+    """The rows of the two classes of pair k, as two arrays, or None without data."""
+    if data is None:
+        return None
+    X, y = data
     return [X[y == label] for label in estimator.classes_[estimator.pairs_[k]]]
 
 

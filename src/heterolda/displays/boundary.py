@@ -9,6 +9,7 @@ from heterolda.displays.base import (
     INK,
     axes_or_new,
     check_estimator,
+    check_rows,
     choose_pair,
     fit_pairs,
     percent,
@@ -16,13 +17,28 @@ from heterolda.displays.base import (
     thin,
 )
 from heterolda.refine import paper_search
-from heterolda.solvers import SOLVERS
+from heterolda.solvers import (
+    SOLVERS,
+    Fisher,
+    FixedPoint,
+    Global,
+    Grid,
+    RandomSearch,
+    resolve_solver,
+)
 
 _REACH = 2.8  # deviations of both classes that the picture shows
 _STYLES = {
     "LDA": {"color": INK, "lw": 1.6, "ls": (0, (5, 3))},
     "GLD": {"color": INK, "lw": 2.4, "ls": "-"},
     "LNS": {"color": "#2e8b57", "lw": 1.8, "ls": (0, (6, 2, 1, 2))},
+}
+_NAMES = {
+    Fisher: "LDA",
+    FixedPoint: "Algorithm 1",
+    Global: "GLD",
+    Grid: "C-HLD",
+    RandomSearch: "R-HLD",
 }
 
 
@@ -35,6 +51,10 @@ class BoundaryDisplay:
     two deviations) are projections on it; rules and the quadratic boundary are where
     they cut it. So with more than two features only the rule of the discriminant
     itself divides the projected data exactly as it divides the data.
+
+    The rule of the discriminant is named after its solver, "GLD" if that is "global".
+    A rule that does not cut the plane at all is left out, and so is that of linear
+    discriminant analysis where it always gives the same answer.
 
     Parameters
     ----------
@@ -109,29 +129,28 @@ class BoundaryDisplay:
                 "always to choose the same class, and has no normal: choose another "
                 "pair, priors or costs"
             )
-        rows = rows_of_pair(estimator, k, X, y)
+        rows = rows_of_pair(estimator, k, check_rows(estimator, X, y))
         frontier = estimator.frontier_[k]
         pencil = frontier.pencil
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
         fisher = SOLVERS["fisher"].solve(pencil, np.random.default_rng(0))
-        hyperplanes = {
-            "LDA": (fisher.coef[0], fisher.intercept[0]),
-            "GLD": (coef, intercept),
-        }
-        errors = {
-            "LDA": f"LDA: error {percent(fisher.error[0])}",
-            "GLD": f"GLD: error {percent(estimator.bayes_error_[k])}",
-        }
+        name = _name(estimator._settings)
+        hyperplanes, errors = {}, {}
+        if not fisher.trivial[0]:
+            hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
+            errors["LDA"] = f"LDA: error {percent(fisher.error[0])}"
+        hyperplanes[name] = coef, intercept
+        errors[name] = f"{name}: error {percent(estimator.bayes_error_[k])}"
         if rows is not None and min(map(len, rows)) > 0:
             search = _search(rows, coef, intercept)
             hyperplanes["LNS"] = -search.v[1:], search.v[0]
             before, after = int(search.errors_start), int(search.errors)
-            errors["LNS"] = f"LNS: {after} errors on the data, GLD: {before}"
+            errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
         plane = _Plane(pencil, coef)
         return cls(
             means=plane.project(pencil.means[0]),
             covariances=plane.axes.T @ pencil.covariances[0] @ plane.axes,
-            rules={name: plane.cut(*rule) for name, rule in hyperplanes.items()},
+            rules={key: plane.cut(*rule) for key, rule in hyperplanes.items()},
             errors=errors,
             quadratic=plane.quadratic(pencil),
             classes=frontier.classes,
@@ -206,10 +225,12 @@ class BoundaryDisplay:
         far = 4 * np.hypot(right - left, high - low)
         middle = np.array([0.5 * (left + right), 0.5 * (low + high)])
         for name, (a, b, c) in self.rules.items():
+            if not np.hypot(a, b) > 0:
+                continue
             normal = np.array([a, b]) / np.hypot(a, b)
             foot = middle - (normal @ middle + c / np.hypot(a, b)) * normal
             ends = foot + far * np.array([[-1], [1]]) * [-normal[1], normal[0]]
-            style = _STYLES[name] | {"label": self.errors[name]}
+            style = _STYLES.get(name, _STYLES["GLD"]) | {"label": self.errors[name]}
             (self.lines_[name],) = ax.plot(*ends.T, **style)
         self.quadratic_ = None
         if (
@@ -230,6 +251,17 @@ class BoundaryDisplay:
         ax.legend(fontsize="small", framealpha=0.95, edgecolor="0.8")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _name(settings):
+    """What the rule of a discriminant is called."""
+    solver = resolve_solver(settings["solver"])
+    name = _NAMES.get(type(solver), type(solver).__name__)
+    if settings["costs"] is not None:
+        name += " with costs"
+    if settings["criterion"] != "bayes":
+        name += f", {settings['criterion']}"
+    return name
 
 
 class _Plane:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from heterolda.criteria import error_rates
 from heterolda.displays.base import (
     COLOURS,
     INK,
     axes_or_new,
     check_estimator,
+    check_rows,
     choose_pair,
     fit_pairs,
     percent,
     rows_of_pair,
 )
+from heterolda.hyperplanes import linear_scores
+
+# Rows whose scores under all rules of the curve are formed together.
+_BLOCK = 2048
 
 
 class FrontierDisplay:
@@ -22,7 +26,9 @@ class FrontierDisplay:
 
     The second class is the positive one. Given data, the rates that the rules of the
     curve have on them are drawn over it: where the two part, the data are not normal,
-    or too few.
+    or too few. The rule of the estimator itself has a point of its own if it is
+    another one than those of least error and minimax: one with costs or a bound lies
+    on the curve, that of another solver usually below.
 
     Parameters
     ----------
@@ -64,7 +70,7 @@ class FrontierDisplay:
         estimator : GaussianLinearDiscriminant
             Fitted.
         X : array-like of shape (n_samples, n_features) or None, default=None
-            Test data.
+            Test data, with rows of both classes.
         y : array-like of shape (n_samples,) or None, default=None
             Their labels.
         pair : tuple of two labels or None, default=None
@@ -78,23 +84,35 @@ class FrontierDisplay:
             The display.
         """
         k = choose_pair(check_estimator(estimator), pair)
-        rows = rows_of_pair(estimator, k, X, y)
+        rows = rows_of_pair(estimator, k, check_rows(estimator, X, y))
         frontier = estimator.frontier_[k]
         x = frontier._curve(300)
         e1, e2 = frontier._rates(x)
         empirical = None
         if rows is not None:
+            absent = [
+                label
+                for label, part in zip(frontier.classes.tolist(), rows, strict=True)
+                if not len(part)
+            ]
+            if absent:
+                raise ValueError(
+                    f"y has no rows of the classes {absent}, hence there are no rates "
+                    "on the data: pass data of both classes of the pair, or none"
+                )
             coef, intercept = frontier._rules(x[1:-1])
-            shares = [np.mean(part @ coef.T + intercept > 0, axis=0) for part in rows]
+            shares = [_positive_shares(part, coef, intercept) for part in rows]
             # At the ends all rows are of one class.
             empirical = tuple(np.concatenate([[0.0], s, [1.0]]) for s in shares)
         points = {}
         for criterion, name in (("bayes", "least error"), ("minimax", "minimax")):
             first, second = frontier.at(criterion).error_rates
             points[name] = first, 1 - second
-        if estimator.costs is not None or estimator.criterion == "neyman-pearson":
-            first, second = error_rates(estimator._committee.planes)[k]
-            points["this rule"] = first, 1 - second
+        first, second = estimator.error_rates_[k]
+        here = first, 1 - second
+        # Not a second time, where the rule is one of these points.
+        if not any(np.allclose(here, p, rtol=0.01, atol=1e-9) for p in points.values()):
+            points["this rule"] = here
         return cls(
             fpr=e1,
             tpr=1 - e2,
@@ -190,3 +208,13 @@ class FrontierDisplay:
         ax.legend(loc="lower right", fontsize="small", framealpha=0.95, edgecolor="0.8")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _positive_shares(rows, coef, intercept):
+    """Share of the rows that each rule gives to the second class."""
+    normals = np.ascontiguousarray(coef.T)
+    counts = np.zeros(len(intercept))
+    for start in range(0, len(rows), _BLOCK):
+        scores = linear_scores(rows[start : start + _BLOCK], normals, intercept)
+        counts += np.count_nonzero(scores > 0, axis=0)
+    return counts / len(rows)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
-from heterolda.criteria import error_rates
 from heterolda.displays.base import (
     COLOURS,
     INK,
     check_estimator,
+    check_rows,
     choose_pair,
     fit_pairs,
     percent,
@@ -64,7 +66,7 @@ class ProjectionDisplay:
         pair : tuple of two labels or None, default=None
             Only this pair; all by default.
         max_panels : int, default=9
-            Most panels.
+            Most panels, at least 1.
         ax : matplotlib axes, array of axes or None, default=None
             Where to draw, one for each panel.
 
@@ -74,16 +76,21 @@ class ProjectionDisplay:
             The display.
         """
         check_estimator(estimator)
+        if not isinstance(max_panels, Integral) or max_panels < 1:
+            raise ValueError(
+                f"max_panels must be an integer from 1 on, got {max_panels!r}: use "
+                "pair=(label, label) to draw a single pair"
+            )
         order = np.argsort(-estimator.bayes_error_, kind="stable")[:max_panels]
         if pair is not None:
             order = [choose_pair(estimator, pair)]
         planes = estimator._committee.planes
-        rates = error_rates(planes)
+        data = check_rows(estimator, X, y)
         panels = []
         for k in order:
             two = estimator.pairs_[k]
             classes, priors = estimator.classes_[two], estimator.priors_[two]
-            rows = rows_of_pair(estimator, k, X, y)
+            rows = rows_of_pair(estimator, k, data)
             coef, intercept = estimator.coef_[k], estimator.intercept_[k]
             trivial = bool(estimator.trivial_[k])
             panels.append(
@@ -92,7 +99,7 @@ class ProjectionDisplay:
                     "priors": priors / priors.sum(),
                     "means": planes.means[k],
                     "deviations": planes.deviations[k],
-                    "error_rates": rates[k],
+                    "error_rates": estimator.error_rates_[k],
                     "error": estimator.bayes_error_[k],
                     "scores": None
                     if rows is None or trivial
@@ -205,7 +212,7 @@ def _draw(panel, ax):
         )
     )
     x = x[(low <= x) & (x <= high)]
-    lines, areas, histograms = [], [], []
+    lines, areas, histograms, tallest = [], [], [], 0.0
     for k, colour in enumerate(COLOURS):
         z = (x - means[k]) / deviations[k]
         scale = panel["priors"][k] / (deviations[k] * np.sqrt(2 * np.pi))
@@ -217,10 +224,10 @@ def _draw(panel, ax):
             bins = np.clip(int(np.sqrt(len(scores))), 10, 60)
             weights = np.full(len(scores), panel["priors"][k] / len(scores))
             height, edges = np.histogram(scores, bins, weights=weights)
+            height = height / np.diff(edges)
+            tallest = max(tallest, height.max())
             histograms.append(
-                ax.stairs(
-                    height / np.diff(edges), edges, fill=True, color=colour, alpha=0.2
-                )
+                ax.stairs(height, edges, fill=True, color=colour, alpha=0.2)
             )
         (line,) = ax.plot(x, density, color=colour, lw=1.8, label=label)
         lines.append(line)
@@ -231,7 +238,8 @@ def _draw(panel, ax):
         )
     ax.axvline(0, color=INK, lw=1.2)
     peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
-    top = 1.3 * min(peaks.max(), _TALLEST * peaks.min())  # with room for the legend
+    # With room for the legend.
+    top = 1.3 * min(max(peaks.max(), tallest), _TALLEST * peaks.min())
     ax.set(xlim=(low, high), ylim=(0, top), xlabel="score, in mean deviations")
     ax.legend(fontsize="small", framealpha=0.9, edgecolor="0.8")
     return lines, areas, histograms
