@@ -3,6 +3,8 @@
 python -m benchmarks.accuracy [--datasets NAMES] [--methods NAMES] [--trials 3]
     [--jobs N] [--out FOLDER] [--report] [--development] [--join FOLDER]
     [--page FOLDER]
+
+The page is docs/accuracy.md only for the full protocol; a selection needs --page.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from benchmarks.accuracy.comparisons import Comparisons, covers, joined
 from benchmarks.accuracy.methods import LIMITS, METHODS, resolve
 from benchmarks.accuracy.picture import draw
-from benchmarks.accuracy.report import Comparisons, joined, page
+from benchmarks.accuracy.report import page
 from benchmarks.accuracy.study import (
     DATASETS,
     DEVELOPMENT,
@@ -34,7 +37,11 @@ DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 def main(arguments: list[str] | None = None) -> int:
     """Compute what is missing, then write the page and its picture."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    selection = "a selection is not the page of the full protocol: name its --page"
+    if options.page is None and _is_selection(options):
+        parser.error(selection)
     if not options.report:
         with ProgressDisplay() as display:
             try:
@@ -44,8 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
                 return 1
     folders = [options.out, *options.join]
     results = joined([read_results(f, Score) for f in folders], options.trials)
-    write(Comparisons(results, options.development), options.page)
-    print(options.page / "accuracy.md")
+    if options.page is None and not covers(results.run["plan"]):
+        parser.error(f"{selection} (the folders of results have less)")
+    target = options.page or DOCS
+    write(Comparisons(results, options.development), target)
+    print(target / "accuracy.md")
     return 0
 
 
@@ -59,6 +69,16 @@ def write(comparisons: Comparisons, target: Path) -> None:
     for name, data in content.items():
         with written_whole(target / name) as file:
             file.write(data)
+
+
+def _is_selection(options: argparse.Namespace) -> bool:
+    """Whether less, or anything else, is asked for than the full protocol."""
+    return (
+        options.development
+        or options.datasets is not None
+        or set(resolve(options.methods.split(","))) != set(METHODS)
+        or (options.trials, options.folds) != (TRIALS, FOLDS)
+    )
 
 
 def _study(options: argparse.Namespace) -> AccuracyStudy:
@@ -99,7 +119,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="a further folder of results for the page, for instance of the peers",
     )
-    add("--page", type=Path, default=DOCS, help="folder of the page (default: docs)")
+    add(
+        "--page",
+        type=Path,
+        help="folder of the page (default: docs; must be given for a selection)",
+    )
     add(
         "--development",
         action="store_true",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
-import numpy as np
-
+from benchmarks.accuracy.comparisons import Comparisons
 from benchmarks.accuracy.methods import OURS, PEERS, TUNED
-from benchmarks.accuracy.report import MARK, Comparisons
+from benchmarks.accuracy.report import MARK
 from benchmarks.accuracy.study import SET_ASIDE
 
 RED, BLUE, PALE = "#c1272d", "#1f5fa8", "#9cc6ee"
@@ -46,11 +45,15 @@ def _colour(method: str) -> str:
 
 
 def _draw_ranks(panel: Any, c: Comparisons) -> None:
-    means = c.ranks.mean(axis=0) if c.ranked else np.empty(0)
-    order = np.argsort(-means, kind="stable")
-    names = [c.ranked[k] for k in order]
-    panel.barh(names, means[order], color=[_colour(m) for m in names])
-    panel.set_xlabel(f"mean rank over {len(c.datasets)} sets (1 is the best)")
+    ranks = c.mean_ranks(c.methods)
+    most = max((n for _, n in ranks.values()), default=0)
+    bars = {
+        m if n == most else f"{m} ({n} sets)": (mean, _colour(m))
+        for m, (mean, n) in reversed(ranks.items())
+    }
+    means, colours = zip(*bars.values(), strict=True) if bars else ((), ())
+    panel.barh(list(bars), means, color=colours)
+    panel.set_xlabel(f"mean rank over {most} sets (1 is the best)")
 
 
 def _draw_differences(panel: Any, c: Comparisons) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
-from scipy.stats import rankdata
 
+from benchmarks.accuracy.comparisons import CONTENDERS, ROWS_FOR_TIMES, Comparisons
 from benchmarks.accuracy.methods import (
+    DEAREST,
+    ITERATIONS,
     LIMITS,
     MANY_ROWS,
     METHODS,
@@ -19,130 +21,16 @@ from benchmarks.accuracy.methods import (
     TIMED_PEER,
     TUNED_PEERS,
 )
-from benchmarks.accuracy.study import (
-    BINS,
-    DATASETS,
-    SET_ASIDE,
-    Score,
-    calibration_error,
-)
+from benchmarks.accuracy.study import BINS, SET_ASIDE, calibration_error
 from benchmarks.report import section
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.ranks import compare
-from heterolda.experiments.results import Cell, Results
+from heterolda.experiments.results import Cell
 
 # What must hold: percentage points below the best untuned peer, and the ratio of
-# training times on sets with at least so many rows.
-LARGEST_LOSS = 1.0
-LARGEST_RATIO, ROWS_FOR_TIMES = 1.0, 2000
+# training times.
+LARGEST_LOSS, LARGEST_RATIO = 1.0, 1.0
 MARK = "†"
-
-
-class Comparisons:
-    """What the page and the picture compare.
-
-    Parameters
-    ----------
-    results : Results
-        What was computed.
-    development : bool
-        Whether the sets that are set aside are left out.
-    """
-
-    def __init__(self, results: Results, development: bool = False):
-        self.results = results
-        self.development = development
-        hidden = SET_ASIDE if development else ()
-        order = [*DATASETS, *(n for n in CATALOGUE if n not in DATASETS)]
-        self.datasets = [n for n in order if n in results.datasets and n not in hidden]
-        self.methods = [m for m in METHODS if m in results.methods]
-
-    def cell(self, dataset: str, method: str) -> Cell | None:
-        """A method on a set, if there are any results."""
-        return self.results.cells.get((dataset, method))
-
-    def accuracy(self, dataset: str, method: str) -> float:
-        """Mean over trials in %, NaN where folds are missing."""
-        cell = self.cell(dataset, method)
-        complete = cell is not None and cell.complete
-        return float(cell.accuracies.mean()) if complete else np.nan
-
-    @cached_property
-    def table(self) -> np.ndarray:
-        """Accuracies of shape (n_datasets, n_methods)."""
-        return np.array(
-            [[self.accuracy(d, m) for m in self.methods] for d in self.datasets]
-        ).reshape(len(self.datasets), len(self.methods))
-
-    @cached_property
-    def ranked(self) -> list[str]:
-        """Methods that are complete on every set, which ranks can compare."""
-        complete = np.isfinite(self.table).all(axis=0)
-        return [m for m, yes in zip(self.methods, complete, strict=True) if yes]
-
-    @cached_property
-    def ranks(self) -> np.ndarray:
-        """Ranks of those methods, of shape (n_datasets, n_ranked)."""
-        columns = [self.methods.index(m) for m in self.ranked]
-        return rankdata(-self.table[:, columns], axis=1)
-
-    def differences(self, peers: list[str]) -> dict[str, tuple[float, str]]:
-        """By set: points of the recommended recipe above the best peer, and that."""
-        found = {}
-        for dataset in self.datasets:
-            scores = {m: self.accuracy(dataset, m) for m in peers if m in self.methods}
-            scores = {m: a for m, a in scores.items() if np.isfinite(a)}
-            ours = self.accuracy(dataset, RECOMMENDED)
-            if scores and np.isfinite(ours):
-                best = max(scores, key=scores.__getitem__)
-                found[dataset] = (ours - scores[best], best)
-        return found
-
-    def time_ratios(self) -> dict[str, float]:
-        """By set: training time of the recommended recipe over the timed peer's."""
-        found = {}
-        for dataset in self.datasets:
-            ours = self.cell(dataset, RECOMMENDED)
-            peer = self.cell(dataset, TIMED_PEER)
-            ratio = ours.time_ratio(peer) if ours and peer else None
-            if ratio is not None and CATALOGUE[dataset].n >= ROWS_FOR_TIMES:
-                found[dataset] = ratio
-        return found
-
-
-def joined(parts: list[Results], trials: int) -> Results:
-    """Results of several folders together, of the first so many trials.
-
-    Parameters
-    ----------
-    parts : list of Results
-        Computed with the same folds. Where two have the same row, the first counts.
-    trials : int
-        Number of trials to look at.
-
-    Returns
-    -------
-    Results
-        All rows, and the plans of all.
-    """
-    rows: dict[tuple[str, str, int, int], Score] = {}
-    plan: dict[str, dict[str, int]] = {}
-    for part in parts:
-        for key in ("folds", "seed"):
-            if part.run[key] != parts[0].run[key]:
-                raise ValueError(
-                    f"{str(part.folder)!r} was computed with {key} = {part.run[key]}, "
-                    f"{str(parts[0].folder)!r} with {parts[0].run[key]}: they do not "
-                    "compare"
-                )
-        for row in part.rows:
-            if row.trial < trials:
-                rows.setdefault(row.key, row)
-        for dataset, counts in part.run["plan"].items():
-            for method, n in counts.items():
-                plan.setdefault(dataset, {}).setdefault(method, min(n, trials))
-    run = parts[0].run | {"plan": plan}
-    return Results(parts[0].folder, tuple(rows.values()), run)
 
 
 def page(c: Comparisons) -> str:
@@ -167,18 +55,22 @@ def page(c: Comparisons) -> str:
 
 
 def _head(c: Comparisons) -> str:
-    run = c.results.run
-    versions = ", ".join(f"{name} {v}" for name, v in run["versions"].items())
     aside = ", ".join(SET_ASIDE)
     lines = [
         "# Accuracy",
         "",
         "Made by `python -m benchmarks.accuracy`; do not edit. "
-        f"{c.results.folds} stratified folds, {c.results.trials} shuffles, the same "
-        "for every method. Figures are means over shuffles in %, with the standard "
-        "deviation over shuffles; the best of a set is bold. Peers get standardised "
-        "features; tuned ones choose among five values by three inner folds. A figure "
-        "in parentheses is of an incomplete run and not compared.",
+        f"{c.results.folds} stratified folds, the same for every method. Figures are "
+        "means over shuffles in %, with the standard deviation over shuffles. Peers "
+        "get standardised features; tuned ones choose among five values by three inner "
+        "folds.",
+        "",
+        "On each set those shuffles count that are complete for every method that has "
+        "a complete one; the column *shuffles* says how many. Where a method has fewer "
+        "by plan, their number is in brackets, and it is compared with each of the "
+        "others on these alone. All comparisons are of exact counts of hits. A method "
+        "that no other is better than on a set is bold. A figure in parentheses is of "
+        "a method without a complete shuffle that counts, and is not compared.",
         "",
     ]
     if c.development:
@@ -189,90 +81,126 @@ def _head(c: Comparisons) -> str:
             f"once in the end: {aside}. (scikit-learn's digits are a part of "
             "optdigits, so these two are not independent.)"
         ]
-    lines += ["", f"Versions: {versions}.", ""]
-    lines += ["![Mean ranks and differences](images/accuracy.png)", ""]
+    versions = c.versions()
+    for text, methods in versions.items():
+        where = f" of {', '.join(methods)}" if len(versions) > 1 else ""
+        lines += ["", f"Versions{where}: {text}."]
+    lines += ["", "![Mean ranks and differences](images/accuracy.png)", ""]
     return "\n".join(lines)
 
 
 def _verdicts(c: Comparisons) -> str:
-    if RECOMMENDED not in c.ranked:
+    if RECOMMENDED not in c.methods:
         return ""
-    means = dict(zip(c.ranked, c.ranks.mean(axis=0), strict=True))
-    best = min(means, key=means.__getitem__)
     lines = ["## What should hold", ""]
 
-    def say(text: str, holds: bool) -> None:
-        lines.append(f"- {text}: {'met' if holds else '**not met**'}")
+    def say(text: str, figures: str, holds: bool, lacking: list[str]) -> None:
+        verdict = "met" if holds else "**not met**"
+        if lacking:
+            so_far = f" (so far {verdict})" if figures else ""
+            verdict = f"**not decided**{so_far}; missing: {'; '.join(lacking)}"
+        lines.append(f"- {text}{figures}: {verdict}")
 
+    rivals = c.rivals()
+    gaps = {m: theirs - ours for m, (ours, theirs) in rivals.items()}
+    figures = ""
+    if gaps:
+        first = min(gaps, key=gaps.__getitem__)
+        ours, theirs = rivals[first]
+        figures = f" ({ours:.2f}; the best peer is {first}, {theirs:.2f})"
     say(
-        f"the recommended recipe has the best mean rank ({means[RECOMMENDED]:.2f}; "
-        f"the best is {best}, {means[best]:.2f})",
-        means[RECOMMENDED] <= means[best],
+        "among the peers, the recommended recipe has the best mean rank",
+        figures,
+        all(gap >= 0 for gap in gaps.values()),
+        _by_set(c.missing(CONTENDERS)),
     )
     points = {d: difference for d, (difference, _) in c.differences(PEERS).items()}
-    if points:
-        worst = min(points, key=points.__getitem__)
-        say(
-            f"nowhere more than {LARGEST_LOSS:.1f} points below the best untuned peer "
-            f"(at worst {points[worst]:+.2f}, on {worst})",
-            points[worst] >= -LARGEST_LOSS,
-        )
+    worst = min(points, key=points.__getitem__, default="")
+    say(
+        f"nowhere more than {LARGEST_LOSS:.1f} points below the best untuned peer",
+        f" (at worst {points[worst]:+.2f}, on {worst})" if points else "",
+        all(difference >= -LARGEST_LOSS for difference in points.values()),
+        _by_set(c.missing([RECOMMENDED, *PEERS])),
+    )
     ratios = c.time_ratios()
-    if ratios:
-        slow = max(ratios, key=ratios.__getitem__)
-        say(
-            f"trains no longer than {TIMED_PEER} where n >= {ROWS_FOR_TIMES} (at "
-            f"worst {ratios[slow]:.2g} times as long, on {slow})",
-            ratios[slow] <= LARGEST_RATIO,
-        )
+    slow = max(ratios, key=ratios.__getitem__, default="")
+    untimed = [d for d in c.timed if d not in ratios]
+    say(
+        f"trains no longer than {TIMED_PEER} where n >= {ROWS_FOR_TIMES}",
+        f" (at worst {ratios[slow]:.2g} times as long, on {slow})" if ratios else "",
+        all(ratio <= LARGEST_RATIO for ratio in ratios.values()),
+        [f"times of one run on {', '.join(untimed)}"] if untimed else [],
+    )
     return "\n".join([*lines, ""])
+
+
+def _by_set(cells: list[tuple[str, str]]) -> list[str]:
+    """Sets with the methods that are missing there."""
+    methods = defaultdict(list)
+    for dataset, method in cells:
+        methods[dataset].append(method)
+    return [f"{d} ({', '.join(names)})" for d, names in methods.items()]
 
 
 def _accuracies(c: Comparisons, title: str, names: list[str]) -> str:
     names = [m for m in names if m in c.methods]
     if not names:
         return ""
-    with np.errstate(invalid="ignore"):
-        best = np.nanmax(np.nan_to_num(c.table, nan=-1), axis=1)
 
-    def figure(row: int, dataset: str, method: str) -> str:
+    def figure(dataset: str, method: str) -> str:
         cell = c.cell(dataset, method)
         if cell is None:
-            return "-"
-        values = cell.accuracies
-        text = f"{values.mean():.2f}"
-        if not cell.complete:
-            return f"({text})"
-        if np.isclose(values.mean(), best[row]):
+            part = c.results.cells.get((dataset, method))
+            return f"({part.accuracies.mean():.2f})" if part else "-"
+        text = f"{c.accuracy(dataset, method):.2f}"
+        if c.is_best(dataset, method):
             text = f"**{text}**"
-        return f"{text} ± {values.std(ddof=1):.2f}" if len(values) > 1 else text
+        if cell.n_trials > 1:
+            text += f" ± {cell.accuracies.std(ddof=1):.2f}"
+        fewer = cell.n_trials < c.n_shuffles(dataset)
+        return f"{text} [{cell.n_trials}]" if fewer else text
 
     rows = [
-        (_name(dataset), *(figure(k, dataset, m) for m in names))
-        for k, dataset in enumerate(c.datasets)
+        (_name(d), str(c.n_shuffles(d)), *(figure(d, m) for m in names))
+        for d in c.datasets
     ]
-    return section(title, "", "|".join(["set", *names]), rows)
+    return section(title, "", "|".join(["set", "shuffles", *names]), rows)
 
 
 def _ranks(c: Comparisons) -> str:
-    if len(c.ranked) < 2 or len(c.datasets) < 2:
+    if len(c.methods) < 2 or len(c.datasets) < 2:
         return ""
-    order = np.argsort(c.ranks.mean(axis=0), kind="stable")
-    columns = [c.methods.index(m) for m in c.ranked]
-    test = compare(c.ranked, c.table[:, columns])
+    ranks = dict(zip(c.methods, c.ranks(c.methods).T, strict=True))
+    among = c.mean_ranks(CONTENDERS) if RECOMMENDED in c.methods else {}
     rows = [
-        (c.ranked[k], f"{c.ranks[:, k].mean():.2f}", *(f"{r:g}" for r in c.ranks[:, k]))
-        for k in order
+        (
+            m,
+            f"{mean:.2f}",
+            f"{among[m][0]:.2f}" if m in among else "",
+            str(n),
+            *("-" if np.isnan(r) else f"{r:g}" for r in ranks[m]),
+        )
+        for m, (mean, n) in c.mean_ranks(c.methods).items()
     ]
+    shuffles = [str(c.n_shuffles(d)) for d in c.datasets]
+    rows.append(("*shuffles*", "", "", "", *shuffles))
     about = (
-        f"1 is the best of {len(c.ranked)}; equal accuracies share a rank. Mean ranks "
-        f"that differ by less than {test.critical_difference:.2f} cannot be told apart "
-        f"(Nemenyi, 5 %); Friedman's test: p = {test.p_value:.2g}."
+        "One more than the number of methods that are better; an equal one counts "
+        "half. The mean is over the sets that a method has. *Among peers* is the mean "
+        f"rank without our methods other than {RECOMMENDED}."
     )
-    absent = [m for m in c.methods if m not in c.ranked]
-    if absent:
-        about += f" Not complete, so not ranked: {', '.join(absent)}."
-    head = "|".join(["method", "mean", *map(_name, c.datasets)])
+    whole = [m for m in c.methods if np.isfinite(ranks[m]).all()]
+    if len(whole) > 1:
+        test = compare(whole, -c.ranks(whole))
+        about += (
+            f" Of the {len(whole)} methods that have every set, mean ranks that differ "
+            f"by less than {test.critical_difference:.2f} cannot be told apart "
+            f"(Nemenyi, 5 %); Friedman's test: p = {test.p_value:.2g}."
+        )
+    lacking = [(d, m) for d, m in c.missing(c.methods) if d in c.datasets]
+    if lacking:
+        about += f" Missing: {'; '.join(_by_set(lacking))}."
+    head = "|".join(["method", "mean", "among peers", "sets", *map(_name, c.datasets)])
     return section("Ranks", about, head, rows)
 
 
@@ -286,24 +214,38 @@ def _differences(c: Comparisons) -> str:
             return "", ""
         return f"{found[dataset][0]:+.2f}", found[dataset][1]
 
-    rows = [(_name(d), *texts(groups[0], d), *texts(groups[1], d)) for d in c.datasets]
-    about = "Points of the recommended recipe above the best peer of each set."
-    head = "set|at defaults|which|tuned|which"
+    rows = [
+        (_name(d), str(c.n_shuffles(d)), *texts(groups[0], d), *texts(groups[1], d))
+        for d in c.datasets
+    ]
+    about = (
+        "Points of the recommended recipe above the best peer of each set, on the "
+        "shuffles that both have."
+    )
+    head = "set|shuffles|at defaults|which|tuned|which"
     return section("Recommended against the best peers", about, head, rows)
 
 
 def _times(c: Comparisons) -> str:
-    rows = [
-        (_name(d), CATALOGUE[d].size, f"{ratio:.2g}")
-        for d, ratio in c.time_ratios().items()
-    ]
-    if not rows:
+    if not {RECOMMENDED, TIMED_PEER} <= set(c.methods):
         return ""
-    about = (
+    ratios = c.time_ratios()
+    rows = [
+        (_name(d), CATALOGUE[d].size, f"{ratio:.2g}") for d, ratio in ratios.items()
+    ]
+    lines = [
         f"Training time of the recommended recipe as a ratio to {TIMED_PEER}: "
         "processor time of one thread, the median over folds."
-    )
-    return section("Training time", about, "set|size|ratio", rows)
+    ]
+    lacking = {d for d, _ in c.missing([RECOMMENDED, TIMED_PEER])}
+    apart = [d for d in c.timed if d not in ratios and d not in lacking]
+    if apart:
+        lines.append(
+            f"Left out because the two were not timed in one run: {', '.join(apart)}."
+        )
+    if not rows:
+        return "\n".join(["## Training time", "", *lines, ""]) if apart else ""
+    return section("Training time", " ".join(lines), "set|size|ratio", rows)
 
 
 def _calibration(c: Comparisons) -> str:
@@ -361,21 +303,26 @@ def _warnings(c: Comparisons, method: str) -> int:
 
 def _remarks(c: Comparisons) -> str:
     total = sum(_warnings(c, m) for m in c.methods)
-    limited = sorted(
-        key.partition(":")[2]
-        for key in LIMITS
-        if key.startswith("SVC-tuned:") and key.partition(":")[2] in c.datasets
-    )
+    large = [d for d in c.datasets if f"SVC-tuned:{d}" in LIMITS and d not in DEAREST]
+    dearest = [d for d in c.datasets if d in DEAREST]
     lines = [
         "## Limits",
         "",
         f"- Convergence warnings: {total}, see above by method.",
-        f"- With more than {MANY_ROWS} training rows, SVC-tuned chooses C with a "
-        f"stratified sample of {SAMPLE} of them and is then fitted to all, and it has "
-        f"one shuffle only: a large C would take hours. Sets: {', '.join(limited)}.",
-        "- SVC has one shuffle only on shuttle.",
-        "- D1 and D2 are drawn anew for each shuffle.",
+        f"- With more than {MANY_ROWS:,} training rows, SVC-tuned chooses C with a "
+        f"stratified sample of {SAMPLE:,} of them and is then fitted to all. Its "
+        f"solver stops after {ITERATIONS:,} iterations for each pair of classes, on "
+        "every set. Without either, a large C would take hours.",
     ]
+    if large:
+        lines.append(
+            "- SVC-tuned has one shuffle only where it has more than "
+            f"{MANY_ROWS:,} training rows: {', '.join(large)}."
+        )
+    if dearest:
+        lines.append(f"- Every method has one shuffle only on {', '.join(dearest)}.")
+    if {"D1", "D2"} & set(c.datasets):
+        lines.append("- D1 and D2 are drawn anew for each shuffle.")
     return "\n".join([*lines, ""])
 
 
