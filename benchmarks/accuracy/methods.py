@@ -155,12 +155,6 @@ _OURS = (
         "LocalNeighborhoodSearch()",
     ),
     Method(
-        "LNS-exact",
-        lambda seed: LocalNeighborhoodSearch(strategy="exact"),
-        False,
-        "LocalNeighborhoodSearch(strategy='exact')",
-    ),
-    Method(
         RECOMMENDED,
         lambda seed: heterolda.recommended(),
         False,
