@@ -403,7 +403,7 @@ def test_error_rates_of_each_pair(four):
 def test_a_trivial_rule_by_costs_names_the_costs(two):
     X, y = two
     model = GaussianLinearDiscriminant(costs={0: {1: 0}})
-    with pytest.warns(TrivialRuleWarning, match="cost more .* less unequal costs"):
+    with pytest.warns(TrivialRuleWarning, match="priors and costs, for: .* costs"):
         model.fit(X, y)
     assert_array_equal(model.error_rates_, [[1, 0]])
 

@@ -136,8 +136,8 @@ class GaussianLinearDiscriminant(
     frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
-        Pairs whose rule is always to choose the likelier class (with costs, the
-        dearer): for "global", because no hyperplane beats it; for others, because
+        Pairs whose rule is always to choose the likelier class (by priors times
+        costs): for "global", because no hyperplane beats it; for others, because
         they found none.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Iterations, trials or evaluations that the solver spent on each pair.

@@ -73,7 +73,7 @@ def warn_of_trivial_rules(
         )
         if costs:
             answer, remedy = (
-                "choosing the class whose errors cost more",
+                "giving the same answer, under these priors and costs,",
                 "Pass less unequal costs, or other priors, if both answers matter",
             )
         warnings.warn(
