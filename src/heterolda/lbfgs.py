@@ -22,6 +22,8 @@ _SHORTEN = 0.35
 _SHORTEST = 1e-6
 # Change of the gradient along a step, relative to both, that shows any curvature.
 _FLAT = 1e-10
+# Less than this is no change: reciprocals overflow, and squares are zero.
+_NO_CHANGE = 1e-300
 
 
 def minimise(
@@ -91,6 +93,7 @@ def minimise(
         length = np.where(lower, 1.0, _SHORTEN * length)
         sy, yy = _dot(s, y), _dot(y, y)
         curved = sy > _FLAT * np.sqrt(_dot(s, s) * yy)
+        curved &= np.minimum(sy, yy) > _NO_CHANGE
         rho = np.divide(1.0, sy, out=np.zeros_like(sy), where=curved)
         inverse = np.divide(sy, yy, out=inverse.copy(), where=curved)
         memory.append((s, y, rho))
