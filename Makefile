@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench picture clean
+.PHONY: demo test lint bench accuracy picture clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -21,9 +21,14 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+accuracy: $(READY)
+	$(BIN)/python -m benchmarks.accuracy
+
 picture: $(READY)
 	$(BIN)/python examples/plot_idea.py docs/images/idea.png
 	$(BIN)/python examples/plot_local_search.py docs/images/local_search.png
+	$(BIN)/python examples/plot_operating_points.py docs/images/operating_points.png
+	$(BIN)/python examples/plot_displays.py docs/images/displays.png
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -193,7 +193,7 @@ def _times(group: str, entries: list[Record]) -> str:
         for e in entries
     ]
     head = "data|ours|peer|our time|peer's|ratio|quartiles|turns|target|verdict|remark"
-    return _section(group, ABOUT[group], head, rows)
+    return section(group, ABOUT[group], head, rows)
 
 
 def _stages(entries: list[Record]) -> str:
@@ -211,7 +211,7 @@ def _stages(entries: list[Record]) -> str:
         "of one pair makes some hundred calls, whatever the size."
     )
     head = "|".join(["data", *columns])
-    return _section("Where the time of a fit goes", about, head, rows)
+    return section("Where the time of a fit goes", about, head, rows)
 
 
 def _growth(sweeps: list[Record]) -> str:
@@ -237,7 +237,7 @@ def _growth(sweeps: list[Record]) -> str:
         "curve ends where a call would take too long."
     )
     head = "axis|method|sizes|exponent|quartiles|target|verdict"
-    return _section("growth", about, head, rows)
+    return section("growth", about, head, rows)
 
 
 def _memory(entries: list[Record]) -> str:
@@ -262,14 +262,15 @@ def _memory(entries: list[Record]) -> str:
         "target there."
     )
     head = "data|method|X|traced|resident|target|verdict"
-    return _section("memory", about, head, rows)
+    return section("memory", about, head, rows)
 
 
-def _section(title: str, about: str, head: str, rows: list[tuple[str, ...]]) -> str:
+def section(title: str, about: str, head: str, rows: list[tuple[str, ...]]) -> str:
     """A table without the columns that are empty throughout."""
     names = head.split("|")
     kept = [k for k in range(len(names)) if any(row[k] for row in rows)]
-    lines = [f"## {title[0].upper()}{title[1:]}", "", about, ""]
+    lines = [f"## {title[0].upper()}{title[1:]}", ""]
+    lines += [about, ""] if about else []
     lines.append("| " + " | ".join(names[k] for k in kept) + " |")
     lines.append("|" + "---|" * len(kept))
     lines += ["| " + " | ".join(row[k] for k in kept) + " |" for row in rows]

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks import paper
+from benchmarks import paper, small_samples
 from benchmarks.__main__ import main, measure_all, write
+from benchmarks.accuracy.study import SET_ASIDE
 from benchmarks.cases import FIT_PAPER, TRANSCRIBED, all_cases
 from benchmarks.growth import Sweep, exponents
 from benchmarks.local_search import Search, compare
@@ -214,3 +215,11 @@ def test_real_sets_have_the_shapes_that_stand_in(data_dir, shape):
     assert len(counts) == shape.n_classes
     if not isinstance(shape.classes, int):
         assert tuple(counts.tolist()) == shape.classes
+
+
+def test_small_samples_make_a_table(capsys):
+    assert small_samples.main(["--repetitions", "1", "--datasets", "wine"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(small_samples.ROWS)
+    assert lines[2].startswith("| wine | 5 |")
+    assert not set(small_samples.DATASETS) & set(SET_ASIDE)

@@ -57,7 +57,9 @@ def test_the_demo_runs(tmp_path):
     assert "</html>" in Path(last).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["idea", "local_search"])
+@pytest.mark.parametrize(
+    "name", ["idea", "local_search", "operating_points", "displays"]
+)
 def test_the_pictures_can_be_drawn_again(tmp_path, name):
     target = tmp_path / "picture.png"
     script = ROOT / "examples" / f"plot_{name}.py"

@@ -471,3 +471,15 @@ def test_identical_rows_in_both_classes(rng):
         assert model.trivial_[0]
         assert model.bayes_error_[0] == 0.5
         assert model.gap_[0] <= 1e-3
+
+
+@pytest.mark.parametrize("far", [1e8, 1e10, 1e12, 1e15])
+def test_a_class_of_one_value_far_away(far, rng):
+    """The first rung of the ladder vanished where the error is zero; found by 1e10."""
+    X = rng.normal(size=(60, 3))
+    y = np.repeat([0, 1, 2], 20)
+    X[y == 1, 0] = far
+    model = GaussianLinearDiscriminant().fit(X, y)
+    assert model.bayes_error_[0] == model.bayes_error_[2] == 0
+    assert (model.gap_ <= 1e-3).all()
+    assert (model.predict(X)[y == 1] == 1).all()

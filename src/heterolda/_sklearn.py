@@ -1,7 +1,7 @@
 """Private parts of scikit-learn that this library relies on, all in one place."""
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
@@ -17,6 +17,7 @@ __all__ = [
     "CallbackSupportMixin",
     "HasMethods",
     "Interval",
+    "Options",
     "StrOptions",
     "fit_context",
     "get_feature_names",

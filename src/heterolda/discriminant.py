@@ -8,16 +8,31 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import Interval, StrOptions, fit_context
+from heterolda.criteria import (
+    CRITERIA,
+    error_rates,
+    resolve_criterion,
+    stakes,
+    with_risk,
+)
 from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.lazy import lazy_backend
 from heterolda.moments import all_others
 from heterolda.prediction import LinearRules
+from heterolda.shrinkage import (
+    Shrinkage,
+    choose_shrinkage,
+    class_covariances,
+    needs_no_rows,
+)
 from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
 from heterolda.statistics import ClassStatistics
+from heterolda.tradeoff import OnTheFrontier
 from heterolda.validation import (
     NUMERIC_TYPES,
     check_labels,
@@ -27,7 +42,9 @@ from heterolda.validation import (
 from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
 
 
-class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
+class GaussianLinearDiscriminant(
+    LinearRules, OnTheFrontier, ClassifierMixin, BaseEstimator
+):
     r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
 
     For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
@@ -53,15 +70,31 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         An object such as ``FixedPoint(max_iter=50)`` gives other settings.
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; relative frequencies by default.
-    shrinkage : float in [0, 1], "auto" or None, default=None
+    shrinkage : float in [0, 1], "auto", "cv" or None, default=None
         Move each class covariance towards the pooled one, by this weight; "auto"
         means ``d / (n_k + d)``. See :meth:`ClassStatistics.covariances`. Use it
-        when some class has few samples for the number of features.
+        when some class has few samples for the number of features. "cv" chooses
+        that weight, none included, and how far the pooled covariance moves towards
+        its diagonal, by the likelihood of rows that are left out; it needs the rows,
+        so only `fit` can do it.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
         For "ovo": a pair's vote counts :math:`1 - p_e`, or one. Exact ties are
         broken by the sums of the pairs' scores, then by the order of `classes_`.
+    criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
+        What the rule of each pair is optimal for: least error (or expected cost),
+        equal error rates of both classes, or least error of one of two classes while
+        that of the other keeps to `max_error`. The last two take `solver="global"`.
+    costs : array-like of shape (n_classes, n_classes), dict or None, default=None
+        For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true: by
+        label in nested dictionaries, where what is left out costs 1, or in a data
+        frame; a matrix is in the order of `classes_`, which is sorted. Right
+        decisions cost 0. In each pair costs multiply the priors.
+    max_error : dict or None, default=None
+        For "neyman-pearson": ``{label: q}``, the greatest error rate of one class.
+        The bound holds under the fitted Gaussian model, not on data: check it on
+        rows held out, or choose a smaller q.
     random_state : int, RandomState instance or None, default=None
         For the random trials of "r-hld-1" and "r-hld-2".
 
@@ -73,6 +106,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         Class priors.
     statistics_ : ClassStatistics
         Weights, means and scatter of the classes.
+    shrinkage_ : Shrinkage or None
+        What "cv" has chosen: `to_pooled`, for each class the weight of the pooled
+        covariance, and `to_diagonal`, the weight of its diagonal in the pooled one.
+        None for other settings.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule. For "ova" with three or more
         classes, rule k has (-1, k): all others against class k.
@@ -82,13 +119,21 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_pairs,)
         Their offsets.
     bayes_error_ : ndarray of shape (n_pairs,)
-        Error of each rule under the Gaussian model.
+        Error of each rule under the Gaussian model and the priors.
+    error_rates_ : ndarray of shape (n_pairs, 2)
+        Error rates of the first and the second class of each pair under that model.
+    risk_ : ndarray of shape (n_pairs,)
+        Expected cost of each rule; the error, if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
-        (bayes_error_ - proven lower bound) / bayes_error_; NaN for solvers without
-        a certificate.
+        (value - proven lower bound) / value of what the criterion minimises: the
+        error, the risk, the larger error rate (minimax), or the one that is not
+        bounded (neyman-pearson). NaN for solvers without a certificate.
+    frontier_ : sequence of Frontier
+        The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
-        Pairs whose rule is always to choose the likelier class: for "global", because
-        no hyperplane beats it; for others, because they found none.
+        Pairs whose rule is always to choose the likelier class (by priors times
+        costs): for "global", because no hyperplane beats it; for others, because
+        they found none.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Iterations, trials or evaluations that the solver spent on each pair.
     n_features_in_ : int
@@ -109,7 +154,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     pooled covariance (divisor n - 2).
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
-    two classes it is the probability given the *score*, not given all of x.
+    two classes it is the probability given the *score*, not given all of x. With
+    `costs` or another criterion it refers to the priors for which the threshold is
+    the best along that normal, so that `predict` is its argmax there, too.
 
     References
     ----------
@@ -135,12 +182,15 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         "solver": "no_validation",  # resolve_solver lists the valid names
         "priors": ["array-like", None],
         "shrinkage": [
-            StrOptions({"auto"}),
+            StrOptions({"auto", "cv"}),
             Interval(Real, 0, 1, closed="both"),
             None,
         ],
         "multiclass": [StrOptions({"ovo", "ova"})],
         "voting": [StrOptions({"weighted", "majority"})],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "costs": ["array-like", dict, None],
+        "max_error": [dict, None],
         "random_state": ["random_state"],
     }
 
@@ -152,6 +202,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         shrinkage=None,
         multiclass="ovo",
         voting="weighted",
+        criterion="bayes",
+        costs=None,
+        max_error=None,
         random_state=None,
     ):
         self.solver = solver
@@ -159,6 +212,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.shrinkage = shrinkage
         self.multiclass = multiclass
         self.voting = voting
+        self.criterion = criterion
+        self.costs = costs
+        self.max_error = max_error
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -180,7 +236,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         lazy = lazy_backend(X)
-        if lazy is not None:
+        if lazy is not None and needs_no_rows(self):
             return self.fit_statistics(lazy.statistics(X, y, sample_weight))
         solver = resolve_solver(self.solver)
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
@@ -188,8 +244,13 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
         statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
-        return self._solve(statistics, solver)
+        chosen = None
+        if self.shrinkage == "cv" and len(classes) > 1:
+            statistics.covariances()  # says what is wrong with too small classes
+            chosen = choose_shrinkage(X, y, weight, statistics)
+        return self._solve(statistics, solver, chosen)
 
+    @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Add a chunk of data to the statistics and solve again.
@@ -263,6 +324,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         GaussianLinearDiscriminant
             The fitted estimator.
         """
+        needs_no_rows(self)
         if not isinstance(statistics, ClassStatistics):
             raise TypeError(
                 "statistics must be a ClassStatistics object, got "
@@ -276,14 +338,24 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             del self.feature_names_in_
         return self
 
-    def _solve(self, statistics: ClassStatistics, solver: Solver):
+    def _solve(
+        self,
+        statistics: ClassStatistics,
+        solver: Solver,
+        chosen: Shrinkage | None = None,
+    ):
         """Solve all pairs and write the fitted attributes."""
         if statistics.n_classes < 2:
             raise ValueError(
                 f"a classifier needs at least 2 classes, got {statistics.n_classes} "
                 "class: pass data of two classes or more"
             )
-        means, cov = statistics.means, statistics.covariances(self.shrinkage)
+        k = statistics.n_classes
+        one_vs_all = self.multiclass == "ova" and k > 2
+        request = self.criterion, self.costs, self.max_error, statistics.classes
+        solver, costs = resolve_criterion(*request, solver, one_vs_all=one_vs_all)
+        means = statistics.means
+        cov = class_covariances(statistics, self.shrinkage, chosen)
         weights = statistics.weights
         priors = check_priors(self.priors, weights)
         if not self.shrinkage:
@@ -291,8 +363,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         seed = 0  # deterministic solvers leave random_state untouched
         if isinstance(solver, RandomSearch):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        k = statistics.n_classes
-        if self.multiclass == "ova" and k > 2:
+        if one_vs_all:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             rest_means, rest_cov = all_others(means, cov, priors)
             means = np.concatenate([rest_means, means])
@@ -304,20 +375,29 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         else:
             pairs = solved = np.column_stack(np.triu_indices(k, 1))
             shares = priors
-        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed)
-        warn_of_trivial_rules(statistics.classes, pairs[planes.trivial])
+        staked = stakes(shares, costs, solved, statistics.classes)
+        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed, staked)
+        planes, risk = with_risk(planes, shares, solved, costs)
+        trivial = pairs[planes.trivial]
+        warn_of_trivial_rules(statistics.classes, trivial, costs=costs is not None)
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics
+        self.shrinkage_ = chosen
         self.priors_ = priors
         self.pairs_ = pairs
         self.coef_ = planes.coef
         self.intercept_ = planes.intercept
         self.bayes_error_ = planes.error
+        self.error_rates_ = error_rates(planes)
+        self.risk_ = risk
         self.gap_ = planes.gap
         self.trivial_ = planes.trivial
         self.n_iter_ = planes.n_iter
         self._committee = self._join(planes)
+        # What was fitted, whatever set_params says later.
+        names = "solver", "shrinkage", "criterion", "costs"
+        self._settings = {name: getattr(self, name) for name in names}
         return self
 
     def _join(self, planes: Hyperplanes) -> Committee:

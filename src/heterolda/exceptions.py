@@ -17,7 +17,7 @@ class SmallClassWarning(UserWarning):
 
 
 class TrivialRuleWarning(UserWarning):
-    """For some pair the rule is always to choose the likelier class."""
+    """For some pair the rule is always to choose the same class."""
 
 
 class SearchInterruptedWarning(UserWarning):
@@ -53,7 +53,9 @@ def warn_of_small_classes(
         )
 
 
-def warn_of_trivial_rules(classes: NDArray[Any], pairs: NDArray[np.intp]) -> None:
+def warn_of_trivial_rules(
+    classes: NDArray[Any], pairs: NDArray[np.intp], *, costs: bool = False
+) -> None:
     """Give one warning that names the pairs without a useful hyperplane.
 
     Parameters
@@ -62,15 +64,25 @@ def warn_of_trivial_rules(classes: NDArray[Any], pairs: NDArray[np.intp]) -> Non
         Labels.
     pairs : ndarray of shape (n_trivial, 2)
         Class indices of the pairs; -1 stands for all other classes.
+    costs : bool, default=False
+        Whether costs were given, which may be the reason.
     """
     if len(pairs):
         labels = [*map(repr, classes.tolist()), "the rest"]
         names = "; ".join(f"{labels[i]} and {labels[j]}" for i, j in pairs[:5])
         more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+        answer, remedy = (
+            "choosing the likelier class",
+            "Pass other priors if the rarer class matters more than its frequency says",
+        )
+        if costs:
+            answer, remedy = (
+                "giving the same answer, under these priors and costs,",
+                "Pass less unequal costs, or other priors, if both answers matter",
+            )
         warnings.warn(
-            "the solver found no hyperplane that beats always choosing the likelier "
-            f"class for: {names}{more}. Pass other priors if the rarer class matters "
-            "more than its frequency says",
+            f"the solver found no hyperplane that beats always {answer} for: "
+            f"{names}{more}. {remedy}",
             TrivialRuleWarning,
             stacklevel=_STACKLEVEL,
         )

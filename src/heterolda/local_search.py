@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 
@@ -18,6 +16,7 @@ from heterolda._sklearn import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
+    Options,
     StrOptions,
     fit_context,
 )
@@ -25,21 +24,16 @@ from heterolda.discriminant import GaussianLinearDiscriminant
 from heterolda.exact import exact_search
 from heterolda.exceptions import warn_of_interruption
 from heterolda.hyperplanes import Hyperplanes, settle_ties
+from heterolda.lazy import check_in_memory
 from heterolda.pair_search import refine_pair
 from heterolda.prediction import LinearRules
 from heterolda.progress import Progress
 from heterolda.refine import paper_search
-from heterolda.starts import Start, TrainingData, fit_start
-from heterolda.validation import (
-    NUMERIC_TYPES,
-    check_class_weight,
-    check_labels,
-    check_sample_weight,
-)
-from heterolda.votes import Binary, OneVsOne
-
-# Smallest share of the sum of all weights that a row may have.
-_LEAST_SHARE = 2.0**-40
+from heterolda.selection import NONE, list_candidates
+from heterolda.smooth_pairs import refine_rows
+from heterolda.smooth_search import Choice, cross_validate
+from heterolda.starts import Start, fit_start, hold_out, training_data
+from heterolda.validation import NUMERIC_TYPES, check_sample_weight
 
 
 class LocalNeighborhoodSearch(
@@ -65,10 +59,11 @@ class LocalNeighborhoodSearch(
         classifier other than `GaussianLinearDiscriminant` is fitted to each pair of
         classes. A fitted classifier in a :class:`~sklearn.frozen.FrozenEstimator` is
         taken as it is; the difference of two classes' scores is then their rule.
-    strategy : {"paper", "exact"}, default="paper"
+    strategy : {"paper", "exact", "smooth"}, default="paper"
         "paper" is Algorithm 2. "exact" follows it with searches along the
         coordinates, each over all real steps, from several starts; it takes longer,
-        never ends with more training errors, and overfits more easily.
+        never ends with more training errors, and overfits more easily. "smooth"
+        minimises a smooth count of the errors, anchored at the start; see Notes.
     step : float in (0, 1], default=0.1
         Length of a step, relative to the coefficient.
     max_iter : int, default=1000
@@ -77,6 +72,19 @@ class LocalNeighborhoodSearch(
         Most iterations of Algorithm 2 without a new lowest count.
     n_restarts : int, default=10
         For "exact": number of perturbed starts.
+    loss : {"auto", "error", "logistic", "none"}, default="auto"
+        For "smooth": what is minimised, a logistic step or the logistic loss. "none"
+        keeps the start. "auto" chooses by cross-validation.
+    bandwidth : float in [1e-6, 1e6] or "auto", default="auto"
+        For "smooth": the width h; "auto" means 1/4 for "error", 1/2 for "logistic".
+    anchor : float in (0, 1e6], infinity or "auto", default="auto"
+        For "smooth": the strength :math:`\kappa` of the anchor; infinity keeps the
+        start. "auto" chooses by cross-validation, infinity included.
+    voting : {"auto", "weighted", "majority", "coupled"}, default="auto"
+        With more than two classes: a pair's vote counts :math:`1 - p_e`, or one, or
+        the class of the largest coupled probability wins. "auto" is the `voting` of
+        the start (or else "weighted"); for "smooth" it chooses between that and
+        "coupled" by cross-validation.
     class_weight : dict, "balanced" or None, default=None
         What an error in each class costs, as ``{label: weight}``; labels left out
         weigh 1. "balanced" makes all classes cost the same in total. It multiplies
@@ -85,6 +93,7 @@ class LocalNeighborhoodSearch(
     early_stopping : bool, default=False
         Whether to hold out rows, and of all the rules that were the best so far to
         take the one with the fewest errors there. The start is fitted without them.
+        Not for "smooth".
     validation_fraction : float in (0, 1), default=0.1
         Share of the rows of each class that `early_stopping` holds out, whatever
         their weights; at least one of each.
@@ -94,8 +103,8 @@ class LocalNeighborhoodSearch(
         Number of threads over pairs, or over rows if the pairs are fewer. -1 means
         all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        For the restarts of "exact" and the rows held out. A start with randomness
-        of its own has a `random_state` of its own.
+        For the restarts of "exact", the rows held out and the folds. A start with
+        randomness of its own has a `random_state` of its own.
     verbose : int, default=0
         1 prints a line for each pair, 2 the course of each search, too. With
         scikit-learn 1.9 or newer, `set_callbacks(ProgressBar())` shows bars.
@@ -127,6 +136,9 @@ class LocalNeighborhoodSearch(
         Iterations of each search.
     history_ : list of ndarray
         For each pair the errors of the current rule at each iteration.
+    selection_ : dict
+        For "smooth": the chosen `loss`, `bandwidth`, `anchor` and `voting` and their
+        cross-validated `error`; `candidates` is the list of all that there were.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -139,13 +151,25 @@ class LocalNeighborhoodSearch(
     Notes
     -----
     The rules of a pair vote with the weight :math:`1 - p_e` of the start if that is
-    a `GaussianLinearDiscriminant`, and with their training accuracy otherwise.
-    `predict_proba` takes the scores of each class along each normal as Gaussian, with
-    those priors that put the threshold where the search has put it.
+    a `GaussianLinearDiscriminant`, and with their accuracy otherwise: on the training
+    rows, or for "smooth" on those held out. `predict_proba` takes the scores of each
+    class along each normal as Gaussian, with those priors that put the threshold where
+    the search has put it. For "smooth" the log-odds of a pair have an offset and a
+    slope on each side of the threshold, which fit the rows held out.
 
-    Steps are relative to the coefficients, so that the result depends on where the
-    origin of the data is, but not on their units. KeyboardInterrupt ends the search
-    with the best rules so far and a warning.
+    Except for "smooth", steps are relative to the coefficients, so that the result
+    depends on the origin of the data, but not on their units. Once the start is
+    fitted, KeyboardInterrupt ends the fit with the best rules so far and a warning.
+
+    "smooth" minimises, over the rules of a pair with margins :math:`m_j`,
+
+    .. math::
+        \frac1n \sum_j \ell(m_j / h)
+        + \kappa \frac{r + 1}{n} \cdot \frac1n \sum_j (m_j - m_j^{start})^2,
+
+    with :math:`\ell(x) = 1 / (1 + e^x)` or :math:`\log(1 + e^{-x})`; margins are in
+    units of their median size at the start, r is the rank of the data. It is invariant
+    to linear maps of the features, if the start is.
 
     References
     ----------
@@ -165,11 +189,19 @@ class LocalNeighborhoodSearch(
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "estimator": [HasMethods("fit"), None],
-        "strategy": [StrOptions({"paper", "exact"})],
+        "strategy": [StrOptions({"paper", "exact", "smooth"})],
         "step": [Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "loss": [StrOptions({"auto", "error", "logistic", "none"})],
+        "bandwidth": [Interval(Real, 1e-6, 1e6, closed="both"), StrOptions({"auto"})],
+        "anchor": [
+            Interval(Real, 0, 1e6, closed="right"),
+            Options(Real, {np.inf}),
+            StrOptions({"auto"}),
+        ],
+        "voting": [StrOptions({"auto", "weighted", "majority", "coupled"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -189,6 +221,10 @@ class LocalNeighborhoodSearch(
         max_iter=1000,
         patience=100,
         n_restarts=10,
+        loss="auto",
+        bandwidth="auto",
+        anchor="auto",
+        voting="auto",
         class_weight=None,
         early_stopping=False,
         validation_fraction=0.1,
@@ -204,6 +240,10 @@ class LocalNeighborhoodSearch(
         self.max_iter = max_iter
         self.patience = patience
         self.n_restarts = n_restarts
+        self.loss = loss
+        self.bandwidth = bandwidth
+        self.anchor = anchor
+        self.voting = voting
         self.class_weight = class_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -231,21 +271,36 @@ class LocalNeighborhoodSearch(
         LocalNeighborhoodSearch
             The fitted estimator.
         """
+        check_in_memory(X)
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
-        data = self._training_data(X, y, check_sample_weight(sample_weight, len(X)))
+        weight = check_sample_weight(sample_weight, len(X))
+        names = getattr(self, "feature_names_in_", None)
+        data = training_data(X, y, weight, self.class_weight, names)
         pairs = np.column_stack(np.triu_indices(len(data.classes), 1))
         labels = [tuple(data.classes[pair].tolist()) for pair in pairs]
+        if self.strategy == "smooth" and self.early_stopping:
+            raise ValueError(
+                'early_stopping is for the strategies "paper" and "exact": "smooth" '
+                "holds out rows of its own accord"
+            )
         max_reports = self.max_iter if self.strategy == "paper" else None
         progress = Progress(self, labels, max_reports, self.verbose)
         progress.begin(X, y)
 
         random_state = check_random_state(self.random_state)
-        held_out = None
+        held_out = choice = None
         if self.early_stopping:
-            data, held_out = self._hold_out(data, random_state)
+            fraction = self.validation_fraction
+            data, held_out = hold_out(data, fraction, random_state)
         start = self._fit_start(data)
-        seed = random_state.randint(2**31 - 1) if self.strategy == "exact" else 0
-        refined = self._refine_pairs(data, held_out, start, pairs, seed, progress)
+        if self.strategy == "smooth":
+            choice = self._choose(data, start, pairs, random_state, progress)
+            refined, units = self._refine_smoothly(
+                data, start, pairs, choice.candidate, progress
+            )
+        else:
+            seed = random_state.randint(2**31 - 1) if self.strategy == "exact" else 0
+            refined = self._refine_pairs(data, held_out, start, pairs, seed, progress)
 
         kind = np.int64 if data.error_weights() is None else np.float64
         self.classes_ = data.classes
@@ -255,62 +310,27 @@ class LocalNeighborhoodSearch(
         self.intercept_ = np.array([r.rule[0] for r in refined])
         self.n_errors_start_ = np.array([r.errors_start for r in refined], kind)
         self.n_errors_ = np.array([r.errors for r in refined], kind)
+        self.n_iter_ = np.array([len(r.history) for r in refined])
+        self.history_ = [r.history for r in refined]
+        for name in ("n_errors_held_out_", "selection_"):
+            if hasattr(self, name):
+                delattr(self, name)  # of an earlier fit
         if held_out is not None:
             wrong = [r.errors_held_out for r in refined]
             self.n_errors_held_out_ = np.array(wrong, kind)
-        elif hasattr(self, "n_errors_held_out_"):
-            del self.n_errors_held_out_
-        self.n_iter_ = np.array([len(r.history) for r in refined])
-        self.history_ = [r.history for r in refined]
-        self._committee = self._join(start, refined)
+        if choice is None:
+            choice, units = Choice(NONE, self._votings(start)[0]), np.ones(len(pairs))
+        else:
+            self.selection_ = choice.record()
+        error = choice.error if start.error is None else start.error
+        if error is None:
+            error = np.array([r.error_rate for r in refined])
+        planes = self._planes(refined, error)
+        self._committee = choice.committee(planes, pairs, units)
         progress.end(X, y)
         if progress.stop.is_set():
             warn_of_interruption(progress.n_done, len(pairs))
         return self
-
-    def _training_data(self, X, y, weight) -> TrainingData:
-        """Data with labels, weights and class weights, without rows of weight zero."""
-        classes = check_labels(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"a classifier needs at least 2 classes, got {len(classes)} class: "
-                "pass data of two classes or more"
-            )
-        names = getattr(self, "feature_names_in_", None)
-        codes = np.searchsorted(classes, y)
-        data = TrainingData(X, y, classes, codes, weight, None, names)
-        totals = data.totals()
-        if np.any(totals <= 0):
-            raise ValueError(
-                f"sample_weight is zero for all rows of classes "
-                f"{classes[totals <= 0].tolist()}: leave these rows out"
-            )
-        if weight is not None and np.any(weight == 0):
-            data = data.take(weight > 0)
-        costs = check_class_weight(self.class_weight, classes, totals)
-        data = replace(data, class_weight=costs)
-        weights = data.error_weights()
-        if weights is not None and weights.min() < _LEAST_SHARE * weights.sum():
-            raise ValueError(
-                f"sample_weight times class_weight ranges from {weights.min():.3g} to "
-                f"{weights.max():.3g}, too widely for errors to be counted: leave out "
-                "rows that weigh next to nothing"
-            )
-        return data
-
-    def _hold_out(self, data, random_state):
-        """Split the data into rows for the fit and rows to choose by."""
-        held = np.zeros(len(data.codes), dtype=bool)
-        for k, label in enumerate(data.classes.tolist()):
-            rows = random_state.permutation(np.flatnonzero(data.codes == k))
-            if len(rows) < 2:
-                raise ValueError(
-                    f"early_stopping needs two rows of each class or more, one of them "
-                    f"to hold out, but class {label!r} has {len(rows)}"
-                )
-            share = round(self.validation_fraction * len(rows))
-            held[rows[: min(max(share, 1), len(rows) - 1)]] = True
-        return data.take(~held), data.take(held)
 
     def _fit_start(self, data) -> Start:
         """The rules to start from."""
@@ -348,26 +368,55 @@ class LocalNeighborhoodSearch(
             progress.end_pair(k, task, refined)
             return refined
 
-        with ThreadPoolExecutor(min(n_jobs, len(pairs))) as pool:
-            futures = [pool.submit(refine, k) for k in range(len(pairs))]
-            try:
-                if wait(futures, return_when=FIRST_EXCEPTION).not_done:
-                    progress.stop.set()  # one has failed
-            except KeyboardInterrupt:
-                progress.stop.set()
-            return [future.result() for future in futures]
+        return progress.run(refine, n_jobs)
+
+    def _choose(self, data, start, pairs, random_state, progress):
+        """The smooth refinement to take, by cross-validation."""
+        candidates = list_candidates(self.loss, self.bandwidth, self.anchor)
+        votings = self._votings(start)[: len(pairs)]  # one pair needs no vote
+        run = partial(progress.run_all, n_jobs=effective_n_jobs(self.n_jobs))
+        try:
+            choice = cross_validate(
+                data, self._fit_start, pairs, candidates, votings, random_state, run
+            )
+            progress.tell_choice(choice.record())
+        except KeyboardInterrupt:
+            progress.stop.set()
+            choice = Choice(NONE, votings[0])
+        return choice
+
+    def _refine_smoothly(self, data, start, pairs, candidate, progress):
+        """Refine all pairs by one candidate; the rules and their units."""
+
+        def refine(k):
+            task, report = progress.begin_pair(k)
+            refined, unit = refine_rows(
+                data.pair(*pairs[k]),
+                start.coef[k],
+                start.intercept[k],
+                candidate,
+                report,
+            )
+            progress.end_pair(k, task, refined)
+            return refined, unit
+
+        results = progress.run(refine, effective_n_jobs(self.n_jobs))
+        return [r for r, _ in results], np.array([unit for _, unit in results])
+
+    def _votings(self, start):
+        """Ways of voting to choose from; where nothing is chosen, the first."""
+        if self.voting != "auto":
+            return [self.voting]
+        return [getattr(start.estimator, "voting", "weighted"), "coupled"]
 
     def _scores(self, rows, normals):
         """Scores whose sign is that of the counts, also for rows on the threshold."""
         scores = super()._scores(rows, normals)
         return settle_ties(scores, rows, self.coef_, self.intercept_)
 
-    def _join(self, start, refined):
-        """How the rules decide together."""
-        error = start.error
-        if error is None:
-            error = np.array([r.error_rate for r in refined])
-        planes = Hyperplanes.from_projections(
+    def _planes(self, refined, error):
+        """The record of the rules."""
+        return Hyperplanes.from_projections(
             self.coef_,
             self.intercept_,
             error,
@@ -375,7 +424,3 @@ class LocalNeighborhoodSearch(
             means=np.array([r.means for r in refined]),
             deviations=np.array([r.deviations for r in refined]),
         )
-        if len(self.classes_) == 2:
-            return Binary(planes)
-        voting = getattr(start.estimator, "voting", "weighted")
-        return OneVsOne(planes, self.pairs_, len(self.classes_), voting)

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 _SMALLEST_SQUARE = 1e-305
 # A pooled covariance counts as singular if the eigenvalues of its correlation form
 # spread further than this.
-_SINGULAR = 1e-10
+SINGULAR = 1e-10
 
 
 def add_rows(
@@ -129,12 +129,35 @@ def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:
     pooled = scatters.sum(axis=0) / freedom
     scale = np.sqrt(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
     spectrum = np.linalg.eigvalsh(pooled / scale / scale[:, None])
-    if spectrum[0] <= _SINGULAR * spectrum[-1]:
-        gamma = d / (freedom + d)
+    singular = spectrum[0] <= SINGULAR * spectrum[-1]
+    return blend(scatters, weights, rho, d / (freedom + d) if singular else 0.0)
+
+
+def blend(scatters: Array, weights: Array, rho: Array, gamma: float) -> Array:
+    """Mixtures of class covariances with the pooled one and its diagonal.
+
+    Parameters
+    ----------
+    scatters : ndarray of shape (n_classes, n_features, n_features)
+        Class scatter.
+    weights : ndarray of shape (n_classes,)
+        Total weights, each above 1.
+    rho : ndarray of shape (n_classes,)
+        Weight of the pooled covariance in that of each class.
+    gamma : float
+        Weight of its diagonal in the pooled covariance.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_features, n_features)
+        The covariances.
+    """
+    pooled = scatters.sum(axis=0) / (weights.sum() - len(weights))
+    if gamma:
         pooled = (1 - gamma) * pooled + gamma * np.diag(np.diag(pooled))
     own = ((1 - rho) / (weights - 1))[:, None, None]
-    shrunk: Array = own * scatters + rho[:, None, None] * pooled
-    return shrunk
+    blended: Array = own * scatters + rho[:, None, None] * pooled
+    return blended
 
 
 def all_others(means: Array, covariances: Array, priors: Array) -> tuple[Array, Array]:

@@ -81,18 +81,43 @@ def refine_pair(
         best = int(np.argmin(trials))
         rule, wrong = result.path[best], trials[best]
         errors = count_errors(*rows, rule)
-    weight = rows[2]
+    return summarise(data, rule, result.errors_start, errors, wrong, result.history)
+
+
+def summarise(
+    data: TrainingData,
+    rule: Array,
+    errors_start: float,
+    errors: float,
+    errors_held_out: float,
+    history: Array,
+) -> Refined:
+    """Complete the record of a refined rule.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Rows of two classes.
+    rule, errors_start, errors, errors_held_out, history
+        As in the record.
+
+    Returns
+    -------
+    Refined
+        The record.
+    """
+    X, _, weight = _arrays(data)
     total = len(data.codes) if weight is None else weight.sum()
-    scores = linear_scores(rows[0], -rule[1:, None], rule[:1])[:, 0]
+    scores = linear_scores(X, -rule[1:, None], rule[:1])[:, 0]
     moments = [_moments(scores, data.weight, data.codes == k) for k in (0, 1)]
     means, deviations = zip(*moments, strict=True)
     return Refined(
         rule=rule,
-        errors_start=result.errors_start,
+        errors_start=errors_start,
         errors=errors,
-        errors_held_out=wrong,
+        errors_held_out=errors_held_out,
         error_rate=errors / total,
-        history=result.history,
+        history=history,
         means=means,
         deviations=deviations,
     )

@@ -118,3 +118,31 @@ class LogOdds:
         return np.where(
             scores > 0, np.maximum(odds, _LEAST_LOG_ODDS), np.minimum(odds, 0.0)
         )
+
+
+@dataclass(frozen=True)
+class SidedLogOdds:
+    """Log-odds of the second class that are linear in the score on each side of zero.
+
+    Attributes
+    ----------
+    offset, slope : ndarray of shape (2, n_pairs)
+        Not negative. The log-odds are ``offset[1] + slope[1] s`` for a positive score s
+        and ``-offset[0] + slope[0] s`` for others.
+    """
+
+    offset: Array
+    slope: Array
+
+    def __call__(self, scores: Array) -> Array:
+        """Log-odds at scores of shape (n_samples, n_pairs)."""
+        positive = scores > 0
+        with np.errstate(over="ignore"):
+            line = np.where(
+                positive,
+                self.offset[1] + self.slope[1] * scores,
+                self.slope[0] * scores - self.offset[0],
+            )
+        odds: Array = np.clip(line, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+        odds[positive] = np.maximum(odds[positive], _LEAST_LOG_ODDS)
+        return odds

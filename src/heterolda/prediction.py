@@ -85,8 +85,8 @@ class LinearRules:
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Two classes: ``X @ coef_[0] + intercept_[0]``, positive for the second
             class. More, one-vs-one: the sums of votes, exactly tied classes being
-            set apart by the least step of a float. One-vs-all: the log-odds of each
-            class against all others.
+            set apart by the least step of a float; or the coupled probabilities, if
+            these decide. One-vs-all: the log-odds of each class against all others.
         """
         return self._blockwise(X, "decisions")
 
@@ -109,7 +109,7 @@ class LinearRules:
 
     @_also_lazily
     def predict_proba(self, X):
-        """Predict class probabilities under the Gaussian model.
+        """Predict class probabilities, under the Gaussian model unless said otherwise.
 
         Parameters
         ----------
@@ -123,6 +123,8 @@ class LinearRules:
             calibrated for a discriminant of Gaussian classes. More: the pairwise
             probabilities, coupled (one-vs-one) or scaled (one-vs-all); the largest is
             swapped to the class that `predict` names, and calibration is not promised.
+            Those of a search with the strategy "smooth" are calibrated by rows that
+            were held out, for any number of classes.
         """
         return self._blockwise(X, "probabilities")
 

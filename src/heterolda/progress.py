@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event, Lock
 from typing import Any
 
@@ -22,7 +24,7 @@ class Progress:
     max_reports : int or None
         Most reports that the search of a pair makes, if known.
     verbose : int
-        1 prints a line for each pair, 2 one for each report, too.
+        1 prints a line for the choice and for each pair, 2 one for each report, too.
     """
 
     def __init__(
@@ -49,6 +51,16 @@ class Progress:
         """The fit begins."""
         if self._root is not None:
             self._root.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+
+    def tell_choice(self, chosen: dict[str, Any]) -> None:
+        """A refinement was chosen for all pairs, by cross-validation."""
+        if self.verbose:
+            shown = [k for k in chosen if k not in ("candidates", "error")]
+            print(
+                f"cross-validation of {len(chosen['candidates'])} candidates: "
+                + "".join(f"{k} {chosen[k]}, " for k in shown)
+                + f"error {chosen['error']:.4f}"
+            )
 
     def begin_pair(self, k: int) -> tuple[Any, Report]:
         """The search of a pair begins; returns its task and what it reports to."""
@@ -89,6 +101,29 @@ class Progress:
                 )
             if task is not None:
                 task.call_on_fit_task_end(estimator=self.estimator)
+
+    def run(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
+        """Do the work of all pairs in threads; the main one waits for an interrupt."""
+        n_pairs = len(self.labels)
+        with ThreadPoolExecutor(min(n_jobs, n_pairs)) as pool:
+            futures = [pool.submit(work, k) for k in range(n_pairs)]
+            try:
+                if wait(futures, return_when=FIRST_EXCEPTION).not_done:
+                    self.stop.set()  # one has failed
+            except KeyboardInterrupt:
+                self.stop.set()
+            return [future.result() for future in futures]
+
+    def run_all(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
+        """The same for work that is of no use in part: an interrupt is raised again."""
+
+        def task(k: int) -> Any:
+            return None if self.stop.is_set() else work(k)
+
+        done = self.run(task, n_jobs)
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        return done
 
     def end(self, X: Any, y: Any) -> None:
         """The fit has ended; the estimator is ready."""

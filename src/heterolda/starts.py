@@ -16,10 +16,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.discriminant import GaussianLinearDiscriminant
-from heterolda.validation import check_priors
+from heterolda.validation import check_class_weight, check_labels, check_priors
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+# Smallest share of the sum of all weights that a row may have.
+_LEAST_SHARE = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,87 @@ class TrainingData:
     def totals(self) -> Array:
         """Total weight of each class, without the class weights."""
         return np.bincount(self.codes, self.weight, minlength=len(self.classes))
+
+
+def training_data(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    weight: Array | None,
+    class_weight: Any,
+    names: NDArray[Any] | None,
+) -> TrainingData:
+    """Data with labels, weights and class weights, without rows of weight zero.
+
+    Parameters
+    ----------
+    X, y, weight, names
+        As in the record.
+    class_weight : dict, "balanced" or None
+        What an error in each class costs.
+
+    Returns
+    -------
+    TrainingData
+        The record.
+    """
+    classes = check_labels(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"a classifier needs at least 2 classes, got {len(classes)} class: "
+            "pass data of two classes or more"
+        )
+    codes = np.searchsorted(classes, y)
+    data = TrainingData(X, y, classes, codes, weight, None, names)
+    totals = data.totals()
+    if np.any(totals <= 0):
+        raise ValueError(
+            f"sample_weight is zero for all rows of classes "
+            f"{classes[totals <= 0].tolist()}: leave these rows out"
+        )
+    if weight is not None and np.any(weight == 0):
+        data = data.take(weight > 0)
+    costs = check_class_weight(class_weight, classes, totals)
+    data = replace(data, class_weight=costs)
+    weights = data.error_weights()
+    if weights is not None and weights.min() < _LEAST_SHARE * weights.sum():
+        raise ValueError(
+            f"sample_weight times class_weight ranges from {weights.min():.3g} to "
+            f"{weights.max():.3g}, too widely for errors to be counted: leave out "
+            "rows that weigh next to nothing"
+        )
+    return data
+
+
+def hold_out(
+    data: TrainingData, fraction: float, random_state: Any
+) -> tuple[TrainingData, TrainingData]:
+    """Split data into rows for the fit and rows to choose by.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The data.
+    fraction : float
+        Share of the rows of each class to hold out; at least one of each.
+    random_state : RandomState
+        For the choice of the rows.
+
+    Returns
+    -------
+    rest, held : TrainingData
+        The two parts.
+    """
+    held = np.zeros(len(data.codes), dtype=bool)
+    for k, label in enumerate(data.classes.tolist()):
+        rows = random_state.permutation(np.flatnonzero(data.codes == k))
+        if len(rows) < 2:
+            raise ValueError(
+                f"early_stopping needs two rows of each class or more, one of them "
+                f"to hold out, but class {label!r} has {len(rows)}"
+            )
+        share = round(fraction * len(rows))
+        held[rows[: min(max(share, 1), len(rows) - 1)]] = True
+    return data.take(~held), data.take(held)
 
 
 def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:

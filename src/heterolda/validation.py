@@ -199,6 +199,34 @@ def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
     return given
 
 
+def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
+    """Places of two classes that are given by their labels.
+
+    Parameters
+    ----------
+    pair : sequence of two labels
+        The labels.
+    classes : ndarray of shape (n_classes,)
+        All labels.
+
+    Returns
+    -------
+    list of two int
+        The places, in the order of `pair`.
+    """
+    labels = classes.tolist()
+    wrong = f"pair must be two different labels of the classes {labels}, got {pair!r}"
+    if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+        raise ValueError(f"{wrong}: use pair=({labels[0]!r}, {labels[-1]!r}) or so")
+    for label in pair:
+        if label not in labels:
+            raise ValueError(f"{wrong}: {label!r} is none of them")
+    places = [labels.index(label) for label in pair]
+    if places[0] == places[1]:
+        raise ValueError(f"{wrong}: both are the same")
+    return places
+
+
 def check_class_weight(
     class_weight: dict[Any, float] | str | None, classes: NDArray[Any], totals: Array
 ) -> Array | None:

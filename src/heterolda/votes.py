@@ -6,6 +6,7 @@ decision values, winning classes and class probabilities that agree with each ot
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -48,9 +49,12 @@ class Binary:
     ----------
     planes : Hyperplanes
         The rule.
+    log_odds : callable or None
+        Log-odds as a function of the score; None stands for the Gaussian model.
     """
 
     planes: Hyperplanes
+    log_odds: Callable[[Array], Array] | None = None
 
     def decisions(self, scores: Array) -> Array:
         """The score itself, of shape (n_samples,)."""
@@ -61,8 +65,8 @@ class Binary:
         return (scores[:, 0] > 0).astype(np.intp)
 
     def probabilities(self, scores: Array) -> Array:
-        """The posterior of the Gaussian model given the score."""
-        log_odds = LogOdds.from_hyperplanes(self.planes)(scores)
+        """The posterior given the score."""
+        log_odds = (self.log_odds or LogOdds.from_hyperplanes(self.planes))(scores)
         return np.hstack([expit(-log_odds), expit(log_odds)])
 
 
@@ -78,14 +82,21 @@ class OneVsOne:
         First and second class of each pair.
     n_classes : int
         Number of classes.
-    voting : {"weighted", "majority"}
-        Whether a vote counts 1 - p_e or 1.
+    voting : {"weighted", "majority", "coupled"}
+        Whether a vote counts 1 - p_e or 1, or the coupled probabilities decide.
+    log_odds : callable or None
+        Log-odds as a function of the score; None stands for the Gaussian model.
+    sharpness : float
+        Power to which the coupled probabilities are raised, before they are scaled
+        to sum to one.
     """
 
     planes: Hyperplanes
     pairs: Index
     n_classes: int
     voting: str
+    log_odds: Callable[[Array], Array] | None = None
+    sharpness: float = 1.0
 
     @cached_property
     def _ballot(self) -> tuple[Array, Any]:
@@ -107,13 +118,18 @@ class OneVsOne:
         return votes
 
     def decisions(self, scores: Array) -> Array:
-        """Sums of votes, with exact ties set apart."""
+        """Sums of votes, with exact ties set apart; or coupled probabilities."""
+        if self.voting == "coupled":
+            return self._coupled(scores)
         return rank_ties(self.votes(scores), scores, self.pairs)
 
     def winners(self, scores: Array) -> Index:
         """The class of most votes; exact ties go to the larger sum of scores."""
-        votes = self.votes(scores)
+        coupled = self.voting == "coupled"
+        votes = self._coupled(scores) if coupled else self.votes(scores)
         winner: Index = votes.argmax(axis=1)
+        if coupled:
+            return winner
         # Votes are rounded so that ties are exact: the last of them shows it.
         last = votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)
         tied = np.flatnonzero(winner != last)
@@ -124,9 +140,16 @@ class OneVsOne:
 
     def probabilities(self, scores: Array) -> Array:
         """Coupled pairwise posteriors, the largest swapped to the winner."""
-        log_odds = LogOdds.from_hyperplanes(self.planes)(scores)
-        coupled = couple(log_odds, self.pairs, self.n_classes)
+        coupled = self._coupled(scores)
+        if self.voting == "coupled":
+            return coupled
         return crown(coupled, self.winners(scores))
+
+    def _coupled(self, scores: Array) -> Array:
+        """Coupled pairwise posteriors."""
+        log_odds = (self.log_odds or LogOdds.from_hyperplanes(self.planes))(scores)
+        coupled = couple(log_odds, self.pairs, self.n_classes)
+        return coupled if self.sharpness == 1 else sharpen(coupled, self.sharpness)
 
 
 @dataclass(frozen=True)
@@ -239,6 +262,27 @@ def couple(log_odds: Array, pairs: Index, n_classes: int) -> Array:
     against = odds @ _incidence(pairs, n_classes, first=1.0, second=0.0)
     against += (1 / odds) @ _incidence(pairs, n_classes, first=0.0, second=1.0)
     p: Array = 1 / (1 + against)
+    p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def sharpen(probabilities: Array, power: float) -> Array:
+    """Probabilities raised to a power and scaled to sum to one.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Positive rows that sum to one.
+    power : float
+        Positive; below one it brings them closer to each other.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        Positive rows that sum to one.
+    """
+    largest = probabilities.max(axis=1, keepdims=True)
+    p: Array = np.maximum((probabilities / largest) ** power, np.finfo(float).tiny)
     p /= p.sum(axis=1, keepdims=True)
     return p
 

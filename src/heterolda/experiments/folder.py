@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from heterolda.experiments.records import (
-    HEADER,
     RESULTS,
     RUN,
     Row,
@@ -34,7 +33,6 @@ __all__ = ["RunFolder"]
 Plan = dict[str, dict[str, int]]
 
 LOCK = "run.lock"
-_FIRST_LINE = ",".join(HEADER) + "\n"
 
 
 class RunFolder:
@@ -47,6 +45,8 @@ class RunFolder:
     settings : dict
         What ``run.json`` shall say. Its entries `folds` and `seed` must be those of
         the results that the folder already has; the others are extended.
+    kind : type, default=Row
+        What the rows are.
 
     Attributes
     ----------
@@ -63,8 +63,15 @@ class RunFolder:
             folder.append(rows)
     """
 
-    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any]):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        settings: dict[str, Any],
+        kind: type[Row] = Row,
+    ):
         self.path = Path(path)
+        self._kind = kind
+        self._first_line = (",".join(kind.header()) + "\n").encode()
         self.notices: list[str] = []
         self.rows: list[Row] = []
         self._file: IO[bytes]
@@ -128,7 +135,7 @@ class RunFolder:
         self.rows.sort(key=position)
         self._file.close()
         with written_whole(self.path / RESULTS) as file:
-            file.write(_FIRST_LINE.encode())
+            file.write(self._first_line)
             file.writelines(row.line().encode() for row in self.rows)
         self._file = open(self.path / RESULTS, "ab")  # noqa: SIM115
 
@@ -143,7 +150,7 @@ class RunFolder:
         if results.exists():
             self._mend(results)
         if results.exists():
-            self.rows = list(read_rows(results)[0])
+            self.rows = list(read_rows(results, self._kind)[0])
         if run.exists():
             old = read_run(run)
             settings = self._extended(old, settings) if self.rows else settings
@@ -151,7 +158,7 @@ class RunFolder:
             file.write(json.dumps(settings, indent=2).encode() + b"\n")
         if not results.exists():
             with written_whole(results) as file:
-                file.write(_FIRST_LINE.encode())
+                file.write(self._first_line)
         self._file = open(results, "ab")  # noqa: SIM115
 
     def _extended(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -192,8 +199,8 @@ class RunFolder:
         """Drop a last line that a crash has cut, if the file is one of ours."""
         with open(path, "rb+") as file:
             content = file.read()
-            begin = content[: len(_FIRST_LINE)]
-            if content.endswith(b"\n") or not _FIRST_LINE.encode().startswith(begin):
+            begin = content[: len(self._first_line)]
+            if content.endswith(b"\n") or not self._first_line.startswith(begin):
                 return
             whole = content.rfind(b"\n") + 1
             file.truncate(whole)

@@ -18,12 +18,12 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +34,11 @@ from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.datasets import Data, load
 from heterolda.experiments.folder import RunFolder
-from heterolda.experiments.methods import METHODS
+from heterolda.experiments.methods import METHODS, Method
 from heterolda.experiments.records import Row
 from heterolda.experiments.workers import computed, pinned_to_one_thread
 
-__all__ = ["Observer", "Study", "Task", "run"]
+__all__ = ["Observer", "Parts", "Study", "Task", "parts_of", "run"]
 
 Folder = str | Path | None
 
@@ -98,6 +98,18 @@ class Study:
     folds: int = 10
     seed: int = 0
     limits: dict[str, int] = field(default_factory=dict)
+
+    # What another study replaces: its methods, its rows, and `evaluate`.
+    table: ClassVar[Mapping[str, Method]] = METHODS
+    kind: ClassVar[type[Row]] = Row
+
+    def evaluate(self, task: Task, data_dir: Folder = None) -> list[Row]:
+        """Run the methods of a task; a row for each."""
+        return evaluate(task, folds=self.folds, seed=self.seed, data_dir=data_dir)
+
+    def warm_up(self) -> None:
+        """What a process does before its first task."""
+        warm_up(self.methods, self.table)
 
     def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
         """What remains to be computed, trial after trial.
@@ -216,19 +228,16 @@ def run(
         The folder.
     """
     check_data(study, data_dir)
-    with RunFolder(out, study.description(jobs)) as folder:
+    with RunFolder(out, study.description(jobs), study.kind) as folder:
         for text in folder.notices:
             observer.notice(text)
         tasks = study.tasks({row.key for row in folder.rows})
         observer.begin(tasks, len(folder.rows))
-        prepare = partial(warm_up, study.methods)
-        compute = partial(
-            evaluate, folds=study.folds, seed=study.seed, data_dir=data_dir
-        )
-        for task, rows in computed(tasks, prepare, compute, jobs):
+        compute = partial(study.evaluate, data_dir=data_dir)
+        for task, rows in computed(tasks, study.warm_up, compute, jobs):
             folder.append(rows)
             observer.finish(task)
-        folder.sort(list(CATALOGUE), list(METHODS))
+        folder.sort(list(CATALOGUE), list(study.table))
         return folder.path
 
 
@@ -252,19 +261,21 @@ def check_data(study: Study, data_dir: Folder = None) -> None:
             )
 
 
-def warm_up(methods: list[str]) -> None:
+def warm_up(methods: list[str], table: Mapping[str, Method] = METHODS) -> None:
     """Import, compile and pin to one thread, so that no method is timed for it.
 
     Parameters
     ----------
     methods : list of str
         Names of the methods to come.
+    table : mapping, default=METHODS
+        What the names mean.
     """
     pinned_to_one_thread()
     y = np.repeat([0, 1, 2, 3], 30)
     X = np.random.default_rng(0).normal(size=(len(y), 3)) + y[:, None]
     for name in methods:
-        METHODS[name].make(0).fit(X, y).predict(X)
+        table[name].make(0).fit(X, y).predict(X)
     gc.freeze()  # collections in the middle of a fit now pass over all of this
 
 
@@ -289,40 +300,66 @@ def evaluate(
     list of Row
         A row for each method.
     """
-    seed += task.trial
-    X, y = _data(task.dataset, data_dir, seed)
-    train, test = _splits(task.dataset, data_dir, folds, seed)[task.fold]
-    parts = X[train], y[train], X[test], y[test]
+    parts = parts_of(task, folds, seed, data_dir)
+    sizes = len(parts.y_train), len(parts.y_test)
     return [
         Row(
-            *(task.dataset, method, task.trial, task.fold, len(train), len(test)),
-            *_measured(METHODS[method].make(seed), *parts),
+            *(task.dataset, method, task.trial, task.fold, *sizes),
+            *_measured(METHODS[method].make(seed + task.trial), parts),
         )
         for method in task.methods
     ]
 
 
-def _measured(
-    model: Any,
-    X_train: NDArray[np.float64],
-    y_train: NDArray[Any],
-    X_test: NDArray[np.float64],
-    y_test: NDArray[Any],
-) -> tuple[int, float, float, float, float]:
+class Parts(NamedTuple):
+    """Rows to train with and rows to test with."""
+
+    X_train: NDArray[np.float64]
+    y_train: NDArray[Any]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[Any]
+
+
+def parts_of(task: Task, folds: int, seed: int, data_dir: Folder = None) -> Parts:
+    """The data of a task.
+
+    Parameters
+    ----------
+    task : Task
+        The fold.
+    folds : int
+        Number of parts.
+    seed : int
+        Seed of the first trial.
+    data_dir : path-like, default=None
+        Folder of data files.
+
+    Returns
+    -------
+    Parts
+        What is trained with and what is tested with, the same for every method.
+    """
+    seed += task.trial
+    X, y = _data(task.dataset, data_dir, seed)
+    train, test = _splits(task.dataset, data_dir, folds, seed)[task.fold]
+    return Parts(X[train], y[train], X[test], y[test])
+
+
+def _measured(model: Any, parts: Parts) -> tuple[int, float, float, float, float]:
     """Hits, mean Bayes error, time to fit, time to predict, iterations."""
     with warnings.catch_warnings():
         # Small classes and pairs without a useful rule belong to the paper's data.
         warnings.simplefilter("ignore", SmallClassWarning)
         warnings.simplefilter("ignore", TrivialRuleWarning)
         begin = time.perf_counter()
-        model.fit(X_train, y_train)
+        model.fit(parts.X_train, parts.y_train)
         fitted = time.perf_counter()
-    predicted = model.predict(X_test)
+    predicted = model.predict(parts.X_test)
     end = time.perf_counter()
     last = model[-1] if isinstance(model, Pipeline) else model
     errors, n_iter = (getattr(last, name, None) for name in ("bayes_error_", "n_iter_"))
     return (
-        int(np.sum(predicted == y_test)),
+        int(np.sum(predicted == parts.y_test)),
         math.nan if errors is None else float(np.mean(errors)),
         fitted - begin,
         end - fitted,

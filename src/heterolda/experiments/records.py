@@ -7,7 +7,7 @@ import json
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 __all__ = ["HEADER", "RESULTS", "RUN", "Row", "read_rows", "read_run"]
 
@@ -51,37 +51,46 @@ class Row:
         """What no two rows share."""
         return self.dataset, self.method, self.trial, self.fold
 
-    def line(self) -> str:
-        """The row as text, with its end of line."""
-        values = [
-            *(self.dataset, self.method, self.trial, self.fold),
-            *(self.n_train, self.n_test, self.n_correct),
-            "" if math.isnan(self.bayes_error) else f"{self.bayes_error:.9g}",
-            f"{self.fit_seconds:.3g}",
-            f"{self.predict_seconds:.3g}",
-            "" if math.isnan(self.iterations) else f"{self.iterations:.0f}",
-        ]
-        return ",".join(map(str, values)) + "\n"
+    # Digits of the figures, and those that a method may lack.
+    FORMATS: ClassVar[dict[str, str]] = {
+        "bayes_error": ".9g",
+        "fit_seconds": ".3g",
+        "predict_seconds": ".3g",
+        "iterations": ".0f",
+    }
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"bayes_error", "iterations"})
 
     @classmethod
-    def parse(cls, record: list[str]) -> Row:
+    def header(cls) -> tuple[str, ...]:
+        """Names of the fields."""
+        return tuple(field.name for field in fields(cls))
+
+    def line(self) -> str:
+        """The row as text, with its end of line."""
+        values = [self._text(name) for name in self.header()]
+        return ",".join(values) + "\n"
+
+    def _text(self, name: str) -> str:
+        value = getattr(self, name)
+        if not isinstance(value, float):
+            return str(value)
+        return "" if math.isnan(value) else format(value, self.FORMATS[name])
+
+    @classmethod
+    def parse(cls, record: list[str]) -> Self:
         """Read the fields of a line; ValueError says what is wrong with them."""
-        if len(record) != len(HEADER):
-            raise ValueError(f"it has {len(record)} fields instead of {len(HEADER)}")
-        text = dict(zip(HEADER, record, strict=True))
+        header = cls.header()
+        if len(record) != len(header):
+            raise ValueError(f"it has {len(record)} fields instead of {len(header)}")
+        kinds: dict[str, type] = {"str": str, "int": int, "float": float}
         values: dict[str, Any] = {}
-        for name, value in text.items():
+        for field, value in zip(fields(cls), record, strict=True):
+            if field.name in cls.OPTIONAL and not value and field.type == "float":
+                value = "nan"
             try:
-                if name in ("dataset", "method"):
-                    values[name] = value
-                elif name in ("bayes_error", "iterations"):
-                    values[name] = float(value or "nan")
-                elif name.endswith("seconds"):
-                    values[name] = float(value)
-                else:
-                    values[name] = int(value)
+                values[field.name] = kinds[str(field.type)](value)
             except ValueError:
-                raise ValueError(f"{name} is {value!r}, not a number") from None
+                raise ValueError(f"{field.name} is {value!r}, not a number") from None
         row = cls(**values)
         if not (row.dataset and row.method):
             raise ValueError("it names no data set or no method")
@@ -96,7 +105,7 @@ class Row:
         return row
 
 
-HEADER = tuple(field.name for field in fields(Row))
+HEADER = Row.header()
 
 
 def read_run(path: Path) -> dict[str, Any]:
@@ -129,13 +138,15 @@ def read_run(path: Path) -> dict[str, Any]:
     return run
 
 
-def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
+def read_rows(path: Path, kind: type[Row] = Row) -> tuple[tuple[Row, ...], bool]:
     """Read the rows of a run.
 
     Parameters
     ----------
     path : Path
         The file ``results.csv``.
+    kind : type, default=Row
+        What its rows are.
 
     Returns
     -------
@@ -145,9 +156,10 @@ def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
         Whether the last line was cut off; it is left out.
     """
     lines = _read(path).splitlines(keepends=True)
-    if not lines or lines[0].rstrip("\r\n") != ",".join(HEADER):
+    header = ",".join(kind.header())
+    if not lines or lines[0].rstrip("\r\n") != header:
         raise ValueError(
-            f"{path}: not a file of results, whose first line is {','.join(HEADER)!r}"
+            f"{path}: not a file of results, whose first line is {header!r}"
         )
     unfinished = not lines[-1].endswith("\n")
     if unfinished:
@@ -155,7 +167,7 @@ def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
     rows: dict[tuple[str, str, int, int], Row] = {}
     for number, record in enumerate(csv.reader(lines[1:]), start=2):
         try:
-            row = Row.parse(record)
+            row = kind.parse(record)
             if row.key in rows:
                 raise ValueError("the same fold stands on an earlier line")
         except ValueError as error:

@@ -165,13 +165,15 @@ class Results:
         return cells
 
 
-def read_results(folder: str | os.PathLike[str]) -> Results:
+def read_results(folder: str | os.PathLike[str], kind: type[Row] = Row) -> Results:
     """Read a folder of results.
 
     Parameters
     ----------
     folder : str or path-like
         The folder, with ``results.csv`` and ``run.json``.
+    kind : type, default=Row
+        What its rows are.
 
     Returns
     -------
@@ -183,7 +185,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder of results {str(folder)!r} does not exist")
     run = read_run(folder / RUN)
-    rows, unfinished = read_rows(folder / RESULTS)
+    rows, unfinished = read_rows(folder / RESULTS, kind)
     return Results(folder, rows, run, unfinished)
 
 

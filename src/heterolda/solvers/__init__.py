@@ -101,6 +101,7 @@ def solve_pairs(
     pairs: NDArray[np.intp],
     solver: Solver,
     seed: int = 0,
+    shares: Array | None = None,
 ) -> Hyperplanes:
     """Rules for pairs of Gaussian classes.
 
@@ -118,6 +119,8 @@ def solve_pairs(
         The algorithm.
     seed : int, default=0
         Seed of random trials, the same for every pair.
+    shares : ndarray of shape (n_pairs, 2) or None, default=None
+        Priors of each pair, in proportion, if they are not those of the classes.
 
     Returns
     -------
@@ -127,8 +130,9 @@ def solve_pairs(
     n_pairs, d = len(pairs), means.shape[1]
     draws = not isinstance(solver, Fisher | FixedPoint | Global | Grid)
 
-    def solve(batch: NDArray[np.intp]) -> Hyperplanes:
-        pair_priors = priors[batch]
+    def solve(rows: slice) -> Hyperplanes:
+        batch = pairs[rows]
+        pair_priors = priors[batch] if shares is None else shares[rows]
         pencil = Pencil.from_moments(
             means[batch],
             covariances[batch],
@@ -140,8 +144,8 @@ def solve_pairs(
         return solver.solve(pencil, rng)
 
     if n_pairs == 1 or n_pairs * d**3 < _MUCH_WORK:
-        return solve(pairs)
+        return solve(slice(None))
     step = min(_BATCH_BYTES // (16 * d * d), -(-n_pairs // library_threads()))
     starts = range(0, n_pairs, max(1, step))
-    batches = [pairs[start : start + starts.step] for start in starts]
+    batches = [slice(start, start + starts.step) for start in starts]
     return Hyperplanes.concatenate(in_threads(solve, batches))

@@ -26,6 +26,7 @@ _PARTS = 4  # an open piece is cut into so many
 _RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold of gap
 _FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up
 _ROUNDING = 1e-13  # what rounding errors may add to the logarithm of an error
+_NEAREST = 1e-14  # the ladder's first rung, relative to x
 _MOST_ROUNDS = 100
 _MOST_OPEN = 1 << 12  # pieces of an arc: where more stay open, all rules are alike
 _NEGLIGIBLE = 1e-9  # gain that is not worth a search for another bracket
@@ -216,7 +217,8 @@ def _ladder(
         log_loss = log1 - 0.5 * (y1 * y1 + np.log(2 * np.pi)) + np.log(speed)
         first = np.exp(np.log(_FIRST_RUNG * gap) + log_error - log_loss)
         reach = np.array([x - a, b - x])
-        nearest = np.fmin(first, reach)
+        # At an error near zero the first rung would vanish.
+        nearest = np.fmin(np.maximum(first, _NEAREST * (1 + np.abs(x))), reach)
         growth = (reach / nearest) ** (1 / len(rungs))
     sides = nearest[:, :, None] * growth[:, :, None] ** rungs
     middle = x[:, None]

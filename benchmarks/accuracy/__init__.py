@@ -1,0 +1,1 @@
+"""Accuracy against the linear classifiers that a user would pick instead."""

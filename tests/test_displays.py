@@ -1,0 +1,419 @@
+"""Every display is drawn, for two classes and for four, and holds what it shows."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from heterolda import (
+    BoundaryDisplay,
+    ClassStatistics,
+    ErrorCurveDisplay,
+    FrontierDisplay,
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    ProjectionDisplay,
+)
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+DISPLAYS = [ErrorCurveDisplay, FrontierDisplay, ProjectionDisplay, BoundaryDisplay]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def two(make_classes):
+    X, y = make_classes(n_classes=2, n=150, d=3, spread=0.8)
+    return X, np.array(["left", "right"])[y]
+
+
+@pytest.fixture
+def four(make_classes):
+    X, y = make_classes(n_classes=4, n=80, d=3)
+    return X, np.array(["east", "north", "south", "west"])[y]
+
+
+def data_of(display, X, y):
+    """Arguments besides the model: the error curve needs no data."""
+    return () if display is ErrorCurveDisplay else (X, y)
+
+
+@pytest.mark.parametrize("classes", ["two", "four"])
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_every_display_is_drawn(display, classes, request, tmp_path):
+    X, y = request.getfixturevalue(classes)
+    model = GaussianLinearDiscriminant(priors=None).fit(X, y)
+    shown = display.from_estimator(model, *data_of(display, X, y))
+    assert isinstance(shown, display)
+    axes = np.ravel(np.array(shown.ax_, dtype=object))
+    assert all(ax.figure is shown.figure_ for ax in axes)
+    shown.figure_.savefig(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 5000
+    # The same from statistics, without data, and again on given axes.
+    again = display.from_statistics(model.statistics_)
+    assert again.figure_ is not shown.figure_
+    assert np.ravel(np.array(again.ax_, dtype=object))[0].get_title()
+    n_axes = len(axes)
+    _, grid = plt.subplots(1, n_axes, squeeze=False)
+    given = grid[0, 0] if n_axes == 1 else grid[0]
+    assert shown.plot(ax=given) is shown
+    assert shown.figure_ is grid[0, 0].figure
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_pairs_are_chosen_by_labels(display, four):
+    X, y = four
+    model = GaussianLinearDiscriminant().fit(X, y)
+    for pair in (("north", "west"), ("west", "north")):
+        shown = display.from_estimator(model, *data_of(display, X, y), pair=pair)
+        assert shown.ax_.get_title().startswith("north or west")
+    worst = model.classes_[model.pairs_[model.bayes_error_.argmax()]]
+    shown = display.from_estimator(model, *data_of(display, X, y))
+    first = np.ravel(np.array(shown.ax_, dtype=object))[0]
+    assert first.get_title().startswith(f"{worst[0]} or {worst[1]}")
+    for pair in (("north", "north"), ("north", "up"), ("north",), 3):
+        with pytest.raises(ValueError, match="pair must be two different labels"):
+            display.from_estimator(model, pair=pair)
+
+
+def test_error_curve_shows_minima_landings_and_bound():
+    statistics = ClassStatistics.from_moments(
+        ["narrow", "wide"],
+        [500, 500],
+        [[0, 0], [1, 0.5]],
+        [[[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]],
+    )
+    shown = ErrorCurveDisplay.from_statistics(statistics)
+    assert len(shown.minima) == 2
+    model = GaussianLinearDiscriminant().fit_statistics(statistics)
+    assert shown.error.min() >= model.bayes_error_[0] * (1 - 1e-9)
+    assert shown.minima[:, 1].min() == pytest.approx(model.bayes_error_[0], rel=1e-9)
+    assert shown.bound == pytest.approx(model.bayes_error_[0] * (1 - model.gap_[0]))
+    theta, error = shown.landings["Fisher (LDA)"]
+    assert theta == pytest.approx(np.pi / 4)
+    assert error == pytest.approx(0.357, abs=1e-3)
+    theta, error = shown.landings["global optimum"]
+    assert [theta, error] == pytest.approx(shown.minima[0], rel=1e-6)
+    assert set(shown.markers_) == set(shown.landings)
+    assert_allclose(shown.line_.get_ydata(), shown.error)
+    assert shown.trivial == 0.5
+    # Some minimum lies below any other place of the curve next to it.
+    for place, error in shown.minima:
+        near = np.abs(shown.theta - place) < 0.02
+        assert shown.error[near].min() >= error - 1e-12
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("case", ["one feature", "proportional", "separable", "equal"])
+def test_error_curve_of_special_pairs(rng, case):
+    X, y = rng.normal(size=(80, 3)), np.repeat([0, 1], 40)
+    X[y == 1] = 2 * X[y == 1] + 1
+    if case == "one feature":
+        X = X[:, :1]
+    elif case == "proportional":
+        X[40:] = 3 * X[:40] + 1
+    elif case == "separable":
+        X[:, 0] = y
+    else:
+        X[40:] = -X[:40]
+        X -= np.array([X[y == k].mean(axis=0) for k in (0, 1)])[y]
+    model = GaussianLinearDiscriminant().fit(X, y)
+    shown = ErrorCurveDisplay.from_estimator(model)
+    if case in ("one feature", "proportional"):
+        theta, error = shown.landings["global optimum"]
+        assert np.interp(theta, shown.theta, shown.error) == pytest.approx(error, 1e-3)
+    FrontierDisplay.from_estimator(model, X, y)
+    ProjectionDisplay.from_estimator(model, X, y)
+
+
+def test_frontier_display_holds_the_curve_and_the_rates_on_data(two):
+    X, y = two
+    model = GaussianLinearDiscriminant(
+        criterion="neyman-pearson", max_error={"left": 0.1}
+    )
+    model.fit(X, y)
+    shown = FrontierDisplay.from_estimator(model, X, y)
+    (frontier,) = model.frontier_
+    assert shown.auc == frontier.auc
+    assert_allclose(shown.points["this rule"][0], 0.1)
+    assert shown.points["minimax"][0] == pytest.approx(1 - shown.points["minimax"][1])
+    fpr, tpr = shown.empirical
+    assert fpr.shape == tpr.shape == shown.fpr.shape
+    assert (fpr[0], tpr[0], fpr[-1], tpr[-1]) == (0, 0, 1, 1)
+    assert np.max(np.abs(fpr - shown.fpr)) < 0.2
+    k = int(np.searchsorted(shown.fpr, 0.1))
+    theta = frontier.roc_curve(300)[2][k]
+    coef, intercept = frontier.rule(theta)
+    share = np.mean(X[y == "left"] @ coef + intercept > 0)
+    assert fpr[k] == pytest.approx(share, abs=0.02)
+    assert_array_equal(shown.empirical_line_.get_xdata(), fpr)
+    assert FrontierDisplay.from_estimator(model).empirical_line_ is None
+
+
+def test_projections_come_worst_first_with_their_error_rates(four):
+    X, y = four
+    model = GaussianLinearDiscriminant().fit(X, y)
+    shown = ProjectionDisplay.from_estimator(model, X, y)
+    errors = [panel["error"] for panel in shown.panels]
+    assert_allclose(errors, np.sort(model.bayes_error_)[::-1])
+    assert len(shown.ax_) == len(shown.lines_) == 6
+    for panel, areas, histograms in zip(
+        shown.panels, shown.areas_, shown.histograms_, strict=True
+    ):
+        assert panel["priors"] @ panel["error_rates"] == pytest.approx(panel["error"])
+        assert len(areas) == len(histograms) == 2
+        text = [t.get_text() for t in shown.ax_[0].get_legend().get_texts()]
+        assert all("wrong" in label for label in text)
+    few = ProjectionDisplay.from_estimator(model, max_panels=2)
+    assert len(few.panels) == 2
+    with pytest.raises(ValueError, match="one axes for each of the 2 panels, got 1"):
+        few.plot(ax=plt.subplots()[1])
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_trivial_rules(rng):
+    X = np.concatenate([rng.normal(size=(30, 2)), 4 * rng.normal(size=(3000, 2))])
+    y = np.repeat(["rare", "usual"], [30, 3000])
+    model = GaussianLinearDiscriminant().fit(X, y)
+    shown = ProjectionDisplay.from_estimator(model, X, y)
+    assert "always usual" in shown.ax_.texts[0].get_text()
+    curve = ErrorCurveDisplay.from_estimator(model)
+    end = model.frontier_[0].theta_range[1]
+    assert curve.landings["global optimum"] == (end, model.bayes_error_[0])
+    FrontierDisplay.from_estimator(model, X, y)
+    with pytest.raises(ValueError, match="no normal"):
+        BoundaryDisplay.from_estimator(model, X, y)
+
+
+def test_boundary_rules_divide_the_plane_as_they_divide_space(two, rng):
+    X, y = two[0][:, :2], two[1]
+    model = GaussianLinearDiscriminant().fit(X, y)
+    shown = BoundaryDisplay.from_estimator(model, X, y)
+    assert set(shown.lines_) == {"LDA", "GLD", "LNS"}
+    points = np.concatenate(shown.points)
+    labels = np.repeat(model.classes_, [len(p) for p in shown.points])
+    rows = np.concatenate([X[y == label] for label in model.classes_])
+    lda = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
+    search = LocalNeighborhoodSearch().fit(X, y)
+    for name, peer in (("GLD", model), ("LDA", lda), ("LNS", search)):
+        a, b, c = shown.rules[name]
+        side = points @ [a, b] + c
+        clear = np.abs(side) > 1e-9 * np.abs(side).max()
+        predicted = model.classes_[(side > 0).astype(int)]
+        assert_array_equal(predicted[clear], peer.predict(rows)[clear])
+    assert len(labels) == len(points)
+    # The rule of the discriminant is upright: its normal is the first axis.
+    a, b, _ = shown.rules["GLD"]
+    assert abs(b) < 1e-9 * abs(a)
+    # The quadratic boundary is that of the two normal densities.
+    s, t, odds = shown.quadratic
+    from scipy.stats import multivariate_normal
+
+    means, cov = model.statistics_.means, model.statistics_.covariances()
+    origin = means.mean(axis=0)
+    pooled = np.sqrt(np.diag(np.tensordot([0.5, 0.5], cov, axes=1)))
+    normal = model.coef_[0] * pooled / np.linalg.norm(model.coef_[0] * pooled)
+    other = np.array([-normal[1], normal[0]])
+    for i, j in rng.integers(0, 201, (20, 2)):
+        both = [
+            origin + pooled * (s[i, j] * normal + sign * t[i, j] * other)
+            for sign in (1, -1)
+        ]
+        expected = [
+            multivariate_normal(means[1], cov[1]).logpdf(x)
+            - multivariate_normal(means[0], cov[0]).logpdf(x)
+            for x in both
+        ]
+        assert np.min(np.abs(odds[i, j] - expected)) < 1e-6 * (1 + np.abs(odds[i, j]))
+
+
+def test_boundary_of_singular_covariances_has_no_quadratic(rng):
+    X, y = rng.normal(size=(60, 3)), np.repeat([0, 1], 30)
+    X[y == 1] += 1
+    X[y == 0, 1] = 0.5
+    model = GaussianLinearDiscriminant().fit(X, y)
+    shown = BoundaryDisplay.from_estimator(model)
+    assert shown.quadratic is None
+    assert set(shown.lines_) == {"LDA", "GLD"}
+    X = np.column_stack([X, X[:, 0]])
+    BoundaryDisplay.from_estimator(GaussianLinearDiscriminant().fit(X, y), X, y)
+
+
+def test_many_points_are_thinned(rng):
+    X, y = rng.normal(size=(6000, 2)), np.repeat([0, 1], 3000)
+    X[y == 1] = 2 * X[y == 1] + 1
+    model = GaussianLinearDiscriminant().fit(X, y)
+    shown = BoundaryDisplay.from_estimator(model, X, y)
+    assert [len(points) for points in shown.points] == [2000, 2000]
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_refusals(display, two, four):
+    X, y = two
+    with pytest.raises(TypeError, match="must be a GaussianLinearDiscriminant"):
+        display.from_estimator(LogisticRegression().fit(X, y))
+    with pytest.raises(NotFittedError):
+        display.from_estimator(GaussianLinearDiscriminant())
+    ova = GaussianLinearDiscriminant(multiclass="ova", priors=[0.25] * 4).fit(*four)
+    with pytest.raises(ValueError, match="multiclass='ovo'"):
+        display.from_estimator(ova)
+    if display is not ErrorCurveDisplay:
+        model = GaussianLinearDiscriminant().fit(X, y)
+        with pytest.raises(ValueError, match="X without y"):
+            display.from_estimator(model, X)
+        with pytest.raises(ValueError, match="y without X"):
+            display.from_estimator(model, y=y)
+        with pytest.raises(ValueError, match="2 features, but"):
+            display.from_estimator(model, X[:, :2], y)
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            display.from_estimator(model, X, y[:-1])
+        with pytest.raises(ValueError, match="NaN"):
+            display.from_estimator(model, np.where(X > 1, np.nan, X), y)
+        with pytest.raises(ValueError, match="1d array"):
+            display.from_estimator(model, X, np.column_stack([y, y]))
+        with pytest.raises(ValueError, match=r"labels \['up'\] that are not among"):
+            display.from_estimator(model, X, np.where(np.arange(len(y)) < 3, "up", y))
+    if display is BoundaryDisplay:
+        flat = GaussianLinearDiscriminant().fit(X[:, :1], y)
+        with pytest.raises(ValueError, match="two features or more"):
+            display.from_estimator(flat)
+
+
+def test_displays_without_matplotlib_say_what_to_install():
+    code = (
+        "import sys\n"
+        "sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = None\n"
+        "import heterolda as h\n"
+        "s = h.ClassStatistics.from_moments([0, 1], [9, 9], [[0, 0], [1, 1]],"
+        " [[[1, 0], [0, 1]], [[2, 0], [0, 1]]])\n"
+        "names = [n for n in h.__all__ if n.endswith('Display')]\n"
+        "assert len(names) == 4\n"
+        "for name in names:\n"
+        "    try:\n"
+        "        getattr(h, name).from_statistics(s)\n"
+        "    except ImportError as error:\n"
+        "        print(error)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.count("pip install 'heterolda[plot]'") == 4
+
+
+def test_lazy_names(monkeypatch):
+    import heterolda
+
+    assert set(heterolda.__all__) <= set(dir(heterolda))
+    with pytest.raises(AttributeError, match="no attribute 'PieDisplay'"):
+        _ = heterolda.PieDisplay
+
+
+@pytest.mark.parametrize("display", DISPLAYS[1:])
+def test_columns_of_data_frames_must_be_those_of_the_fit(display, two):
+    X, y = two
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = GaussianLinearDiscriminant().fit(frame, y)
+    display.from_estimator(model, frame, pd.Series(y))
+    with pytest.raises(ValueError, match="feature names should match"):
+        display.from_estimator(model, frame[["c", "b", "a"]], y)
+
+
+def test_an_absent_class_has_no_empirical_curve(four):
+    X, y = four
+    model = GaussianLinearDiscriminant().fit(X, y)
+    there = y != "west"
+    data = X[there], y[there]
+    with pytest.raises(ValueError, match=r"no rows of the classes \['west'\]"):
+        FrontierDisplay.from_estimator(model, *data, pair=("north", "west"))
+    FrontierDisplay.from_estimator(model, *data, pair=("north", "south"))
+    shown = BoundaryDisplay.from_estimator(model, *data, pair=("north", "west"))
+    assert "LNS" not in shown.lines_
+    ProjectionDisplay.from_estimator(model, *data)
+
+
+def test_empirical_rates_are_counted_in_blocks(two, rng):
+    X, y = two
+    model = GaussianLinearDiscriminant().fit(X, y)
+    rows = rng.normal(size=(5000, 3))
+    labels = np.repeat(model.classes_, [4500, 500])
+    shown = FrontierDisplay.from_estimator(model, rows, labels)
+    (frontier,) = model.frontier_
+    coef, intercept = frontier._rules(frontier._curve(300)[1:-1])
+    for k, rates in enumerate(shown.empirical):
+        scores = rows[labels == model.classes_[k]] @ coef.T + intercept
+        assert_allclose(rates[1:-1], np.mean(scores > 0, axis=0), atol=1e-3)
+
+
+def test_frontier_display_shows_the_rule_of_any_solver():
+    moments = ClassStatistics.from_moments(
+        ["narrow", "wide"],
+        [500, 500],
+        [[0, 0], [1, 0.5]],
+        [[[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]],
+    )
+    fisher = GaussianLinearDiscriminant(solver="fisher").fit_statistics(moments)
+    shown = FrontierDisplay.from_estimator(fisher)
+    first, second = fisher.error_rates_[0]
+    assert shown.points["this rule"] == (first, 1 - second)
+    assert np.interp(first, shown.fpr, shown.tpr) > 1 - second + 0.01
+    assert set(shown.points_) == {"least error", "minimax", "this rule"}
+    for criterion in ("bayes", "minimax"):
+        model = GaussianLinearDiscriminant(criterion=criterion).fit_statistics(moments)
+        shown = FrontierDisplay.from_estimator(model)
+        assert set(shown.points) == {"least error", "minimax"}
+
+
+def test_boundaries_are_named_after_their_solver(two):
+    X, y = two
+    for parameters, names in (
+        ({"solver": "fisher"}, {"LDA"}),
+        ({"solver": "fixed-point"}, {"LDA", "Algorithm 1"}),
+        ({"criterion": "minimax"}, {"LDA", "GLD, minimax"}),
+        ({"costs": {"left": {"right": 2}}}, {"LDA", "GLD with costs"}),
+    ):
+        model = GaussianLinearDiscriminant(**parameters).fit(X, y)
+        shown = BoundaryDisplay.from_estimator(model)
+        assert set(shown.lines_) == names
+        # What was fitted counts, not what is set afterwards.
+        model.set_params(solver="c-hld", criterion="bayes", costs=None)
+        assert set(BoundaryDisplay.from_estimator(model).lines_) == names
+
+
+def test_equal_means_leave_no_line_of_lda():
+    """There Fisher's rule has no normal, and a division by zero was drawn."""
+    statistics = ClassStatistics.from_moments(
+        [0, 1], [50, 50], np.zeros((2, 2)), [np.eye(2), np.diag([9.0, 0.2])]
+    )
+    shown = BoundaryDisplay.from_statistics(statistics)
+    assert set(shown.lines_) == {"GLD"}
+    shown.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("max_panels", [0, -1, 2.5])
+def test_panels_are_counted_from_one(four, max_panels):
+    model = GaussianLinearDiscriminant().fit(*four)
+    with pytest.raises(ValueError, match="max_panels must be an integer from 1 on"):
+        ProjectionDisplay.from_estimator(model, max_panels=max_panels)
+
+
+def test_histograms_stay_within_the_picture(rng):
+    X = np.concatenate([rng.laplace(size=(400, 2)) ** 3, rng.normal(3, 1, (400, 2))])
+    y = np.repeat([0, 1], 400)
+    shown = ProjectionDisplay.from_estimator(
+        GaussianLinearDiscriminant().fit(X, y), X, y
+    )
+    heights = [h.get_data().values.max() for h in shown.histograms_[0]]
+    peaks = [line.get_ydata().max() for line in shown.lines_[0]]
+    assert shown.ax_.get_ylim()[1] >= min(max(heights), 6 * min(peaks))
