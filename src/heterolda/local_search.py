@@ -334,9 +334,8 @@ class LocalNeighborhoodSearch(
 
     def _fit_start(self, data) -> Start:
         """The rules to start from."""
-        estimator = self.estimator
-        if estimator is None:
-            estimator = GaussianLinearDiscriminant()
+        given = self.estimator
+        estimator = GaussianLinearDiscriminant() if given is None else given
         if self.prefit and not isinstance(estimator, FrozenEstimator):
             estimator = FrozenEstimator(estimator)
         return fit_start(estimator, data, self.n_jobs)
