@@ -312,7 +312,8 @@ def _remarks(c: Comparisons) -> str:
         f"- With more than {MANY_ROWS:,} training rows, SVC-tuned chooses C with a "
         f"stratified sample of {SAMPLE:,} of them and is then fitted to all. Its "
         f"solver stops after {ITERATIONS:,} iterations for each pair of classes, on "
-        "every set. Without either, a large C would take hours.",
+        "every set. Without either, a large C would take hours; with it, SVC-tuned can "
+        "be worse than SVC where it stops too early, and its rank there says little.",
     ]
     if large:
         lines.append(
