@@ -14,7 +14,6 @@ PACKAGE = Path(heterolda.__file__).parent
 # From the ground up: a module imports only from those before it.
 LAYERS = [
     "_sklearn",
-    "threads",
     "lazy",
     "exceptions",
     "files",

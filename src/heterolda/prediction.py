@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.hyperplanes import linear_scores
 from heterolda.lazy import lazy_backend
-from heterolda.threads import in_threads
 from heterolda.validation import NUMERIC_TYPES
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
@@ -64,11 +63,8 @@ class LinearRules:
             return first
         result = np.empty((len(X), *first.shape[1:]), first.dtype)
         result[:step] = first
-
-        def fill(start):
+        for start in range(step, len(X), step):
             result[start : start + step] = block(start)
-
-        in_threads(fill, range(step, len(X), step))
         return result
 
     @_also_lazily

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from heterolda._sklearn import threadpool_controller
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.pencil import Pencil
 from heterolda.solvers.fisher import Fisher
@@ -20,7 +21,6 @@ from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.grid import Grid
 from heterolda.solvers.random_search import RandomSearch
-from heterolda.threads import in_threads, library_threads
 
 Array = NDArray[np.float64]
 
@@ -38,9 +38,11 @@ __all__ = [
 
 # For solvers that draw nothing: a generator takes longer to make than a small fit.
 _NO_DRAWS = np.random.default_rng(0)
-# Pairs are shared out among threads from this number of pairs times features^3 on.
-_MUCH_WORK = 4e5
-# They are solved in batches whose matrices take at most about this much memory.
+# From this number of features on, threads of the linear algebra library wait for each
+# other longer than they work on the matrices of one pair: they get one thread. (Threads
+# of our own over the pairs were tried and gain nothing.)
+_THREADED = 24
+# Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
 
 
@@ -143,9 +145,12 @@ def solve_pairs(
         rng = np.random.default_rng(seed) if draws else _NO_DRAWS
         return solver.solve(pencil, rng)
 
-    if n_pairs == 1 or n_pairs * d**3 < _MUCH_WORK:
-        return solve(slice(None))
-    step = min(_BATCH_BYTES // (16 * d * d), -(-n_pairs // library_threads()))
-    starts = range(0, n_pairs, max(1, step))
-    batches = [slice(start, start + starts.step) for start in starts]
-    return Hyperplanes.concatenate(in_threads(solve, batches))
+    def solve_all() -> Hyperplanes:
+        step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
+        starts = range(0, n_pairs, step)
+        return Hyperplanes.concatenate([solve(slice(k, k + step)) for k in starts])
+
+    if n_pairs == 1 or d < _THREADED:
+        return solve_all()
+    with threadpool_controller().limit(limits=1, user_api="blas"):
+        return solve_all()
