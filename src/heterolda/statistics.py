@@ -19,6 +19,7 @@ from heterolda.validation import (
     check_finite,
     check_labels,
     check_moments,
+    check_number,
     check_sample_weight,
     encode,
     union_of_labels,
@@ -267,8 +268,7 @@ class ClassStatistics:
         ClassStatistics
             The object itself. If the chunk is refused, it is left as it was.
         """
-        merged = self + type(self).from_data(X, y, sample_weight)
-        self.__dict__.update(merged.__dict__)
+        self.__dict__.update((self + self.from_data(X, y, sample_weight)).__dict__)
         return self
 
     def __add__(self, other: object) -> Self:
@@ -361,6 +361,7 @@ class ClassStatistics:
         min_count : float, default=0
             Least total weight of a class: statistics of a few rows give them away.
         """
+        check_number("save", "min_count", min_count, 0, np.inf)
         classes = self.classes
         few = (self.weights > 0) & (self.weights < min_count)
         if few.any():

@@ -22,7 +22,7 @@ from heterolda.arrow import (
 )
 from heterolda.exceptions import MissingRowsWarning
 from heterolda.statistics import ClassStatistics
-from heterolda.validation import check_sample_weight
+from heterolda.validation import check_number, check_sample_weight
 
 Array = NDArray[np.float64]
 Item = TypeVar("Item")
@@ -88,10 +88,11 @@ def statistics_from_batches(
     """
     if missing not in ("error", "drop"):
         raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
-    if batch_size is not None and batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, got {batch_size!r}")
-    if isinstance(columns, str):
-        raise ValueError(f"columns must be a list of names, got the string {columns!r}")
+    if batch_size is not None:
+        owner = "statistics_from_batches"
+        check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
+    if isinstance(columns, str) or not isinstance(columns, Iterable | None):
+        raise ValueError(f"columns must be a list of names, got {columns!r}")
     wanted = Columns(None if columns is None else tuple(columns), target, sample_weight)
     _check_names(wanted)
 
