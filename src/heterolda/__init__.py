@@ -6,6 +6,7 @@ from typing import Any
 from heterolda.discriminant import GaussianLinearDiscriminant
 from heterolda.exceptions import (
     MissingRowsWarning,
+    PrecisionWarning,
     SearchInterruptedWarning,
     SmallClassWarning,
     TrivialRuleWarning,
@@ -32,6 +33,7 @@ __all__ = [
     "LocalNeighborhoodSearch",
     "MissingRowsWarning",
     "OperatingPoint",
+    "PrecisionWarning",
     "ProjectionDisplay",
     "RandomSearch",
     "SearchInterruptedWarning",

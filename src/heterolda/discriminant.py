@@ -19,7 +19,7 @@ from heterolda.criteria import (
     stakes,
     with_risk,
 )
-from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
+from heterolda.exceptions import warn_of_trivial_rules, warn_of_weak_moments
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.lazy import lazy_backend
 from heterolda.moments import all_others
@@ -261,7 +261,7 @@ class GaussianLinearDiscriminant(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            A chunk of data with any selection of the classes.
+            A chunk of data with any selection of the classes, or no rows at all.
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
@@ -282,17 +282,18 @@ class GaussianLinearDiscriminant(
                 "classes must be passed to the first call of partial_fit: the list of "
                 "all labels that will occur"
             )
-        given = (
-            None if classes is None else check_labels(np.asarray(classes), "classes")
-        )
+        given = None
+        if classes is not None:
+            given = check_labels(np.asarray(classes), "classes", whole=False)
         known = given if first else self.classes_
         if given is not None and not np.array_equal(given, known):
             raise ValueError(
                 f"classes={given.tolist()} differs from the classes of the first call "
                 f"of partial_fit, {known.tolist()}: start a new estimator"
             )
-        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=first)
-        unseen = np.setdiff1d(check_labels(y), known)
+        checks = {"dtype": NUMERIC_TYPES, "ensure_min_samples": 0}
+        X, y = validate_data(self, X, y, reset=first, **checks)
+        unseen = np.setdiff1d(check_labels(y, whole=False), known)
         if len(unseen):
             raise ValueError(
                 f"y has labels {unseen.tolist()} that are not among the classes "
@@ -358,8 +359,8 @@ class GaussianLinearDiscriminant(
         cov = class_covariances(statistics, self.shrinkage, chosen)
         weights = statistics.weights
         priors = check_priors(self.priors, weights)
-        if not self.shrinkage:
-            warn_of_small_classes(statistics.classes, weights, means.shape[1])
+        moments = statistics.classes, weights, means, cov
+        warn_of_weak_moments(*moments, shrunk=bool(self.shrinkage))
         seed = 0  # deterministic solvers leave random_state untouched
         if isinstance(solver, RandomSearch):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
