@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench accuracy picture clean
+.PHONY: demo test lint bench accuracy hostile picture clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -23,6 +23,9 @@ bench: $(READY)
 
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy
+
+hostile: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
 
 picture: $(READY)
 	$(BIN)/python examples/plot_idea.py docs/images/idea.png
