@@ -232,6 +232,9 @@ def test_an_error_from_inside_is_not_clear():
     assert "LinAlgError" in Refused()(trial_of("internal"))
     assert Fair()(trial_of("refuses")) is None
     assert "LinAlgError" in Fair()(trial_of("internal"))
+    scaled = variant(X=lambda data: 0.01 * data.X)(2)
+    peer = attempt(PEERS["QDA"], scaled)
+    assert peer.error is None or Fair()(peer) is None  # refused by scikit-learn itself
 
 
 def test_a_rule_that_is_not_the_best_is_found():

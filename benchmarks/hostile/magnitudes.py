@@ -19,8 +19,8 @@ _TOO_LARGE = Refused(words="so large that their squares overflow float64: divide
 _TOO_SMALL = Refused(words="vary so little that their squares underflow .*: multiply")
 _SQUARES = (
     "a fit needs squares, and these leave float64. Statistics in other units would no "
-    "longer be those of the data, so the unit is for the user to choose. Of an outlier "
-    "of 1e300, which no unit helps, it is good to hear"
+    "longer be those of the data, so the unit is for the user to choose. An outlier of "
+    "1e300 would leave nothing of the other rows in any unit"
 )
 
 

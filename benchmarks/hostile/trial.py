@@ -14,8 +14,8 @@ from benchmarks.hostile.contenders import Contender
 from benchmarks.hostile.data import Data
 from benchmarks.hostile.ways import WAYS
 
-# Errors that speak to the user. Their subclasses, such as LinAlgError, do not, nor do
-# those that were raised in these packages.
+# Errors that speak to the user. Their subclasses, such as AxisError, do not, nor do
+# those that were raised in these packages. A peer may raise a LinAlgError itself.
 _CLEAR = (ValueError, TypeError, NotFittedError)
 _INSIDE = ("numpy", "scipy")
 
@@ -77,8 +77,11 @@ def is_clear(error: Exception) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    place = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
-    return type(error) in _CLEAR and place.partition(".")[0] not in _INSIDE
+    name = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    package = name.partition(".")[0]
+    if type(error) is np.linalg.LinAlgError:
+        return package == "sklearn"
+    return type(error) in _CLEAR and package not in _INSIDE
 
 
 @lru_cache(maxsize=512)

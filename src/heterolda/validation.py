@@ -333,8 +333,8 @@ def _are_labels(y: NDArray[Any], name: str) -> bool:
     if y.dtype.kind == "f":
         return bool(np.all(np.isfinite(y) & (y == np.rint(y))))
     if y.dtype.kind == "O":
-        types = sorted({type(label).__name__ for label in y})
         if not all(isinstance(label, str) for label in y):
+            types = sorted({type(label).__name__ for label in y})
             raise TypeError(
                 f"Unknown label type: {name} is an array of objects of type "
                 f"{' and '.join(types)}: convert them to text or numbers, for instance "
