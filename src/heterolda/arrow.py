@@ -293,13 +293,13 @@ def features_of(batch: Any, part: Part) -> Array:
     Returns
     -------
     ndarray of shape (n_rows, n_features)
-        In C order.
+        Column by column in memory, as Arrow has them.
     """
     names = part.columns.features or ()
-    matrix = np.empty((batch.num_rows, len(names)))
-    for j, name in enumerate(names):
-        matrix[:, j] = numbers_of(batch, name, part)
-    return matrix
+    columns = np.empty((len(names), batch.num_rows))
+    for column, name in zip(columns, names, strict=True):
+        column[:] = numbers_of(batch, name, part)
+    return columns.T
 
 
 def numbers_of(batch: Any, name: str, part: Part) -> Array:
