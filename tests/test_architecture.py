@@ -21,6 +21,7 @@ LAYERS = [
     "validation",
     "moments",
     "statistics",
+    "chunks",
     "arrow",
     "streaming",
     "distributed",

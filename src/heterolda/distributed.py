@@ -54,7 +54,14 @@ def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
     return result
 
 
-def apply(method: Callable[[Any], Any], X: Any, n_features: int) -> Any:
+def sample(X: Any) -> Any:
+    """A row with the columns of a collection, not of its data."""
+    if _is_frame(X):
+        return X._meta_nonempty.head(1)
+    return np.zeros((1, _whole_rows(X).shape[1]))
+
+
+def apply(method: Callable[[Any], Any], X: Any) -> Any:
     """A method of a fitted estimator on each chunk of a collection, lazily.
 
     Parameters
@@ -63,8 +70,6 @@ def apply(method: Callable[[Any], Any], X: Any, n_features: int) -> Any:
         Takes rows, returns an array with an entry for each.
     X : dask array or data frame
         Rows.
-    n_features : int
-        How many columns the method expects.
 
     Returns
     -------
@@ -72,17 +77,11 @@ def apply(method: Callable[[Any], Any], X: Any, n_features: int) -> Any:
         The results, in the same chunks of rows.
     """
     if _is_frame(X):
-        sample = X._meta_nonempty.head(1)
         chunks = [np.nan] * X.npartitions
     else:
         X = _whole_rows(X)
-        if X.shape[1] != n_features:  # at once, not in some task later
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the estimator expects {n_features}"
-            )
-        sample = np.zeros((1, n_features))
         chunks = X.chunks[0]
-    like = method(sample)
+    like = method(sample(X))  # what is wrong with the columns is said now, not later
     run = dask.delayed(_answer, pure=True)
     model = dask.delayed(method)
     blocks = [

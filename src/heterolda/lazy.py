@@ -8,7 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-# By the package of a type: the module with `statistics`, `apply` and `accuracy` for it.
+# By the package of a type: the module that has `statistics`, `sample`, `apply` and
+# `accuracy` for it.
 _BACKENDS = {"dask": "heterolda.distributed"}
 
 
