@@ -226,8 +226,6 @@ def test_bad_input_is_refused():
         model.fit(frame, y)
     with pytest.raises(ValueError, match="shrinkage='cv' leaves rows out"):
         GaussianLinearDiscriminant(shrinkage="cv").fit(lazy, labels)
-    with pytest.raises(TypeError, match="the search needs all rows at once"):
-        LocalNeighborhoodSearch().fit(lazy, labels)
     model.fit(lazy, labels)
     with pytest.raises(ValueError, match="X has 3 features, but"):
         model.predict(lazy[:, :3])

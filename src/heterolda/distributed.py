@@ -7,7 +7,7 @@ Estimators find this module through :mod:`heterolda.lazy`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add
 from typing import Any
@@ -18,9 +18,15 @@ import numpy as np
 from dask.base import is_dask_collection
 from numpy.typing import ArrayLike, NDArray
 
+from heterolda.passes import Look, Pairing, Walk, look
+from heterolda.refine import Report, tell
 from heterolda.statistics import ClassStatistics
 
 _FAN_IN = 8  # sums that one task adds up
+# Rows that a pass sets aside for all pairs together, as a multiple of those of the
+# chunk; but no fewer for each pair than the least.
+_ROOM_SHARE = 2
+_LEAST_ROOM = 4096
 
 
 def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
@@ -119,6 +125,88 @@ def accuracy(
     if weight == 0:
         raise ValueError("X has no rows of positive weight to score")
     return float(right / weight)
+
+
+class DaskRows:
+    """Rows of a dask collection for a search; they stay where dask keeps them.
+
+    Rules travel to the workers and counts of errors come back. What a pass sets aside
+    stays on the worker that went through the chunk, and is made anew if that is lost.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As for `statistics`.
+    """
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None):
+        self.statistics = statistics(X, y, sample_weight)
+        self.weighted = sample_weight is not None
+        self._chunks = [blocks for *blocks, _ in _aligned(X, y, sample_weight)]
+        self._looks: tuple[Any, ...] = ()
+
+    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Let the walks, by the numbers of their pairs, arrive where they are."""
+        self._looks = ()  # of the pass before, so that workers can forget them
+        rules = {k: (walk.v, walk.step) for k, walk in walks.items()}
+        task = dask.delayed(_look_at_block, pure=False)
+        pairs, rules = dask.delayed(pairing), dask.delayed(rules, traverse=False)
+        looks = [task(*blocks, pairs, rules) for blocks in self._chunks]
+        self._looks = dask.persist(*looks)
+        found = self._gather(_found)
+        for k, walk in walks.items():
+            mine = [part[k] for part in found if k in part]
+            errors, changes, horizons = zip(*mine, strict=True)
+            walk.arrive(sum(errors), np.sum(changes, axis=0), min(horizons))
+
+    def go_on(
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+    ) -> None:
+        """Let each walk go on to its horizon, all at the same pace."""
+        while active := {k: walk for k, walk in walks.items() if walk.n_safe()}:
+            rules = {k: (walk.v, walk.step, walk.reach) for k, walk in active.items()}
+            found = self._gather(_changes, rules)
+            for k, walk in active.items():
+                walk.move(np.sum([part[k] for part in found if k in part], axis=0))
+                tell(reports[k], walk.state, pairing.unit(k))
+
+    def _gather(self, question: Callable[..., Any], *arguments: Any) -> Any:
+        """Ask all workers about what they have set aside."""
+        ask = dask.delayed(question, pure=False)
+        return dask.compute(*[ask(look, *arguments) for look in self._looks])
+
+
+def _look_at_block(
+    X: Any, y: Any, sample_weight: Any, pairing: Pairing, rules: dict[int, Any]
+) -> dict[int, Look]:
+    """Look at the rows of a chunk, for each pair that has some there."""
+    room = max(_LEAST_ROOM, _ROOM_SHARE * len(X) // len(rules))
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    codes = np.searchsorted(pairing.classes, _labels(y))
+    weight = None
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    return {
+        k: look(rows, *rules[k], room)
+        for k, rows in pairing.rows(rules, X, codes, weight)
+    }
+
+
+def _found(looks: dict[int, Look]) -> dict[int, Any]:
+    """What of a look travels: counts and the horizon."""
+    return {
+        k: (seen.errors, seen.changes, seen.near.horizon) for k, seen in looks.items()
+    }
+
+
+def _changes(looks: dict[int, Look], rules: dict[int, Any]) -> dict[int, Any]:
+    """How neighbours change the errors, for each pair that has rows here."""
+    return {
+        k: looks[k].near.within(reach).changes(v, step)
+        for k, (v, step, reach) in rules.items()
+        if k in looks
+    }
 
 
 def _of_block(

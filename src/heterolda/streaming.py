@@ -86,30 +86,60 @@ def statistics_from_batches(
     >>> statistics_from_batches(table, "kind")
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
-    if missing not in ("error", "drop"):
-        raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
-    if batch_size is not None:
-        owner = "statistics_from_batches"
-        check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
-    if isinstance(columns, str) or not isinstance(columns, Iterable | None):
-        raise ValueError(f"columns must be a list of names, got {columns!r}")
-    wanted = Columns(None if columns is None else tuple(columns), target, sample_weight)
-    _check_names(wanted)
+    batches = Batches(source, target, columns, sample_weight, missing, batch_size)
+    return batches.statistics(progress)
 
-    total = _Total()
-    decoded = _decoded(open_source(source, wanted, batch_size), missing == "drop")
-    for rows in _ahead(decoded):
-        total.add(*rows)
-        if progress is not None:
-            progress(total.n_rows + total.n_dropped)
-    if total.n_dropped:
-        warnings.warn(
-            f"{total.n_dropped} of {total.n_dropped + total.n_rows} rows have missing "
-            "values and were left out",
-            MissingRowsWarning,
-            stacklevel=2,
-        )
-    return total.statistics()
+
+class Batches:
+    """Rows of files or Arrow streams, batch by batch.
+
+    Parameters
+    ----------
+    source, target, columns, sample_weight, missing, batch_size
+        As for `statistics_from_batches`.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        target: str,
+        columns: Iterable[str] | None,
+        sample_weight: str | None,
+        missing: str,
+        batch_size: int | None,
+    ):
+        if missing not in ("error", "drop"):
+            raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
+        if batch_size is not None:
+            owner = "statistics_from_batches"
+            check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
+        if isinstance(columns, str) or not isinstance(columns, Iterable | None):
+            raise ValueError(f"columns must be a list of names, got {columns!r}")
+        features = None if columns is None else tuple(columns)
+        self.source, self.batch_size = source, batch_size
+        self.drop = missing == "drop"
+        self.columns = Columns(features, target, sample_weight)
+        _check_names(self.columns)
+
+    def __iter__(self) -> Iterator[Rows]:
+        parts = open_source(self.source, self.columns, self.batch_size)
+        return _ahead(_decoded(parts, self.drop))
+
+    def statistics(self, progress: Callable[[int], None] | None) -> ClassStatistics:
+        """Class statistics of all rows."""
+        total = _Total()
+        for rows in self:
+            total.add(*rows)
+            if progress is not None:
+                progress(total.n_rows + total.n_dropped)
+        if total.n_dropped:
+            warnings.warn(
+                f"{total.n_dropped} of {total.n_dropped + total.n_rows} rows have "
+                "missing values and were left out",
+                MissingRowsWarning,
+                stacklevel=3,
+            )
+        return total.statistics()
 
 
 def _check_names(wanted: Columns) -> None:
