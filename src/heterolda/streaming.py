@@ -12,15 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.arrow import (
-    Columns,
-    Part,
-    features_of,
-    labels_of,
-    numbers_of,
-    open_source,
-)
+from heterolda.arrow import features_of, labels_of, numbers_of, open_source
 from heterolda.exceptions import MissingRowsWarning
+from heterolda.parts import Columns, Part
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import check_number, check_sample_weight
 
@@ -28,6 +22,8 @@ Array = NDArray[np.float64]
 Item = TypeVar("Item")
 
 _AHEAD = 2  # batches that wait to be added up
+# Every other row may be of another class only if there are no more rows than this.
+_FEW_ROWS = 1000
 
 
 def statistics_from_batches(
@@ -143,8 +139,14 @@ class Batches:
 
 
 def _check_names(wanted: Columns) -> None:
-    """Refuse a column that is to be two things."""
+    """Refuse what is no name, and a column that is to be two things."""
     names = wanted.all
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                "target, sample_weight and all of columns must be names of columns, "
+                f"which are text, got {name!r:.50}"
+            )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
@@ -244,6 +246,12 @@ class _Total:
         lookup = np.zeros(len(labels), np.int64)
         for code in np.flatnonzero(present):
             lookup[code] = self._place(labels[code], part)
+        if 2 * len(self.places) > max(self.n_rows, _FEW_ROWS):
+            raise ValueError(
+                f"{part.name}: column {part.columns.target!r} has {len(self.places)} "
+                f"different labels in the first {self.n_rows} rows: these are no "
+                "classes; name another column as the target"
+            )
         classes = np.arange(len(self.places))
         try:
             sums = ClassStatistics.from_arrays(X, lookup[codes], classes, weight)
@@ -279,6 +287,12 @@ class _Total:
         if self.is_text and all(re.fullmatch(r"0|-?[1-9]\d{0,17}", x) for x in labels):
             labels = [int(label) for label in labels]
         classes = np.array(labels)
+        for label, kept in zip(labels, classes.tolist(), strict=True):
+            if kept != label:  # large integers collapse in float64
+                raise ValueError(
+                    f"the labels have no type in common that holds {label!r}: convert "
+                    "them to text"
+                )
         order = np.argsort(classes)
         total = self.sum
         return ClassStatistics(
