@@ -319,15 +319,16 @@ def labels_of(batch: Any, part: Part) -> tuple[NDArray[np.int64], list[Any]]:
 
     name = part.columns.target
     column = _unpacked(_column(batch, name, part))
-    if not types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    kind = column.dictionary.type
+    is_encoded = types.is_dictionary(column.type)
+    kind = column.type.value_type if is_encoded else column.type
     numbers, text = ("integer", "floating"), ("string", "large_string", "string_view")
     if not _is_any(kind, *numbers, *text, "boolean", "null"):
         raise ValueError(
             f"{part.name}: column {name!r} of the labels must be whole numbers, "
             f"booleans or text, but is of type {kind}: convert it to text"
         )
+    if not is_encoded:
+        column = pc.dictionary_encode(column)
     labels = column.dictionary.to_pylist()
     for label in labels:
         if isinstance(label, float) and label == label and label % 1:
