@@ -21,6 +21,8 @@ LAYERS = [
     "validation",
     "moments",
     "statistics",
+    "parts",
+    "text_files",
     "arrow",
     "streaming",
     "distributed",

@@ -208,7 +208,7 @@ def test_damaged_and_foreign_files_are_named(frame, tmp_path):
 def test_damaged_text_is_named(tmp_path):
     path = tmp_path / "a.csv"
     for text, message in (
-        ("", "a.csv cannot be read"),
+        ("", "a.csv is empty"),
         ("x,kind\n1,a\n2,b,3\n", "a.csv cannot be read"),
         ("x,kind\n1,a\ntwo,b\n", "a.csv: column 'x' must be numbers.*'two'"),
         ("x,x,kind\n1,2,a\n", "a.csv: several columns are named"),

@@ -1,97 +1,25 @@
-"""Arrow record batches from files and streams, as arrays; errors name file and column.
-
-Text files are read with the types that are needed, not with guessed ones: features as
-numbers, labels as text.
-"""
+"""Arrow record batches from files and streams, as arrays; errors name the column."""
 
 from __future__ import annotations
 
 import glob
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.parts import Columns, Part, errors_name
+from heterolda.text_files import TEXT, TextStream, parsed_numbers, read_text
+
 Array = NDArray[np.float64]
 
 PARQUET = (".parquet", ".pq")
-TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 # Numbers of a batch, unless its size is asked for: about 16 MB.
 _BATCH_NUMBERS = 1 << 21
-_TEXT_BLOCK = 1 << 22
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which columns of a table are what.
-
-    Attributes
-    ----------
-    features : tuple of str or None
-        Names of the features, in their order; None: all that are nothing else.
-    target : str
-        The labels.
-    weight : str or None
-        The sample weights.
-    """
-
-    features: tuple[str, ...] | None
-    target: str
-    weight: str | None = None
-
-    def resolve(self, names: Sequence[str], where: str) -> Columns:
-        """The same with all features named, or an error that says what is amiss."""
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(f"{where}: several columns are named {repeated}")
-        special = {self.target, self.weight} - {None}
-        wanted = [*special, *(self.features or ())]
-        absent = [name for name in dict.fromkeys(wanted) if name not in names]
-        if absent:
-            raise ValueError(
-                f"{where}: no column is named {', '.join(map(repr, absent))}; it has "
-                f"{list(names)}"
-            )
-        features = self.features
-        if features is None:
-            features = tuple(name for name in names if name not in special)
-        if not features:
-            raise ValueError(f"{where}: there is no column besides {sorted(special)}")
-        return Columns(features, self.target, self.weight)
-
-    @property
-    def all(self) -> list[str]:
-        """All columns that must be read."""
-        extra = [] if self.weight is None else [self.weight]
-        return [*(self.features or ()), self.target, *extra]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A file, or the whole of a stream.
-
-    Attributes
-    ----------
-    name : str
-        For messages.
-    columns : Columns
-        What to read.
-    batches : iterable of RecordBatch
-        The rows.
-    is_text : bool
-        Whether labels are text only because the file is.
-    """
-
-    name: str
-    columns: Columns
-    batches: Iterable[Any]
-    is_text: bool = False
 
 
 def open_source(
@@ -101,7 +29,7 @@ def open_source(
 
     Parameters
     ----------
-    source : path, list of paths, or Arrow data
+    source : path, list of paths, TextStream, or Arrow data
         As for :func:`heterolda.streaming.statistics_from_batches`.
     columns : Columns
         What is wanted. All parts must have the features of the first, and no others
@@ -114,14 +42,19 @@ def open_source(
     Part
         One after the other; each is opened when it is its turn.
     """
+    if isinstance(source, TextStream):
+        yield read_text(source, columns)
+        return
     paths = _paths(source)
     if paths is None:
         yield _stream(source, columns, batch_size)
         return
     first: Part | None = None
     for path in paths:
-        kind = _parquet if path.lower().endswith(PARQUET) else _text
-        part = kind(path, columns, batch_size)
+        if path.lower().endswith(PARQUET):
+            part = _parquet(path, columns, batch_size)
+        else:
+            part = read_text(path, columns)
         first = first or part
         mine, others = part.columns.features or (), first.columns.features or ()
         if set(mine) != set(others):
@@ -130,7 +63,7 @@ def open_source(
                 f"{sorted(set(mine) ^ set(others))} are in one of them only; name the "
                 "columns to use in columns"
             )
-        yield Part(part.name, first.columns, part.batches, part.is_text)
+        yield replace(part, columns=first.columns)
 
 
 def _paths(source: Any) -> list[str] | None:
@@ -179,18 +112,6 @@ def _expand(path: str) -> list[str]:
     return names
 
 
-@contextmanager
-def _errors_name(where: str) -> Iterator[None]:
-    """Turn whatever pyarrow raises into a ValueError that names the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error) else repr(error)
-        raise ValueError(f"{where} cannot be read: {reason}") from error
-
-
 def _rows(columns: Columns, batch_size: int | None) -> int:
     return batch_size or max(1024, _BATCH_NUMBERS // len(columns.all))
 
@@ -198,51 +119,17 @@ def _rows(columns: Columns, batch_size: int | None) -> int:
 def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
     import pyarrow.parquet as pq
 
-    with _errors_name(path):
+    with errors_name(path):
         file = pq.ParquetFile(path)
-        columns = columns.resolve(file.schema_arrow.names, path)
+        names = file.schema_arrow.names
+        columns = columns.resolve(names, path)
+    wanted = None if columns.keep else columns.all
 
     def batches() -> Iterator[Any]:
-        with _errors_name(path), file:
-            yield from file.iter_batches(
-                _rows(columns, batch_size), columns=columns.all
-            )
+        with errors_name(path), file:
+            yield from file.iter_batches(_rows(columns, batch_size), columns=wanted)
 
-    return Part(path, columns, batches())
-
-
-def _text(path: str, columns: Columns, batch_size: int | None) -> Part:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    lower = path.lower()
-    delimiter = next(mark for end, mark in TEXT.items() if lower.endswith(end))
-    parse = csv.ParseOptions(delimiter=delimiter)
-    read = csv.ReadOptions(block_size=_TEXT_BLOCK)
-    with _errors_name(path), csv.open_csv(path, read, parse) as reader:
-        names = reader.schema.names
-    columns = columns.resolve(names, path)
-    types = dict.fromkeys(columns.all, pa.float64()) | {columns.target: pa.string()}
-    convert = csv.ConvertOptions(
-        include_columns=columns.all, column_types=types, strings_can_be_null=True
-    )
-
-    def batches() -> Iterator[Any]:
-        try:
-            with (
-                _errors_name(path),
-                csv.open_csv(path, read, parse, convert) as reader,
-            ):
-                yield from reader
-        except ValueError as error:
-            column = re.search(r"CSV column #(\d+): (.*)", str(error))
-            if column is None:
-                raise
-            raise ValueError(
-                f"{path}: column {names[int(column[1])]!r} must be numbers: {column[2]}"
-            ) from error
-
-    return Part(path, columns, batches(), is_text=True)
+    return Part(path, columns, batches(), tuple(names))
 
 
 def _stream(source: Any, columns: Columns, batch_size: int | None) -> Part:
@@ -255,19 +142,20 @@ def _stream(source: Any, columns: Columns, batch_size: int | None) -> Part:
         batches = source.to_batches(
             columns=columns.all, batch_size=_rows(columns, batch_size)
         )
-        return Part("source", columns, batches)
+        return Part("source", columns, batches, tuple(source.schema.names))
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
         columns = columns.resolve(reader.schema.names, "source")
-        return Part("source", columns, reader)
+        return Part("source", columns, reader, tuple(reader.schema.names))
     if isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
         batches = iter(source)
         first = next(batches, None)
         if isinstance(first, pa.RecordBatch):
-            columns = columns.resolve(first.schema.names, "source")
-            return Part("source", columns, _chain(first, batches))
+            names = first.schema.names
+            columns = columns.resolve(names, "source")
+            return Part("source", columns, _chain(first, batches), tuple(names))
     raise TypeError(
         "source must be a path, a list of paths, a pyarrow dataset, table or reader, "
         "record batches, or an object that exports an Arrow stream, got "
@@ -280,7 +168,7 @@ def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
     yield from rest
 
 
-def features_of(batch: Any, part: Part) -> Array:
+def features_of(batch: Any, part: Part, n_before: int = 0) -> Array:
     """The features of a batch as a matrix of float64; missing values are NaN.
 
     Parameters
@@ -289,6 +177,8 @@ def features_of(batch: Any, part: Part) -> Array:
         The rows.
     part : Part
         Where they come from.
+    n_before : int, default=0
+        Number of rows of the part before these, for messages.
 
     Returns
     -------
@@ -298,17 +188,19 @@ def features_of(batch: Any, part: Part) -> Array:
     names = part.columns.features or ()
     matrix = np.empty((batch.num_rows, len(names)))
     for j, name in enumerate(names):
-        matrix[:, j] = numbers_of(batch, name, part)
+        matrix[:, j] = numbers_of(batch, name, part, n_before)
     return matrix
 
 
-def numbers_of(batch: Any, name: str, part: Part) -> Array:
+def numbers_of(batch: Any, name: str, part: Part, n_before: int = 0) -> Array:
     """A column of numbers as float64; missing values are NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
     column = _column(batch, name, part)
+    if part.is_text and types.is_string(column.type):
+        column = parsed_numbers(column, name, part.name, n_before)
     kind = column.type
     if not any(
         check(kind)

@@ -1,0 +1,112 @@
+"""What a table to be read consists of: its columns, and its parts."""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are what.
+
+    Attributes
+    ----------
+    features : tuple of str or None
+        Names of the features, in their order; None: all that are nothing else.
+    target : str or None
+        The labels, if they are wanted.
+    weight : str or None
+        The sample weights.
+    exclude : tuple of str
+        What is no feature where these are not named.
+    keep : bool
+        Whether to read all other columns, too, as they are.
+    """
+
+    features: tuple[str, ...] | None
+    target: str | None
+    weight: str | None = None
+    exclude: tuple[str, ...] = ()
+    keep: bool = False
+
+    def resolve(self, names: Sequence[str], where: str) -> Columns:
+        """The same with all features named, or an error that says what is amiss."""
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"{where}: several columns are named {repeated}")
+        special = [name for name in (self.target, self.weight) if name is not None]
+        wanted = [*special, *self.exclude, *(self.features or ())]
+        absent = [name for name in dict.fromkeys(wanted) if name not in names]
+        if absent:
+            raise ValueError(
+                f"{where}: no column is named {', '.join(map(repr, absent))}; it has "
+                f"{list(names)}"
+            )
+        features = self.features
+        if features is None:
+            others = {*special, *self.exclude}
+            features = tuple(name for name in names if name not in others)
+            if not features:
+                raise ValueError(
+                    f"{where}: there is no column besides {sorted(others)}"
+                )
+        return replace(self, features=features)
+
+    @property
+    def all(self) -> list[str]:
+        """All columns that must be read."""
+        special = [name for name in (self.target, self.weight) if name is not None]
+        return [*(self.features or ()), *special]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file, or the whole of a stream.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    columns : Columns
+        What to read.
+    batches : iterable of RecordBatch
+        The rows.
+    names : tuple of str
+        All columns that there are.
+    is_text : bool
+        Whether columns are text only because the file is.
+    """
+
+    name: str
+    columns: Columns
+    batches: Iterable[Any]
+    names: tuple[str, ...] = ()
+    is_text: bool = False
+
+
+@contextmanager
+def errors_name(where: str) -> Iterator[None]:
+    """Turn whatever a reader raises into a ValueError that names the file."""
+    import pyarrow as pa
+
+    broken = pa.ArrowException, OSError, EOFError, zlib.error, csv.Error
+    try:
+        yield
+    except broken as error:
+        reason = str(error).strip().splitlines()[0] if str(error) else repr(error)
+        if "UTF8" in reason:
+            raise not_text(where) from error
+        raise ValueError(f"{where} cannot be read: {reason}") from error
+
+
+def not_text(where: str) -> ValueError:
+    """The error for a file that is binary, or text of another encoding."""
+    return ValueError(
+        f"{where} is not text in UTF-8: convert it, for instance from Latin-1 by "
+        "iconv -f latin1 -t utf-8"
+    )
