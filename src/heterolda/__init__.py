@@ -38,7 +38,9 @@ __all__ = [
     "SmallClassWarning",
     "TrivialRuleWarning",
     "heteroscedasticity_report",
+    "load",
     "recommended",
+    "save",
 ]
 
 __version__ = "0.1.0"
@@ -53,6 +55,8 @@ _LAZY = {
     "OperatingPoint": "operating_points",
     "ProjectionDisplay": "displays.projection",
     "heteroscedasticity_report": "heteroscedasticity",
+    "load": "export",
+    "save": "export",
 }
 
 
