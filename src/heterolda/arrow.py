@@ -121,15 +121,15 @@ def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
 
     with errors_name(path):
         file = pq.ParquetFile(path)
-        names = file.schema_arrow.names
-        columns = columns.resolve(names, path)
+        schema = file.schema_arrow
+        columns = columns.resolve(schema.names, path)
     wanted = None if columns.keep else columns.all
 
     def batches() -> Iterator[Any]:
         with errors_name(path), file:
             yield from file.iter_batches(_rows(columns, batch_size), columns=wanted)
 
-    return Part(path, columns, batches(), tuple(names))
+    return Part(path, columns, batches(), schema)
 
 
 def _stream(source: Any, columns: Columns, batch_size: int | None) -> Part:
@@ -142,20 +142,19 @@ def _stream(source: Any, columns: Columns, batch_size: int | None) -> Part:
         batches = source.to_batches(
             columns=columns.all, batch_size=_rows(columns, batch_size)
         )
-        return Part("source", columns, batches, tuple(source.schema.names))
+        return Part("source", columns, batches, source.schema)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
         columns = columns.resolve(reader.schema.names, "source")
-        return Part("source", columns, reader, tuple(reader.schema.names))
+        return Part("source", columns, reader, reader.schema)
     if isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
         batches = iter(source)
         first = next(batches, None)
         if isinstance(first, pa.RecordBatch):
-            names = first.schema.names
-            columns = columns.resolve(names, "source")
-            return Part("source", columns, _chain(first, batches), tuple(names))
+            columns = columns.resolve(first.schema.names, "source")
+            return Part("source", columns, _chain(first, batches), first.schema)
     raise TypeError(
         "source must be a path, a list of paths, a pyarrow dataset, table or reader, "
         "record batches, or an object that exports an Arrow stream, got "

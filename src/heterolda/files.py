@@ -21,7 +21,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     path : str or path-like
-        The file; an older one is replaced in one step, or kept if writing fails.
+        The file; an older one is replaced in one step, or kept if writing fails. A
+        device or a pipe is written to as it is.
 
     Yields
     ------
@@ -29,6 +30,12 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         A temporary file in the same folder.
     """
     target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path: {str(target)!r} is a folder: name a file in it")
+    if target.exists() and not target.is_file():
+        with open(target, "wb") as device:  # not to be replaced by a file
+            yield device
+        return
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"path: the folder {str(target.parent)!r} does not exist"

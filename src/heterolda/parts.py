@@ -20,6 +20,8 @@ class Columns:
         Names of the features, in their order; None: all that are nothing else.
     target : str or None
         The labels, if they are wanted.
+    find_target : bool
+        Whether to take for the labels the one column that is nothing else.
     weight : str or None
         The sample weights.
     exclude : tuple of str
@@ -33,6 +35,7 @@ class Columns:
     weight: str | None = None
     exclude: tuple[str, ...] = ()
     keep: bool = False
+    find_target: bool = False
 
     def resolve(self, names: Sequence[str], where: str) -> Columns:
         """The same with all features named, or an error that says what is amiss."""
@@ -40,13 +43,15 @@ class Columns:
         if repeated:
             raise ValueError(f"{where}: several columns are named {repeated}")
         special = [name for name in (self.target, self.weight) if name is not None]
-        wanted = [*special, *self.exclude, *(self.features or ())]
+        wanted = [*(self.features or ()), *special, *self.exclude]
         absent = [name for name in dict.fromkeys(wanted) if name not in names]
         if absent:
             raise ValueError(
                 f"{where}: no column is named {', '.join(map(repr, absent))}; it has "
                 f"{list(names)}"
             )
+        if self.find_target:
+            return replace(self, target=self._rest(names, wanted, where))
         features = self.features
         if features is None:
             others = {*special, *self.exclude}
@@ -56,6 +61,17 @@ class Columns:
                     f"{where}: there is no column besides {sorted(others)}"
                 )
         return replace(self, features=features)
+
+    def _rest(self, names: Sequence[str], known: Sequence[str], where: str) -> str:
+        """The one column that is not known."""
+        rest = [name for name in names if name not in known]
+        if len(rest) != 1:
+            others = f"{len(rest)} columns are" if rest else "no column is"
+            raise ValueError(
+                f"{where}: {others} no feature of the model: name the target, the "
+                "column of the labels" + (f", among {rest}" if rest else "")
+            )
+        return rest[0]
 
     @property
     def all(self) -> list[str]:
@@ -76,8 +92,8 @@ class Part:
         What to read.
     batches : iterable of RecordBatch
         The rows.
-    names : tuple of str
-        All columns that there are.
+    schema : pyarrow.Schema
+        Names and types of all columns that there are; of text files, text.
     is_text : bool
         Whether columns are text only because the file is.
     """
@@ -85,7 +101,7 @@ class Part:
     name: str
     columns: Columns
     batches: Iterable[Any]
-    names: tuple[str, ...] = ()
+    schema: Any
     is_text: bool = False
 
 

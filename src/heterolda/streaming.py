@@ -142,7 +142,7 @@ class Rows(NamedTuple):
 
 def read_rows(
     source: Any,
-    target: str,
+    target: str | None,
     *,
     columns: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
@@ -154,8 +154,10 @@ def read_rows(
 
     Parameters
     ----------
-    source, target, columns, exclude, sample_weight, missing, batch_size
+    source, columns, exclude, sample_weight, missing, batch_size
         As for :func:`statistics_from_batches`.
+    target : str or None
+        Column of the labels; None: the one column that is nothing else.
 
     Yields
     ------
@@ -175,6 +177,7 @@ def read_rows(
         target,
         sample_weight,
         tuple(exclude),
+        find_target=target is None,
     )
     _check_names(wanted)
     parts = open_source(source, wanted, batch_size)

@@ -104,7 +104,8 @@ def read_text(source: str | TextStream, columns: Columns) -> Part:
                 f"{where}: column {name!r} must be numbers: {column[2]}"
             ) from error
 
-    return Part(where, columns, batches(), tuple(names), is_text=True)
+    schema = pa.schema([(name, pa.string()) for name in names])
+    return Part(where, columns, batches(), schema, is_text=True)
 
 
 def _header(lines: Iterable[str], delimiter: str, where: str) -> tuple[list[str], int]:
