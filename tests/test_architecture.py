@@ -15,6 +15,7 @@ PACKAGE = Path(heterolda.__file__).parent
 LAYERS = [
     "_sklearn",
     "lazy",
+    "wording",
     "exceptions",
     "files",
     "roots",
