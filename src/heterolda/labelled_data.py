@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from heterolda.exceptions import MissingRowsWarning
 from heterolda.statistics import ClassStatistics
 from heterolda.streaming import LabelBook, Rows, read_rows, statistics_from_batches
+from heterolda.wording import named
 
 Array = NDArray[np.float64]
 Progress = Callable[[int], None]
 
-__all__ = ["LabelledData", "Places", "Progress", "nothing", "shortened"]
+__all__ = ["LabelledData", "Places", "Progress", "nothing"]
 
 
 def nothing(n_rows: int) -> None:
@@ -176,7 +177,7 @@ class Places:
             raise ValueError(
                 f"{rows.part.name}: column {rows.part.columns.target!r} has labels "
                 f"{unknown} that are none of the classes of the model, "
-                f"{shortened(self.classes.tolist())}: leave these rows out"
+                f"{named(self.classes, 10)}: leave these rows out"
             )
         return truth
 
@@ -193,22 +194,3 @@ def _text(label: Any) -> str:
         label = int(label)
     text = str(label)
     return text.lower() if text in ("True", "False") else text
-
-
-def shortened(labels: list[Any], most: int = 10) -> str:
-    """A list of labels, cut off if it is long.
-
-    Parameters
-    ----------
-    labels : list
-        Labels.
-    most : int, default=10
-        How many are shown.
-
-    Returns
-    -------
-    str
-        For a message.
-    """
-    shown = ", ".join(map(repr, labels[:most]))
-    return f"[{shown}{', ...' if len(labels) > most else ''}]"

@@ -60,7 +60,7 @@ class OnTheFrontier:
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
-        return _solved_again(self, point)
+        return solved_again(self, point)
 
     def _check_statistics(self):
         """Refuse what a model from a file without statistics cannot do."""
@@ -103,7 +103,7 @@ class _Frontiers(Sequence):
         return f"<frontiers of {len(self)} pairs of classes>"
 
 
-def _solved_again(estimator, parameters):
+def solved_again(estimator, parameters):
     """A copy with other parameters, fitted to the same statistics."""
     same = {"shrinkage": estimator._settings["shrinkage"]}
     copy = clone(estimator).set_params(**same, **parameters)
