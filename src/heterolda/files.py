@@ -14,6 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Refuse a path that no file can be written to; long work should ask first.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    Path
+        The same.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path: {str(target)!r} is a folder: name a file in it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path: the folder {str(target.parent)!r} does not exist"
+        )
+    return target
+
+
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears under its name only when complete.
@@ -29,17 +52,11 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     binary file
         A temporary file in the same folder.
     """
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"path: {str(target)!r} is a folder: name a file in it")
+    target = check_target(path)
     if target.exists() and not target.is_file():
         with open(target, "wb") as device:  # not to be replaced by a file
             yield device
         return
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path: the folder {str(target.parent)!r} does not exist"
-        )
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -40,7 +40,11 @@ def check_table_name(path: str) -> str:
     return path
 
 
-def write_table(batches: Iterable[Any], path: str = STANDARD_OUTPUT) -> int:
+def write_table(
+    batches: Iterable[Any],
+    path: str = STANDARD_OUTPUT,
+    progress: Callable[[int], None] | None = None,
+) -> int:
     """Write record batches to a file, or as CSV to the standard output.
 
     Parameters
@@ -49,6 +53,8 @@ def write_table(batches: Iterable[Any], path: str = STANDARD_OUTPUT) -> int:
         The rows, at least one batch, perhaps without rows; all of one schema.
     path : str, default="-"
         The file: ``.csv``, ``.tsv`` (also ``.gz``) or ``.parquet``.
+    progress : callable or None, default=None
+        Called with the number of rows so far.
 
     Returns
     -------
@@ -60,6 +66,8 @@ def write_table(batches: Iterable[Any], path: str = STANDARD_OUTPUT) -> int:
         for batch in batches:
             write(batch)
             n_rows += batch.num_rows
+            if progress is not None:
+                progress(n_rows)
     return n_rows
 
 

@@ -1,33 +1,24 @@
-"""The commands: they parse, call and print."""
+"""The commands of the paper's study."""
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from joblib import cpu_count
-from rich.console import Console
 
+from heterolda.commands.shared import Debug, errors_in_one_line, usage_errors
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
 from heterolda.experiments.datasets import where
 from heterolda.experiments.methods import METHODS, resolve_methods
 from heterolda.experiments.protocol import Study, run
 from heterolda.terminal import ProgressDisplay
 
-__all__ = ["app"]
+__all__ = ["datasets", "report", "reproduce"]
 
 PAPER_TRIALS = 20
-
-app = typer.Typer(
-    help="Linear discriminants for unequal covariances: the paper's study.",
-    no_args_is_help=True,
-    add_completion=False,
-)
 
 
 class Format(StrEnum):
@@ -46,10 +37,8 @@ DataDir = Annotated[
         "names."
     ),
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")]
 
 
-@app.command()
 def reproduce(
     datasets: Annotated[
         list[str] | None,
@@ -118,7 +107,6 @@ def reproduce(
         _print_tables(out, table_format)
 
 
-@app.command()
 def datasets(
     details: Annotated[
         bool, typer.Option("--details", help="Show origin, licence and notes.")
@@ -141,7 +129,6 @@ def datasets(
                 print(f"    {row.notes}\n" if row.notes else "")
 
 
-@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results.")],
     out: Annotated[
@@ -155,36 +142,6 @@ def report(
         from heterolda.experiments.report import write_report
 
         print(write_report(folder, out, data_dir))
-
-
-@contextmanager
-def errors_in_one_line(debug: bool) -> Iterator[None]:
-    """End with status 1 and one line on the standard error stream, or a traceback."""
-    try:
-        yield
-    except typer.Exit:
-        raise
-    except Exception as error:
-        if debug:
-            traceback.print_exc()
-        _complain(str(error) or type(error).__name__)
-        raise typer.Exit(1) from None
-
-
-@contextmanager
-def usage_errors() -> Iterator[None]:
-    """End with status 2 where an argument is wrong."""
-    try:
-        yield
-    except ValueError as error:
-        _complain(str(error))
-        raise typer.Exit(2) from None
-
-
-def _complain(text: str) -> None:
-    """One line on the standard error stream."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(f"heterolda: {' '.join(text.split())}", markup=False)
 
 
 def _split(names: list[str] | None) -> list[str]:
