@@ -21,8 +21,8 @@ CLASSIFIERS = GaussianLinearDiscriminant, LocalNeighborhoodSearch
 # A class is taken to reach so many standard deviations from its mean. By Chebyshev's
 # inequality at most 1 row in 64 is farther away, whatever the distribution.
 _REACH = 8.0
-# Centres are rounded to a power of two of about this share of the range.
-_GRID = 1 / 16
+# Centres are multiples of the power of two that is so many digits below the range.
+_GRID_BITS = 5
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,8 @@ class Rules:
             The arrays; the centres are zero where the data are near zero, and where
             nothing is known of them.
         """
-        wide = np.zeros(self.coef.shape[1])
-        if self.ranges is not None:
-            low, high = self.ranges.T
-            middle, width = (low + high) / 2, high - low
-            step = np.exp2(np.floor(np.log2(np.where(width > 0, width, 1.0) * _GRID)))
-            wide = np.where(width > 0, np.round(middle / step) * step, middle)
-        with np.errstate(over="ignore"):
-            centre = wide.astype(np.float32)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            centre = self._centres().astype(np.float32)
             offset = (self.intercept + self.coef @ centre).astype(np.float32)
             coef = self.coef.astype(np.float32)
         if not all(np.isfinite(array).all() for array in (centre, coef, offset)):
@@ -98,6 +92,15 @@ class Rules:
                 "in double precision, or scale the features before the fit"
             )
         return centre, coef, offset
+
+    def _centres(self) -> Array:
+        """Centres of the features, rounded to about their spread."""
+        if self.ranges is None:
+            return np.zeros(self.coef.shape[1])
+        low, high = self.ranges.T
+        middle, width = (low + high) / 2, high - low
+        step = np.ldexp(1.0, np.frexp(width)[1] - _GRID_BITS)
+        return np.where(width > 0, np.round(middle / step) * step, middle)
 
 
 def read_rules(model: Any) -> Rules:
@@ -152,6 +155,8 @@ def _ranges(model: Any) -> Array | None:
     if statistics is None:
         return None
     scatter = np.einsum("kjj->kj", statistics.scatters)
-    spread = _REACH * np.sqrt(scatter / (statistics.weights - 1)[:, None])
-    low, high = statistics.means - spread, statistics.means + spread
-    return np.column_stack([low.min(axis=0), high.max(axis=0)])
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = _REACH * np.sqrt(scatter / (statistics.weights - 1)[:, None])
+        low, high = statistics.means - spread, statistics.means + spread
+        ranges = np.column_stack([low.min(axis=0), high.max(axis=0)])
+        return ranges if np.isfinite(ranges[:, 1] - ranges[:, 0]).all() else None
