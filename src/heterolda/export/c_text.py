@@ -57,11 +57,10 @@ def table(kind: str, name: str, values: NDArray[Any]) -> str:
     """
     size = "".join(f"[{n}]" for n in values.shape)
     if values.ndim == 1:
-        body = _wrap(map(number, values))
+        body = _wrap("    ", map(number, values))
     else:
-        body = ",\n".join(
-            f"    {{\n{_wrap(map(number, row))}\n    }}" for row in values
-        )
+        rows = (_wrap("    {", map(number, row)) + "}" for row in values)
+        body = ",\n".join(rows)
     return f"static const {kind} {name}{size} = {{\n{body}\n}};\n"
 
 

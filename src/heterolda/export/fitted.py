@@ -100,7 +100,8 @@ class Rules:
         low, high = self.ranges.T
         middle, width = (low + high) / 2, high - low
         step = np.ldexp(1.0, np.frexp(width)[1] - _GRID_BITS)
-        return np.where(width > 0, np.round(middle / step) * step, middle)
+        rounded: Array = np.where(width > 0, np.round(middle / step) * step, middle)
+        return rounded
 
 
 def read_rules(model: Any) -> Rules:
