@@ -247,7 +247,7 @@ static inline int ${name}_quantise(const double *x, int16_t *q)
         double t = (x[j] - ${name}_zero[j]) / ${name}_unit[j];
         if (t != t)
             return -1;
-        if (t > $largest || t < -$largest) {
+        if (t >= $edge || t <= -$edge) {
             t = t < 0 ? -$largest : $largest;
             clipped++;
         }

@@ -148,7 +148,7 @@ class Source:
         for part in ("zero", "unit"):
             values = getattr(fixed, part)
             self._parts.append("\n" + table("double", f"{self.name}_{part}", values))
-        self._function(c_code.QUANTISE, largest=f"{LARGEST}.0")
+        self._function(c_code.QUANTISE, largest=f"{LARGEST}.0", edge=f"{LARGEST}.5")
 
     def _write_binary(self) -> None:
         self._function(c_code.BINARY)

@@ -86,9 +86,9 @@ def label_table(name: str, classes: NDArray[Any]) -> str:
     if all(isinstance(value, int) for value in values):
         kinds = {"int32_t": 2**31, "int64_t": 2**63}
         fits = [k for k, n in kinds.items() if -n <= values[0] and values[-1] < n]
-        return table(fits[0] if fits else "uint64_t", name, np.array(values))
+        return table(fits[0] if fits else "uint64_t", name, classes)
     if all(isinstance(value, float) for value in values):
-        return table("double", name, np.array(values))
+        return table("double", name, classes)
     raise ValueError(
         f"classes_ has labels {values}, which are neither all strings nor all numbers: "
         "convert them to str before the fit"

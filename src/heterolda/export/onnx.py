@@ -132,7 +132,7 @@ def register() -> None:
 
 def register_on_import() -> None:
     """Register the converters now if skl2onnx is in use, else when it is imported."""
-    if "skl2onnx" in sys.modules:
+    if sys.modules.get("skl2onnx") is not None:
         register()
     elif not any(isinstance(finder, _Registrar) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Registrar())
