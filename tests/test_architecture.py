@@ -113,6 +113,7 @@ LAYERS = [
     "terminal",
     "commands.shared",
     "commands.values",
+    "commands.fit_options",
     "commands.group",
     "commands.study",
     "commands.fitting",

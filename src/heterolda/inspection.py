@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,16 @@ from heterolda.model_facts import (
 )
 from heterolda.wording import aligned, count, named, percent
 
-__all__ = ["choose_pairs", "describe_model", "describe_rule", "model_line"]
+__all__ = [
+    "COEFFICIENT_HEAD",
+    "Coefficient",
+    "choose_pairs",
+    "coefficients",
+    "describe_model",
+    "describe_rule",
+    "model_line",
+    "rule_sentence",
+]
 
 _MOST_FEATURES = 10
 
@@ -132,16 +142,107 @@ def describe_model(model: Any, name: str, pairs: list[PairFacts]) -> list[str]:
 
 def _overall(model: Any) -> list[str]:
     """The features that weigh most over all rules."""
-    shares = mean_weights(model)
-    names = feature_names(model)
+    shares, names = mean_weights(model), feature_names(model)
     order = np.argsort(-shares, kind="stable")
     rows = [[names[j], percent(shares[j])] for j in order[:_MOST_FEATURES]]
-    lines = ["Features that weigh most, over all rules:", *aligned(rows)]
-    if len(order) > len(rows):
-        rest = shares[order[_MOST_FEATURES:]].sum()
-        lines.append(f"and {count(len(order) - len(rows), 'more feature')} with ")
-        lines[-1] += percent(rest)
-    return lines
+    return [
+        "Features that weigh most, over all rules:",
+        *aligned(rows),
+        *_rest(shares[order].tolist()),
+    ]
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """What a feature does in a rule.
+
+    Attributes
+    ----------
+    name : str
+        The feature.
+    share : float
+        Its share of the weights.
+    coefficient : float
+        Its coefficient.
+    deviation : float
+        Its standard deviation within the classes; NaN if it is not known.
+    speaks_for : str
+        The class that larger values speak for.
+    """
+
+    name: str
+    share: float
+    coefficient: float
+    deviation: float
+    speaks_for: str
+
+    @property
+    def cells(self) -> list[str]:
+        """Coefficient, deviation and class as text."""
+        deviation = "-" if np.isnan(self.deviation) else f"{self.deviation:.4g}"
+        return [f"{self.coefficient:.6g}", deviation, self.speaks_for]
+
+
+COEFFICIENT_HEAD = ["feature", "weight", "coefficient", "deviation", "more speaks for"]
+
+
+def coefficients(model: Any, pair: PairFacts) -> list[Coefficient]:
+    """The features of a rule, the weightiest first.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        The model.
+    pair : PairFacts
+        The pair.
+
+    Returns
+    -------
+    list of Coefficient
+        All features; none if the rule always gives the same answer.
+    """
+    coef = model.coef_[pair.index]
+    if not coef.any():
+        return []
+    shares, names = feature_weights(model)[pair.index], feature_names(model)
+    known = deviations(model)
+    scale = np.full(len(coef), np.nan) if known is None else known
+    return [
+        Coefficient(
+            names[j],
+            float(shares[j]),
+            float(coef[j]),
+            float(scale[j]),
+            "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)],
+        )
+        for j in np.argsort(-shares, kind="stable")
+    ]
+
+
+def rule_sentence(model: Any, pair: PairFacts) -> str:
+    """How a rule decides.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        The model.
+    pair : PairFacts
+        The pair.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    first, second = pair.classes
+    intercept = float(model.intercept_[pair.index])
+    if not model.coef_[pair.index].any():
+        answer = second if intercept > 0 else first
+        return f"The answer is always {answer}: no hyperplane is better."
+    return (
+        f"The answer is {second} where the sum of coefficient times feature exceeds "
+        f"{-intercept:.6g}, else {first}."
+    )
 
 
 def describe_rule(model: Any, pair: PairFacts) -> list[str]:
@@ -160,7 +261,6 @@ def describe_rule(model: Any, pair: PairFacts) -> list[str]:
         Lines.
     """
     first, second = pair.classes
-    coef, intercept = model.coef_[pair.index], float(model.intercept_[pair.index])
     head = pair.name
     if not np.isnan(pair.rates[0]):
         head += (
@@ -169,47 +269,29 @@ def describe_rule(model: Any, pair: PairFacts) -> list[str]:
         )
         if model is not discriminant_of(model):
             head += ", before the refinement"
-    if not coef.any():
-        answer = second if intercept > 0 else first
-        return [head, f"  The answer is always {answer}: no hyperplane is better."]
-    shares = feature_weights(model)[pair.index]
-    order = np.argsort(-shares, kind="stable")
-    scale = deviations(model)
-    rows = [
-        [
-            f"  {name}",
-            percent(shares[j]),
-            f"{coef[j]:.6g}",
-            *([] if scale is None else [f"{scale[j]:.4g}"]),
-            "-" if coef[j] == 0 else second if coef[j] > 0 else first,
+    lines = [head, f"  {rule_sentence(model, pair)}"]
+    features = coefficients(model, pair)
+    if features:
+        table = [COEFFICIENT_HEAD]
+        table += [
+            [one.name, percent(one.share), *one.cells]
+            for one in features[:_MOST_FEATURES]
         ]
-        for j, name in ((j, feature_names(model)[j]) for j in order[:_MOST_FEATURES])
-    ]
-    heads = ["  feature", "weight", "coefficient"]
-    heads += [] if scale is None else ["deviation"]
-    lines = [
-        head,
-        f"  The answer is {second} where the sum of coefficient times feature exceeds "
-        f"{-intercept:.6g}, else {first}.",
-        *aligned([[*heads, "more speaks for"], *rows]),
-    ]
-    if len(order) > len(rows):
-        rest = shares[order[_MOST_FEATURES:]].sum()
-        more = count(len(order) - len(rows), "more feature")
-        lines.append(f"  and {more} with {percent(rest)} of the weight")
+        lines += [f"  {line}" for line in aligned(table)]
+        lines += [f"  {line}" for line in _rest([one.share for one in features])]
     points = operating_points(model, pair)
     if points:
-        table = [
-            [
-                "  other rules for this pair",
-                f"{first} wrong",
-                f"{second} wrong",
-                "error",
-            ]
-        ]
-        for name, *figures in points:
-            table.append([f"  {name}", *map(percent, figures)])
-        lines += ["", *aligned(table)]
+        table = [["other rules", f"{first} wrong", f"{second} wrong", "error"]]
+        table += [[name, *map(percent, figures)] for name, *figures in points]
+        lines += ["", *(f"  {line}" for line in aligned(table))]
     elif OTHERS in pair.classes:
         lines.append("  Other operating points are known for pairs of classes only.")
     return lines
+
+
+def _rest(shares: list[float]) -> list[str]:
+    """How many features are not shown, and what they weigh."""
+    rest = shares[_MOST_FEATURES:]
+    if not rest:
+        return []
+    return [f"and {count(len(rest), 'more feature')} with {percent(sum(rest))}"]

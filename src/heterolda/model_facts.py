@@ -19,9 +19,13 @@ Array = NDArray[np.float64]
 __all__ = [
     "OTHERS",
     "PairFacts",
+    "deviations",
     "discriminant_of",
     "feature_names",
     "feature_weights",
+    "has_costs",
+    "has_statistics",
+    "is_fisher",
     "mean_weights",
     "operating_points",
     "pair_facts",
@@ -149,6 +153,12 @@ def pair_facts(model: Any) -> list[PairFacts]:
 def has_statistics(model: Any) -> bool:
     """Whether a model has a discriminant with its class statistics."""
     return hasattr(discriminant_of(model), "statistics_")
+
+
+def has_costs(model: Any) -> bool:
+    """Whether a model was fitted with costs."""
+    discriminant = discriminant_of(model)
+    return discriminant is not None and discriminant._settings["costs"] is not None
 
 
 def is_fisher(model: Any) -> bool:

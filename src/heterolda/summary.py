@@ -11,6 +11,7 @@ from heterolda.model_facts import (
     PairFacts,
     discriminant_of,
     feature_names,
+    has_costs,
     is_fisher,
     pair_facts,
 )
@@ -19,7 +20,13 @@ from heterolda.wording import aligned, count, percent
 
 Array = NDArray[np.float64]
 
-__all__ = ["accuracy_line", "describe_fit", "describe_scores", "folds_line"]
+__all__ = [
+    "accuracy_line",
+    "describe_fit",
+    "describe_scores",
+    "folds_line",
+    "pair_table",
+]
 
 MOST_PAIRS = 10
 _MOST_CLASSES = 12
@@ -43,8 +50,8 @@ def describe_fit(model: Any, name: str, target: str) -> list[str]:
     list of str
         Lines.
     """
-    discriminant = discriminant_of(model)
-    weights = getattr(discriminant, "statistics_").weights  # noqa: B009
+    discriminant: Any = discriminant_of(model)
+    weights = discriminant.statistics_.weights
     k, d = len(model.classes_), len(feature_names(model))
     lines = [
         f"{name}: {count(weights.sum(), 'row')}, {count(d, 'feature')}, "
@@ -72,71 +79,94 @@ def _class_table(classes: NDArray[Any], weights: Array, priors: Array) -> list[s
     return lines
 
 
-def describe_pairs(model: Any) -> list[str]:
-    """The errors of the pairs under the Gaussian model as a table, worst first.
+def pair_table(model: Any, most: int) -> tuple[list[str], list[list[str]]]:
+    """The errors of the pairs under the Gaussian model, the worst first.
 
     Parameters
     ----------
     model : fitted estimator
-        The model.
+        The model, which is or starts from a discriminant.
+    most : int
+        Number of pairs.
+
+    Returns
+    -------
+    head : list of str
+        Names of the columns: also LDA, or the best linear rule if the model is LDA.
+    rows : list of list of str
+        A row for each pair.
+    """
+    pairs = pair_facts(model)
+    costs = has_costs(model)
+    head = ["pair", "risk" if costs else "error", "of first", "of second", "gap"]
+    compared = not np.isnan(pairs[0].rival)
+    if compared:
+        head.append("best" if is_fisher(model) else "LDA")
+    rows = [
+        [
+            pair.name,
+            _value(pair.value, costs),
+            *map(percent, pair.rates),
+            "none" if np.isnan(pair.gap) else percent(pair.gap),
+            *([_value(pair.rival, costs)] if compared else []),
+        ]
+        for pair in pairs[:most]
+    ]
+    return head, rows
+
+
+def describe_pairs(model: Any) -> list[str]:
+    """The errors of the pairs in a table, and what LDA leaves in a sentence.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        The model, which is or starts from a discriminant.
 
     Returns
     -------
     list of str
         Lines.
     """
-    pairs = pair_facts(model)
-    discriminant = discriminant_of(model)
-    if discriminant is None:
-        return []
-    costs = discriminant._settings["costs"] is not None
-    other = "best" if is_fisher(model) else "LDA"
-    compared = not np.isnan(pairs[0].rival)
-    head = ["pair", "risk" if costs else "error", "of first", "of second", "gap"]
-    rows = [
-        [
-            pair.name,
-            _value(pair.value, costs),
-            percent(pair.rates[0]),
-            percent(pair.rates[1]),
-            "none" if np.isnan(pair.gap) else percent(pair.gap),
-            *([_value(pair.rival, costs)] if compared else []),
-        ]
-        for pair in pairs[:MOST_PAIRS]
-    ]
+    pairs, costs = pair_facts(model), has_costs(model)
     kind = "Expected costs" if costs else "Errors"
+    head, rows = pair_table(model, MOST_PAIRS)
     lines = [
-        f"{kind} under the Gaussian model, the worst pairs first; the gap to the least "
-        "possible is proven:",
-        *aligned([[*head, other] if compared else head, *rows]),
+        f"{kind} under the Gaussian model, worst pairs first; gap: how far from the "
+        "optimum at most",
+        *aligned([head, *rows]),
     ]
     if len(pairs) > MOST_PAIRS:
         lines.append(
             f"and {len(pairs) - MOST_PAIRS} more pairs, none with more than "
             f"{_value(pairs[MOST_PAIRS].value, costs)}"
         )
-    return [*lines, *([_gain(pairs, costs, other)] if compared else [])]
+    if not np.isnan(pairs[0].rival):
+        lines.append(_gain(pairs, costs, is_fisher(model)))
+    return lines
 
 
 def _value(value: float, costs: bool) -> str:
     return f"{value:.4g}" if costs else percent(value)
 
 
-def _gain(pairs: list[PairFacts], costs: bool, other: str) -> str:
+def _gain(pairs: list[PairFacts], costs: bool, fisher: bool) -> str:
     """What linear discriminant analysis leaves on the table, in a sentence."""
-    sign = -1 if other == "best" else 1
-    pair = max(pairs, key=lambda pair: sign * (pair.rival - pair.value))
-    left = sign * (pair.rival - pair.value)
-    least = _NEGLIGIBLE * (max(pair.value, pair.rival) if costs else 1.0)
-    would = "leaves" if other == "best" else "would leave"
-    if left < least:
-        most = _value(max(left, 0.0), costs)
+
+    def left(pair: PairFacts) -> float:
+        excess = pair.rival - pair.value
+        return -excess if fisher else excess
+
+    pair = max(pairs, key=left)
+    lda = max(pair.value, pair.rival)
+    would = "leaves" if fisher else "would leave"
+    if left(pair) < _NEGLIGIBLE * (lda if costs else 1.0):
+        most = _value(max(left(pair), 0.0), costs)
         return f"LDA {would} next to nothing on the table: at most {most} in any pair."
-    share = percent(left / max(pair.value, pair.rival))
-    what = "expected cost" if costs else "error"
+    what, of = ("expected cost", "") if costs else ("error", " of decisions")
     return (
-        f"LDA {would} {_value(left, costs)}{'' if costs else ' of decisions'} on the "
-        f"table between {' and '.join(pair.classes)}: {share} of its {what}."
+        f"LDA {would} {_value(left(pair), costs)}{of} on the table between "
+        f"{' and '.join(pair.classes)}: {percent(left(pair) / lda)} of its {what}."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from heterolda.commands.evaluating import evaluate
+from heterolda.commands.exporting import export
 from heterolda.commands.fitting import fit
 from heterolda.commands.group import OneLineGroup
 from heterolda.commands.inspecting import inspect
@@ -26,7 +27,7 @@ app = typer.Typer(
     epilog="Errors end with status 1 and one line, wrong usage with status 2.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for _command in (fit, predict, evaluate, inspect):
+for _command in (fit, predict, evaluate, inspect, export):
     app.command(rich_help_panel=_MODELS)(_command)
 for _command in (reproduce, datasets, report):
     app.command(rich_help_panel=_STUDY)(_command)

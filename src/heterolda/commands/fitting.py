@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+import heterolda.commands.fit_options as opt
 from heterolda.commands.shared import (
     Data,
     DataFormat,
@@ -27,7 +26,6 @@ from heterolda.commands.values import (
     Multiclass,
     SolverName,
     Strategy,
-    Voting,
     parse_costs,
     parse_numbers,
     parse_shrinkage,
@@ -35,172 +33,37 @@ from heterolda.commands.values import (
 
 __all__ = ["fit"]
 
-_RULE = "The rule"
-_COLUMNS = "The columns"
-
 
 def fit(
     data: Data,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="COLUMN",
-            help="Column of the class labels: text, whole numbers or booleans.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="The model file, JSON."),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Columns of the features, with commas between; all by default.",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None,
-    exclude: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Columns that are no features, such as identifiers.",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None,
+    target: opt.Target,
+    out: opt.Out = None,
+    columns: opt.Features = None,
+    exclude: opt.Exclude = None,
     sample_weight: SampleWeight = None,
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="Rows with missing values end the fit, or are left out and counted.",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = Missing.error,
+    missing: opt.Gaps = Missing.error,
     form: Format = DataFormat.csv,
-    solver: Annotated[
-        SolverName,
-        typer.Option(
-            help="global is the certified optimum, fisher is LDA, the others are the "
-            "paper's.",
-            rich_help_panel=_RULE,
-        ),
-    ] = SolverName.best,
-    shrinkage: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WEIGHT",
-            help="Move class covariances towards the pooled one: 0 to 1, auto, or cv, "
-            "which chooses by rows left out and reads all rows into memory.",
-            rich_help_panel=_RULE,
-        ),
-    ] = None,
-    priors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL=SHARE,...",
-            help="Class priors, or equal; relative frequencies by default.",
-            rich_help_panel=_RULE,
-        ),
-    ] = None,
-    costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TRUE:DECIDED=COST,...",
-            help="What wrong decisions cost; those left out cost 1.",
-            rich_help_panel=_RULE,
-        ),
-    ] = None,
-    criterion: Annotated[
-        Criterion,
-        typer.Option(
-            help="Least error or cost; equal error rates; or least error of a class "
-            "while --max-error bounds that of the other.",
-            rich_help_panel=_RULE,
-        ),
-    ] = Criterion.bayes,
-    max_error: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL=BOUND",
-            help="Largest error rate of a class, for neyman-pearson.",
-            rich_help_panel=_RULE,
-        ),
-    ] = None,
-    multiclass: Annotated[
-        Multiclass,
-        typer.Option(
-            help="Rules for pairs of classes, or one against all.",
-            rich_help_panel=_RULE,
-        ),
-    ] = Multiclass.ovo,
-    voting: Annotated[
-        Voting | None,
-        typer.Option(
-            help="How pairs decide together; coupled is for --refine.",
-            show_default="weighted",
-            rich_help_panel=_RULE,
-        ),
-    ] = None,
-    refine: Annotated[
-        bool,
-        typer.Option(
-            "--refine",
-            help="Search for rules with fewer training errors, for data that are not "
-            "normal. Reads all rows into memory.",
-            rich_help_panel=_RULE,
-        ),
-    ] = False,
-    strategy: Annotated[
-        Strategy | None,
-        typer.Option(
-            help="How to refine; implies --refine.",
-            show_default="paper",
-            rich_help_panel=_RULE,
-        ),
-    ] = None,
-    class_weight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL=WEIGHT,...",
-            help="What an error counts when refining, or balanced.",
-            rich_help_panel=_RULE,
-        ),
-    ] = None,
-    recommended: Annotated[
-        bool,
-        typer.Option(
-            "--recommended",
-            help="Settings that suit most data: --strategy smooth --shrinkage cv.",
-            rich_help_panel=_RULE,
-        ),
-    ] = False,
-    seed: Annotated[
-        int, typer.Option(min=0, help="For what is random.", rich_help_panel=_RULE)
-    ] = 0,
-    cv: Annotated[
-        int | None,
-        typer.Option(
-            metavar="FOLDS",
-            min=2,
-            max=1000,
-            help="Cross-validate with so many folds, in two more passes over the data.",
-        ),
-    ] = None,
-    accuracy: Annotated[
-        bool,
-        typer.Option(
-            "--accuracy/--no-accuracy",
-            help="Whether to count the training errors in a second pass over the data.",
-        ),
-    ] = True,
+    solver: opt.Solver = SolverName.best,
+    shrinkage: opt.Shrinkage = None,
+    priors: opt.Priors = None,
+    costs: opt.Costs = None,
+    criterion: opt.CriterionName = Criterion.bayes,
+    max_error: opt.MaxError = None,
+    multiclass: opt.MulticlassName = Multiclass.ovo,
+    voting: opt.VotingName = None,
+    refine: opt.Refine = False,
+    strategy: opt.StrategyName = None,
+    class_weight: opt.ClassWeight = None,
+    recommended: opt.Recommended = False,
+    seed: opt.Seed = 0,
+    cv: opt.Cv = None,
+    accuracy: opt.Accuracy = True,
     debug: Debug = False,
 ) -> None:
     """Fit a linear discriminant to a table and say how good it is.
 
     Files are read batch by batch, so they may be larger than memory. All columns but
-    the target are features and must be numbers; booleans count as 0 and 1. Empty
+    the target are features and must be numbers, or booleans in Parquet files. Empty
     cells, NA, NaN and null are missing values, which --missing deals with; infinity
     is an error. Labels of text files are numbers if all of them are whole numbers.
 
