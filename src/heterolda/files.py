@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tempfile
@@ -12,6 +13,9 @@ from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+# Errors of a disk without room, which do not say where.
+_FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
@@ -53,10 +57,19 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         A temporary file in the same folder.
     """
     target = check_target(path)
-    if target.exists() and not target.is_file():
-        with open(target, "wb") as device:  # not to be replaced by a file
-            yield device
-        return
+    special = target.exists() and not target.is_file()
+    try:
+        with open(target, "wb") if special else _renamed(target) as file:
+            yield file
+    except OSError as error:
+        if error.errno in _FULL:
+            error.filename = str(target)
+        raise
+
+
+@contextmanager
+def _renamed(target: Path) -> Iterator[IO[bytes]]:
+    """A temporary file that gets its name when it is complete."""
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

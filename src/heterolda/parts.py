@@ -65,11 +65,12 @@ class Columns:
     def _rest(self, names: Sequence[str], known: Sequence[str], where: str) -> str:
         """The one column that is not known."""
         rest = [name for name in names if name not in known]
-        if len(rest) != 1:
-            others = f"{len(rest)} columns are" if rest else "no column is"
+        if not rest:
+            raise ValueError(f"{where}: there is no column of labels beside the others")
+        if len(rest) > 1:
             raise ValueError(
-                f"{where}: {others} no feature of the model: name the target, the "
-                "column of the labels" + (f", among {rest}" if rest else "")
+                f"{where}: the columns {rest} are no features of the model: name the "
+                "target, the column of the labels"
             )
         return rest[0]
 

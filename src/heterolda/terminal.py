@@ -115,7 +115,8 @@ class Activity:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._live.stop()
+        if self._live.live.is_started:
+            self._live.stop()
 
     def _begin(self, text: str) -> Callable[..., None]:
         for task in self._live.task_ids:

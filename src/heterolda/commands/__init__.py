@@ -21,6 +21,7 @@ _MODELS = "Models"
 _STUDY = "The paper's study"
 
 app = typer.Typer(
+    name="heterolda",
     cls=OneLineGroup,
     rich_markup_mode="markdown",
     help="Linear discriminants for classes of unequal covariances.",

@@ -103,10 +103,11 @@ def predict(
             numbers=out.lower().endswith(PARQUET),
         )
         quiet = out == "-" and sys.stdout.isatty()
+        notes: list[str] = []
         with source_of(data, form, again=False) as source, Activity(quiet) as activity:
-            batches = predict_batches(
-                fitted, source, names, output, lambda text: notice(f"note: {text}")
-            )
+            batches = predict_batches(fitted, source, names, output, notes.append)
             n_rows = write_table(batches, out, activity.rows("predicting"))
+        for note in notes:
+            notice(f"note: {note}")
         if out != "-":
             notice(f"{n_rows:,} rows in {out}")

@@ -40,6 +40,11 @@ STANDARD_INPUT = "-"
 
 # How the library's words read on the command line.
 _OPTIONS = {
+    r"^(priors|costs|shrinkage|criterion)\b": r"--\1",
+    r"^max_error\b": "--max-error",
+    r"^class_weight\b": "--class-weight",
+    r"^columns, exclude, target and sample_weight name": "--columns, --exclude, "
+    "--target and --sample-weight name",
     r"missing='drop'": "--missing drop",
     r"shrinkage='auto'": "--shrinkage auto",
     r"solver='global'": "--solver global",
