@@ -64,6 +64,7 @@ LAYERS = [
     "export.fields",
     "export.parameters",
     "export.rules",
+    "export.models",
     "export.model_file",
     "export",
     "displays",
