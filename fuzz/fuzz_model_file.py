@@ -1,12 +1,13 @@
 """Fuzzing of the reader of model files: ``make fuzz``, or ``make fuzz SECONDS=3600``.
 
-With atheris (Linux on x86-64) the fuzzer is guided by coverage. Without it, files are
-changed at random, in their bytes or in their structure, for the same time.
+With atheris, where that can be installed, coverage guides the changes. Without it they
+are made at random, in the bytes or in the structure of a file, for the same time.
 """
 
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import random
 import sys
@@ -19,6 +20,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from heterolda import GaussianLinearDiscriminant, Grid, LocalNeighborhoodSearch
+from heterolda.export import (
+    fields,
+    json_file,
+    model_file,
+    models,
+    parameters,
+    rules,
+)
 from heterolda.export.json_file import json_text, parse_json
 from heterolda.export.model_file import from_document, to_document
 
@@ -169,6 +178,43 @@ def run_without_atheris(seconds, seed):
     print(f"{n} files, {accepted} of them models, no defect (seed {seed})")
 
 
+def functions_of(module):
+    """Functions that a module defines, methods of its classes included."""
+    for item in vars(module).values():
+        if getattr(item, "__module__", None) == module.__name__:
+            members = vars(item).values() if inspect.isclass(item) else [item]
+            yield from filter(inspect.isfunction, members)
+
+
+def run_with_atheris(atheris, seconds):
+    """Let coverage of the reader guide the changes, half of them in the structure."""
+    for module in (fields, json_file, model_file, models, parameters, rules):
+        for function in functions_of(module):
+            atheris.instrument_func(function)
+    corpus = Path("build/fuzz/corpus")
+    corpus.mkdir(parents=True, exist_ok=True)
+    for k, data in enumerate(seeds()):
+        (corpus / f"seed{k}").write_bytes(data)
+
+    def mutate(data, max_size, seed):
+        rng = random.Random(seed)
+        try:
+            document = parse_json(data)
+        except ValueError:
+            document = None
+        if rng.random() < 0.5 or not isinstance(document, dict) or not document:
+            return atheris.Mutate(data, max_size)
+        return json.dumps(change_structure(document, rng)).encode()[:max_size]
+
+    def check_one(data):
+        check(data)
+
+    limits = [f"-max_total_time={seconds}", "-max_len=50000", "-timeout=10"]
+    options = [*limits, "-artifact_prefix=build/fuzz/", str(corpus)]
+    atheris.Setup([sys.argv[0], *options], check_one, custom_mutator=mutate)
+    atheris.Fuzz()
+
+
 def main():
     """Run for the number of seconds on the command line."""
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 60
@@ -177,16 +223,8 @@ def main():
     except ImportError:
         print("atheris is not installed: files are changed without its guidance")
         run_without_atheris(seconds, seed=int(time.time()))
-        return
-    corpus = Path("build/fuzz/corpus")
-    corpus.mkdir(parents=True, exist_ok=True)
-    atheris.instrument_all()
-    limits = [f"-max_total_time={seconds}", "-max_len=100000", "-timeout=10"]
-    for k, data in enumerate(seeds()):
-        (corpus / f"seed{k}").write_bytes(data)
-    arguments = [sys.argv[0], *limits, str(corpus)]
-    atheris.Setup(arguments, lambda data: check(data) and None)
-    atheris.Fuzz()
+    else:
+        run_with_atheris(atheris, seconds)
 
 
 if __name__ == "__main__":

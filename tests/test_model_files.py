@@ -47,7 +47,7 @@ FOUR_CLASSES = {
     **{name: GLD(solver=name) for name in SOLVERS},
     "Global": GLD(solver=Global(gap=1e-5), priors=np.array([0.1, 0.2, 0.3, 0.4])),
     "FixedPoint": GLD(solver=FixedPoint(max_iter=7, tol_norm=1e-3, keep="last")),
-    "Grid": GLD(solver=Grid(np.float64(0.01)), priors=[0.1, 0.2, 0.3, 0.4]),
+    "Grid": GLD(solver=Grid(0.01), priors=[0.1, 0.2, 0.3, 0.4]),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
     "Fisher": GLD(solver=Fisher(), shrinkage=0.25),
     "auto": GLD(shrinkage="auto", voting="majority"),
@@ -129,19 +129,24 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
     assert path.read_bytes() == first
 
 
-def labels_of_types():
-    yield from ([3, -1, 7, 0], ["d", "a", "ü\n", '"c']), (["1", "10", "2", ""])
-    yield from (np.array([3, 1, 200, 0], "u1"), np.array([-5, 2**62, 1, 0]))
-    yield from (np.array([1, 2**64 - 1, 3, 0], "u8"), np.array([-1.0, 2, 3, 0]))
-    yield from (np.array([1, 2, 3, 0], "f2"), np.array([7, 5, 9, 1], ">i4"))
-    yield np.array(["x", "y", "zz", "w"], dtype="U9")
-    yield np.array(["x", "y", "zz", "w" * 90], dtype=object)
+LABELS = [
+    np.array([3, -1, 7, 0]),
+    np.array([3, 1, 200, 0], "u1"),
+    np.array([-5, 2**62, 1, 0]),
+    np.array([1, 2**64 - 1, 3, 0], "u8"),
+    np.array([-1.0, 2, 3, 0]),
+    np.array([1, 2, 3, 0], "f2"),
+    np.array([7, 5, 9, 1], ">i4"),
+    np.array(["d", "a", "ü\n", '"c']),
+    np.array(["1", "10", "2", ""]),
+    np.array(["x", "y", "zz", "w"], dtype="U9"),
+    np.array(["x", "y", "zz", "w" * 90], dtype=object),
+]
 
 
-@pytest.mark.parametrize("labels", labels_of_types(), ids=str)
+@pytest.mark.parametrize("labels", LABELS, ids=str)
 def test_labels_keep_their_values_and_types(make_classes, path, labels):
     X, y = make_classes(4)
-    labels = np.asarray(labels)
     model = GaussianLinearDiscriminant().fit(X, labels[y])
     loaded = copy_of(model, path)
     native = model.classes_.dtype.newbyteorder("=")
@@ -184,7 +189,7 @@ def test_costs_in_a_data_frame_become_a_matrix_in_the_order_of_the_classes(
     assert same(clone(loaded).fit(X, y).coef_, model.coef_)
 
 
-def test_tuples_become_lists_and_generators_none(make_classes, path):
+def test_tuples_become_lists_and_generators_none_and_scalars_plain(make_classes, path):
     X, y = make_classes(4)
     priors = 0.25, 0.25, 0.3, 0.2
     generator = np.random.RandomState(3)
@@ -192,6 +197,11 @@ def test_tuples_become_lists_and_generators_none(make_classes, path):
     loaded = copy_of(model, path)
     assert loaded.priors == list(priors)
     assert loaded.random_state is None
+    scalars = RandomSearch(np.int64(2), low=np.float32(0.5)), np.float64(0.25)
+    plain = copy_of(GLD(solver=scalars[0], shrinkage=scalars[1]).fit(X, y), path)
+    assert same(plain.solver, RandomSearch(2, low=0.5))
+    assert same(plain.shrinkage, 0.25)
+    heterolda.save(model, path)
     assert loaded.fit(X, y).score(X, y) > 0.4
     check_predictions(model, heterolda.load(path), X)
 
@@ -205,9 +215,9 @@ def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
     loaded = copy_of(model, path)
     assert same(loaded, model)
     check_predictions(model, loaded, X)
-    assert same(loaded.frontier_[2].error_rates(0.5), model.frontier_[2].error_rates(0.5))
+    assert loaded.frontier_[2].auc == model.frontier_[2].auc
     model.set_params(voting="loud")
-    with pytest.raises(ValueError, match="cannot be kept.*voting"):
+    with pytest.raises(ValueError, match=r"cannot be kept.*voting"):
         heterolda.save(model, path)
 
 
@@ -218,7 +228,7 @@ def test_with_statistics_a_loaded_model_goes_on(make_classes, path):
     bound = {"criterion": "neyman-pearson", "max_error": {0: 0.1}}
     points = [m.with_operating_point(**bound) for m in (model, loaded)]
     assert same(*points)
-    assert loaded.frontier_[0].auc() == model.frontier_[0].auc()
+    assert loaded.frontier_[0].auc == model.frontier_[0].auc
     assert same(loaded.partial_fit(X[80:], y[80:]), model.partial_fit(X[80:], y[80:]))
     assert loaded.statistics_.weights.sum() == len(X)
 
@@ -235,13 +245,10 @@ def test_without_statistics_a_model_predicts_and_says_what_it_lacks(make_classes
         assert discriminant.predict(X).shape == y.shape
         assert not hasattr(discriminant, "statistics_")
         assert not hasattr(discriminant, "frontier_")
-        for call in (
-            lambda it=discriminant: it.frontier_,
-            lambda it=discriminant: it.with_operating_point("minimax"),
-            lambda it=discriminant: clone(it, safe=False) or it,
-        )[:2]:
-            with pytest.raises(NotFittedError, match="include_statistics=True"):
-                call()
+        with pytest.raises(NotFittedError, match="include_statistics=True"):
+            _ = discriminant.frontier_
+        with pytest.raises(NotFittedError, match="include_statistics=True"):
+            discriminant.with_operating_point(costs=COSTS)
         again = path.read_bytes()
         heterolda.save(loaded, path)
         assert path.read_bytes() == again
@@ -262,7 +269,7 @@ def test_of_other_starts_only_the_name_is_kept(make_classes, path, strategy):
     assert "LogisticRegression" in repr(loaded)
     assert same(copy_of(loaded, path), loaded)
     for weight in (None, np.ones(len(y))):
-        with pytest.raises(ValueError, match="class LogisticRegression.*set_params"):
+        with pytest.raises(ValueError, match=r"LogisticRegression.*set_params"):
             loaded.fit(X, y, weight)
     loaded.set_params(estimator=LogisticRegression())
     assert same(loaded.fit(X, y).coef_, search.coef_)
@@ -349,7 +356,6 @@ def test_files_are_json_that_people_can_read(make_classes, path):
 
 
 def test_files_hold_no_row_of_the_data(make_classes, path):
-    # Numbers of the data that occur in the file would be rows that give themselves away.
     X, y = make_classes(4)
     model = recommended().fit(X, y)
     heterolda.save(model, path)
@@ -437,7 +443,7 @@ def test_only_regular_files_are_read(tmp_path):
             heterolda.load(place)
     with pytest.raises(FileNotFoundError):
         heterolda.load(tmp_path / "none.json")
-    for wrong in (0, None, b"a" and 1.5):
+    for wrong in (0, None, 1.5):
         with pytest.raises(TypeError):
             heterolda.load(wrong)
 
@@ -450,10 +456,6 @@ def test_a_truncated_file_is_refused(make_classes, path):
         path.write_bytes(content[:end])
         with pytest.raises(ValueError, match="no JSON"):
             heterolda.load(path)
-
-
-def remove(container, key):
-    del container[key]
 
 
 # Each: where, what to put there, and what the message says.
@@ -504,7 +506,7 @@ EDITS = [
     ("rules.status.0", "lucky", "must be one of"),
     ("rules.deviations.0.0", 0, "positive"),
     ("rules.deviations.0.0", -1, "from 0 to"),
-    ("rules.means.0.0", 1e300, "too far apart"),
+    ("rules.deviations.0", [1e-300, 1e-300], "too far apart"),
     ("committee.multiclass", "ova", "must have 4 entries"),
     ("committee.voting", None, "must be one of"),
     ("committee.sharpness", 0, "sharpness must be"),

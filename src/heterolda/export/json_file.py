@@ -99,9 +99,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         raise ValueError("it is no regular file")
     _check_size(status.st_size)
     with open(path, "rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    _check_size(len(data))
-    return parse_json(data)
+        return parse_json(file.read(status.st_size))
 
 
 def parse_json(data: bytes) -> Any:
