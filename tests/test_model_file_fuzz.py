@@ -1,4 +1,4 @@
-"""Any bytes are refused with a ValueError, or they are a model that predicts numbers."""
+"""Any bytes are refused with a ValueError, or are a model that predicts numbers."""
 
 import json
 import random

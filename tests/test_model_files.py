@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -603,6 +604,36 @@ def test_integers_by_hand_are_numbers_too(document):
     document["model"]["rules"]["intercept"] = [0, 1, 2, 3, 4, 5]
     model = from_document(document)
     assert same(model.intercept_, np.arange(6.0))
+
+
+def trusted_types():
+    """Types that the guide lists for skops."""
+    guide = Path(__file__).parent.parent / "docs" / "guide" / "model_files.md"
+    return re.findall(r'^\.\.\.     "(heterolda[\w.]+)",$', guide.read_text(), re.M)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes):
+    trusted, needed = trusted_types(), set()
+    for n_classes, models in ((4, FOUR_CLASSES), (2, TWO_CLASSES)):
+        X, y = make_classes(n_classes)
+        for model in map(clone, models.values()):
+            expected = model.fit(X, y).predict_proba(X)
+            data = skops.io.dumps(model)
+            needed.update(skops.io.get_untrusted_types(data=data))
+            loaded = skops.io.loads(data, trusted=trusted)
+            assert np.array_equal(loaded.predict_proba(X), expected)
+    assert sorted(needed) == trusted
+
+
+def test_pickles_before_and_after_predictions_are_the_same(make_classes):
+    # Seventy classes: their votes are counted by sparse matrices, which are cached.
+    X, y = make_classes(70, n=5, d=2)
+    model = GLD(solver="fisher").fit(X, y)
+    before = pickle.dumps(model)
+    expected = model.predict(X)
+    assert pickle.dumps(model) == before
+    assert np.array_equal(pickle.loads(before).predict(X), expected)
 
 
 EXPECTED = json.loads((DATA / "expected_1.json").read_text())
