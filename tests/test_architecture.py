@@ -67,6 +67,7 @@ LAYERS = [
     "export.fields",
     "export.parameters",
     "export.rules",
+    "export.models",
     "export.model_file",
     "export.fitted",
     "export.onnx",

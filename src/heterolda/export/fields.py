@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from math import inf, isfinite
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Shape = tuple[int, ...]
 _INT64 = np.iinfo(np.int64)
 
 
@@ -36,11 +37,14 @@ class Fields:
         if len(value) > len(keys):
             unknown = next(key for key in value if key not in keys)
             raise ValueError(f"{where} has the unknown key {shown(unknown)}")
-        self.value = value
+        self._value = value
         self.where = where
 
     def __getitem__(self, key: str) -> Any:
-        return self.value[key]
+        return self._value[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._value)
 
     def name(self, key: str) -> str:
         """The place of a field."""
@@ -53,6 +57,15 @@ class Fields:
     def text(self, key: str, options: Collection[str] | None = None) -> str:
         """Text, perhaps one of some options."""
         return check_text(self[key], self.name(key), options)
+
+    def boolean(self, key: str) -> bool:
+        """True or false."""
+        value = self[key]
+        if not isinstance(value, bool):
+            raise ValueError(
+                f"{self.name(key)} must be true or false, got {shown(value)}"
+            )
+        return value
 
     def number(self, key: str, low: float = -inf, high: float = inf) -> float:
         """A finite number between two limits."""
@@ -72,73 +85,108 @@ class Fields:
             raise ValueError(
                 f"{self.name(key)} must be an integer from {low} on, got {shown(value)}"
             )
-        return int(value)
+        return value
 
     def floats(
         self,
         key: str,
-        shape: tuple[int, ...],
+        shape: Shape,
         low: float = -inf,
         high: float = inf,
         *,
         nan: bool = False,
     ) -> Array:
-        """An array of finite numbers; null, where it may stand, is NaN."""
-        allowed = {int, float, type(None)} if nan else {int, float}
-        return self._array(key, shape, allowed, np.dtype(np.float64), low, high)
+        """An array of finite numbers; see `check_floats`."""
+        return check_floats(self[key], self.name(key), shape, low, high, nan=nan)
 
-    def integers(self, key: str, shape: tuple[int, ...], low: int) -> NDArray[np.intp]:
-        """An array of integers."""
-        return self._array(key, shape, {int}, np.dtype(np.intp), low, _INT64.max)
+    def integers(self, key: str, shape: Shape, low: int) -> NDArray[np.intp]:
+        """An array of integers from a limit on."""
+        _check_rows(self[key], self.name(key), shape, {int})
+        numbers = self.floats(key, shape, low, 2.0**53)
+        return numbers.astype(np.intp)
 
-    def numbers(
-        self, key: str, shape: tuple[int, ...], low: float = -inf
-    ) -> NDArray[Any]:
+    def numbers(self, key: str, shape: Shape, low: float = -inf) -> NDArray[Any]:
         """An array of integers if all are, and else of floats."""
-        array = self.floats(key, shape, low)
-        whole = np.array(self[key])
-        return whole if whole.dtype == np.int64 else array
-
-    def _array(
-        self,
-        key: str,
-        shape: tuple[int, ...],
-        allowed: set[type],
-        dtype: np.dtype[Any],
-        low: float,
-        high: float,
-    ) -> NDArray[Any]:
-        where = self.name(key)
-        _check_rows(self[key], shape, allowed, where)
-        try:
-            array = np.array(self[key], dtype=dtype).reshape(shape)
-        except OverflowError:
-            raise ValueError(f"{where} has a number that is too large") from None
-        with np.errstate(invalid="ignore"):
-            outside = (array < low) | (array > high) | np.isinf(array)
-        if outside.any():
-            raise ValueError(
-                f"{where} must have numbers from {low:g} to {high:g}, got "
-                f"{array[outside][0]:g}"
-            )
-        return array
+        numbers = self.floats(key, shape, low)
+        given = np.array(self[key])
+        return given if given.dtype == np.int64 else numbers
 
 
-def _check_rows(
-    value: Any, shape: tuple[int, ...], allowed: set[type], where: str
-) -> None:
+def check_floats(
+    value: Any,
+    where: str,
+    shape: Shape,
+    low: float = -inf,
+    high: float = inf,
+    *,
+    nan: bool = False,
+) -> Array:
+    """Return an array of finite numbers, or say what is wrong.
+
+    Parameters
+    ----------
+    value : object
+        What the document has there.
+    where : str
+        Its place, for messages.
+    shape : tuple of int
+        The shape that it must have. Nothing is allocated before it has.
+    low, high : float
+        Limits of the numbers.
+    nan : bool, default=False
+        Whether null may stand for NaN.
+
+    Returns
+    -------
+    ndarray
+        The numbers.
+    """
+    _check_rows(value, where, shape, {int, float, type(None)} if nan else {int, float})
+    array = np.array(value, dtype=np.float64).reshape(shape)
+    outside = np.isinf(array) | (array < low) | (array > high)
+    if outside.any():
+        raise ValueError(
+            f"{where} must have finite numbers from {low:g} to {high:g}, got "
+            f"{array[outside][0]:g}"
+        )
+    return array
+
+
+def _check_rows(value: Any, where: str, shape: Shape, allowed: set[type]) -> None:
     """Refuse what is no nested list of a shape and of some types."""
-    if not isinstance(value, list) or len(value) != shape[0]:
-        got = f"{len(value)}" if isinstance(value, list) else shown(value)
-        raise ValueError(f"{where} must be a list of {shape[0]} entries, got {got}")
+    rows = check_list(value, where, shape[0])
     if len(shape) > 1:
-        for row in value:
-            _check_rows(row, shape[1:], allowed, f"a row of {where}")
+        for row in rows:
+            _check_rows(row, where, shape[1:], allowed)
         return
-    wrong = set(map(type, value)) - allowed
+    wrong = set(map(type, rows)) - allowed
     if wrong:
-        item = next(item for item in value if type(item) in wrong)
+        item = next(item for item in rows if type(item) in wrong)
         raise ValueError(f"{where} must have numbers only, got {shown(item)}")
+
+
+def check_list(value: Any, where: str, length: int | None = None) -> list[Any]:
+    """Return a list, or say what is wrong.
+
+    Parameters
+    ----------
+    value : object
+        What the document has there.
+    where : str
+        Its place, for messages.
+    length : int or None, default=None
+        The length that it must have.
+
+    Returns
+    -------
+    list
+        The list.
+    """
+    if not isinstance(value, list):
+        raise ValueError(f"{where} must be a list, got {shown(value)}")
+    if length is not None and len(value) != length:
+        raise ValueError(f"{where} must have {length} entries, got {len(value)}")
+    return value
 
 
 def check_text(value: Any, where: str, options: Collection[str] | None = None) -> str:
@@ -159,20 +207,12 @@ def check_text(value: Any, where: str, options: Collection[str] | None = None) -
         The text.
     """
     if not isinstance(value, str) or (options is not None and value not in options):
-        what = f"one of {list(options)}" if options is not None else "text"
+        what = "text" if options is None else f"one of {list(options)}"
         raise ValueError(f"{where} must be {what}, got {shown(value)}")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"{where} is no valid Unicode: {shown(value)}") from None
-    return value
-
-
-def check_list(value: Any, where: str) -> list[Any]:
-    """Return a list, or say what is wrong."""
-    if not isinstance(value, list):
-        raise ValueError(f"{where} must be a list, got {shown(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{where} is no valid Unicode: {shown(value)}") from None
     return value
 
 
@@ -183,4 +223,4 @@ def shown(value: Any) -> str:
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+_SHORT.maxstring = 60

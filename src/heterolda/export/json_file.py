@@ -19,41 +19,54 @@ _MOST_QUOTES = 1 << 23
 # 2**64 and a sign need no more.
 _MOST_DIGITS = 21
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
 
 def write_json(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
-    """Write a JSON file, whole or not at all, with one row of numbers a line.
+    """Write a JSON file, whole or not at all.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     document : dict
-        Objects, lists, text, finite numbers, booleans and None. What is larger than
-        `read_json` reads is refused.
+        As in `json_text`.
     """
-    size = values = 0
+    text = json_text(document)
     with written_whole(path) as file:
-        for part in _layout(document, 0):
-            data = part.encode()
-            size += len(data)
-            values += _count_values(data)
-            if size >= MOST_BYTES or values > _MOST_VALUES:
-                raise ValueError(
-                    f"the model is too large for a file of at most {MOST_BYTES >> 20} "
-                    f"MiB and {_MOST_VALUES >> 20} million numbers: leave out what "
-                    "can be left out, or use pickle"
-                )
-            file.write(data)
-        file.write(b"\n")
+        file.write(text)
+
+
+def json_text(document: dict[str, Any]) -> bytes:
+    """JSON with an indent, and with one row of numbers a line.
+
+    Parameters
+    ----------
+    document : dict
+        Objects, lists, text, finite numbers, booleans and None.
+
+    Returns
+    -------
+    bytes
+        The text, the same for the same document. More than `parse_json` reads is
+        refused.
+    """
+    text = "".join(_layout(document, 0)).encode() + b"\n"
+    try:
+        _check_size(len(text))
+        _check_values(text)
+    except ValueError as error:
+        raise ValueError(f"the model is too large for a model file: {error}") from None
+    return text
 
 
 def _layout(value: Any, depth: int) -> Iterator[str]:
     """The text of a value, in parts; lists of plain values stay on one line."""
-    plain = not isinstance(value, dict | list)
-    if isinstance(value, list):
-        plain = not any(isinstance(item, dict | list) for item in value)
-    if plain or not value:
-        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
+    nested = isinstance(value, dict) or (
+        isinstance(value, list) and not {dict, list}.isdisjoint(map(type, value))
+    )
+    if not nested or not value:
+        yield _ENCODER.encode(value)
         return
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     items = value.items() if isinstance(value, dict) else ((None, v) for v in value)
@@ -62,7 +75,7 @@ def _layout(value: Any, depth: int) -> Iterator[str]:
     for k, (key, item) in enumerate(items):
         yield ("," if k else "") + margin
         if key is not None:
-            yield json.dumps(key, ensure_ascii=False) + ": "
+            yield _ENCODER.encode(key) + ": "
         yield from _layout(item, depth + 1)
     yield "\n" + "  " * depth + closing
 
@@ -86,9 +99,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         raise ValueError("it is no regular file")
     _check_size(status.st_size)
     with open(path, "rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    _check_size(len(data))
-    return parse_json(data)
+        return parse_json(file.read(status.st_size))
 
 
 def parse_json(data: bytes) -> Any:
@@ -104,8 +115,7 @@ def parse_json(data: bytes) -> Any:
     object
         What it holds.
     """
-    if data.count(b'"') > _MOST_QUOTES or _count_values(data) > _MOST_VALUES:
-        raise ValueError("it has more values than any model has")
+    _check_values(data)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -128,8 +138,11 @@ def _check_size(size: int) -> None:
         raise ValueError(f"it is larger than {MOST_BYTES >> 20} MiB")
 
 
-def _count_values(data: bytes) -> int:
-    return data.count(b",") + data.count(b"[") + data.count(b"{")
+def _check_values(data: bytes) -> None:
+    """Refuse what would take far more memory than its size."""
+    values = data.count(b",") + data.count(b"[") + data.count(b"{")
+    if values > _MOST_VALUES or data.count(b'"') > _MOST_QUOTES:
+        raise ValueError(f"it has more than {_MOST_VALUES >> 20} Mi values")
 
 
 def _whole_number(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from math import isfinite
 from numbers import Integral, Real
@@ -13,7 +14,14 @@ from numpy.typing import NDArray
 
 from heterolda.criteria import check_costs
 from heterolda.export.fields import Fields, check_list, check_text, shown
-from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
+from heterolda.solvers import (
+    Fisher,
+    FixedPoint,
+    Global,
+    Grid,
+    RandomSearch,
+    resolve_solver,
+)
 
 _SOLVERS = {
     cls.__name__: cls for cls in (Fisher, FixedPoint, Global, Grid, RandomSearch)
@@ -27,6 +35,8 @@ _NUMBER_TYPES = [
 _MOST_CHARACTERS = 1 << 24
 # Nested dictionaries are four levels of lists and objects.
 _DEEPEST = 6
+# Parameters are finite, integers among them of 64 bits.
+_LARGEST = {bool: 1, int: 2**64, float: np.finfo(float).max}
 
 
 def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
@@ -44,7 +54,7 @@ def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
     """
     kind = classes.dtype.name
     if classes.dtype.kind == "U":
-        kind = f"text of {classes.dtype.itemsize // 4}"
+        kind = f"U{classes.dtype.itemsize // 4}"
     elif classes.dtype == object and all(isinstance(x, str) for x in classes):
         kind = "object"
     elif kind not in _NUMBER_TYPES:
@@ -102,7 +112,7 @@ def _label_array(kind: str, labels: list[Any], where: str) -> NDArray[Any]:
         check_text(label, f"a label of {where}")
     if kind == "object":
         return np.array(labels, dtype=object)
-    width = kind.removeprefix("text of ")
+    width = kind.removeprefix("U")
     longest = max(map(len, labels), default=0)
     if not (width.isascii() and width.isdigit() and len(width) < 9):
         raise ValueError(f"{where} has the unknown type {shown(kind)}")
@@ -178,7 +188,7 @@ def value_from_json(value: Any, where: str, depth: int = 0) -> Any:
         raise ValueError(f"{where} is nested too deeply")
     if isinstance(value, str):
         return check_text(value, where)
-    if isinstance(value, float) and not isfinite(value):
+    if isinstance(value, int | float) and not abs(value) <= _LARGEST[type(value)]:
         raise ValueError(f"{where} has a number that is too large")
     if isinstance(value, list):
         return [value_from_json(item, where, depth + 1) for item in value]
@@ -211,13 +221,13 @@ def _array_from_json(content: Fields) -> NDArray[Any]:
     return content.numbers("array", (len(rows),))
 
 
-def parameters_to_json(estimator: Any, classes: NDArray[Any]) -> dict[str, Any]:
-    """Constructor parameters of an estimator but for a nested one.
+def parameters_to_json(given: dict[str, Any], classes: NDArray[Any]) -> dict[str, Any]:
+    """Constructor parameters, but for a nested estimator.
 
     Parameters
     ----------
-    estimator : estimator
-        The estimator.
+    given : dict
+        The parameters.
     classes : ndarray of shape (n_classes,)
         Labels, by which costs in a data frame are put in order.
 
@@ -226,17 +236,21 @@ def parameters_to_json(estimator: Any, classes: NDArray[Any]) -> dict[str, Any]:
     dict
         JSON values.
     """
-    estimator._validate_params()
-    given = estimator.get_params(deep=False)
-    given.pop("estimator", None)
-    if hasattr(given.get("costs"), "columns"):
-        given["costs"] = check_costs(given["costs"], classes)
-    if given.get("anchor") == np.inf:
-        given["anchor"] = "Infinity"
-    return {name: value_to_json(name, value) for name, value in given.items()}
+    values = {name: value for name, value in given.items() if name != "estimator"}
+    if hasattr(values.get("costs"), "columns"):
+        values["costs"] = check_costs(values["costs"], classes)
+    if isinstance(values.get("anchor"), Real) and values["anchor"] == np.inf:
+        values["anchor"] = "Infinity"
+    return {name: value_to_json(name, value) for name, value in values.items()}
 
 
-def estimator_from_json(cls: type, value: Any, where: str, **nested: Any) -> Any:
+def estimator_from_json(
+    cls: Any,
+    value: Any,
+    where: str,
+    names: Collection[str] | None = None,
+    **readers: Callable[[Any, str], Any],
+) -> Any:
     """An estimator that is not fitted, from its parameters.
 
     Parameters
@@ -247,19 +261,25 @@ def estimator_from_json(cls: type, value: Any, where: str, **nested: Any) -> Any
         From `parameters_to_json`.
     where : str
         Its place, for messages.
-    **nested
-        Parameters that are no JSON values.
+    names : collection of str or None, default=None
+        The parameters that must be there; None means all.
+    **readers
+        What reads parameters that `value_from_json` does not, from value and place.
 
     Returns
     -------
     estimator
         The estimator.
     """
-    names = [name for name in cls().get_params(deep=False) if name not in nested]
-    content = Fields(value, where, names)
-    given = {name: value_from_json(content[name], content.name(name)) for name in names}
+    content = Fields(value, where, names or cls().get_params(deep=False))
+    given = {
+        name: readers.get(name, value_from_json)(content[name], content.name(name))
+        for name in content
+    }
     if given.get("anchor") == "Infinity":
         given["anchor"] = np.inf
-    estimator = cls(**given, **nested)
+    estimator = cls(**given)
     estimator._validate_params()
+    if "solver" in given:
+        resolve_solver(given["solver"])
     return estimator

@@ -12,7 +12,7 @@ from heterolda.hyperplanes import Hyperplanes, Status
 from heterolda.posterior import LogOdds, SidedLogOdds
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import check_covariance
-from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
+from heterolda.votes import Binary, OneVsAll, OneVsOne
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -72,7 +72,7 @@ def rules_to_json(model: Any) -> dict[str, Any]:
 
 def rules_from_json(
     content: Fields, n_classes: int, n_features: int
-) -> tuple[Index, Committee]:
+) -> tuple[Index, Binary | OneVsOne | OneVsAll]:
     """The inverse of `rules_to_json`.
 
     Parameters
@@ -86,7 +86,7 @@ def rules_from_json(
     -------
     pairs : ndarray of shape (n_pairs, 2)
         Classes of the rules.
-    committee : Committee
+    committee : Binary, OneVsOne or OneVsAll
         The rules, in a form that can be relied on: no prediction is NaN.
     """
     k = n_classes
@@ -95,17 +95,18 @@ def rules_from_json(
     n = k if one_vs_all else k * (k - 1) // 2
     found = content.fields("rules", _RULES)
     pairs = found.integers("pairs", (n, 2), -1)
-    # Now that there are so many pairs, there is room for them.
-    expected = np.column_stack(np.triu_indices(k, 1))
+    # Only now it is sure that there is room for all pairs of so many classes.
     if one_vs_all:
         expected = np.column_stack([np.full(k, -1), np.arange(k)])
+    else:
+        expected = np.column_stack(np.triu_indices(k, 1))
     if (one_vs_all and k == 2) or not np.array_equal(pairs, expected):
-        raise ValueError(
-            f"{found.name('pairs')} are not those of {k} classes in their order"
-        )
+        raise ValueError(f"{found.name('pairs')} are not those of {k} classes")
     planes = _planes(found, n, n_features)
-    sharpness = rest.number("sharpness", 1e-9, 1e9)
     log_odds = _log_odds(rest, n)
+    if log_odds is None:
+        _check_gaussian(planes, found.where)
+    sharpness = rest.number("sharpness", 1e-9, 1e9)
     if k == 2 or one_vs_all:
         if rest["voting"] is not None or sharpness != 1:
             raise ValueError(f"{rest.where} has a voting, but there are no votes")
@@ -120,10 +121,8 @@ def rules_from_json(
 
 def _planes(found: Fields, n: int, n_features: int) -> Hyperplanes:
     """The record of the rules."""
-    names = check_list(found["status"], found.name("status"))
-    if len(names) != n:
-        raise ValueError(f"{found.name('status')} must have {n} entries")
-    for name in names:
+    status = check_list(found["status"], found.name("status"), n)
+    for name in status:
         check_text(name, found.name("status"), _NAMES)
     planes = Hyperplanes(
         coef=found.floats("coef", (n, n_features)),
@@ -131,19 +130,26 @@ def _planes(found: Fields, n: int, n_features: int) -> Hyperplanes:
         error=found.floats("error", (n,), 0, 1),
         gap=found.floats("gap", (n,), nan=True),
         n_iter=found.integers("n_iter", (n,), 0),
-        status=np.array([int(_NAMES[name]) for name in names]),
+        status=np.array([int(_NAMES[name]) for name in status]),
         means=found.floats("means", (n, 2)),
         deviations=found.floats("deviations", (n, 2), 0),
     )
-    if not (planes.trivial | (planes.deviations > 0).all(axis=1)).all():
-        raise ValueError(f"{found.name('deviations')} must be positive")
-    with np.errstate(all="ignore"):
+    with np.errstate(over="ignore"):
         reach = np.abs(planes.coef).sum(axis=1) + np.abs(planes.intercept)
-        odds = LogOdds.from_hyperplanes(planes)
-    finite = np.isfinite(reach) & np.isfinite(odds.bend) & np.isfinite(odds.slope)
-    if not (finite & (odds.low <= odds.high)).all():
-        raise ValueError(f"{found.where} have numbers that are too large or too small")
+    if not np.isfinite(reach).all():
+        raise ValueError(f"{found.name('coef')} has numbers that are too large")
     return planes
+
+
+def _check_gaussian(planes: Hyperplanes, where: str) -> None:
+    """Refuse means and deviations from which no probabilities can be computed."""
+    if not (planes.trivial | (planes.deviations > 0).all(axis=1)).all():
+        raise ValueError(f"{where}.deviations must be positive")
+    with np.errstate(all="ignore"):
+        odds = LogOdds.from_hyperplanes(planes)
+    usable = np.isfinite(odds.bend) & np.isfinite(odds.slope) & (odds.low <= odds.high)
+    if not usable.all():
+        raise ValueError(f"{where}.means and deviations are too far apart")
 
 
 def _log_odds(rest: Fields, n: int) -> SidedLogOdds | None:
@@ -158,13 +164,13 @@ def _log_odds(rest: Fields, n: int) -> SidedLogOdds | None:
 
 
 def statistics_to_json(statistics: ClassStatistics) -> dict[str, Any]:
-    """Class statistics without what the model holds in any case."""
-    return {name: getattr(statistics, name).tolist() for name in _STATISTICS}
+    """Class statistics, without what the model tells in any case."""
+    arrays = {name: getattr(statistics, name).tolist() for name in _STATISTICS}
+    return {"named": statistics.feature_names is not None, **arrays}
 
 
 def statistics_from_json(
-    value: Any,
-    where: str,
+    content: Fields,
     classes: NDArray[Any],
     n_features: int,
     feature_names: NDArray[Any] | None,
@@ -173,12 +179,10 @@ def statistics_from_json(
 
     Parameters
     ----------
-    value : object
-        A JSON value.
-    where : str
-        Its place, for messages.
+    content : Fields
+        A model.
     classes : ndarray of shape (n_classes,)
-        The labels.
+        Its labels.
     n_features : int
         Number of features.
     feature_names : ndarray of shape (n_features,) or None
@@ -189,16 +193,17 @@ def statistics_from_json(
     ClassStatistics
         The statistics.
     """
-    content = Fields(value, where, _STATISTICS)
+    found = content.fields("statistics", ("named", *_STATISTICS))
     k, d = len(classes), n_features
-    weights = content.floats("weights", (k,))
+    weights = found.floats("weights", (k,))
     if not (weights > 1).all():
-        raise ValueError(f"{content.name('weights')} must exceed 1")
-    means = content.floats("means", (k, d))
-    scatters = content.floats("scatters", (k, d, d))
+        raise ValueError(f"{found.name('weights')} must exceed 1")
+    means = found.floats("means", (k, d))
+    scatters = found.floats("scatters", (k, d, d))
     for label, scatter in zip(classes.tolist(), scatters, strict=True):
         check_covariance(label, scatter)
-    return ClassStatistics(classes, weights, means, scatters, feature_names)
+    names = feature_names if found.boolean("named") else None
+    return ClassStatistics(classes, weights, means, scatters, names)
 
 
 def without_nan(values: Array) -> list[float | None]:
