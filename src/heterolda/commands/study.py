@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from joblib import cpu_count
 
 from heterolda.commands.shared import Debug, errors_in_one_line, usage_errors
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
-from heterolda.experiments.datasets import where
-from heterolda.experiments.methods import METHODS, resolve_methods
-from heterolda.experiments.protocol import Study, run
-from heterolda.terminal import ProgressDisplay
 
 __all__ = ["datasets", "report", "reproduce"]
 
 PAPER_TRIALS = 20
+# Those of heterolda.experiments.methods, which is slow to import.
+METHOD_NAMES = (
+    "LDA, C-HLD, R-HLD-1, R-HLD-2, GLD, LNS, SVM, GLD-global, global+LNS, "
+    "LinearDiscriminantAnalysis, LogisticRegression, LinearSVC"
+)
 
 
 class Format(StrEnum):
@@ -49,7 +49,7 @@ def reproduce(
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help=f"Of {', '.join(METHODS)}; or the groups all, paper."),
+        typer.Option(help=f"Of {METHOD_NAMES}; or the groups all, paper."),
     ] = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help="Number of shuffles; 1 by default.")
@@ -85,6 +85,12 @@ def reproduce(
     stopped; another one adds data sets, methods or trials to it.
     """
     with errors_in_one_line(debug):
+        from joblib import cpu_count
+
+        from heterolda.experiments.methods import resolve_methods
+        from heterolda.experiments.protocol import Study, run
+        from heterolda.terminal import ProgressDisplay
+
         with usage_errors():
             if full and trials not in (None, PAPER_TRIALS):
                 raise ValueError(f"--full means --trials {PAPER_TRIALS}, got {trials}")
@@ -117,6 +123,8 @@ def datasets(
     """List the data sets and say which are available here."""
     texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
+        from heterolda.experiments.datasets import where
+
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
             place = where(row.name, data_dir)
@@ -154,6 +162,8 @@ def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str
     """The sets that were asked for, or all that need no download."""
     if names:
         return resolve_datasets(_split(names))
+    from heterolda.experiments.datasets import where
+
     return [name for name in CATALOGUE if where(name, data_dir) is not None]
 
 
@@ -161,7 +171,7 @@ def _limit(text: str) -> tuple[str, int]:
     """Key and number of an option METHOD:DATASET=TRIALS."""
     pair, _, number = text.partition("=")
     method, _, dataset = pair.partition(":")
-    known = method in METHODS and dataset in CATALOGUE
+    known = method in METHOD_NAMES.split(", ") and dataset in CATALOGUE
     if not known or not number.isdecimal() or int(number) < 1:
         raise ValueError(
             f"--limit {text}: write METHOD:DATASET=TRIALS, for instance SVM:shuttle=2"
