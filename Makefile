@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# How long `make fuzz` runs.
+SECONDS ?= 60
 
-.PHONY: demo test lint bench accuracy picture clean
+.PHONY: demo test lint fuzz bench accuracy picture clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -17,6 +19,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fuzz: $(READY)
+	$(BIN)/python -m fuzz.fuzz_model_file $(SECONDS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -1,16 +1,12 @@
-"""Arrow record batches from files and streams, as arrays; errors name file and column.
-
-Text files are read with the types that are needed, not with guessed ones: features as
-numbers, labels as text.
-"""
+"""Arrow record batches from files and streams, as arrays; errors name the column."""
 
 from __future__ import annotations
 
 import glob
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.parts import Columns, Part, errors_name
+from heterolda.text_files import TEXT, TextStream, parsed_numbers, read_text
 
 Array = NDArray[np.float64]
 
 PARQUET = (".parquet", ".pq")
-TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 # Numbers of a batch, unless its size is asked for: about 16 MB.
 _BATCH_NUMBERS = 1 << 21
-_TEXT_BLOCK = 1 << 22
 _PARQUET_BUFFER = 1 << 16
 
 
@@ -36,7 +31,7 @@ def open_source(
 
     Parameters
     ----------
-    source : path, list of paths, or Arrow data
+    source : path, list of paths, TextStream, or Arrow data
         As for :func:`heterolda.streaming.statistics_from_batches`.
     columns : Columns
         What is wanted. All parts must have the features of the first, and no others
@@ -50,7 +45,10 @@ def open_source(
         One after the other; each is opened when it is its turn.
     """
     paths = _paths(source)
-    if paths is None:
+    parts: Iterable[Part]
+    if isinstance(source, TextStream):
+        parts = [read_text(source, columns)]
+    elif paths is None:
         parts = _streams(source, columns, batch_size)
     else:
         parts = (_file(path, columns, batch_size) for path in paths)
@@ -64,7 +62,7 @@ def open_source(
                 f"{sorted(set(mine) ^ set(others))} are in one of them only; name the "
                 "columns to use in columns"
             )
-        yield Part(part.name, first.columns, part.batches, part.is_text)
+        yield replace(part, columns=first.columns)
 
 
 def _paths(source: Any) -> list[str] | None:
@@ -122,8 +120,9 @@ def _rows(columns: Columns, batch_size: int | None) -> int:
 
 
 def _file(path: str, columns: Columns, batch_size: int | None) -> Part:
-    kind = _parquet if path.lower().endswith(PARQUET) else _text
-    return kind(path, columns, batch_size)
+    if path.lower().endswith(PARQUET):
+        return _parquet(path, columns, batch_size)
+    return read_text(path, columns)
 
 
 def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
@@ -134,54 +133,19 @@ def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
         file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
         schema = file.schema_arrow
         columns = columns.resolve(schema.names, path, _pandas_index(schema))
+    wanted = None if columns.keep else columns.all
 
     def batches() -> Iterator[Any]:
         with errors_name(path), file:
-            yield from file.iter_batches(
-                _rows(columns, batch_size), columns=columns.all
-            )
+            yield from file.iter_batches(_rows(columns, batch_size), columns=wanted)
 
-    return Part(path, columns, batches())
+    return Part(path, columns, batches(), schema)
 
 
 def _pandas_index(schema: Any) -> list[str]:
     """Columns that hold the index of a data frame, as pandas has noted it."""
     noted = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in noted if isinstance(name, str)]
-
-
-def _text(path: str, columns: Columns, batch_size: int | None) -> Part:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    lower = path.lower()
-    delimiter = next(mark for end, mark in TEXT.items() if lower.endswith(end))
-    parse = csv.ParseOptions(delimiter=delimiter)
-    read = csv.ReadOptions(block_size=_TEXT_BLOCK)
-    with errors_name(path), csv.open_csv(path, read, parse) as reader:
-        names = reader.schema.names
-    columns = columns.resolve(names, path)
-    types = dict.fromkeys(columns.all, pa.float64()) | {columns.target: pa.string()}
-    convert = csv.ConvertOptions(
-        include_columns=columns.all, column_types=types, strings_can_be_null=True
-    )
-
-    def batches() -> Iterator[Any]:
-        try:
-            with (
-                errors_name(path),
-                csv.open_csv(path, read, parse, convert) as reader,
-            ):
-                yield from reader
-        except ValueError as error:
-            column = re.search(r"CSV column #(\d+): (.*)", str(error))
-            if column is None:
-                raise
-            raise ValueError(
-                f"{path}: column {names[int(column[1])]!r} must be numbers: {column[2]}"
-            ) from error
-
-    return Part(path, columns, batches(), is_text=True)
 
 
 def _streams(source: Any, columns: Columns, batch_size: int | None) -> Iterator[Part]:
@@ -225,7 +189,7 @@ def _table(source: Any, columns: Columns, where: str) -> Part:
             source = pa.Table.from_batches([source])
         reader = pa.RecordBatchReader.from_stream(source)
     columns = columns.resolve(reader.schema.names, where, _pandas_index(reader.schema))
-    return Part(where, columns, _named(reader, where))
+    return Part(where, columns, _named(reader, where), reader.schema)
 
 
 def _dataset(source: Any, columns: Columns, batch_size: int | None) -> Part:
@@ -243,7 +207,7 @@ def _dataset(source: Any, columns: Columns, batch_size: int | None) -> Part:
     batches = source.to_batches(
         columns=columns.all, batch_size=_rows(columns, batch_size), **little
     )
-    return Part("source", columns, _named(batches, "source"))
+    return Part("source", columns, _named(batches, "source"), source.schema)
 
 
 def _named(batches: Iterable[Any], where: str) -> Iterator[Any]:
@@ -251,7 +215,7 @@ def _named(batches: Iterable[Any], where: str) -> Iterator[Any]:
         yield from batches
 
 
-def features_of(batch: Any, part: Part) -> Array:
+def features_of(batch: Any, part: Part, n_before: int = 0) -> Array:
     """The features of a batch as a matrix of float64; missing values are NaN.
 
     Parameters
@@ -260,6 +224,8 @@ def features_of(batch: Any, part: Part) -> Array:
         The rows.
     part : Part
         Where they come from.
+    n_before : int, default=0
+        Number of rows of the part before these, for messages.
 
     Returns
     -------
@@ -269,11 +235,11 @@ def features_of(batch: Any, part: Part) -> Array:
     names = part.columns.features or ()
     columns = np.empty((len(names), batch.num_rows))
     for column, name in zip(columns, names, strict=True):
-        column[:] = numbers_of(batch, name, part)
+        column[:] = numbers_of(batch, name, part, n_before)
     return columns.T
 
 
-def numbers_of(batch: Any, name: str, part: Part) -> Array:
+def numbers_of(batch: Any, name: str, part: Part, n_before: int = 0) -> Array:
     """A column of numbers as float64; missing values are NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -282,6 +248,8 @@ def numbers_of(batch: Any, name: str, part: Part) -> Array:
     column = _unpacked(_column(batch, name, part))
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if part.is_text and types.is_string(column.type):
+        column = parsed_numbers(column, name, part.name, n_before)
     kind = column.type
     if not _is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
         raise ValueError(

@@ -277,7 +277,9 @@ class GaussianLinearDiscriminant(
             it cannot predict and says so.
         """
         solver = resolve_solver(self.solver)
-        first = not hasattr(self, "statistics_")
+        first = not hasattr(self, "classes_")
+        if not first:
+            self._check_statistics()
         known = all_labels(classes, None if first else self.classes_)
         lazy = lazy_backend(X)
         if lazy is None:
@@ -403,7 +405,7 @@ class GaussianLinearDiscriminant(
 
     def _check_ready(self):
         """Refuse to predict while `partial_fit` still waits for some class."""
-        check_is_fitted(self, "statistics_")
+        check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
             short = self.classes_[self.statistics_.weights <= 1]
             raise NotFittedError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tempfile
@@ -13,6 +14,32 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Errors of a disk without room, which do not say where.
+_FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
+
+
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Refuse a path that no file can be written to; long work should ask first.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    Path
+        The same.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path: {str(target)!r} is a folder: name a file in it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path: the folder {str(target.parent)!r} does not exist"
+        )
+    return target
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
@@ -21,18 +48,28 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     path : str or path-like
-        The file; an older one is replaced in one step, or kept if writing fails.
+        The file; an older one is replaced in one step, or kept if writing fails. A
+        device or a pipe is written to as it is.
 
     Yields
     ------
     binary file
         A temporary file in the same folder.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path: the folder {str(target.parent)!r} does not exist"
-        )
+    target = check_target(path)
+    special = target.exists() and not target.is_file()
+    try:
+        with open(target, "wb") if special else _renamed(target) as file:
+            yield file
+    except OSError as error:
+        if error.errno in _FULL:
+            error.filename = str(target)
+        raise
+
+
+@contextmanager
+def _renamed(target: Path) -> Iterator[IO[bytes]]:
+    """A temporary file that gets its name when it is complete."""
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""Class statistics of data that does not fit in memory."""
+"""Data that need not fit in memory: its rows, batch by batch, and its statistics."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.arrow import features_of, labels_of, numbers_of, open_source
+from heterolda.arrow import (
+    Columns,
+    Part,
+    features_of,
+    labels_of,
+    numbers_of,
+    open_source,
+)
 from heterolda.exceptions import MissingRowsWarning
-from heterolda.parts import Columns, Part
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import check_number, check_sample_weight
 
@@ -31,6 +37,7 @@ def statistics_from_batches(
     target: str,
     *,
     columns: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
     sample_weight: str | None = None,
     missing: str = "error",
     batch_size: int | None = None,
@@ -54,7 +61,10 @@ def statistics_from_batches(
         files become integers if all of them are.
     columns : iterable of str or None, default=None
         Columns of the features, in this order. By default all columns of the first
-        file but `target` and `sample_weight`; then no file may have others.
+        file but `target`, `sample_weight` and `exclude`; then no file may have
+        others.
+    exclude : iterable of str, default=()
+        Columns that are no features, such as identifiers.
     sample_weight : str or None, default=None
         Column of frequencies.
     missing : {"error", "drop"}, default="error"
@@ -82,80 +92,117 @@ def statistics_from_batches(
     >>> statistics_from_batches(table, "kind")
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
-    batches = Batches(source, target, columns, sample_weight, missing, batch_size)
-    return batches.statistics(progress)
+    if target is None:
+        raise TypeError("target must be the name of a column, got None")
+    total = _Total()
+    for rows in read_rows(
+        source,
+        target,
+        columns=columns,
+        exclude=exclude,
+        sample_weight=sample_weight,
+        missing=missing,
+        batch_size=batch_size,
+    ):
+        total.add(rows)
+        if progress is not None:
+            progress(total.n_rows + total.n_dropped)
+    if total.n_dropped:
+        warnings.warn(
+            f"{total.n_dropped} of {total.n_dropped + total.n_rows} rows have missing "
+            "values and were left out",
+            MissingRowsWarning,
+            stacklevel=2,
+        )
+    return total.statistics()
 
 
-class Batches:
-    """Rows of files or Arrow streams, batch by batch.
+class Rows(NamedTuple):
+    """A batch of rows as arrays.
+
+    Attributes
+    ----------
+    part : Part
+        Where they come from.
+    X : ndarray of shape (n_rows, n_features)
+        Features.
+    codes : ndarray of shape (n_rows,)
+        Index of each row's label.
+    labels : list
+        The labels, as the file has them.
+    weight : ndarray of shape (n_rows,) or None
+        Sample weights.
+    n_dropped : int
+        Number of rows that were left out for missing values.
+    """
+
+    part: Part
+    X: Array
+    codes: NDArray[np.int64]
+    labels: list[Any]
+    weight: Array | None
+    n_dropped: int
+
+
+def read_rows(
+    source: Any,
+    target: str | None,
+    *,
+    columns: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    sample_weight: str | None = None,
+    missing: str = "error",
+    batch_size: int | None = None,
+) -> Iterator[Rows]:
+    """Rows of files or Arrow streams, batch by batch; a thread decodes them ahead.
 
     Parameters
     ----------
-    source, target, columns, sample_weight, missing, batch_size
-        As for `statistics_from_batches`.
+    source, columns, exclude, sample_weight, missing, batch_size
+        As for :func:`statistics_from_batches`.
+    target : str or None
+        Column of the labels; None: the one column that is nothing else.
+
+    Yields
+    ------
+    Rows
+        A batch, in the order of the source.
     """
-
-    def __init__(
-        self,
-        source: Any,
-        target: str,
-        columns: Iterable[str] | None,
-        sample_weight: str | None,
-        missing: str,
-        batch_size: int | None,
-    ):
-        if missing not in ("error", "drop"):
-            raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
-        if batch_size is not None:
-            owner = "statistics_from_batches"
-            check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
-        if isinstance(columns, str) or not isinstance(columns, Iterable | None):
-            raise ValueError(f"columns must be a list of names, got {columns!r}")
-        features = None if columns is None else tuple(columns)
-        self.source, self.batch_size = source, batch_size
-        self.drop = missing == "drop"
-        self.columns = Columns(features, target, sample_weight)
-        _check_names(self.columns)
-
-    def __iter__(self) -> Iterator[Rows]:
-        parts = open_source(self.source, self.columns, self.batch_size)
-        return _ahead(_decoded(parts, self.drop))
-
-    def statistics(self, progress: Callable[[int], None] | None) -> ClassStatistics:
-        """Class statistics of all rows."""
-        total = _Total()
-        for rows in self:
-            total.add(*rows)
-            if progress is not None:
-                progress(total.n_rows + total.n_dropped)
-        if total.n_dropped:
-            warnings.warn(
-                f"{total.n_dropped} of {total.n_dropped + total.n_rows} rows have "
-                "missing values and were left out",
-                MissingRowsWarning,
-                stacklevel=3,
-            )
-        return total.statistics()
+    if missing not in ("error", "drop"):
+        raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
+    if batch_size is not None:
+        owner = "statistics_from_batches"
+        check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
+    for name, value in (("columns", columns), ("exclude", exclude)):
+        if isinstance(value, str) or not isinstance(value, Iterable | None):
+            raise ValueError(f"{name} must be a list of names, got {value!r}")
+    wanted = Columns(
+        None if columns is None else tuple(columns),
+        target,
+        sample_weight,
+        tuple(exclude),
+        find_target=target is None,
+    )
+    _check_names(wanted)
+    parts = open_source(source, wanted, batch_size)
+    return _ahead(_decoded(parts, missing == "drop"))
 
 
 def _check_names(wanted: Columns) -> None:
     """Refuse what is no name, and a column that is to be two things."""
-    names = wanted.all
+    names = [*wanted.all, *wanted.exclude]
     for name in names:
         if not isinstance(name, str):
             raise TypeError(
-                "target, sample_weight and all of columns must be names of columns, "
-                f"which are text, got {name!r:.50}"
+                "target, sample_weight and all of columns and exclude must be names of "
+                f"columns, which are text, got {name!r:.50}"
             )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
-            f"columns, target and sample_weight name {repeated} more than once: each "
-            "column can be one of them only"
+            f"columns, exclude, target and sample_weight name {repeated} more than "
+            "once: each column can be one of them only"
         )
-
-
-Rows = tuple[Part, Array, NDArray[np.int64], list[Any], Array | None, int]
 
 
 def _decoded(parts: Iterable[Part], drop: bool) -> Iterator[Rows]:
@@ -179,7 +226,7 @@ def _decoded(parts: Iterable[Part], drop: bool) -> Iterator[Rows]:
                 raise ValueError(
                     f"{part.name}: column {part.columns.weight!r}: {error}"
                 ) from error
-            yield part, X, codes, labels, weight, n_dropped
+            yield Rows(part, X, codes, labels, weight, n_dropped)
 
 
 def _complete(
@@ -215,76 +262,54 @@ def _complete(
     return good
 
 
-class _Total:
-    """The sum of all batches so far, with classes in order of appearance."""
+class LabelBook:
+    """The labels of a source, numbered in order of appearance."""
 
     def __init__(self) -> None:
-        self.n_rows = self.n_dropped = 0
-        self.is_text = True
-        self.places: dict[Any, int] = {}
-        self.kinds: dict[str, str] = {}
-        self.names: tuple[str, ...] = ()
-        self.sum: ClassStatistics | None = None
+        self._places: dict[Any, int] = {}
+        self._kinds: dict[str, str] = {}
+        self._is_text = True
 
-    def add(
-        self,
-        part: Part,
-        X: Array,
-        codes: NDArray[np.int64],
-        labels: list[Any],
-        weight: Array | None,
-        n_dropped: int,
-    ) -> None:
-        """Add the rows of a batch."""
-        self.n_rows += len(X)
-        self.n_dropped += n_dropped
-        self.is_text &= part.is_text
-        self.names = part.columns.features or ()
-        if not len(X):
-            return
-        present = np.bincount(codes, minlength=len(labels)) > 0
-        lookup = np.zeros(len(labels), np.int64)
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def numbers(self, rows: Rows) -> NDArray[np.int64]:
+        """The number of each row's label; new ones are entered.
+
+        Parameters
+        ----------
+        rows : Rows
+            A batch.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Numbers.
+        """
+        self._is_text &= rows.part.is_text
+        present = np.bincount(rows.codes, minlength=len(rows.labels)) > 0
+        lookup = np.zeros(len(rows.labels), np.int64)
         for code in np.flatnonzero(present):
-            lookup[code] = self._place(labels[code], part)
-        if 2 * len(self.places) > max(self.n_rows, _FEW_ROWS):
-            raise ValueError(
-                f"{part.name}: column {part.columns.target!r} has {len(self.places)} "
-                f"different labels in the first {self.n_rows} rows: these are no "
-                "classes; name another column as the target"
-            )
-        classes = np.arange(len(self.places))
-        try:
-            sums = ClassStatistics.from_arrays(X, lookup[codes], classes, weight)
-            self.sum = sums if self.sum is None else self.sum + sums
-        except ValueError as error:
-            message = re.sub(
-                r"feature (\d+)",
-                lambda m: f"column {self.names[int(m[1])]!r}",
-                str(error),
-            )
-            raise ValueError(f"{part.name}: {message}") from error
+            lookup[code] = self._number(rows.labels[code], rows.part)
+        return lookup[rows.codes]
 
-    def _place(self, label: Any, part: Part) -> int:
-        """Number of a class, in order of appearance."""
+    def _number(self, label: Any, part: Part) -> int:
         kind = "text" if isinstance(label, str) else "numbers"
-        self.kinds.setdefault(kind, part.name)
-        if len(self.kinds) > 1:
-            text, numbers = self.kinds["text"], self.kinds["numbers"]
+        self._kinds.setdefault(kind, part.name)
+        if len(self._kinds) > 1:
+            text, numbers = self._kinds["text"], self._kinds["numbers"]
             raise ValueError(
                 f"{part.name}: column {part.columns.target!r} of the labels holds text "
                 f"in {text} and numbers in {numbers}: convert one of them"
             )
-        return self.places.setdefault(label, len(self.places))
+        return self._places.setdefault(label, len(self._places))
 
-    def statistics(self) -> ClassStatistics:
-        """The sum, with classes sorted and features named."""
-        if self.sum is None:
-            raise ValueError(
-                "source has no rows"
-                + (" without missing values" if self.n_dropped else "")
-            )
-        labels = list(self.places)
-        if self.is_text and all(re.fullmatch(r"0|-?[1-9]\d{0,17}", x) for x in labels):
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels by number. Those of text files are integers if all of them are."""
+        labels = list(self._places)
+        whole = r"0|-?[1-9]\d{0,17}"
+        if self._is_text and all(re.fullmatch(whole, label) for label in labels):
             labels = [int(label) for label in labels]
         classes = np.array(labels)
         for label, kept in zip(labels, classes.tolist(), strict=True):
@@ -293,6 +318,52 @@ class _Total:
                     f"the labels have no type in common that holds {label!r}: convert "
                     "them to text"
                 )
+        return classes
+
+
+class _Total:
+    """The sum of all batches so far, with classes in order of appearance."""
+
+    def __init__(self) -> None:
+        self.n_rows = self.n_dropped = 0
+        self.book = LabelBook()
+        self.names: tuple[str, ...] = ()
+        self.sum: ClassStatistics | None = None
+
+    def add(self, rows: Rows) -> None:
+        """Add the rows of a batch."""
+        self.n_rows += len(rows.X)
+        self.n_dropped += rows.n_dropped
+        self.names = rows.part.columns.features or ()
+        numbers = self.book.numbers(rows)
+        if not len(rows.X):
+            return
+        if 2 * len(self.book) > max(self.n_rows, _FEW_ROWS):
+            raise ValueError(
+                f"{rows.part.name}: column {rows.part.columns.target!r} has "
+                f"{len(self.book)} different labels in the first {self.n_rows} rows: "
+                "these are no classes; name another column as the target"
+            )
+        classes = np.arange(len(self.book))
+        try:
+            sums = ClassStatistics.from_arrays(rows.X, numbers, classes, rows.weight)
+            self.sum = sums if self.sum is None else self.sum + sums
+        except ValueError as error:
+            message = re.sub(
+                r"feature (\d+)",
+                lambda m: f"column {self.names[int(m[1])]!r}",
+                str(error),
+            )
+            raise ValueError(f"{rows.part.name}: {message}") from error
+
+    def statistics(self) -> ClassStatistics:
+        """The sum, with classes sorted and features named."""
+        if self.sum is None:
+            raise ValueError(
+                "source has no rows"
+                + (" without missing values" if self.n_dropped else "")
+            )
+        classes = self.book.classes
         order = np.argsort(classes)
         total = self.sum
         return ClassStatistics(

@@ -1,0 +1,197 @@
+"""Predictions for the rows of files, batch by batch, beside what the files have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.arrow import features_of, open_source
+from heterolda.evaluation import without_names
+from heterolda.parts import Columns, Part
+
+Array = NDArray[np.float64]
+
+__all__ = ["Output", "predict_batches"]
+
+MISSING = ("error", "keep", "drop")
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the table of predictions has.
+
+    Attributes
+    ----------
+    column : str
+        Name of the column of predictions.
+    proba : bool
+        Whether a column with the probability of each class follows.
+    only : tuple of str
+        Columns of the data to keep, if not all of them.
+    missing : {"error", "keep", "drop"}
+        What becomes of rows in which a feature is missing: an error, an empty
+        prediction, or nothing.
+    numbers : bool
+        Whether the features of text files become numbers instead of staying as they
+        are written.
+    """
+
+    column: str = "prediction"
+    proba: bool = False
+    only: tuple[str, ...] = ()
+    missing: str = "error"
+    numbers: bool = False
+
+    def new_columns(self, classes: NDArray[Any]) -> list[str]:
+        """Names of the columns that are added."""
+        labels = classes.tolist() if self.proba else []
+        return [self.column, *(f"probability_{label}" for label in labels)]
+
+
+def predict_batches(
+    model: Any,
+    source: Any,
+    columns: Sequence[str],
+    output: Output,
+    notice: Callable[[str], None],
+) -> Iterator[Any]:
+    """Predict the rows of files, in their order.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        The model.
+    source : path, list of paths, TextStream, or Arrow data
+        As for :func:`heterolda.streaming.statistics_from_batches`.
+    columns : sequence of str
+        Columns of the features, in the order of the model.
+    output : Output
+        What is wanted.
+    notice : callable
+        Is told in a line what the user should know.
+
+    Yields
+    ------
+    RecordBatch
+        Columns of the data, then the prediction, then probabilities. There is one even
+        if there are no rows.
+    """
+    wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
+    plain = without_names(model)
+    added = output.new_columns(model.classes_)
+    first: Part | None = None
+    n_batches = n_dropped = 0
+    for part in open_source(source, wanted):
+        if first is None:
+            first = part
+            names = part.schema.names
+            _check_names(part, added, output)
+            extra = [name for name in names if name not in (*columns, *output.only)]
+            if extra:
+                notice(f"columns that the model does not use: {', '.join(extra)}")
+        differing = set(part.schema.names) ^ set(names)
+        if differing:
+            raise ValueError(
+                f"{part.name}: its columns are not those of {first.name}: "
+                f"{sorted(differing)} are in one of them only"
+            )
+        n_before = 0
+        for batch in part.batches:
+            batch = batch.select(names)
+            X = features_of(batch, part, n_before)
+            absent = _absent(X, part, n_before, output.missing)
+            n_before += batch.num_rows
+            if output.missing == "drop" and absent.any():
+                n_dropped += int(absent.sum())
+                batch, X, absent = _taken(batch, X, absent)
+            yield _appended(batch, X, absent, part, plain, output)
+            n_batches += 1
+    if first is not None and not n_batches:
+        import pyarrow as pa
+
+        none = pa.RecordBatch.from_pylist([], schema=first.schema)
+        X, absent = np.empty((0, len(columns))), np.zeros(0, bool)
+        yield _appended(none, X, absent, first, plain, output)
+    if n_dropped:
+        notice(f"{n_dropped} rows have missing values and were left out")
+
+
+def _check_names(part: Part, added: list[str], output: Output) -> None:
+    """Refuse new columns that have the names of others."""
+    kept = output.only or part.schema.names
+    clash = [name for name in added if name in kept]
+    if clash or len(set(added)) < len(added):
+        raise ValueError(
+            f"{part.name}: there is a column named {clash[0]!r} already: choose "
+            "another name for the predictions"
+            if clash
+            else f"the new columns would have equal names: {added}"
+        )
+
+
+def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.bool_]:
+    """Rows with missing values, if there may be such; infinity may never be there."""
+    finite = np.isfinite(X)
+    none = np.zeros(len(X), bool)
+    if finite.all():
+        return none
+    infinite = np.isinf(X)
+    wrong = infinite if missing != "error" or infinite.any() else ~finite
+    if wrong.any():
+        row, j = np.argwhere(wrong)[0]
+        name = (part.columns.features or ())[j]
+        what, remedy = "is missing", "fill it in, or choose what to do with such rows"
+        if infinite.any():
+            what, remedy = "is infinite", "every number must be finite"
+        raise ValueError(
+            f"{part.name}: column {name!r} {what} in row {n_before + row + 1}: {remedy}"
+        )
+    absent: NDArray[np.bool_] = np.isnan(X).any(axis=1)
+    return absent
+
+
+def _taken(
+    batch: Any, X: Array, absent: NDArray[np.bool_]
+) -> tuple[Any, Array, NDArray[np.bool_]]:
+    """The rows that are complete."""
+    import pyarrow as pa
+
+    kept = ~absent
+    return batch.filter(pa.array(kept)), X[kept], absent[kept]
+
+
+def _appended(
+    batch: Any,
+    X: Array,
+    absent: NDArray[np.bool_],
+    part: Part,
+    model: Any,
+    output: Output,
+) -> Any:
+    """A batch with its predictions."""
+    import pyarrow as pa
+
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    if output.numbers and part.is_text:
+        gaps = np.isnan(X)
+        for j, name in enumerate(part.columns.features or ()):
+            columns[name] = pa.array(X[:, j], mask=gaps[:, j])
+    if output.only:
+        columns = {name: columns[name] for name in output.only}
+    known = np.where(absent[:, None], 0.0, X) if absent.any() else X
+    prediction, *probabilities = output.new_columns(model.classes_)
+    winners, chances = np.zeros(0, np.int64), np.zeros((0, len(probabilities)))
+    if len(X) and output.proba:
+        chances = model.predict_proba(known)
+        winners = chances.argmax(axis=1)
+    elif len(X):
+        winners = model._blockwise(known, "winners")
+    labels = pa.array(model.classes_.tolist())
+    columns[prediction] = labels.take(pa.array(winners, mask=absent))
+    for j, name in enumerate(probabilities):
+        columns[name] = pa.array(chances[:, j], mask=absent)
+    return pa.RecordBatch.from_pydict(columns)

@@ -1,0 +1,172 @@
+"""Tables of text, as Arrow record batches: files, or a stream such as standard input.
+
+They are read with the types that are needed, not with guessed ones: features as
+numbers, labels and what is only passed on as text.
+"""
+
+from __future__ import annotations
+
+import csv as plain_csv
+import gzip
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import IO, Any
+
+from heterolda.parts import Columns, Part, errors_name, not_text
+
+TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class TextStream:
+    """Text with a header that comes from somewhere else than a file of its own.
+
+    Attributes
+    ----------
+    open : callable
+        Gives the bytes from the beginning.
+    delimiter : str
+        What stands between two columns.
+    name : str
+        For messages.
+    """
+
+    open: Callable[[], IO[bytes]]
+    delimiter: str = ","
+    name: str = "standard input"
+
+
+def read_text(source: str | TextStream, columns: Columns) -> Part:
+    """Open text whose first line names the columns.
+
+    The header is read here and the rest by Arrow, so that a stream needs no rewinding.
+
+    Parameters
+    ----------
+    source : str or TextStream
+        A file whose name ends in one of `TEXT`, or a stream.
+    columns : Columns
+        What is wanted.
+
+    Returns
+    -------
+    Part
+        Its batches are read when they are asked for.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    body: Any
+    if isinstance(source, TextStream):
+        where, delimiter, body = source.name, source.delimiter, source.open()
+        lines = (line.decode("utf-8", "surrogateescape") for line in body)
+        names, skip = _header(lines, delimiter, where)[0], 0
+    else:
+        where = body = source
+        delimiter = TEXT[next(end for end in TEXT if source.lower().endswith(end))]
+        opener = gzip.open if source.lower().endswith(".gz") else open
+        with errors_name(where), opener(source, "rb") as file:
+            text = io.TextIOWrapper(file, "utf-8", "surrogateescape")
+            names, skip = _header(text, delimiter, where)
+    columns = columns.resolve(names, where)
+    types = dict.fromkeys(names, pa.string())
+    if not columns.keep:
+        types |= dict.fromkeys(columns.all, pa.float64())
+    if columns.target is not None:
+        types[columns.target] = pa.string()
+    read = csv.ReadOptions(block_size=_BLOCK, column_names=names, skip_rows=skip)
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    convert = csv.ConvertOptions(
+        include_columns=None if columns.keep else columns.all,
+        column_types=types,
+        strings_can_be_null=not columns.keep,
+    )
+
+    def batches() -> Iterator[Any]:
+        try:
+            with (
+                errors_name(where),
+                csv.open_csv(body, read, parse, convert) as reader,
+            ):
+                yield from reader
+        except ValueError as error:
+            if str(error).endswith("Empty CSV file"):
+                return  # there is a header, but nothing else
+            column = re.search(r"CSV column #(\d+): (.*)", str(error))
+            if column is None:
+                raise
+            name = names[int(column[1])]
+            raise ValueError(
+                f"{where}: column {name!r} must be numbers: {column[2]}"
+            ) from error
+
+    schema = pa.schema([(name, pa.string()) for name in names])
+    return Part(where, columns, batches(), schema, is_text=True)
+
+
+def _header(lines: Iterable[str], delimiter: str, where: str) -> tuple[list[str], int]:
+    """Names of the columns of a text, and how many lines they take."""
+    rest = iter(lines)
+    first = next(rest, "").removeprefix("\ufeff")  # the mark of some editors
+    rows = plain_csv.reader(chain([first], rest), delimiter=delimiter)
+    with errors_name(where):
+        names = next(filter(None, rows), [])
+    if not names:
+        raise ValueError(f"{where} is empty: its first line must name the columns")
+    if re.search("[\0\ud800-\udfff]", "".join(names)):
+        raise not_text(where)
+    return names, rows.line_num
+
+
+def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
+    """Numbers from text by the rules of Arrow's own reader.
+
+    Parameters
+    ----------
+    column : StringArray
+        The text.
+    name, where : str
+        Names of the column and of the file, for messages.
+    n_before : int
+        Number of rows of the file before these.
+
+    Returns
+    -------
+    DoubleArray
+        The numbers; null where they are missing.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv
+
+    trimmed = pc.ascii_trim(column, " \t")
+    missing = pc.is_in(trimmed, pa.array(csv.ConvertOptions().null_values))
+    text = pc.if_else(missing, None, trimmed)
+    try:
+        return pc.cast(text, pa.float64())
+    except pa.ArrowInvalid as error:
+        row = _first_failure(text, pa.float64())
+        raise ValueError(
+            f"{where}: column {name!r} must be numbers, but row {n_before + row + 1} "
+            f"has {column[row].as_py()!r}"
+        ) from error
+
+
+def _first_failure(text: Any, kind: Any) -> int:
+    """Index of the first value that cannot be cast, of which there is one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    low, high = 0, len(text)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            pc.cast(text[low:middle], kind)
+            low = middle
+        except pa.ArrowInvalid:
+            high = middle
+    return low
