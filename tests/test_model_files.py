@@ -438,14 +438,24 @@ def test_files_that_are_too_large_are_not_read(path, monkeypatch):
         file.truncate(2**31)
     with pytest.raises(ValueError, match="larger than 1024 MiB"):
         heterolda.load(path)
-    path.write_bytes(b'{"format": ["a", "b", "c", "d"]}')
-    monkeypatch.setattr(json_file, "_MOST_QUOTES", 9)
-    with pytest.raises(ValueError, match="values"):
-        heterolda.load(path)
-    monkeypatch.undo()
-    monkeypatch.setattr(json_file, "_MOST_VALUES", 4)
-    with pytest.raises(ValueError, match="values"):
-        heterolda.load(path)
+    path.write_bytes(b'{"format": [["a", "b", "c"], {}]}')
+    for mark, count in ((",", 3), ('"', 8), ("[", 2), ("{", 2)):
+        with monkeypatch.context() as patch:
+            patch.setitem(json_file.MOST_MARKS, mark, count)
+            with pytest.raises(ValueError, match="it has no"):
+                heterolda.load(path)
+            patch.setitem(json_file.MOST_MARKS, mark, count - 1)
+            with pytest.raises(ValueError, match=f"more than {count - 1} of the sign"):
+                heterolda.load(path)
+
+
+def test_large_models_are_within_the_limits():
+    # Three hundred classes of a thousand features; a thousand classes of ten.
+    for k, d in ((300, 1000), (1000, 10)):
+        n = k * (k - 1) // 2
+        assert n * (d + 12) < json_file.MOST_MARKS[","]
+        assert 6 * n + k * (d + 2) < json_file.MOST_MARKS["["]
+        assert 2 * (n + k + d) < json_file.MOST_MARKS['"']
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
