@@ -31,7 +31,7 @@ from heterolda.export.fixed_point import to_fixed_point
 
 N = 10_000
 TYPES = {"float": np.float32, "double": np.float64, "int16": np.int16}
-STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 C99 = ["gcc", "-std=c99", "-O2"]
 COMPILERS = [C99, ["gcc", "-std=gnu11", "-O3"], ["g++", "-x", "c++", "-std=c++11"]]
 
