@@ -76,8 +76,8 @@ def to_onnx(
     >>> from onnxruntime import InferenceSession
     >>> session = InferenceSession(graph.SerializeToString())
     >>> label, probability = session.run(None, {"X": X[:2].astype("float32")})
-    >>> label, probability.shape
-    (array([0, 0]), (2, 3))
+    >>> label.tolist(), probability.shape
+    ([0, 0], (2, 3))
     """
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
