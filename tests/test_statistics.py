@@ -1,5 +1,6 @@
 """ClassStatistics against naive formulas, and under everything that must not matter."""
 
+import io
 import itertools
 import tracemalloc
 
@@ -215,6 +216,13 @@ def test_save_and_load(make_classes, tmp_path, labels):
         assert_array_equal(getattr(again, name), getattr(stats, name))
     assert again.feature_names is None
     assert [p.name for p in tmp_path.iterdir()] == ["stats.npz"]
+    file = io.BytesIO()
+    stats.save(file)
+    again = ClassStatistics.load(io.BytesIO(file.getvalue()))
+    assert_array_equal(again.scatters, stats.scatters)
+    assert again.classes.tolist() == stats.classes.tolist()
+    with pytest.raises(ValueError, match=r"\(an open file\) is not a readable file"):
+        ClassStatistics.load(io.BytesIO(file.getvalue()[:-40]))
 
 
 def test_save_keeps_object_labels_and_feature_names(tmp_path):

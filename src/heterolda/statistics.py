@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
 from heterolda._sklearn import get_feature_names
-from heterolda.files import read_npz, unreadable, write_npz
+from heterolda.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.moments import add_rows, check_range, gather, shrink
 from heterolda.validation import (
     NUMERIC_TYPES,
@@ -348,12 +347,12 @@ class ClassStatistics:
         cov: Array = self.scatters / (self.weights - 1)[:, None, None]
         return cov
 
-    def save(self, path: str | os.PathLike[str], *, min_count: float = 0) -> None:
+    def save(self, path: PathOrFile, *, min_count: float = 0) -> None:
         """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, path-like or binary file
             The file. No pickle is involved, so labels must be numbers, booleans
             or strings.
         min_count : float, default=0
@@ -387,12 +386,12 @@ class ClassStatistics:
         write_npz(path, content)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: PathOrFile) -> Self:
         """Read statistics written by `save`.
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, path-like or binary file
             The file.
 
         Returns
