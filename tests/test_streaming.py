@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, MissingRowsWarning
-from heterolda.streaming import _ahead, statistics_from_batches
+from heterolda.streaming import ahead, statistics_from_batches
 
 FEATURES = ["a", "b", "c"]
 
@@ -265,7 +265,7 @@ def test_an_interrupt_ends_the_decoding_thread(frame):
     assert not [t for t in threading.enumerate() if t.name == "heterolda-decoder"]
 
 
-def test_items_are_made_ahead_and_in_order():
+def test_items_are_madeahead_and_in_order():
     made = []
     used = threading.Event()
 
@@ -276,7 +276,7 @@ def test_items_are_made_ahead_and_in_order():
                 used.set()
             yield k
 
-    stream = _ahead(items())
+    stream = ahead(items())
     assert next(stream) == 0
     assert used.wait(30)  # two more are made while the first is in use
     assert list(stream) == [1, 2, 3, 4, 5]
