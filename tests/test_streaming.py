@@ -26,7 +26,7 @@ from benchmarks.memory import peak_of_process
 from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, MissingRowsWarning
 from heterolda.out_of_core import fit_batches
-from heterolda.streaming import _ahead, statistics_from_batches
+from heterolda.streaming import ahead, statistics_from_batches
 
 ROOT = Path(__file__).parent.parent
 FEATURES = ["a", "b", "c"]
@@ -467,7 +467,7 @@ def test_an_interrupt_ends_the_decoding_thread(frame):
     assert not [t for t in threading.enumerate() if t.name == "heterolda-decoder"]
 
 
-def test_items_are_made_ahead_and_in_order():
+def test_items_are_madeahead_and_in_order():
     made = []
     used = threading.Event()
 
@@ -478,7 +478,7 @@ def test_items_are_made_ahead_and_in_order():
                 used.set()
             yield k
 
-    stream = _ahead(items())
+    stream = ahead(items())
     assert next(stream) == 0
     assert used.wait(30)  # two more are made while the first is in use
     assert list(stream) == [1, 2, 3, 4, 5]
@@ -500,7 +500,7 @@ def test_only_a_few_batches_are_in_memory(tmp_path):
     assert peak < 0.25 * 400_000 * 8 * 8  # of the bytes of the data
 
 
-def test_a_large_file_is_not_read_ahead(tmp_path, rng):
+def test_a_large_file_is_not_readahead(tmp_path, rng):
     """Arrow's own settings would put all of it into the memory of the process."""
     if peak_of_process() is None:
         pytest.skip("the memory of a process is not known on this system")

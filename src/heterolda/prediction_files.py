@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heterolda.arrow import features_of, open_source
 from heterolda.evaluation import without_names
 from heterolda.parts import Columns, Part
+from heterolda.streaming import ahead
 
 Array = NDArray[np.float64]
 
@@ -77,22 +78,42 @@ def predict_batches(
     Yields
     ------
     RecordBatch
-        Columns of the data, then the prediction, then probabilities. There is one even
-        if there are no rows.
+        Columns of the data, then the prediction, then probabilities. The first has no
+        rows.
     """
     wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
     plain = without_names(model)
-    added = output.new_columns(model.classes_)
-    first: Part | None = None
-    n_batches = n_dropped = 0
-    for part in open_source(source, wanted):
-        if first is None:
-            first = part
-            names = part.schema.names
-            _check_names(part, added, output)
-            extra = [name for name in names if name not in (*columns, *output.only)]
+    n_dropped = 0
+    for part, batch, n_before in ahead(_batches(open_source(source, wanted)), source):
+        if batch is None:
+            _check_names(part, output.new_columns(model.classes_), output)
+            used = *columns, *output.only
+            extra = [name for name in part.schema.names if name not in used]
             if extra:
                 notice(f"columns that the model does not use: {', '.join(extra)}")
+            yield _without_rows(part, plain, output)
+            continue
+        X = features_of(batch, part, n_before)
+        absent = _absent(X, part, n_before, output.missing)
+        if output.missing == "drop" and absent.any():
+            n_dropped += int(absent.sum())
+            batch, X, absent = _taken(batch, X, absent)
+        yield _appended(batch, X, absent, part, plain, output)
+    if n_dropped:
+        notice(f"{n_dropped} rows have missing values and were left out")
+
+
+def _batches(parts: Iterator[Part]) -> Iterator[tuple[Part, Any, int]]:
+    """All batches with the columns of the first part in its order, after a None.
+
+    With each batch comes the number of rows of its part before it.
+    """
+    first: Part | None = None
+    for part in parts:
+        if first is None:
+            first = part
+            yield part, None, 0
+        names = first.schema.names
         differing = set(part.schema.names) ^ set(names)
         if differing:
             raise ValueError(
@@ -101,23 +122,17 @@ def predict_batches(
             )
         n_before = 0
         for batch in part.batches:
-            batch = batch.select(names)
-            X = features_of(batch, part, n_before)
-            absent = _absent(X, part, n_before, output.missing)
+            yield part, batch.select(names), n_before
             n_before += batch.num_rows
-            if output.missing == "drop" and absent.any():
-                n_dropped += int(absent.sum())
-                batch, X, absent = _taken(batch, X, absent)
-            yield _appended(batch, X, absent, part, plain, output)
-            n_batches += 1
-    if first is not None and not n_batches:
-        import pyarrow as pa
 
-        none = pa.RecordBatch.from_pylist([], schema=first.schema)
-        X, absent = np.empty((0, len(columns))), np.zeros(0, bool)
-        yield _appended(none, X, absent, first, plain, output)
-    if n_dropped:
-        notice(f"{n_dropped} rows have missing values and were left out")
+
+def _without_rows(part: Part, model: Any, output: Output) -> Any:
+    """A batch that has columns only."""
+    import pyarrow as pa
+
+    none = pa.RecordBatch.from_pylist([], schema=part.schema)
+    X = np.empty((0, len(part.columns.features or ())))
+    return _appended(none, X, np.zeros(0, bool), part, model, output)
 
 
 def _check_names(part: Part, added: list[str], output: Output) -> None:

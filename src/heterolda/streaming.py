@@ -22,6 +22,7 @@ from heterolda.arrow import (
 )
 from heterolda.exceptions import MissingRowsWarning
 from heterolda.statistics import ClassStatistics
+from heterolda.text_files import TextStream
 from heterolda.validation import check_number, check_sample_weight
 
 Array = NDArray[np.float64]
@@ -185,7 +186,7 @@ def read_rows(
     )
     _check_names(wanted)
     parts = open_source(source, wanted, batch_size)
-    return _ahead(_decoded(parts, missing == "drop"))
+    return ahead(_decoded(parts, missing == "drop"), source)
 
 
 def _check_names(wanted: Columns) -> None:
@@ -375,10 +376,23 @@ class _Total:
         )
 
 
-def _ahead(items: Iterable[Item]) -> Iterator[Item]:
+def ahead(items: Iterable[Item], source: Any = None) -> Iterator[Item]:
     """The same items, made in a thread of their own a little ahead of their use.
 
     Whatever goes wrong there is raised here, and whoever stops early ends the thread.
+
+    Parameters
+    ----------
+    items : iterable
+        What to make.
+    source : object or None, default=None
+        Where they come from: if it is a stream that may be waiting for more, it is
+        told to stop.
+
+    Yields
+    ------
+    object
+        The items.
     """
     queue: Queue[tuple[str, Any]] = Queue(_AHEAD)
     stop = Event()
@@ -418,4 +432,6 @@ def _ahead(items: Iterable[Item]) -> Iterator[Item]:
             yield value
     finally:
         stop.set()
+        if isinstance(source, TextStream):
+            source.stop()
         thread.join()

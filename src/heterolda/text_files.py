@@ -13,12 +13,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import IO, Any
+from typing import Any
 
 from heterolda.parts import Columns, Part, errors_name, not_text
 
 TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _BLOCK = 1 << 22
+# Quotes that do not come in pairs are taken for text after this many bytes.
+_LONGEST_RECORD = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -27,23 +29,26 @@ class TextStream:
 
     Attributes
     ----------
-    open : callable
-        Gives the bytes from the beginning.
+    chunks : callable
+        Gives the bytes from the beginning, in pieces of any size.
     delimiter : str
         What stands between two columns.
     name : str
         For messages.
+    stop : callable
+        Ends a read that waits for more, from another thread.
     """
 
-    open: Callable[[], IO[bytes]]
+    chunks: Callable[[], Iterator[bytes]]
     delimiter: str = ","
     name: str = "standard input"
+    stop: Callable[[], None] = lambda: None
 
 
 def read_text(source: str | TextStream, columns: Columns) -> Part:
     """Open text whose first line names the columns.
 
-    The header is read here and the rest by Arrow, so that a stream needs no rewinding.
+    The header is read here and the rest by Arrow.
 
     Parameters
     ----------
@@ -60,17 +65,19 @@ def read_text(source: str | TextStream, columns: Columns) -> Part:
     import pyarrow as pa
     from pyarrow import csv
 
-    body: Any
     if isinstance(source, TextStream):
-        where, delimiter, body = source.name, source.delimiter, source.open()
-        lines = (line.decode("utf-8", "surrogateescape") for line in body)
-        names, skip = _header(lines, delimiter, where)[0], 0
+        where, delimiter = source.name, source.delimiter
+        blocks = _blocks(source.chunks())
+        first = next(blocks, b"").lstrip(b"\r\n")
+        lines = io.StringIO(first.decode("utf-8", "surrogateescape"), newline="")
+        names, skip = _header(lines, delimiter, where)
+        blocks = chain([first], blocks)
     else:
-        where = body = source
+        where = source
         delimiter = TEXT[next(end for end in TEXT if source.lower().endswith(end))]
         opener = gzip.open if source.lower().endswith(".gz") else open
         with errors_name(where), opener(source, "rb") as file:
-            text = io.TextIOWrapper(file, "utf-8", "surrogateescape")
+            text = io.TextIOWrapper(file, "utf-8", "surrogateescape", "")
             names, skip = _header(text, delimiter, where)
     columns = columns.resolve(names, where)
     types = dict.fromkeys(names, pa.string())
@@ -79,33 +86,62 @@ def read_text(source: str | TextStream, columns: Columns) -> Part:
     if columns.target is not None:
         types[columns.target] = pa.string()
     read = csv.ReadOptions(block_size=_BLOCK, column_names=names, skip_rows=skip)
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    convert = csv.ConvertOptions(
-        include_columns=None if columns.keep else columns.all,
-        column_types=types,
-        strings_can_be_null=not columns.keep,
+    options = (
+        csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        csv.ConvertOptions(
+            include_columns=None if columns.keep else columns.all,
+            column_types=types,
+            strings_can_be_null=not columns.keep,
+        ),
     )
 
-    def batches() -> Iterator[Any]:
-        try:
-            with (
-                errors_name(where),
-                csv.open_csv(body, read, parse, convert) as reader,
-            ):
-                yield from reader
-        except ValueError as error:
-            if str(error).endswith("Empty CSV file"):
-                return  # there is a header, but nothing else
-            column = re.search(r"CSV column #(\d+): (.*)", str(error))
-            if column is None:
-                raise
-            name = names[int(column[1])]
-            raise ValueError(
-                f"{where}: column {name!r} must be numbers: {column[2]}"
-            ) from error
+    def of_file() -> Iterator[Any]:
+        with csv.open_csv(source, read, *options) as reader:
+            yield from reader
 
+    def of_stream() -> Iterator[Any]:
+        # Arrow would read ahead in a thread of its own, which cannot be called back.
+        for block in blocks:
+            if block.strip():
+                table = csv.read_csv(pa.BufferReader(block), read, *options)
+                yield from table.to_batches()
+            read.skip_rows = 0
+
+    batches = of_stream if isinstance(source, TextStream) else of_file
     schema = pa.schema([(name, pa.string()) for name in names])
-    return Part(where, columns, batches(), schema, is_text=True)
+    return Part(where, columns, _named(batches(), names, where), schema, is_text=True)
+
+
+def _blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes, cut where a record ends: behind an even number of quotes."""
+    rest = b""
+    for chunk in chunks:
+        rest += chunk
+        end = rest.rfind(b"\n") + 1
+        while end and rest.count(b'"', 0, end) % 2 and len(rest) < _LONGEST_RECORD:
+            end = rest.rfind(b"\n", 0, end - 1) + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def _named(batches: Iterator[Any], names: list[str], where: str) -> Iterator[Any]:
+    """The same batches; errors name the file and the column."""
+    try:
+        with errors_name(where):
+            yield from batches
+    except ValueError as error:
+        if str(error).endswith("Empty CSV file"):
+            return  # there is a header, but nothing else
+        column = re.search(r"CSV column #(\d+): (.*)", str(error))
+        if column is None:
+            raise
+        name = names[int(column[1])]
+        raise ValueError(
+            f"{where}: column {name!r} must be numbers: {column[2]}"
+        ) from error
 
 
 def _header(lines: Iterable[str], delimiter: str, where: str) -> tuple[list[str], int]:

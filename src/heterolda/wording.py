@@ -86,8 +86,8 @@ def percent(share: float) -> str:
     >>> percent(0.1234), percent(0.00123), percent(1e-9)
     ('12.3 %', '0.12 %', '< 0.001 %')
     """
-    value = 100 * share
-    if 0 < value < 0.0005:
+    value = round(100 * share, 9)  # 0.1 is shown alike from above and from below
+    if share > 0 and value < 0.0005:
         return "< 0.001 %"
     digits = 1 if value >= 1 or value == 0 else 2 if value >= 0.1 else 3
     return f"{value:.{digits}f} %"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 STANDARD_INPUT = "-"
+_CHUNK = 1 << 22
 
 # How the library's words read on the command line.
 _OPTIONS = {
@@ -222,6 +223,7 @@ def source_of(data: list[str], form: DataFormat, *, again: bool) -> Iterator[Any
     list of str or TextStream
         A source.
     """
+    from heterolda.standard_input import standard_input
     from heterolda.text_files import TextStream
 
     if STANDARD_INPUT not in data:
@@ -231,16 +233,18 @@ def source_of(data: list[str], form: DataFormat, *, again: bool) -> Iterator[Any
         raise typer.BadParameter("- stands for all data: no file can follow it")
     delimiter = {"csv": ",", "tsv": "\t"}[form]
     if not again:
-        yield TextStream(lambda: sys.stdin.buffer, delimiter)
+        yield standard_input(delimiter)
         return
     with tempfile.NamedTemporaryFile(prefix="heterolda-") as kept:
         shutil.copyfileobj(sys.stdin.buffer, kept)
         kept.flush()
 
-        def reopen() -> IO[bytes]:
-            return open(kept.name, "rb")
+        def chunks() -> Iterator[bytes]:
+            with open(kept.name, "rb") as file:
+                while chunk := file.read(_CHUNK):
+                    yield chunk
 
-        yield TextStream(reopen, delimiter)
+        yield TextStream(chunks, delimiter)
 
 
 def load_model(path: Path) -> Any:

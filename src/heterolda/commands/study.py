@@ -117,14 +117,38 @@ def datasets(
     details: Annotated[
         bool, typer.Option("--details", help="Show origin, licence and notes.")
     ] = False,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Write this set to a CSV file, its labels in 'class'."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="By default NAME.csv."),
+    ] = None,
     data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
-    """List the data sets and say which are available here."""
+    """List the data sets and say which are available here, or write one to a file.
+
+    For example:
+
+    - `heterolda datasets`
+    - `heterolda datasets --write wine --out wine.csv`
+    """
     texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
         from heterolda.experiments.datasets import where
 
+        if write is not None:
+            from heterolda.experiments.samples import write_sample
+
+            with usage_errors():
+                if write not in CATALOGUE:
+                    raise ValueError(f"--write {write}: no data set has this name")
+            print(write_sample(write, out, data_dir))
+            return
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
             place = where(row.name, data_dir)
