@@ -61,6 +61,7 @@ LAYERS = [
     "local_search",
     "recipes",
     "export.fitted",
+    "export.onnx_graph",
     "export.onnx",
     "export.c_text",
     "export.c_code",
