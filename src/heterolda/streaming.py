@@ -12,15 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.arrow import (
-    Columns,
-    Part,
-    features_of,
-    labels_of,
-    numbers_of,
-    open_source,
-)
+from heterolda.arrow import features_of, labels_of, numbers_of, open_source
 from heterolda.exceptions import MissingRowsWarning
+from heterolda.parts import Columns, Part
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import check_number, check_sample_weight
 
@@ -28,6 +22,8 @@ Array = NDArray[np.float64]
 Item = TypeVar("Item")
 
 _AHEAD = 2  # batches that wait to be added up
+# Every other row may be of another class only if there are no more rows than this.
+_FEW_ROWS = 1000
 
 
 def statistics_from_batches(
@@ -86,35 +82,71 @@ def statistics_from_batches(
     >>> statistics_from_batches(table, "kind")
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
-    if missing not in ("error", "drop"):
-        raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
-    if batch_size is not None:
-        owner = "statistics_from_batches"
-        check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
-    if isinstance(columns, str) or not isinstance(columns, Iterable | None):
-        raise ValueError(f"columns must be a list of names, got {columns!r}")
-    wanted = Columns(None if columns is None else tuple(columns), target, sample_weight)
-    _check_names(wanted)
+    batches = Batches(source, target, columns, sample_weight, missing, batch_size)
+    return batches.statistics(progress)
 
-    total = _Total()
-    decoded = _decoded(open_source(source, wanted, batch_size), missing == "drop")
-    for rows in _ahead(decoded):
-        total.add(*rows)
-        if progress is not None:
-            progress(total.n_rows + total.n_dropped)
-    if total.n_dropped:
-        warnings.warn(
-            f"{total.n_dropped} of {total.n_dropped + total.n_rows} rows have missing "
-            "values and were left out",
-            MissingRowsWarning,
-            stacklevel=2,
-        )
-    return total.statistics()
+
+class Batches:
+    """Rows of files or Arrow streams, batch by batch.
+
+    Parameters
+    ----------
+    source, target, columns, sample_weight, missing, batch_size
+        As for `statistics_from_batches`.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        target: str,
+        columns: Iterable[str] | None,
+        sample_weight: str | None,
+        missing: str,
+        batch_size: int | None,
+    ):
+        if missing not in ("error", "drop"):
+            raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
+        if batch_size is not None:
+            owner = "statistics_from_batches"
+            check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
+        if isinstance(columns, str) or not isinstance(columns, Iterable | None):
+            raise ValueError(f"columns must be a list of names, got {columns!r}")
+        features = None if columns is None else tuple(columns)
+        self.source, self.batch_size = source, batch_size
+        self.drop = missing == "drop"
+        self.columns = Columns(features, target, sample_weight)
+        _check_names(self.columns)
+
+    def __iter__(self) -> Iterator[Rows]:
+        parts = open_source(self.source, self.columns, self.batch_size)
+        return _ahead(_decoded(parts, self.drop))
+
+    def statistics(self, progress: Callable[[int], None] | None) -> ClassStatistics:
+        """Class statistics of all rows."""
+        total = _Total()
+        for rows in self:
+            total.add(*rows)
+            if progress is not None:
+                progress(total.n_rows + total.n_dropped)
+        if total.n_dropped:
+            warnings.warn(
+                f"{total.n_dropped} of {total.n_dropped + total.n_rows} rows have "
+                "missing values and were left out",
+                MissingRowsWarning,
+                stacklevel=3,
+            )
+        return total.statistics()
 
 
 def _check_names(wanted: Columns) -> None:
-    """Refuse a column that is to be two things."""
+    """Refuse what is no name, and a column that is to be two things."""
     names = wanted.all
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                "target, sample_weight and all of columns must be names of columns, "
+                f"which are text, got {name!r:.50}"
+            )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
@@ -214,6 +246,12 @@ class _Total:
         lookup = np.zeros(len(labels), np.int64)
         for code in np.flatnonzero(present):
             lookup[code] = self._place(labels[code], part)
+        if 2 * len(self.places) > max(self.n_rows, _FEW_ROWS):
+            raise ValueError(
+                f"{part.name}: column {part.columns.target!r} has {len(self.places)} "
+                f"different labels in the first {self.n_rows} rows: these are no "
+                "classes; name another column as the target"
+            )
         classes = np.arange(len(self.places))
         try:
             sums = ClassStatistics.from_arrays(X, lookup[codes], classes, weight)
@@ -249,6 +287,12 @@ class _Total:
         if self.is_text and all(re.fullmatch(r"0|-?[1-9]\d{0,17}", x) for x in labels):
             labels = [int(label) for label in labels]
         classes = np.array(labels)
+        for label, kept in zip(labels, classes.tolist(), strict=True):
+            if kept != label:  # large integers collapse in float64
+                raise ValueError(
+                    f"the labels have no type in common that holds {label!r}: convert "
+                    "them to text"
+                )
         order = np.argsort(classes)
         total = self.sum
         return ClassStatistics(

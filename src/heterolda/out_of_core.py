@@ -1,0 +1,169 @@
+"""Fitting estimators to files and Arrow streams that do not fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.passes import Look, Near, Pairing, Walk, look
+from heterolda.refine import Report
+from heterolda.streaming import Batches
+from heterolda.validation import check_number
+
+Array = NDArray[np.float64]
+Estimator = TypeVar("Estimator")
+
+# Copies of the rows at hand that there are at the same time, at most.
+_COPIES = 4
+
+
+def fit_batches(
+    estimator: Estimator,
+    source: Any,
+    target: str,
+    *,
+    columns: Iterable[str] | None = None,
+    sample_weight: str | None = None,
+    missing: str = "error",
+    batch_size: int | None = None,
+    memory: float = 2**29,
+    progress: Callable[[int], None] | None = None,
+) -> Estimator:
+    """Fit an estimator to files or Arrow data, batch by batch.
+
+    A discriminant needs one pass, to gather class statistics. A search with the
+    strategy "paper" goes through the rows again and again, until it has seen enough:
+    it keeps the rows that are nearest to the threshold in memory and makes as many
+    iterations as these suffice for; the rule is the same as for rows in memory.
+
+    Parameters
+    ----------
+    estimator : GaussianLinearDiscriminant or LocalNeighborhoodSearch
+        Is fitted and returned.
+    source, target, columns, sample_weight, missing, batch_size
+        As for :func:`heterolda.streaming.statistics_from_batches`. For a search, the
+        source must be one that can be read more than once.
+    memory : float, default=2**29
+        Bytes for the rows that a search keeps. The more, the fewer passes.
+    progress : callable or None, default=None
+        Called after each batch of the first pass with the number of rows so far. Of
+        later ones `verbose` of the search tells.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from heterolda import LocalNeighborhoodSearch
+    >>> from heterolda.out_of_core import fit_batches
+    >>> table = pa.table(
+    ...     {"width": [1.0, 2.0, 4.0, 3.0, 7.0], "kind": ["a", "a", "a", "b", "b"]}
+    ... )
+    >>> search = fit_batches(LocalNeighborhoodSearch(), table, "kind")
+    >>> search.n_errors_
+    array([1])
+    """
+    check_number("fit_batches", "memory", memory, 1, np.inf)
+    batches = Batches(source, target, columns, sample_weight, missing, batch_size)
+    if hasattr(estimator, "_fit_distant"):
+        if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
+            raise TypeError(
+                f"source can be read only once, being a {type(source).__name__}, but "
+                "the search goes through the rows again and again: pass files, a "
+                "dataset or a table"
+            )
+        estimator._fit_distant(_FileRows(batches, memory, progress))
+    elif hasattr(estimator, "fit_statistics"):
+        estimator.fit_statistics(batches.statistics(progress))
+    else:
+        raise TypeError(
+            "estimator must be a GaussianLinearDiscriminant or a "
+            f"LocalNeighborhoodSearch, got {type(estimator).__name__}"
+        )
+    return estimator
+
+
+class _FileRows:
+    """Rows of batches for a search."""
+
+    def __init__(
+        self,
+        batches: Batches,
+        memory: float,
+        progress: Callable[[int], None] | None,
+    ):
+        self.batches = batches
+        self.statistics = batches.statistics(progress)
+        self.weighted = batches.columns.weight is not None
+        row = 8 * (self.statistics.n_features + 3)
+        self.room = max(1, int(memory / (_COPIES * row)))
+        self._near: dict[int, Near] = {}
+
+    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Let the walks, by the numbers of their pairs, arrive where they are."""
+        self._near = {}
+        room = max(1, self.room // len(walks))
+        pools = {k: _Pool(room) for k in walks}
+        for X, codes, weight in self._rows(pairing.classes):
+            for k, rows in pairing.rows(walks, X, codes, weight):
+                walk, pool = walks[k], pools[k]
+                pool.add(look(rows, walk.v, walk.step, room, pool.horizon))
+        for k, walk in walks.items():
+            total = pools[k].total()
+            walk.arrive(total.errors, total.changes, total.near.horizon)
+            self._near[k] = total.near
+
+    def go_on(
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+    ) -> None:
+        """Let each walk go on to its horizon."""
+        for k, walk in walks.items():
+            walk.go_on(self._near.pop(k), reports[k], pairing.unit(k))
+
+    def _rows(
+        self, classes: NDArray[Any]
+    ) -> Iterator[tuple[Array, NDArray[np.intp], Array | None]]:
+        """Batches with class indices."""
+        index = {label: k for k, label in enumerate(classes.tolist())}
+        numbers = classes.dtype.kind != "U"
+        for part, X, codes, labels, weight, _ in self.batches:
+            keys = [int(x) if numbers and isinstance(x, str) else x for x in labels]
+            lookup = np.array([index.get(key, -1) for key in keys], dtype=np.intp)
+            if len(X) and lookup[codes].min() < 0:
+                raise ValueError(
+                    f"{part.name}: column {part.columns.target!r} has other labels "
+                    "than before: it was changed while it was being read"
+                )
+            if len(X):
+                yield X, lookup[codes], weight
+
+
+class _Pool:
+    """The sum of looks at several batches, with the rows nearest in all."""
+
+    def __init__(self, room: int):
+        self.room = room
+        self.horizon = np.inf
+        self._looks: list[Look] = []
+
+    def add(self, found: Look) -> None:
+        """Add the look at a batch."""
+        self._looks.append(found)
+        self.horizon = min(self.horizon, found.near.horizon)
+        if sum(len(seen.near.sizes) for seen in self._looks) > 1.5 * self.room:
+            self._looks = [self.total()]
+            self.horizon = self._looks[0].near.horizon
+
+    def total(self) -> Look:
+        """The look at all batches."""
+        return Look(
+            sum(seen.errors for seen in self._looks),
+            np.sum([seen.changes for seen in self._looks], axis=0),
+            Near.joined([seen.near for seen in self._looks], self.room),
+        )
