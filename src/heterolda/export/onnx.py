@@ -40,8 +40,8 @@ def to_onnx(
     Parameters
     ----------
     model : GaussianLinearDiscriminant, LocalNeighborhoodSearch or Pipeline
-        What to convert. Labels must be strings or integers; True and False become 1
-        and 0.
+        What to convert. Labels are strings or integers, which booleans and whole
+        floats become.
     path : str, path-like or None, default=None
         File to write, whole or not at all.
     dtype : {"float32", "float64"}, default="float32"
