@@ -78,6 +78,7 @@ LAYERS = [
     "export.models",
     "export.model_file",
     "export.fitted",
+    "export.onnx_graph",
     "export.onnx",
     "export.c_text",
     "export.c_code",
