@@ -103,6 +103,7 @@ def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any
 def unreadable(path: PathOrFile, kind: str, error: Exception) -> ValueError:
     """The error for a file that does not hold what it should."""
     reason = f"it lacks {error}" if isinstance(error, KeyError) else error
-    is_path = isinstance(path, str | os.PathLike)
-    name = repr(os.fspath(path)) if is_path else "(an open file)"
+    name = "(an open file)"
+    if isinstance(path, str | os.PathLike):
+        name = repr(os.fspath(path))
     return ValueError(f"path {name} is not a readable file of {kind}: {reason}")

@@ -36,7 +36,7 @@ class Columns:
 
         Columns in `index` number the rows: they are features only if they are named.
         """
-        special = {self.target, self.weight} - {None}
+        special = [name for name in (self.target, self.weight) if name is not None]
         features = self.features
         if features is None:
             features = tuple(n for n in names if n not in special and n not in index)
