@@ -31,6 +31,7 @@ LAYERS = [
     "text_files",
     "standard_input",
     "arrow",
+    "batches",
     "streaming",
     "labelled_data",
     "out_of_core",

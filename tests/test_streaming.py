@@ -25,8 +25,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.memory import peak_of_process
 from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, MissingRowsWarning
+from heterolda.batches import ahead
 from heterolda.out_of_core import fit_batches
-from heterolda.streaming import ahead, statistics_from_batches
+from heterolda.streaming import statistics_from_batches
 
 ROOT = Path(__file__).parent.parent
 FEATURES = ["a", "b", "c"]

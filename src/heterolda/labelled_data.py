@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.batches import LabelBook, Rows, read_rows
 from heterolda.exceptions import MissingRowsWarning
 from heterolda.statistics import ClassStatistics
-from heterolda.streaming import LabelBook, Rows, read_rows, statistics_from_batches
+from heterolda.streaming import statistics_from_batches
 from heterolda.wording import named
 
 Array = NDArray[np.float64]
@@ -32,7 +33,7 @@ class LabelledData:
     Attributes
     ----------
     source, target, columns, exclude, sample_weight, missing, batch_size
-        As for :func:`heterolda.streaming.read_rows`.
+        As for :func:`heterolda.batches.read_rows`.
     """
 
     source: Any
