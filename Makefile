@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench accuracy picture clean
+.PHONY: demo test lint bench bench-scale accuracy picture clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -20,6 +20,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(READY)
+	$(BIN)/python -m benchmarks.scale
 
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy
