@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # How long `make fuzz` runs.
 SECONDS ?= 60
 
-.PHONY: demo test lint fuzz bench accuracy picture clean
+.PHONY: demo test lint fuzz bench bench-scale accuracy picture clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -25,6 +25,9 @@ fuzz: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(READY)
+	$(BIN)/python -m benchmarks.scale
 
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy

@@ -455,6 +455,25 @@ def test_progress_is_reported(frame):
     batches = pa.Table.from_pandas(frame).to_batches(max_chunksize=400)
     statistics_from_batches(batches, "kind", columns=["a"], progress=seen.append)
     assert seen == [400, 800, 900]
+    seen.clear()  # one table need not be one batch
+    settings = {"columns": ["a"], "batch_size": 250, "progress": seen.append}
+    statistics_from_batches(pa.Table.from_pandas(frame), "kind", **settings)
+    assert seen == [250, 500, 750, 900]
+
+
+def test_settings_of_a_dataset_are_kept(tmp_path, rng):
+    """Whoever has chosen how it is read has a reason, such as a key."""
+    path = tmp_path / "a.parquet"
+    table = pa.table({"x": rng.normal(size=2000), "kind": [0, 1] * 1000})
+    settings = {"compression": "none", "use_dictionary": False}
+    pq.write_table(table, path, write_page_checksum=True, **settings)
+    data = bytearray(path.read_bytes())
+    data[4000] ^= 1  # a number is another one
+    path.write_bytes(data)
+    assert statistics_from_batches(ds.dataset(path), "kind").weights.sum() == 2000
+    careful = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    kind = ds.ParquetFileFormat(default_fragment_scan_options=careful)
+    refused(ds.dataset(path, format=kind), "cannot be read: .*checksum")
 
 
 def test_an_interrupt_ends_the_decoding_thread(frame):

@@ -158,7 +158,7 @@ def _streams(source: Any, columns: Columns, batch_size: int | None) -> Iterator[
     if hasattr(source, "collect_batches"):  # a lazy data frame of Polars
         source = source.collect_batches()
     if _is_table(source):
-        yield _table(source, columns, "source")
+        yield _table(source, columns, batch_size, "source")
     elif isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
         for number, item in enumerate(source, 1):
             if not _is_table(item):
@@ -166,7 +166,7 @@ def _streams(source: Any, columns: Columns, batch_size: int | None) -> Iterator[
                     f"item {number} of source must be a record batch or a table, got "
                     f"{type(item).__name__}"
                 )
-            yield _table(item, columns, f"item {number} of source")
+            yield _table(item, columns, batch_size, f"item {number} of source")
     else:
         raise TypeError(
             "source must be a path, a list of paths, a pyarrow dataset, table or "
@@ -181,7 +181,7 @@ def _is_table(source: Any) -> bool:
     return isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__")
 
 
-def _table(source: Any, columns: Columns, where: str) -> Part:
+def _table(source: Any, columns: Columns, batch_size: int | None, where: str) -> Part:
     import pyarrow as pa
 
     with errors_name(where):
@@ -189,7 +189,8 @@ def _table(source: Any, columns: Columns, where: str) -> Part:
             source = pa.Table.from_batches([source])
         reader = pa.RecordBatchReader.from_stream(source)
     columns = columns.resolve(reader.schema.names, where, _pandas_index(reader.schema))
-    return Part(where, columns, _named(reader, where), reader.schema)
+    rows = _rows(columns, batch_size)
+    return Part(where, columns, _cut(reader, rows, where), reader.schema)
 
 
 def _dataset(source: Any, columns: Columns, batch_size: int | None) -> Part:
@@ -200,19 +201,23 @@ def _dataset(source: Any, columns: Columns, batch_size: int | None) -> Part:
     )
     # Without these settings much of the files would be read ahead.
     little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
-    if isinstance(getattr(source, "format", None), ds.ParquetFileFormat):
+    default = ds.ParquetFragmentScanOptions()
+    kind = getattr(source, "format", None)  # a union of datasets has none
+    if kind is not None and kind.default_fragment_scan_options == default:
         little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
             pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
         )
-    batches = source.to_batches(
-        columns=columns.all, batch_size=_rows(columns, batch_size), **little
-    )
-    return Part("source", columns, _named(batches, "source"), source.schema)
+    rows = _rows(columns, batch_size)
+    batches = source.to_batches(columns=columns.all, batch_size=rows, **little)
+    return Part("source", columns, _cut(batches, rows, "source"), source.schema)
 
 
-def _named(batches: Iterable[Any], where: str) -> Iterator[Any]:
+def _cut(batches: Iterable[Any], rows: int, where: str) -> Iterator[Any]:
+    """Batches of no more than some rows: one of all rows would be copied as a whole."""
     with errors_name(where):
-        yield from batches
+        for batch in batches:
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
 
 
 def features_of(batch: Any, part: Part, n_before: int = 0) -> Array:

@@ -60,7 +60,7 @@ def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
     parts = [dask.delayed(_of_block, pure=True)(*chunk, names) for chunk in chunks]
     while len(parts) > 1:
         groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
-        parts = [dask.delayed(_sum, pure=True)(group) for group in groups]
+        parts = [dask.delayed(_sum, pure=True)(*group) for group in groups]
     (total,) = dask.compute(parts[0])
     if total is None:
         raise ValueError("X has no rows: a classifier needs data of two classes")
@@ -235,7 +235,7 @@ def _of_block(
     return part
 
 
-def _sum(parts: list[ClassStatistics | None]) -> ClassStatistics | None:
+def _sum(*parts: ClassStatistics | None) -> ClassStatistics | None:
     return reduce(add, [part for part in parts if part is not None] or [None])
 
 

@@ -38,16 +38,17 @@ def statistics_from_batches(
     source : path, list of paths, or Arrow data
         Parquet files (``.parquet``, ``.pq``) and text with a header (``.csv``,
         ``.tsv``, also ``.gz``): a file, a folder, a pattern such as
-        ``"data/*.parquet"``, or a list of them. Or a pyarrow dataset, table, reader or
-        record batches; or anything that exports an Arrow stream, such as a Polars data
-        frame or a DuckDB relation.
+        ``"data/*.parquet"``, or a list of them. Or a pyarrow dataset, table or reader;
+        or anything that exports an Arrow stream, such as a DuckDB relation or a data
+        frame of Polars (a lazy one, too) or pandas; or record batches or tables one
+        after the other.
     target : str
         Column of the class labels: text, whole numbers or booleans. Labels from text
         files become integers if all of them are.
     columns : iterable of str or None, default=None
         Columns of the features, in this order. By default all columns of the first
-        file but `target`, `sample_weight` and `exclude`; then no file may have
-        others.
+        file but `target`, `sample_weight`, `exclude` and an index that pandas has
+        written; then no file may have others.
     exclude : iterable of str, default=()
         Columns that are no features, such as identifiers.
     sample_weight : str or None, default=None
@@ -56,8 +57,8 @@ def statistics_from_batches(
         What to do with rows in which a feature, the label or the weight is missing:
         null or NaN. "drop" leaves them out and warns of their number.
     batch_size : int or None, default=None
-        Rows decoded at a time; by default about 16 MB. Text files and streams come
-        in batches of their own.
+        Rows decoded at a time, at most; by default about 16 MB. Text files come in
+        batches of their own.
     progress : callable or None, default=None
         Called after each batch with the number of rows so far.
 
