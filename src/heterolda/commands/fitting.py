@@ -131,10 +131,11 @@ def _fit_and_tell(
 
     if out is not None:
         check_target(out)
-    if settings.needs_rows:
-        notice("note: all rows are read into memory, which these settings need")
+    where = " into memory" if settings.needs_rows else ""
     with Activity() as activity:
-        fitted = fit_files(settings, data, activity.rows("reading the data"))
+        fitted = fit_files(settings, data, activity.rows(f"reading the data{where}"))
+        if settings.needs_rows:
+            notice("note: these settings need all rows at once, so they are in memory")
         lines = [*describe_fit(fitted.model, name, data.target), ""]
         if accuracy:
             progress = activity.rows("counting errors")

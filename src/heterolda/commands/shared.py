@@ -171,9 +171,11 @@ def plain_notes() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        # Whoever interrupts a command wants it to stop.
         warnings.simplefilter("error", SearchInterruptedWarning)
-        yield
+        try:
+            yield
+        except SearchInterruptedWarning:  # whoever interrupts a command means it
+            raise KeyboardInterrupt from None
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         notice(f"note: {_in_options(text)}")
 
