@@ -383,6 +383,20 @@ def test_commands_start_without_the_heavy_libraries():
     assert not loaded & {"sklearn", "scipy", "pyarrow", "matplotlib", "numba"}
 
 
+def test_what_is_not_installed_is_named(folder):
+    code = (
+        "import sys; sys.modules['pyarrow'] = None; import heterolda.cli as c; c.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "fit", "good.csv", "-t", "kind"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'heterolda[cli]'" in done.stderr
+
+
 def test_labels_of_a_parquet_file_with_parts(folder, tmp_path):
     pd.DataFrame({"x0": [1.0, 2], "kind": [0.5, 1.5]}).to_parquet(
         tmp_path / "p.parquet"
