@@ -113,7 +113,21 @@ def test_the_harness_finds_defects(monkeypatch):
         check(encoded(document))
 
 
-def test_the_fuzzer_runs_for_the_time_it_is_given():
+def test_the_fuzzer_runs_for_the_time_it_is_given(tmp_path):
     command = [sys.executable, "-W", "error", fuzz_model_file.__file__, "1"]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert "no defect" in run.stdout or "Done" in run.stderr
+
+
+def test_the_fuzzer_needs_no_atheris_and_keeps_what_it_finds(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    fuzz_model_file.run_without_atheris(0.3, seed=0)
+    assert "no defect" in capsys.readouterr().out
+    monkeypatch.setattr(fuzz_model_file, "check", lambda data: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        fuzz_model_file.run_without_atheris(1, seed=0)
+    assert (tmp_path / "build" / "fuzz" / "crash.json").stat().st_size > 100

@@ -260,20 +260,31 @@ def test_without_statistics_a_model_predicts_and_says_what_it_lacks(make_classes
     assert same(loaded.fit(X, y), GLD().fit(X, y))
 
 
-@pytest.mark.parametrize("strategy", ["paper", "smooth"])
-def test_of_other_starts_only_the_name_is_kept(make_classes, path, strategy):
-    X, y = make_classes(4)
-    search = LNS(LogisticRegression(), strategy=strategy, max_iter=20).fit(X, y)
+def check_without_start(search, path, X):
     loaded = copy_of(search, path)
     check_predictions(search, loaded, X)
     assert not hasattr(loaded, "estimator_")
     assert "LogisticRegression" in repr(loaded)
+    content = path.read_bytes()
     assert same(copy_of(loaded, path), loaded)
+    assert path.read_bytes() == content
+    return loaded
+
+
+@pytest.mark.parametrize("strategy", ["paper", "smooth"])
+def test_of_other_starts_only_the_name_is_kept(make_classes, path, strategy):
+    X, y = make_classes(4)
+    search = LNS(LogisticRegression(), strategy=strategy, max_iter=20).fit(X, y)
+    loaded = check_without_start(search, path, X)
     for weight in (None, np.ones(len(y))):
         with pytest.raises(ValueError, match=r"LogisticRegression.*set_params"):
             loaded.fit(X, y, weight)
     loaded.set_params(estimator=LogisticRegression())
     assert same(loaded.fit(X, y).coef_, search.coef_)
+    frozen = FrozenEstimator(LogisticRegression().fit(X, y))
+    loaded = check_without_start(LNS(frozen, max_iter=20).fit(X, y), path, X)
+    with pytest.raises(NotFittedError, match="estimator is not fitted"):
+        loaded.fit(X, y)
 
 
 @pytest.mark.parametrize("prefit", [False, True])
@@ -424,19 +435,30 @@ def test_hostile_files_are_refused_cheaply(path, content, reason):
 
 def test_files_that_are_too_large_are_not_read(path, monkeypatch):
     with open(path, "wb") as file:
-        file.truncate(2**40)
+        file.truncate(2**31)
     with pytest.raises(ValueError, match="larger than 1024 MiB"):
         heterolda.load(path)
-    path.write_bytes(b'{"format": ["a", "b", "c", "d"]}')
-    monkeypatch.setattr(json_file, "_MOST_QUOTES", 9)
-    with pytest.raises(ValueError, match="values"):
-        heterolda.load(path)
-    monkeypatch.undo()
-    monkeypatch.setattr(json_file, "_MOST_VALUES", 4)
-    with pytest.raises(ValueError, match="values"):
-        heterolda.load(path)
+    path.write_bytes(b'{"format": [["a", "b", "c"], {}]}')
+    for mark, count in ((",", 3), ('"', 8), ("[", 2), ("{", 2)):
+        with monkeypatch.context() as patch:
+            patch.setitem(json_file.MOST_MARKS, mark, count)
+            with pytest.raises(ValueError, match="it has no"):
+                heterolda.load(path)
+            patch.setitem(json_file.MOST_MARKS, mark, count - 1)
+            with pytest.raises(ValueError, match=f"more than {count - 1} of the sign"):
+                heterolda.load(path)
 
 
+def test_large_models_are_within_the_limits():
+    # Three hundred classes of a thousand features; a thousand classes of ten.
+    for k, d in ((300, 1000), (1000, 10)):
+        n = k * (k - 1) // 2
+        assert n * (d + 12) < json_file.MOST_MARKS[","]
+        assert 6 * n + k * (d + 2) < json_file.MOST_MARKS["["]
+        assert 2 * (n + k + d) < json_file.MOST_MARKS['"']
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
 def test_only_regular_files_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "pipe", "/dev/zero"):
@@ -459,6 +481,15 @@ def test_a_truncated_file_is_refused(make_classes, path):
             heterolda.load(path)
 
 
+def nested_solver(depth):
+    """Settings of a solver within settings within settings."""
+    rest = {"tol_error": None, "tol_norm": None, "patience": 1, "keep": "best"}
+    solver = None
+    for _ in range(depth):
+        solver = {"settings": "FixedPoint", "max_iter": 1, "tol": solver, **rest}
+    return solver
+
+
 # Each: where, what to put there, and what the message says.
 EDITS = [
     ("estimator", "Ridge", "must be one of"),
@@ -467,6 +498,8 @@ EDITS = [
     ("parameters.solver", {"settings": "Global", "gap": 9.0}, "gap must be"),
     ("parameters.solver", {"settings": "os.system"}, "must be one of"),
     ("parameters.solver", {"settings": "Fisher", "x": 1}, "unknown key 'x'"),
+    ("parameters.solver", nested_solver(300), "nested too deeply"),
+    ("parameters.solver", {"settings": "Fisher", **dict.fromkeys("abc")}, "unknown"),
     ("parameters.shrinkage", 2, "'shrinkage' parameter"),
     ("parameters.priors", {"map": [[[], 1]]}, "pairs of label and value"),
     ("parameters.max_error", {"map": [[1, 1], [1.0, 2]]}, "a label twice"),
@@ -483,9 +516,12 @@ EDITS = [
     ("classes.labels", [0, 1, 2, 3.0], "of type int64"),
     ("classes.labels", [0, 1, 2, True], "of type int64"),
     ("classes.type", "float64", "of type float64"),
+    ("classes", {"type": "float64", "labels": [0.0, 1.0, 2.0, np.inf]}, "whole"),
+    ("classes", {"type": "float16", "labels": [0.0, 1.0, 2.0, 9e9]}, "whole"),
+    ("classes", {"type": "5", "labels": ["a", "b", "c", "d"]}, "unknown type"),
     ("classes.type", "U4", "must be text"),
     ("classes.type", "object", "must be text"),
-    ("classes", {"type": "float64", "labels": [0.0, 0.5, 1.0, 2.0]}, "sorted"),
+    ("classes", {"type": "float64", "labels": [0.0, 0.5, 1.0, 2.0]}, "whole"),
     ("classes", {"type": "U999999999", "labels": ["a", "b", "c", "d"]}, "unknown type"),
     ("classes", {"type": "U99999999", "labels": ["a", "b", "c", "d"]}, "too long"),
     ("classes", {"type": "U1", "labels": ["a", "b", "c", "dd"]}, "too long"),
@@ -562,6 +598,14 @@ def all_keys(value, where=()):
             yield from all_keys(item, (*where, key))
 
 
+def test_messages_are_short_whatever_the_file_says(document, path):
+    document["model"]["parameters"]["shrinkage"] = list(range(9999))
+    path.write_bytes(json_file.json_text(document))
+    with pytest.raises(ValueError, match="shrinkage") as caught:
+        heterolda.load(path)
+    assert len(str(caught.value)) < 500 + len(str(path))
+
+
 def test_no_key_may_be_missing(document):
     keys = list(all_keys(document))
     assert len(keys) > 40
@@ -583,6 +627,8 @@ def test_parts_of_a_search_are_checked(make_classes):
         ("start.model", json.loads(text)["model"], "must be one of"),
         ("start.model.classes.labels", [0, 1, 2, 4], "other classes"),
         ("parameters.estimator.name", "Ridge", "must be one of"),
+        ("parameters.estimator.is_start", None, "true or false"),
+        ("start", None, "there is none"),
         ("parameters.anchor", "infinity", "anchor"),
         ("selection.loss", "x", "must be one of"),
         ("selection.anchor", "NaN", "a number"),
@@ -596,6 +642,8 @@ def test_parts_of_a_search_are_checked(make_classes):
         document = json.loads(text)
         container, key = place_of(document, where)
         container[key] = value
+        if where == "start":
+            document["model"]["parameters"]["estimator"]["is_start"] = True
         with pytest.raises(ValueError, match=message):
             from_document(document)
 
@@ -613,7 +661,7 @@ def trusted_types():
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes):
+def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
     trusted, needed = trusted_types(), set()
     for n_classes, models in ((4, FOUR_CLASSES), (2, TWO_CLASSES)):
         X, y = make_classes(n_classes)
@@ -623,6 +671,10 @@ def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes):
             needed.update(skops.io.get_untrusted_types(data=data))
             loaded = skops.io.loads(data, trusted=trusted)
             assert np.array_equal(loaded.predict_proba(X), expected)
+    search = copy_of(LNS(LogisticRegression(), max_iter=10).fit(X, y), path)
+    data = skops.io.dumps(search)
+    needed.update(skops.io.get_untrusted_types(data=data))
+    assert same(skops.io.loads(data, trusted=trusted), search)
     assert sorted(needed) == trusted
 
 

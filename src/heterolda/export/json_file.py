@@ -13,9 +13,9 @@ from heterolda.files import written_whole
 
 # Limits of what is read: they bound the time and the memory that any file can take.
 MOST_BYTES = 1 << 30
-# Commas and brackets, of which every number, list and object has one or more.
-_MOST_VALUES = 1 << 26
-_MOST_QUOTES = 1 << 23
+# Numbers, texts, lists and objects all come with one of these. A list of nothing takes
+# twenty times its size in memory, so there may be fewer lists than numbers.
+MOST_MARKS = {",": 1 << 26, '"': 1 << 23, "[": 1 << 22, "{": 1 << 20}
 # 2**64 and a sign need no more.
 _MOST_DIGITS = 21
 
@@ -54,7 +54,7 @@ def json_text(document: dict[str, Any]) -> bytes:
     text = "".join(_layout(document, 0)).encode() + b"\n"
     try:
         _check_size(len(text))
-        _check_values(text)
+        _check_marks(text)
     except ValueError as error:
         raise ValueError(f"the model is too large for a model file: {error}") from None
     return text
@@ -115,7 +115,7 @@ def parse_json(data: bytes) -> Any:
     object
         What it holds.
     """
-    _check_values(data)
+    _check_marks(data)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -138,11 +138,11 @@ def _check_size(size: int) -> None:
         raise ValueError(f"it is larger than {MOST_BYTES >> 20} MiB")
 
 
-def _check_values(data: bytes) -> None:
+def _check_marks(data: bytes) -> None:
     """Refuse what would take far more memory than its size."""
-    values = data.count(b",") + data.count(b"[") + data.count(b"{")
-    if values > _MOST_VALUES or data.count(b'"') > _MOST_QUOTES:
-        raise ValueError(f"it has more than {_MOST_VALUES >> 20} Mi values")
+    for mark, most in MOST_MARKS.items():
+        if data.count(mark.encode()) > most:
+            raise ValueError(f"it has more than {most} of the sign {mark}")
 
 
 def _whole_number(text: str) -> int:

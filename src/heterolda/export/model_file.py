@@ -21,6 +21,8 @@ from heterolda.local_search import LocalNeighborhoodSearch
 FORMAT = "heterolda-model"
 # Raise it when the keys or their meaning change, and go on reading the older ones.
 VERSION = 1
+# Of a reason with more characters than this, the rest is left out.
+_LONGEST = 400
 
 
 def save(
@@ -91,8 +93,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     place = os.fspath(path)  # an integer would be the number of an open file
     try:
         return from_document(read_json(place))
-    except (ValueError, MemoryError) as error:
-        raise unreadable(place, "a heterolda model", error) from error
+    except MemoryError as error:
+        reason = ValueError("it needs more memory than there is")
+        raise unreadable(place, "a heterolda model", reason) from error
+    except ValueError as error:
+        text = str(error)
+        short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+        raise unreadable(place, "a heterolda model", ValueError(short)) from error
 
 
 def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any]:

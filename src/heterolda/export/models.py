@@ -272,18 +272,21 @@ def _read_start(found: Fields, fitted: dict[str, Any]) -> Any:
 
 def _start_parameter(model: Any) -> dict[str, Any] | None:
     """The parameter `estimator` of a search: parameters, or a name."""
-    given, parameters = model.estimator, None
+    given = model.estimator
     if given is None:
         return None
     bare = _bare(given)
-    if type(bare) is GaussianLinearDiscriminant:
-        parameters = parameters_to_json(bare.get_params(), model.classes_)
-    return {
+    content = {
         "name": bare.name if isinstance(bare, NotKept) else type(bare).__name__,
         "frozen": isinstance(given, FrozenEstimator),
-        "is_start": bare is _bare(getattr(model, "estimator_", None)),
-        "parameters": parameters,
+        "is_start": False,
+        "parameters": None,
     }
+    if type(bare) is GaussianLinearDiscriminant:
+        # A search with prefit=True has one and the same model in both places.
+        content["is_start"] = bare is _bare(getattr(model, "estimator_", None))
+        content["parameters"] = parameters_to_json(bare.get_params(), model.classes_)
+    return content
 
 
 def _read_start_parameter(value: Any, where: str, start: Any) -> Any:
@@ -291,16 +294,17 @@ def _read_start_parameter(value: Any, where: str, start: Any) -> Any:
     if value is None:
         return None
     found = Fields(value, where, ("name", "frozen", "is_start", "parameters"))
-    name, frozen = found.text("name"), found.boolean("frozen")
-    estimator: Any = NotKept(name)
+    estimator: Any = NotKept(found.text("name"))
     if found["parameters"] is not None:
-        cls, where = GaussianLinearDiscriminant, found.name("parameters")
         found.text("name", [DISCRIMINANT])
-        estimator = estimator_from_json(cls, found["parameters"], where)
-    if found.boolean("is_start") and start is not None:
-        # A search with prefit=True has one and the same model in both places.
+        estimator = estimator_from_json(
+            GaussianLinearDiscriminant, found["parameters"], found.name("parameters")
+        )
+    if found.boolean("is_start"):
+        if start is None:
+            raise ValueError(f"{where} is said to be the start, but there is none")
         estimator = _bare(start)
-    return FrozenEstimator(estimator) if frozen else estimator
+    return FrozenEstimator(estimator) if found.boolean("frozen") else estimator
 
 
 def _candidate_to_json(row: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import fields
 from math import isfinite
 from numbers import Integral, Real
@@ -83,9 +85,9 @@ def labels_from_json(value: Any, where: str) -> NDArray[Any]:
     content = Fields(value, where, ("type", "labels"))
     kind = content.text("type")
     labels = check_list(content["labels"], content.name("labels"))
-    classes = _label_array(kind, labels, where)
-    finite = classes.dtype.kind != "f" or bool(np.all(np.mod(classes, 1) == 0))
-    if len(labels) < 2 or not finite or not np.array_equal(np.unique(classes), classes):
+    read = _numbers if kind in _NUMBER_TYPES else _texts
+    classes = read(kind, labels, where)
+    if len(labels) < 2 or not np.array_equal(np.unique(classes), classes):
         raise ValueError(
             f"{where} must have two or more labels, sorted and distinct, got "
             f"{shown(labels)}"
@@ -93,32 +95,31 @@ def labels_from_json(value: Any, where: str) -> NDArray[Any]:
     return classes
 
 
-def _label_array(kind: str, labels: list[Any], where: str) -> NDArray[Any]:
-    """Labels as an array of the type that the file names."""
-    if kind in _NUMBER_TYPES:
-        dtype = np.dtype(kind)
-        types = {"b": bool, "f": float}
-        expected = types.get(dtype.kind, int)
-        if all(type(label) is expected for label in labels):
-            with np.errstate(over="ignore"):
-                try:
-                    classes = np.array(labels, dtype=dtype)
-                except OverflowError:
-                    classes = np.array([], dtype=dtype)
+def _numbers(kind: str, labels: list[Any], where: str) -> NDArray[Any]:
+    """Labels that are numbers or booleans, none of them changed by their type."""
+    dtype = np.dtype(kind)
+    expected = {"b": bool, "f": float}.get(dtype.kind, int)
+    if all(type(x) is expected and isfinite(x) and x == int(x) for x in labels):
+        with suppress(OverflowError), np.errstate(over="ignore"):
+            classes = np.array(labels, dtype=dtype)
             if classes.tolist() == labels:
                 return classes
-        raise ValueError(f"{where} must have labels of type {kind}")
+    raise ValueError(f"{where} must have whole numbers of type {kind}")
+
+
+def _texts(kind: str, labels: list[Any], where: str) -> NDArray[Any]:
+    """Labels that are text, in an array of objects or of a width."""
     for label in labels:
         check_text(label, f"a label of {where}")
     if kind == "object":
         return np.array(labels, dtype=object)
-    width = kind.removeprefix("U")
-    longest = max(map(len, labels), default=0)
-    if not (width.isascii() and width.isdigit() and len(width) < 9):
+    width = re.fullmatch("U([0-9]{1,8})", kind)
+    if width is None:
         raise ValueError(f"{where} has the unknown type {shown(kind)}")
-    if not longest <= int(width) <= _MOST_CHARACTERS // max(1, len(labels)):
+    longest = max(map(len, labels), default=0)
+    if not longest <= int(width[1]) <= _MOST_CHARACTERS // max(1, len(labels)):
         raise ValueError(f"{where} has labels that are too long for {kind}")
-    return np.array(labels, dtype=f"U{width}")
+    return np.array(labels, dtype=kind)
 
 
 def value_to_json(name: str, value: Any) -> Any:
@@ -198,7 +199,8 @@ def value_from_json(value: Any, where: str, depth: int = 0) -> Any:
         cls = _SOLVERS[check_text(value["settings"], where, _SOLVERS)]
         names = [field.name for field in fields(cls)]
         content = Fields(value, where, ["settings", *names])
-        return cls(**{name: value_from_json(content[name], where) for name in names})
+        parts = [value_from_json(content[name], where, depth + 1) for name in names]
+        return cls(*parts)
     if "array" in value:
         return _array_from_json(Fields(value, where, ["array"]))
     pairs = check_list(Fields(value, where, ["map"])["map"], where)
