@@ -30,7 +30,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch, local_search
+from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch, search_steps
 from problems import count_errors, literal_search
 
 STRATEGIES = ["paper", "exact"]
@@ -620,7 +620,7 @@ def test_a_failing_pair_raises_its_error(four, monkeypatch):
     def fails(*args, **kwargs):
         raise FloatingPointError("no such rule")
 
-    monkeypatch.setattr(local_search, "paper_search", fails)
+    monkeypatch.setattr(search_steps, "paper_search", fails)
     with pytest.raises(FloatingPointError, match="no such rule"):
         LocalNeighborhoodSearch(n_jobs=2).fit(X, y)
 
@@ -642,7 +642,7 @@ BAD_SETTINGS = [
     ({"early_stopping": 3}, "'early_stopping'"),
     ({"early_stopping": True, "validation_fraction": 1.0}, "'validation_fraction'"),
     ({"class_weight": {"a": 1e101}}, "at most 1e"),
-    ({"class_weight": {"a": 1e20}}, "too widely for errors to be counted"),
+    ({"class_weight": {"a": 1e20}}, "too unequal for errors to be counted"),
     ({"n_jobs": 0}, "n_jobs"),
     ({"estimator": 3}, "'estimator'"),
 ]

@@ -91,6 +91,26 @@ def count_errors(X, first, weight, v):
     return errors
 
 
+@_compiled
+def measure(X, first, weight, v, sizes):
+    """Errors of v as above, and |M| of each row at the reference v; 0 in doubt."""
+    errors = 0
+    size = 0.0
+    for i in range(len(v)):
+        size += abs(v[i])
+    for j in range(len(X)):
+        total, c = -v[0], abs(v[0])
+        for k in range(len(v) - 1):
+            term = v[k + 1] * X[j, k]
+            total += term
+            c = abs(term) if abs(term) > c else c
+        in_range = _SMALLEST_SCALE <= c <= _LARGEST_SCALE and size < np.inf
+        sizes[j] = abs(total) / c if in_range else 0.0
+        if _is_first(X, j, v) != first[j]:
+            errors += weight[j] if len(weight) else 1
+    return errors
+
+
 @_inner
 def _nearest(margins):
     """Smallest |M| in a tile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 PARQUET = (".parquet", ".pq")
 # Numbers of a batch, unless its size is asked for: about 16 MB.
 _BATCH_NUMBERS = 1 << 21
+_PARQUET_BUFFER = 1 << 16
 
 
 def open_source(
@@ -42,24 +44,21 @@ def open_source(
     Part
         One after the other; each is opened when it is its turn.
     """
-    if isinstance(source, TextStream):
-        yield read_text(source, columns)
-        return
     paths = _paths(source)
-    if paths is None:
-        yield _stream(source, columns, batch_size)
-        return
+    parts: Iterable[Part]
+    if isinstance(source, TextStream):
+        parts = [read_text(source, columns)]
+    elif paths is None:
+        parts = _streams(source, columns, batch_size)
+    else:
+        parts = (_file(path, columns, batch_size) for path in paths)
     first: Part | None = None
-    for path in paths:
-        if path.lower().endswith(PARQUET):
-            part = _parquet(path, columns, batch_size)
-        else:
-            part = read_text(path, columns)
+    for part in parts:
         first = first or part
         mine, others = part.columns.features or (), first.columns.features or ()
         if set(mine) != set(others):
             raise ValueError(
-                f"{path}: its columns are not those of {first.name}: "
+                f"{part.name}: its columns are not those of {first.name}: "
                 f"{sorted(set(mine) ^ set(others))} are in one of them only; name the "
                 "columns to use in columns"
             )
@@ -79,6 +78,9 @@ def _paths(source: Any) -> list[str] | None:
     paths = [path for item in given for path in _expand(str(item))]
     if not paths:
         raise ValueError("source is an empty list: name at least one file")
+    repeated = [path for path, count in Counter(paths).items() if count > 1]
+    if repeated:
+        raise ValueError(f"source names the file {repeated[0]!r} more than once")
     for path in paths:
         if not path.lower().endswith((*PARQUET, *TEXT)):
             raise ValueError(
@@ -90,8 +92,9 @@ def _paths(source: Any) -> list[str] | None:
 
 def _expand(path: str) -> list[str]:
     """Files of a folder or a pattern, sorted by name."""
+    path = os.path.expanduser(path)
     if os.path.isdir(path):
-        inside = (p for p in sorted(Path(path).rglob("*")) if p.is_file())
+        inside = (p for p in sorted(Path(path).rglob("*")) if not p.is_dir())
         names = [
             str(p)
             for p in inside
@@ -109,20 +112,27 @@ def _expand(path: str) -> list[str]:
     names = sorted(glob.glob(path, recursive=True))
     if not names:
         raise FileNotFoundError(f"source: there is no file {path!r}")
-    return names
+    return [inside for name in names for inside in _expand(name)]
 
 
 def _rows(columns: Columns, batch_size: int | None) -> int:
     return batch_size or max(1024, _BATCH_NUMBERS // len(columns.all))
 
 
+def _file(path: str, columns: Columns, batch_size: int | None) -> Part:
+    if path.lower().endswith(PARQUET):
+        return _parquet(path, columns, batch_size)
+    return read_text(path, columns)
+
+
 def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
     import pyarrow.parquet as pq
 
     with errors_name(path):
-        file = pq.ParquetFile(path)
+        # Without these settings all that a file holds would be read ahead.
+        file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
         schema = file.schema_arrow
-        columns = columns.resolve(schema.names, path)
+        columns = columns.resolve(schema.names, path, _pandas_index(schema))
     wanted = None if columns.keep else columns.all
 
     def batches() -> Iterator[Any]:
@@ -132,39 +142,77 @@ def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
     return Part(path, columns, batches(), schema)
 
 
-def _stream(source: Any, columns: Columns, batch_size: int | None) -> Part:
+def _pandas_index(schema: Any) -> list[str]:
+    """Columns that hold the index of a data frame, as pandas has noted it."""
+    noted = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in noted if isinstance(name, str)]
+
+
+def _streams(source: Any, columns: Columns, batch_size: int | None) -> Iterator[Part]:
     """Arrow data that is open already, or that some other library hands over."""
-    import pyarrow as pa
     import pyarrow.dataset as ds
 
     if isinstance(source, ds.Dataset):
-        columns = columns.resolve(source.schema.names, "source")
-        batches = source.to_batches(
-            columns=columns.all, batch_size=_rows(columns, batch_size)
+        yield _dataset(source, columns, batch_size)
+        return
+    if hasattr(source, "collect_batches"):  # a lazy data frame of Polars
+        source = source.collect_batches()
+    if _is_table(source):
+        yield _table(source, columns, "source")
+    elif isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
+        for number, item in enumerate(source, 1):
+            if not _is_table(item):
+                raise TypeError(
+                    f"item {number} of source must be a record batch or a table, got "
+                    f"{type(item).__name__}"
+                )
+            yield _table(item, columns, f"item {number} of source")
+    else:
+        raise TypeError(
+            "source must be a path, a list of paths, a pyarrow dataset, table or "
+            "reader, record batches, or an object that exports an Arrow stream, got "
+            f"{type(source).__name__}"
         )
-        return Part("source", columns, batches, source.schema)
-    if isinstance(source, pa.RecordBatch):
-        source = pa.Table.from_batches([source])
-    if hasattr(source, "__arrow_c_stream__"):
+
+
+def _is_table(source: Any) -> bool:
+    import pyarrow as pa
+
+    return isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__")
+
+
+def _table(source: Any, columns: Columns, where: str) -> Part:
+    import pyarrow as pa
+
+    with errors_name(where):
+        if isinstance(source, pa.RecordBatch):
+            source = pa.Table.from_batches([source])
         reader = pa.RecordBatchReader.from_stream(source)
-        columns = columns.resolve(reader.schema.names, "source")
-        return Part("source", columns, reader, reader.schema)
-    if isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
-        batches = iter(source)
-        first = next(batches, None)
-        if isinstance(first, pa.RecordBatch):
-            columns = columns.resolve(first.schema.names, "source")
-            return Part("source", columns, _chain(first, batches), first.schema)
-    raise TypeError(
-        "source must be a path, a list of paths, a pyarrow dataset, table or reader, "
-        "record batches, or an object that exports an Arrow stream, got "
-        f"{type(source).__name__}"
+    columns = columns.resolve(reader.schema.names, where, _pandas_index(reader.schema))
+    return Part(where, columns, _named(reader, where), reader.schema)
+
+
+def _dataset(source: Any, columns: Columns, batch_size: int | None) -> Part:
+    import pyarrow.dataset as ds
+
+    columns = columns.resolve(
+        source.schema.names, "source", _pandas_index(source.schema)
     )
+    # Without these settings much of the files would be read ahead.
+    little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
+    if isinstance(getattr(source, "format", None), ds.ParquetFileFormat):
+        little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+            pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
+        )
+    batches = source.to_batches(
+        columns=columns.all, batch_size=_rows(columns, batch_size), **little
+    )
+    return Part("source", columns, _named(batches, "source"), source.schema)
 
 
-def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
+def _named(batches: Iterable[Any], where: str) -> Iterator[Any]:
+    with errors_name(where):
+        yield from batches
 
 
 def features_of(batch: Any, part: Part, n_before: int = 0) -> Array:
@@ -182,13 +230,13 @@ def features_of(batch: Any, part: Part, n_before: int = 0) -> Array:
     Returns
     -------
     ndarray of shape (n_rows, n_features)
-        In C order.
+        Column by column in memory, as Arrow has them.
     """
     names = part.columns.features or ()
-    matrix = np.empty((batch.num_rows, len(names)))
-    for j, name in enumerate(names):
-        matrix[:, j] = numbers_of(batch, name, part, n_before)
-    return matrix
+    columns = np.empty((len(names), batch.num_rows))
+    for column, name in zip(columns, names, strict=True):
+        column[:] = numbers_of(batch, name, part, n_before)
+    return columns.T
 
 
 def numbers_of(batch: Any, name: str, part: Part, n_before: int = 0) -> Array:
@@ -197,17 +245,13 @@ def numbers_of(batch: Any, name: str, part: Part, n_before: int = 0) -> Array:
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = _column(batch, name, part)
+    column = _unpacked(_column(batch, name, part))
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     if part.is_text and types.is_string(column.type):
         column = parsed_numbers(column, name, part.name, n_before)
     kind = column.type
-    if not any(
-        check(kind)
-        for check in (
-            *(types.is_floating, types.is_integer, types.is_boolean),
-            *(types.is_decimal, types.is_null),
-        )
-    ):
+    if not _is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
         raise ValueError(
             f"{part.name}: column {name!r} must be numbers, but is of type {kind}: "
             "convert it, or leave it out of columns"
@@ -237,28 +281,50 @@ def labels_of(batch: Any, part: Part) -> tuple[NDArray[np.int64], list[Any]]:
     labels : list
         Numbers, booleans or strings.
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
     name = part.columns.target
-    column = _column(batch, name, part)
-    if not types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    labels = column.dictionary.to_pylist()
-    good = (bool, int, str, float)
-    strange = [label for label in labels if not isinstance(label, (*good, type(None)))]
-    parts = [label for label in labels if isinstance(label, float) and label % 1]
-    if strange or [label for label in parts if label == label]:
+    column = _unpacked(_column(batch, name, part))
+    is_encoded = types.is_dictionary(column.type)
+    kind = column.type.value_type if is_encoded else column.type
+    numbers, text = ("integer", "floating"), ("string", "large_string", "string_view")
+    if not _is_any(kind, *numbers, *text, "boolean", "null"):
         raise ValueError(
             f"{part.name}: column {name!r} of the labels must be whole numbers, "
-            f"booleans or text, got values such as {(strange or parts)[0]!r}"
+            f"booleans or text, but is of type {kind}: convert it to text"
         )
-    codes = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)
-    codes = codes.astype(np.int64)
+    if not is_encoded:
+        column = pc.dictionary_encode(column)
+    labels = column.dictionary.to_pylist()
+    for label in labels:
+        if isinstance(label, float) and label == label and label % 1:
+            raise ValueError(
+                f"{part.name}: column {name!r} of the labels must be whole numbers, "
+                f"booleans or text, got values such as {label!r}"
+            )
+    codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
+    codes = codes.copy()
     for code, label in enumerate(labels):
         if label is None or label != label:
             codes[codes == code] = -1
     return codes, labels
+
+
+def _is_any(kind: Any, *names: str) -> bool:
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{name}")(kind) for name in names)
+
+
+def _unpacked(column: Any) -> Any:
+    """A column with its values one by one, not by the lengths of runs."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    packed = types.is_run_end_encoded(column.type)
+    return pc.run_end_decode(column) if packed else column
 
 
 def _column(batch: Any, name: str, part: Part) -> Any:

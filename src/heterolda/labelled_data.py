@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.batches import LabelBook, Rows, read_rows
 from heterolda.exceptions import MissingRowsWarning
 from heterolda.statistics import ClassStatistics
-from heterolda.streaming import LabelBook, Rows, read_rows, statistics_from_batches
+from heterolda.streaming import statistics_from_batches
 from heterolda.wording import named
 
 Array = NDArray[np.float64]
@@ -31,8 +32,8 @@ class LabelledData:
 
     Attributes
     ----------
-    source, target, columns, exclude, sample_weight, missing
-        As for :func:`heterolda.streaming.read_rows`.
+    source, target, columns, exclude, sample_weight, missing, batch_size
+        As for :func:`heterolda.batches.read_rows`.
     """
 
     source: Any
@@ -41,6 +42,7 @@ class LabelledData:
     exclude: tuple[str, ...] = ()
     sample_weight: str | None = None
     missing: str = "error"
+    batch_size: int | None = None
 
     def batches(self, progress: Progress = nothing) -> Iterator[Rows]:
         """Read the rows, batch by batch; batches without rows are left out.
@@ -63,6 +65,7 @@ class LabelledData:
             exclude=self.exclude,
             sample_weight=self.sample_weight,
             missing=self.missing,
+            batch_size=self.batch_size,
         ):
             n_rows += len(rows.X) + rows.n_dropped
             progress(n_rows)
@@ -91,6 +94,7 @@ class LabelledData:
             exclude=self.exclude,
             sample_weight=self.sample_weight,
             missing=self.missing,
+            batch_size=self.batch_size,
             progress=progress,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-# By the package of a type: the module with `statistics`, `apply` and `accuracy` for it.
+# By the package of a type: the module that handles it.
 _BACKENDS = {"dask": "heterolda.distributed"}
 
 
@@ -16,12 +16,3 @@ def lazy_backend(X: object) -> ModuleType | None:
     """Module that knows how to handle a lazy collection; None for anything else."""
     module = _BACKENDS.get(type(X).__module__.partition(".")[0])
     return None if module is None else import_module(module)
-
-
-def check_in_memory(X: object) -> None:
-    """Refuse a lazy collection where all rows are needed at once."""
-    if lazy_backend(X) is not None:
-        raise TypeError(
-            "X is a lazy collection, but the search needs all rows at once: pass "
-            "X.compute() and y.compute(), or fit a GaussianLinearDiscriminant"
-        )

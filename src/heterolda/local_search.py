@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -20,23 +17,16 @@ from heterolda._sklearn import (
     StrOptions,
     fit_context,
 )
-from heterolda.discriminant import GaussianLinearDiscriminant
-from heterolda.exact import exact_search
-from heterolda.exceptions import warn_of_interruption
-from heterolda.hyperplanes import Hyperplanes, settle_ties
-from heterolda.lazy import check_in_memory
-from heterolda.pair_search import refine_pair
+from heterolda.hyperplanes import settle_ties
+from heterolda.lazy import lazy_backend
 from heterolda.prediction import LinearRules
-from heterolda.progress import Progress
-from heterolda.refine import paper_search
-from heterolda.selection import NONE, list_candidates
-from heterolda.smooth_pairs import refine_rows
-from heterolda.smooth_search import Choice, cross_validate
-from heterolda.starts import Start, fit_start, hold_out, training_data
+from heterolda.search_steps import SearchSteps
+from heterolda.starts import hold_out, training_data
 from heterolda.validation import NUMERIC_TYPES, check_sample_weight
 
 
 class LocalNeighborhoodSearch(
+    SearchSteps,
     LinearRules,
     CallbackSupportMixin,
     MetaEstimatorMixin,
@@ -259,11 +249,12 @@ class LocalNeighborhoodSearch(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training data, real numbers.
-        y : array-like of shape (n_samples,)
+        X : array-like or dask collection of shape (n_samples, n_features)
+            Training data, real numbers. The rows of a dask collection stay where they
+            are, and only the strategy "paper" can search them.
+        y : array-like or dask collection of shape (n_samples,)
             Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like or dask collection, default=None
             Frequencies: weight 3 equals three copies of the row.
 
         Returns
@@ -271,24 +262,25 @@ class LocalNeighborhoodSearch(
         LocalNeighborhoodSearch
             The fitted estimator.
         """
-        check_in_memory(X)
+        lazy = lazy_backend(X)
+        if lazy is not None:
+            return self._fit_in_passes(lazy.DaskRows(X, y, sample_weight))
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
         data = training_data(X, y, weight, self.class_weight, names)
         pairs = np.column_stack(np.triu_indices(len(data.classes), 1))
-        labels = [tuple(data.classes[pair].tolist()) for pair in pairs]
         if self.strategy == "smooth" and self.early_stopping:
             raise ValueError(
                 'early_stopping is for the strategies "paper" and "exact": "smooth" '
                 "holds out rows of its own accord"
             )
-        max_reports = self.max_iter if self.strategy == "paper" else None
-        progress = Progress(self, labels, max_reports, self.verbose)
+        progress = self._progress(data.classes, pairs)
         progress.begin(X, y)
 
         random_state = check_random_state(self.random_state)
         held_out = choice = None
+        units = 1.0
         if self.early_stopping:
             fraction = self.validation_fraction
             data, held_out = hold_out(data, fraction, random_state)
@@ -301,125 +293,24 @@ class LocalNeighborhoodSearch(
         else:
             seed = random_state.randint(2**31 - 1) if self.strategy == "exact" else 0
             refined = self._refine_pairs(data, held_out, start, pairs, seed, progress)
-
-        kind = np.int64 if data.error_weights() is None else np.float64
-        self.classes_ = data.classes
-        self.estimator_ = start.estimator
-        self.pairs_ = pairs
-        self.coef_ = np.array([-r.rule[1:] for r in refined])
-        self.intercept_ = np.array([r.rule[0] for r in refined])
-        self.n_errors_start_ = np.array([r.errors_start for r in refined], kind)
-        self.n_errors_ = np.array([r.errors for r in refined], kind)
-        self.n_iter_ = np.array([len(r.history) for r in refined])
-        self.history_ = [r.history for r in refined]
-        for name in ("n_errors_held_out_", "selection_"):
-            if hasattr(self, name):
-                delattr(self, name)  # of an earlier fit
-        if held_out is not None:
-            wrong = [r.errors_held_out for r in refined]
-            self.n_errors_held_out_ = np.array(wrong, kind)
-        if choice is None:
-            choice, units = Choice(NONE, self._votings(start)[0]), np.ones(len(pairs))
-        else:
-            self.selection_ = choice.record()
-        error = choice.error if start.error is None else start.error
-        if error is None:
-            error = np.array([r.error_rate for r in refined])
-        planes = self._planes(refined, error)
-        self._committee = choice.committee(planes, pairs, units)
-        progress.end(X, y)
-        if progress.stop.is_set():
-            warn_of_interruption(progress.n_done, len(pairs))
+        self._keep(
+            data.classes,
+            start,
+            refined,
+            counted=data.error_weights() is None,
+            held_out=held_out is not None,
+            choice=choice,
+            units=units,
+        )
+        self._end(progress, X, y)
         return self
 
-    def _fit_start(self, data) -> Start:
-        """The rules to start from."""
-        given = self.estimator
-        estimator = GaussianLinearDiscriminant() if given is None else given
-        if self.prefit and not isinstance(estimator, FrozenEstimator):
-            estimator = FrozenEstimator(estimator)
-        return fit_start(estimator, data, self.n_jobs)
-
-    def _refine_pairs(self, data, held_out, start, pairs, seed, progress):
-        """Refine all pairs, in threads; the main thread waits for an interrupt."""
-        n_jobs = effective_n_jobs(self.n_jobs)
-        options = {
-            "step": self.step,
-            "max_iter": self.max_iter,
-            "patience": self.patience,
-            "threads": max(1, n_jobs // len(pairs)),
-            "copy": self.copy,
-        }
-
-        def refine(k):
-            i, j = pairs[k]
-            search = partial(paper_search, **options)
-            if self.strategy == "exact":
-                rng = np.random.default_rng([seed, k])
-                restarts = {"rng": rng, "n_restarts": self.n_restarts}
-                search = partial(exact_search, **options, **restarts)
-            task, report = progress.begin_pair(k)
-            held = None if held_out is None else held_out.pair(i, j)
-            v = np.append(start.intercept[k], -start.coef[k])
-            refined = refine_pair(
-                data.pair(i, j), held, v, partial(search, report=report)
-            )
-            progress.end_pair(k, task, refined)
-            return refined
-
-        return progress.run(refine, n_jobs)
-
-    def _choose(self, data, start, pairs, random_state, progress):
-        """The smooth refinement to take, by cross-validation."""
-        candidates = list_candidates(self.loss, self.bandwidth, self.anchor)
-        votings = self._votings(start)[: len(pairs)]  # one pair needs no vote
-        run = partial(progress.run_all, n_jobs=effective_n_jobs(self.n_jobs))
-        try:
-            choice = cross_validate(
-                data, self._fit_start, pairs, candidates, votings, random_state, run
-            )
-            progress.tell_choice(choice.record())
-        except KeyboardInterrupt:
-            progress.stop.set()
-            choice = Choice(NONE, votings[0])
-        return choice
-
-    def _refine_smoothly(self, data, start, pairs, candidate, progress):
-        """Refine all pairs by one candidate; the rules and their units."""
-
-        def refine(k):
-            task, report = progress.begin_pair(k)
-            refined, unit = refine_rows(
-                data.pair(*pairs[k]),
-                start.coef[k],
-                start.intercept[k],
-                candidate,
-                report,
-            )
-            progress.end_pair(k, task, refined)
-            return refined, unit
-
-        results = progress.run(refine, effective_n_jobs(self.n_jobs))
-        return [r for r, _ in results], np.array([unit for _, unit in results])
-
-    def _votings(self, start):
-        """Ways of voting to choose from; where nothing is chosen, the first."""
-        if self.voting != "auto":
-            return [self.voting]
-        return [getattr(start.estimator, "voting", "weighted"), "coupled"]
+    @fit_context(prefer_skip_nested_validation=False)
+    def _fit_distant(self, rows):
+        """Fit to rows in files; see :func:`heterolda.streaming.fit_batches`."""
+        return self._fit_in_passes(rows)
 
     def _scores(self, rows, normals):
         """Scores whose sign is that of the counts, also for rows on the threshold."""
         scores = super()._scores(rows, normals)
         return settle_ties(scores, rows, self.coef_, self.intercept_)
-
-    def _planes(self, refined, error):
-        """The record of the rules."""
-        return Hyperplanes.from_projections(
-            self.coef_,
-            self.intercept_,
-            error,
-            n_iter=self.n_iter_,
-            means=np.array([r.means for r in refined]),
-            deviations=np.array([r.deviations for r in refined]),
-        )

@@ -73,7 +73,9 @@ def refine_pair(
         The rule.
     """
     rows = _arrays(data)
-    result = search(*rows, _tame(v, rows[0]))
+    X = rows[0]
+    sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
+    result = search(*rows, tame(v, sizes))
     rule, errors, wrong = result.v, result.errors, np.nan
     if held_out is not None:
         others = _arrays(held_out)
@@ -129,18 +131,30 @@ def _arrays(data: TrainingData) -> tuple[Array, NDArray[np.bool_], Array | None]
     return X, data.codes == 0, data.error_weights()
 
 
-def _tame(v: Array, X: Array) -> Array:
+def tame(v: Array, sizes: Array) -> Array:
     """The same rule, scaled by a power of two if its margins are extreme.
 
     All steps are relative, so that the search takes the same path; but squares of
     margins stay in the range of floating point.
+
+    Parameters
+    ----------
+    v : ndarray of shape (n_features + 1,)
+        The rule.
+    sizes : ndarray of shape (n_features,)
+        Largest absolute value of each feature, roughly.
+
+    Returns
+    -------
+    ndarray of shape (n_features + 1,)
+        The rule.
     """
-    sizes = np.append(1.0, np.maximum(X.max(axis=0), -X.min(axis=0)))
+    sizes = np.append(1.0, sizes)
     exponents = np.frexp(v)[1] + np.frexp(sizes)[1]
     used = (v != 0) & (sizes != 0)
     largest = int(exponents[used].max()) if used.any() else 0
-    tame: Array = np.ldexp(v, -largest) if abs(largest) > _TAME else v
-    return tame
+    scaled: Array = np.ldexp(v, -largest) if abs(largest) > _TAME else v
+    return scaled
 
 
 def _moments(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+
+_SHOWN = 20  # names of columns in a message, at most
 
 
 @dataclass(frozen=True)
@@ -37,29 +40,36 @@ class Columns:
     keep: bool = False
     find_target: bool = False
 
-    def resolve(self, names: Sequence[str], where: str) -> Columns:
-        """The same with all features named, or an error that says what is amiss."""
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(f"{where}: several columns are named {repeated}")
+    def resolve(
+        self, names: Sequence[str], where: str, index: Sequence[str] = ()
+    ) -> Columns:
+        """The same with all features named, or an error that says what is amiss.
+
+        Columns in `index` number the rows: they are features only if they are named.
+        """
         special = [name for name in (self.target, self.weight) if name is not None]
-        wanted = [*(self.features or ()), *special, *self.exclude]
-        absent = [name for name in dict.fromkeys(wanted) if name not in names]
-        if absent:
-            raise ValueError(
-                f"{where}: no column is named {', '.join(map(repr, absent))}; it has "
-                f"{list(names)}"
-            )
-        if self.find_target:
-            return replace(self, target=self._rest(names, wanted, where))
+        others = {*special, *self.exclude}
         features = self.features
         if features is None:
-            others = {*special, *self.exclude}
-            features = tuple(name for name in names if name not in others)
-            if not features:
+            features = tuple(n for n in names if n not in others and n not in index)
+            if "" in features:
                 raise ValueError(
-                    f"{where}: there is no column besides {sorted(others)}"
+                    f"{where}: column {names.index('') + 1} has no name; if it numbers "
+                    "the rows, write the file without it, or name the columns to use "
+                    "in columns"
                 )
+        wanted = list(dict.fromkeys([*special, *self.exclude, *features]))
+        count = Counter(names)
+        repeated = sorted(name for name in wanted if count[name] > 1)
+        if repeated:
+            raise ValueError(f"{where}: several columns are named {repeated}")
+        absent = [name for name in wanted if not count[name]]
+        if absent:
+            raise _lacking(absent, names, where)
+        if self.find_target:
+            return replace(self, target=self._rest(names, wanted, where))
+        if not features and self.features is None:
+            raise ValueError(f"{where}: there is no column besides {sorted(others)}")
         return replace(self, features=features)
 
     def _rest(self, names: Sequence[str], known: Sequence[str], where: str) -> str:
@@ -104,6 +114,21 @@ class Part:
     batches: Iterable[Any]
     schema: Any
     is_text: bool = False
+
+
+def _lacking(absent: Sequence[str], names: Sequence[str], where: str) -> ValueError:
+    """The error for columns that are not there."""
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    if len(names) > _SHOWN:
+        shown += f" and {len(names) - _SHOWN} more"
+    if any(f"{name}=" in where for name in absent):
+        shown += (
+            "; if the names of folders say it, pass "
+            "pyarrow.dataset.dataset(folder, partitioning='hive')"
+        )
+    return ValueError(
+        f"{where}: no column is named {', '.join(map(repr, absent))}; it has {shown}"
+    )
 
 
 @contextmanager

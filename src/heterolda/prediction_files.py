@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.arrow import features_of, open_source
+from heterolda.batches import ahead
 from heterolda.evaluation import without_names
 from heterolda.parts import Columns, Part
-from heterolda.streaming import ahead
 
 Array = NDArray[np.float64]
 

@@ -32,6 +32,8 @@ _NUMBERS_PER_CALL = 2**26
 # Rows that iterations may touch in excess, as a share of all, until rows are sorted
 # again: about as many as sorting them takes as long to touch.
 _LENIENCY = 2.0
+# Smallest share of the sum of all weights that a row may have.
+_LEAST_SHARE = 2.0**-40
 # Iterations that the log has room for at first.
 _FIRST_LOG = 1024
 
@@ -77,6 +79,23 @@ class SearchResult:
         return len(self.history)
 
 
+def grid_digits(total: float) -> int:
+    """Binary digits after the point that leave room for sums up to a total weight."""
+    # Two to the power of -1074 is the least float.
+    return min(52 - math.frexp(total)[1], 1074)
+
+
+def check_range_of_weights(weight: Array, total: float) -> None:
+    """Refuse weights that are too small a share of a total to be counted on a grid."""
+    least = weight.min(initial=np.inf, where=weight > 0)
+    if least < _LEAST_SHARE * total:
+        raise ValueError(
+            f"sample_weight times class_weight is {least:.3g} for some row and "
+            f"{total:.3g} in all, too unequal for errors to be counted: leave out rows "
+            "that weigh next to nothing"
+        )
+
+
 def grid_weights(weight: Array) -> tuple[Count, float]:
     """Round weights to a binary grid on which all sums are exact, in any order.
 
@@ -93,8 +112,7 @@ def grid_weights(weight: Array) -> tuple[Count, float]:
         A power of two, at most 2**-51 of the sum of the weights; so integers up to
         that sum stay what they are.
     """
-    exponent = math.frexp(float(np.sum(weight)))[1]
-    digits = min(52 - exponent, 1074)  # two to the power of -1074 is the least float
+    digits = grid_digits(float(np.sum(weight)))
     return np.rint(np.ldexp(weight, digits)).astype(np.int64), math.ldexp(1, -digits)
 
 
@@ -225,7 +243,7 @@ def paper_search(
                 and state[STALLED] < patience
                 and state[FEWEST] > 0
             ):
-                log = _with_room(log, int(state[ITERATIONS]))
+                log = with_room(log, int(state[ITERATIONS]))
                 until = int(state[ITERATIONS]) + 1 + _NUMBERS_PER_CALL // X.size
                 until = min(until, max_iter, log.shape[1])
                 _iterate(blocks, pool, (now, state, log), step, patience, until)
@@ -233,7 +251,7 @@ def paper_search(
         except KeyboardInterrupt:
             interrupted = True
         n_iter = int(state[ITERATIONS])
-        path = _best_rules(v, log[:, :n_iter], step)
+        path = best_rules(v, log[:, :n_iter], step)
         errors = sum(_at_once(pool, [partial(p.count, path[-1]) for p in parts]))
     touched = sum(block.book[TOUCHED] for block in blocks)
     return SearchResult(
@@ -276,12 +294,12 @@ def _iterate(
         move.py_func(v, changes.sum(axis=0), step, state, log)
 
 
-def _with_room(log: Count, n_iter: int) -> Count:
+def with_room(log: Count, n_iter: int) -> Count:
     """The log, twice as long if it is full."""
     return log if n_iter < log.shape[1] else np.hstack([log, np.empty_like(log)])
 
 
-def _best_rules(v: Array, log: Count, step: float) -> Array:
+def best_rules(v: Array, log: Count, step: float) -> Array:
     """Rules with a new lowest count, from walking the moves in the log again."""
     now = np.array(v, dtype=np.float64).tolist()  # whose products may overflow
     history, moves = log

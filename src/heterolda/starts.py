@@ -16,13 +16,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.refine import check_range_of_weights
+from heterolda.statistics import ClassStatistics
 from heterolda.validation import check_class_weight, check_labels, check_priors
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-# Smallest share of the sum of all weights that a row may have.
-_LEAST_SHARE = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -148,12 +147,8 @@ def training_data(
     costs = check_class_weight(class_weight, classes, totals)
     data = replace(data, class_weight=costs)
     weights = data.error_weights()
-    if weights is not None and weights.min() < _LEAST_SHARE * weights.sum():
-        raise ValueError(
-            f"sample_weight times class_weight ranges from {weights.min():.3g} to "
-            f"{weights.max():.3g}, too widely for errors to be counted: leave out "
-            "rows that weigh next to nothing"
-        )
+    if weights is not None:
+        check_range_of_weights(weights, float(weights.sum()))
     return data
 
 
@@ -214,7 +209,8 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
             f"estimator must be a linear classifier, got {type(estimator).__name__}"
         )
     if isinstance(estimator, FrozenEstimator):
-        return _frozen_start(estimator, data)
+        shape = data.classes, data.X.shape[1], data.names
+        return _frozen_start(estimator, *shape)
     k = len(data.classes)
     if isinstance(estimator, GaussianLinearDiscriminant):
         fitted = _fit(clone(estimator).set_params(multiclass="ovo"), data)
@@ -234,7 +230,48 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
     return Start(joined, coef, intercept, None)
 
 
-def _frozen_start(estimator: Any, data: TrainingData) -> Start:
+def fit_start_to_statistics(
+    estimator: Any, statistics: ClassStatistics, class_weight: Array | None
+) -> Start:
+    """Fit a discriminant to class statistics and take its rules.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A discriminant of ours, which is cloned; or any linear classifier that is
+        fitted already, in a `FrozenEstimator`.
+    statistics : ClassStatistics
+        Those of the training data.
+    class_weight : ndarray of shape (n_classes,) or None
+        What an error in each class costs; multiplies the priors.
+
+    Returns
+    -------
+    Start
+        The rules.
+    """
+    if isinstance(estimator, FrozenEstimator):
+        shape = statistics.classes, statistics.n_features, statistics.feature_names
+        return _frozen_start(estimator, *shape)
+    if not isinstance(estimator, GaussianLinearDiscriminant):
+        name = type(estimator).__name__
+        raise TypeError(
+            f"estimator {name} cannot be fitted to rows that are not in memory: use a "
+            f"GaussianLinearDiscriminant, or fit it yourself and pass "
+            f"FrozenEstimator({name}(...))"
+        )
+    model = clone(estimator).set_params(multiclass="ovo")
+    _set_priors(model, statistics.weights, class_weight)
+    fitted = model.fit_statistics(statistics)
+    return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
+
+
+def _frozen_start(
+    estimator: Any,
+    classes: NDArray[Any],
+    n_features: int,
+    names: NDArray[Any] | None,
+) -> Start:
     """Take the rules of a classifier that is fitted already, and leave it alone."""
     try:
         check_is_fitted(estimator)
@@ -244,20 +281,27 @@ def _frozen_start(estimator: Any, data: TrainingData) -> Start:
             "where copies lose their fit, pass FrozenEstimator(estimator) instead of "
             "prefit=True"
         ) from error
-    classes = np.asarray(estimator.classes_)
-    if not np.array_equal(classes, data.classes):
+    known = np.asarray(estimator.classes_)
+    if not np.array_equal(known, classes):
         raise ValueError(
-            f"estimator was fitted to classes {classes.tolist()}, but y has "
-            f"{data.classes.tolist()}: the search needs samples of the same classes"
+            f"estimator was fitted to classes {known.tolist()}, but y has "
+            f"{classes.tolist()}: the search needs samples of the same classes"
         )
-    coef, intercept = _read_rules(estimator, data.X.shape[1], len(classes))
-    names = getattr(estimator, "feature_names_in_", data.names)
-    if data.names is not None and not np.array_equal(names, data.names):
+    coef, intercept = _read_rules(estimator, n_features, len(classes))
+    own = getattr(estimator, "feature_names_in_", names)
+    if names is not None and not np.array_equal(own, names):
         raise ValueError(
-            f"estimator was fitted to features {list(names)}, but X has "
-            f"{list(data.names)}: pass the same columns in the same order"
+            f"estimator was fitted to features {list(own)}, but X has "
+            f"{list(names)}: pass the same columns in the same order"
         )
     return Start(estimator, coef, intercept, getattr(estimator, "bayes_error_", None))
+
+
+def _set_priors(model: Any, totals: Array, class_weight: Array | None) -> None:
+    """Multiply the priors of a model by the class weights."""
+    if class_weight is not None:
+        priors = check_priors(model.priors, totals) * class_weight
+        model.set_params(priors=priors / priors.sum())
 
 
 def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
@@ -287,8 +331,7 @@ def _fit(model: Any, data: TrainingData) -> Any:
     """Fit to data, with the class weights as priors or else as sample weights."""
     weight = data.weight
     if data.class_weight is not None and "priors" in model.get_params(deep=False):
-        priors = check_priors(model.priors, data.totals()) * data.class_weight
-        model.set_params(priors=priors / priors.sum())
+        _set_priors(model, data.totals(), data.class_weight)
     else:
         weight = data.error_weights()
     if weight is None:
