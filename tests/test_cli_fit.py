@@ -260,8 +260,14 @@ def test_warnings_are_plain_notes(rng, tmp_path):
     )
     assert "note: 1 of 12 rows have missing values and were left out" in result.stderr
     data = write(make_frame(rng, 100), tmp_path / "enough.csv")
-    result = invoke("fit", data, "-t", "kind", "--exclude", "id", "--refine")
-    assert "note: these settings need all rows at once" in result.stderr
+    for options, at_once in (
+        (["--refine"], False),
+        (["--refine", "--cv", "2"], True),
+        (["--strategy", "exact"], True),
+        (["--shrinkage", "cv"], True),
+    ):
+        result = invoke("fit", data, "-t", "kind", "--exclude", "id", *options)
+        assert ("need all rows at once" in result.stderr) == at_once
 
 
 def test_names_with_commas_are_protected_by_quotes(frame, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.batches import LabelBook, Rows, read_rows
-from heterolda.exceptions import MissingRowsWarning
+from heterolda.exceptions import warn_of_missing_rows
 from heterolda.statistics import ClassStatistics
 from heterolda.streaming import statistics_from_batches
 from heterolda.wording import named
@@ -130,13 +129,7 @@ class LabelledData:
             names = rows.part.columns.features or ()
         if not X:
             raise ValueError("source has no rows")
-        if n_dropped:
-            warnings.warn(
-                f"{n_dropped} of {n_dropped + sum(map(len, X))} rows have missing "
-                "values and were left out",
-                MissingRowsWarning,
-                stacklevel=2,
-            )
+        warn_of_missing_rows(n_dropped, sum(map(len, X)))
         weighted = None if self.sample_weight is None else np.concatenate(weight)
         labels = book.classes[np.concatenate(y)]
         return np.concatenate(X), labels, weighted, names
