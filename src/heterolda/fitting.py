@@ -116,7 +116,7 @@ class FitSettings:
         weight = self.class_weight
         if isinstance(weight, dict):
             weight = find.keys("--class-weight", weight)
-        return LocalNeighborhoodSearch(
+        return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
             start,
             strategy=self.strategy,
             voting=self.voting or "auto",

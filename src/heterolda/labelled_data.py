@@ -119,20 +119,21 @@ class LabelledData:
             Names of the features.
         """
         book = LabelBook()
-        X, y, weight, n_dropped = [], [], [], 0
+        X, y, n_dropped = [], [], 0
+        weight: list[Array] = []
         names: tuple[str, ...] = ()
         for rows in self.batches(progress):
             X.append(rows.X)
             y.append(book.numbers(rows))
-            weight.append(rows.weight)
+            weight += [] if rows.weight is None else [rows.weight]
             n_dropped += rows.n_dropped
             names = rows.part.columns.features or ()
         if not X:
             raise ValueError("source has no rows")
         warn_of_missing_rows(n_dropped, sum(map(len, X)))
-        weighted = None if self.sample_weight is None else np.concatenate(weight)
+        weights = np.concatenate(weight) if weight else None
         labels = book.classes[np.concatenate(y)]
-        return np.concatenate(X), labels, weighted, names
+        return np.concatenate(X), labels, weights, names
 
 
 class Places:
