@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from browsing import open_browser
+
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="seed of the rng fixture")
@@ -36,6 +38,14 @@ def data_dir():
     if not Path(folder).is_dir():
         pytest.fail(f"HETEROLDA_DATA={folder!r} is not a folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Headless Chromium."""
+    driver = open_browser(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
 
 
 @pytest.fixture

@@ -1,30 +1,17 @@
 """The report: what the page says, and how it behaves in a real browser."""
 
-import json
 import re
-import shutil
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
+from browsing import requests
 from heterolda import GaussianLinearDiscriminant
 from heterolda.experiments import datasets, figures, pairs, svg
 from heterolda.experiments.report import write_report
 from heterolda.experiments.results import read_results
 from study import METHODS, SIZES, make_rows, write_run
-
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1280,900",
-]
 
 
 @pytest.fixture(scope="module")
@@ -151,40 +138,6 @@ def test_unknown_methods_are_drawn_too(tmp_path, rng):
     results = read_results(write_run(tmp_path / "run", rows))
     assert "mine &amp; yours" in figures.trade_off(results, "iris")
     assert figures.trade_off(results, "liver") is None
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """Headless Chromium; the test is skipped where it or its driver is not there."""
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    missing = [name for name, path in programs.items() if path is None]
-    if missing:
-        pytest.skip(
-            f"no browser to look at the page with: {', '.join(missing)} missing"
-        )
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability(
-        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
-    )
-    service = webdriver.ChromeService(executable_path=programs["chromedriver"])
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
-
-
-def requests(browser, uri):
-    """Addresses that a page has asked for."""
-    events = [json.loads(entry["message"]) for entry in browser.get_log("performance")]
-    sent = [
-        event["message"]["params"]
-        for event in events
-        if event["message"]["method"] == "Network.requestWillBeSent"
-    ]
-    return [event["request"]["url"] for event in sent if event["documentURL"] == uri]
 
 
 def column(browser, table, method):

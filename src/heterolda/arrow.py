@@ -332,7 +332,7 @@ def _unpacked(column: Any) -> Any:
     return pc.run_end_decode(column) if packed else column
 
 
-def _column(batch: Any, name: str, part: Part) -> Any:
+def _column(batch: Any, name: str | None, part: Part) -> Any:
     if name not in batch.schema.names:
         raise ValueError(f"{part.name}: a batch has no column named {name!r}")
     return batch.column(batch.schema.get_field_index(name))

@@ -12,6 +12,7 @@ from heterolda.discriminant import GaussianLinearDiscriminant
 from heterolda.labelled_data import LabelledData, Places, Progress, nothing
 from heterolda.local_search import LocalNeighborhoodSearch
 from heterolda.model_facts import discriminant_of
+from heterolda.out_of_core import FileRows
 from heterolda.wording import named
 
 Array = NDArray[np.float64]
@@ -20,7 +21,7 @@ Numbers = dict[str, float]
 __all__ = ["EQUAL", "FitSettings", "Fitted", "fit_files"]
 
 EQUAL = "equal"
-BALANCED = "balanced"
+_MEMORY = 2**30  # bytes for the rows that a search of files keeps
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,10 @@ class FitSettings:
         if self.costs is not None and self.criterion != "bayes":
             raise ValueError("--costs are for --criterion bayes")
 
-    @property
-    def needs_rows(self) -> bool:
-        """Whether all rows have to be in memory."""
+    def needs_memory(self, folds: int | None) -> bool:
+        """Whether all rows have to be in memory, perhaps to be cross-validated."""
+        if self.strategy == "paper" and self.shrinkage != "cv":
+            return folds is not None  # a single search goes through the files
         return self.strategy is not None or self.shrinkage == "cv"
 
     def estimator(self, classes: NDArray[Any]) -> Any:
@@ -114,7 +116,7 @@ class FitSettings:
         weight = self.class_weight
         if isinstance(weight, dict):
             weight = find.keys("--class-weight", weight)
-        return LocalNeighborhoodSearch(
+        return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
             start,
             strategy=self.strategy,
             voting=self.voting or "auto",
@@ -183,9 +185,13 @@ class Fitted:
 
 
 def fit_files(
-    settings: FitSettings, data: LabelledData, progress: Progress = nothing
+    settings: FitSettings,
+    data: LabelledData,
+    progress: Progress = nothing,
+    *,
+    in_memory: bool,
 ) -> Fitted:
-    """Fit a model to files, in one pass and constant memory where that can be.
+    """Fit a model to files.
 
     Parameters
     ----------
@@ -195,6 +201,8 @@ def fit_files(
         The rows.
     progress : callable
         Called with the number of rows so far.
+    in_memory : bool
+        Whether to read all rows at once, if :meth:`FitSettings.needs_memory`.
 
     Returns
     -------
@@ -202,8 +210,12 @@ def fit_files(
         The model.
     """
     counter = _Counter(progress)
-    if settings.needs_rows:
+    if in_memory:
         return _fit_rows(settings, data, counter)
+    if settings.strategy is not None:
+        rows = FileRows(data, _MEMORY, counter)
+        search = settings.estimator(rows.statistics.classes)
+        return Fitted(search._fit_distant(rows), counter.n_rows)
     statistics = data.statistics(counter)
     model = settings.estimator(statistics.classes).fit_statistics(statistics)
     return Fitted(model, counter.n_rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.batches import LabelBook, Rows, read_rows
-from heterolda.exceptions import MissingRowsWarning
+from heterolda.exceptions import warn_of_missing_rows
 from heterolda.statistics import ClassStatistics
 from heterolda.streaming import statistics_from_batches
 from heterolda.wording import named
@@ -120,26 +119,21 @@ class LabelledData:
             Names of the features.
         """
         book = LabelBook()
-        X, y, weight, n_dropped = [], [], [], 0
+        X, y, n_dropped = [], [], 0
+        weight: list[Array] = []
         names: tuple[str, ...] = ()
         for rows in self.batches(progress):
             X.append(rows.X)
             y.append(book.numbers(rows))
-            weight.append(rows.weight)
+            weight += [] if rows.weight is None else [rows.weight]
             n_dropped += rows.n_dropped
             names = rows.part.columns.features or ()
         if not X:
             raise ValueError("source has no rows")
-        if n_dropped:
-            warnings.warn(
-                f"{n_dropped} of {n_dropped + sum(map(len, X))} rows have missing "
-                "values and were left out",
-                MissingRowsWarning,
-                stacklevel=2,
-            )
-        weighted = None if self.sample_weight is None else np.concatenate(weight)
+        warn_of_missing_rows(n_dropped, sum(map(len, X)))
+        weights = np.concatenate(weight) if weight else None
         labels = book.classes[np.concatenate(y)]
-        return np.concatenate(X), labels, weighted, names
+        return np.concatenate(X), labels, weights, names
 
 
 class Places:

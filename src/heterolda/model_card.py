@@ -245,16 +245,14 @@ def _picture(model: Any, module: str, display: str, labels: tuple[Any, Any]) -> 
 
     from heterolda.displays.base import pyplot
 
-    pyplot()  # says what to install where matplotlib is missing
-    import matplotlib
-    from matplotlib.figure import Figure
-
+    plt: Any = pyplot()  # type: ignore[no-untyped-call]
     make = getattr(import_module(f"heterolda.displays.{module}"), display)
     # The same model makes the same page.
     settings = {"svg.hashsalt": "heterolda", "svg.fonttype": "path", "font.size": 11}
-    with matplotlib.rc_context(settings), warnings.catch_warnings():
+    with plt.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of glyphs that a font lacks
-        figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+        # Not one of pyplot's, which would open a window and stay in memory.
+        figure = plt.Figure(figsize=(6.4, 4.4), layout="constrained")
         try:
             make.from_estimator(model, pair=labels, ax=figure.subplots())
         except ValueError:

@@ -74,7 +74,7 @@ class PairFacts:
         return " or ".join(self.classes)
 
 
-def discriminant_of(model: Any) -> GaussianLinearDiscriminant | None:
+def discriminant_of(model: Any) -> Any:
     """The discriminant that a model is or starts from.
 
     Parameters
@@ -178,7 +178,7 @@ def _rival_values(discriminant: GaussianLinearDiscriminant) -> Array:
     same = {name: fitted[name] for name in ("criterion", "costs")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the rival's troubles are not the user's
-        rival = solved_again(discriminant, {"solver": other, **same})
+        rival: Any = solved_again(discriminant, {"solver": other, **same})  # type: ignore[no-untyped-call]
     values: Array = rival.risk_
     return values
 

@@ -165,8 +165,7 @@ def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.boo
         raise ValueError(
             f"{part.name}: column {name!r} {what} in row {n_before + row + 1}: {remedy}"
         )
-    absent: NDArray[np.bool_] = np.isnan(X).any(axis=1)
-    return absent
+    return np.asarray(np.isnan(X).any(axis=1))
 
 
 def _taken(

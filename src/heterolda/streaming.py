@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from heterolda.batches import LabelBook, Rows, read_rows
-from heterolda.exceptions import MissingRowsWarning
+from heterolda.exceptions import warn_of_missing_rows
 from heterolda.statistics import ClassStatistics
 
 # Every other row may be of another class only if there are no more rows than this.
@@ -93,13 +92,7 @@ def statistics_from_batches(
         total.add(rows)
         if progress is not None:
             progress(total.n_rows + total.n_dropped)
-    if total.n_dropped:
-        warnings.warn(
-            f"{total.n_dropped} of {total.n_dropped + total.n_rows} rows have missing "
-            "values and were left out",
-            MissingRowsWarning,
-            stacklevel=2,
-        )
+    warn_of_missing_rows(total.n_dropped, total.n_rows)
     return total.statistics()
 
 

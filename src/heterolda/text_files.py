@@ -179,9 +179,8 @@ def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
     import pyarrow.compute as pc
     from pyarrow import csv
 
-    trimmed = pc.ascii_trim(column, " \t")
-    missing = pc.is_in(trimmed, pa.array(csv.ConvertOptions().null_values))
-    text = pc.if_else(missing, None, trimmed)
+    missing = pc.is_in(column, pa.array(csv.ConvertOptions().null_values))
+    text = pc.if_else(missing, None, pc.ascii_trim(column, " \t"))
     try:
         return pc.cast(text, pa.float64())
     except pa.ArrowInvalid as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -17,9 +18,6 @@ from heterolda.commands.study import datasets, report, reproduce
 
 __all__ = ["app"]
 
-_MODELS = "Models"
-_STUDY = "The paper's study"
-
 app = typer.Typer(
     name="heterolda",
     cls=OneLineGroup,
@@ -28,10 +26,13 @@ app = typer.Typer(
     epilog="Errors end with status 1 and one line, wrong usage with status 2.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for _command in (fit, predict, evaluate, inspect, export):
-    app.command(rich_help_panel=_MODELS)(_command)
-for _command in (reproduce, datasets, report):
-    app.command(rich_help_panel=_STUDY)(_command)
+_COMMANDS: dict[str, list[Callable[..., None]]] = {
+    "Models": [fit, predict, evaluate, inspect, export],
+    "The paper's study": [reproduce, datasets, report],
+}
+for _panel, _functions in _COMMANDS.items():
+    for _function in _functions:
+        app.command(rich_help_panel=_panel)(_function)
 
 
 @app.callback(invoke_without_command=True)

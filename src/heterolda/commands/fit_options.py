@@ -157,12 +157,15 @@ Refine = Annotated[
     _of_rule(
         "--refine",
         help="Search for rules with fewer training errors, for data that are not "
-        "normal. Reads all rows into memory.",
+        "normal, in many passes over the data. With --cv all rows are in memory.",
     ),
 ]
 StrategyName = Annotated[
     Strategy | None,
-    _of_rule(help="How to refine; implies --refine.", show_default="paper"),
+    _of_rule(
+        help="How to refine; implies --refine. All but paper need all rows in memory.",
+        show_default="paper",
+    ),
 ]
 ClassWeight = Annotated[
     str | None,

@@ -93,7 +93,7 @@ def fit(
                 seed=seed,
             )
             settings.check()
-        again = accuracy or cv is not None
+        again = accuracy or cv is not None or settings.strategy is not None
         with source_of(data, form, again=again) as source, plain_notes():
             rows = LabelledData(
                 source,
@@ -131,10 +131,13 @@ def _fit_and_tell(
 
     if out is not None:
         check_target(out)
-    if settings.needs_rows:
-        notice("note: all rows are read into memory, which these settings need")
+    in_memory = settings.needs_memory(cv)
+    where = " into memory" if in_memory else ""
     with Activity() as activity:
-        fitted = fit_files(settings, data, activity.rows("reading the data"))
+        progress = activity.rows(f"reading the data{where}")
+        fitted = fit_files(settings, data, progress, in_memory=in_memory)
+        if in_memory:
+            notice("note: these settings need all rows at once, so they are in memory")
         lines = [*describe_fit(fitted.model, name, data.target), ""]
         if accuracy:
             progress = activity.rows("counting errors")

@@ -19,12 +19,14 @@ class OneLineGroup(TyperGroup):
     ends the program without a word.
     """
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command and end the program."""
-        if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+        ends = settings.pop("standalone_mode", True)
+        settings["standalone_mode"] = False  # errors are raised
+        if not ends:
+            return super().main(*args, **settings)
         try:
-            status = super().main(*args, standalone_mode=False, **extra)
+            status = super().main(*args, **settings)
             sys.stdout.flush()
         except BrokenPipeError:
             # What is left in the buffer goes nowhere, and without an error at exit.

@@ -62,6 +62,8 @@ _OPTIONS = {
     r"name the (\d+) columns in their order": r"name its \1 columns by --columns",
 }
 
+_EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
+
 
 class DataFormat(StrEnum):
     """Forms of text on the standard input."""
@@ -134,6 +136,9 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
+    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
+        extra = _EXTRAS[error.name]
+        return f"this needs {error.name}: pip install 'heterolda[{extra}]'"
     if isinstance(error, MemoryError):
         return "there is not enough memory"
     return str(error) or type(error).__name__
@@ -171,9 +176,11 @@ def plain_notes() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        # Whoever interrupts a command wants it to stop.
         warnings.simplefilter("error", SearchInterruptedWarning)
-        yield
+        try:
+            yield
+        except SearchInterruptedWarning:  # whoever interrupts a command means it
+            raise KeyboardInterrupt from None
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         notice(f"note: {_in_options(text)}")
 
