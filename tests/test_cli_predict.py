@@ -115,6 +115,7 @@ def test_parquet_columns_keep_their_types(path, frame, tmp_path):
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=17)
     succeed("predict", path, tmp_path / "in.parquet", "-o", tmp_path / "out.parquet")
     out = pq.read_table(tmp_path / "out.parquet")
+    assert pq.read_metadata(tmp_path / "out.parquet").num_row_groups == 1
     assert out.schema.names == [*table.schema.names, "prediction"]
     assert out.drop_columns("prediction").equals(pq.read_table(tmp_path / "in.parquet"))
     result = invoke("predict", path, tmp_path / "in.parquet", "-o", tmp_path / "o.csv")
@@ -143,7 +144,7 @@ def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_
     holes.to_csv(data, index=False)
     result = invoke("predict", path, data)
     assert result.exit_code == 1
-    assert "holes.csv: column 'x1' is missing in row 4: fill it in" in result.stderr
+    assert "holes.csv: column 'x1', row 4 is missing: fill it in" in result.stderr
     assert "--missing keep or drop" in result.stderr
     gaps = [3, 150, 151]
     truth = model.predict(frame[FEATURES]).astype(object)

@@ -225,7 +225,7 @@ def _fit_rows(settings: FitSettings, data: LabelledData, counter: _Counter) -> F
     """Fit with all rows in memory."""
     X, y, weight, names = data.in_memory(counter)
     model = settings.estimator(np.unique(y)).fit(X, y, weight)
-    for part in {id(m): m for m in (model, discriminant_of(model))}.values():
+    for part in (model, discriminant_of(model)):
         part.feature_names_in_ = np.array(names, dtype=object)
         if hasattr(part, "statistics_"):
             part.statistics_.feature_names = part.feature_names_in_

@@ -60,7 +60,8 @@ class Columns:
                 )
         wanted = list(dict.fromkeys([*special, *self.exclude, *features]))
         count = Counter(names)
-        repeated = sorted(name for name in wanted if count[name] > 1)
+        needed = count if self.keep else wanted
+        repeated = sorted(name for name in needed if count[name] > 1)
         if repeated:
             raise ValueError(f"{where}: several columns are named {repeated}")
         absent = [name for name in wanted if not count[name]]

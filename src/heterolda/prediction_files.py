@@ -18,8 +18,6 @@ Array = NDArray[np.float64]
 
 __all__ = ["Output", "predict_batches"]
 
-MISSING = ("error", "keep", "drop")
-
 
 @dataclass(frozen=True)
 class Output:
@@ -137,35 +135,34 @@ def _without_rows(part: Part, model: Any, output: Output) -> Any:
 
 def _check_names(part: Part, added: list[str], output: Output) -> None:
     """Refuse new columns that have the names of others."""
-    kept = output.only or part.schema.names
-    clash = [name for name in added if name in kept]
-    if clash or len(set(added)) < len(added):
+    names = [*(output.only or part.schema.names), *added]
+    clash = next((name for name in added if names.count(name) > 1), None)
+    if clash is not None:
         raise ValueError(
-            f"{part.name}: there is a column named {clash[0]!r} already: choose "
-            "another name for the predictions"
-            if clash
-            else f"the new columns would have equal names: {added}"
+            f"{part.name}: there is a column named {clash!r} already: choose another "
+            "name for the predictions"
         )
 
 
 def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.bool_]:
     """Rows with missing values, if there may be such; infinity may never be there."""
-    finite = np.isfinite(X)
-    none = np.zeros(len(X), bool)
-    if finite.all():
-        return none
-    infinite = np.isinf(X)
-    wrong = infinite if missing != "error" or infinite.any() else ~finite
-    if wrong.any():
-        row, j = np.argwhere(wrong)[0]
-        name = (part.columns.features or ())[j]
-        what, remedy = "is missing", "fill it in, or choose what to do with such rows"
-        if infinite.any():
-            what, remedy = "is infinite", "every number must be finite"
+    gaps, infinite = np.isnan(X), np.isinf(X)
+    if infinite.any():
+        place = _place(infinite, part, n_before)
+        raise ValueError(f"{place} is infinite: every number must be finite")
+    if missing == "error" and gaps.any():
         raise ValueError(
-            f"{part.name}: column {name!r} {what} in row {n_before + row + 1}: {remedy}"
+            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose what to "
+            "do with such rows"
         )
-    return np.asarray(np.isnan(X).any(axis=1))
+    return np.asarray(gaps.any(axis=1))
+
+
+def _place(wrong: NDArray[np.bool_], part: Part, n_before: int) -> str:
+    """Where the first value is that is wrong."""
+    row, j = np.argwhere(wrong)[0]
+    name = (part.columns.features or ())[j]
+    return f"{part.name}: column {name!r}, row {n_before + row + 1}"
 
 
 def _taken(

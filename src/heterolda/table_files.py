@@ -17,6 +17,8 @@ from heterolda.text_files import TEXT
 __all__ = ["check_table_name", "text_of", "write_table"]
 
 STANDARD_OUTPUT = "-"
+# Bytes of rows that are written to a Parquet file at a time: small groups are slow.
+_ROW_GROUP = 1 << 25
 
 
 def check_table_name(path: str) -> str:
@@ -112,18 +114,30 @@ def _parquet_writer(file: IO[bytes], stack: ExitStack) -> Callable[[Any], None]:
     import pyarrow.parquet as pq
 
     writers: list[Any] = []
+    waiting: list[Any] = []
+
+    def flush() -> None:
+        if waiting:
+            writers[0].write_table(pa.Table.from_batches(waiting))
+            waiting.clear()
+
+    def end(kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            flush()
 
     def write(batch: Any) -> None:
         if not writers:
             writers.append(stack.enter_context(pq.ParquetWriter(file, batch.schema)))
-        schema = writers[0].schema
+            stack.push(end)
         try:
-            writers[0].write_batch(batch.cast(schema))
+            waiting.append(batch.cast(writers[0].schema))
         except pa.ArrowInvalid as error:
             raise ValueError(
                 f"the files have columns of different types: {error}; write CSV, or "
                 "one file at a time"
             ) from error
+        if sum(part.nbytes for part in waiting) > _ROW_GROUP:
+            flush()
 
     return write
 
