@@ -25,6 +25,7 @@ from heterolda import (
     FixedPoint,
     GaussianLinearDiscriminant,
     Global,
+    PrecisionWarning,
     SmallClassWarning,
     TrivialRuleWarning,
 )
@@ -722,9 +723,14 @@ def test_statistics_are_not_shared(four):
 
 
 def test_labels_of_mixed_types_are_refused():
-    y = np.array([1, "a", 1, "a", 1, "a"], dtype=object)
-    with pytest.raises((TypeError, ValueError), match="label"):
-        GaussianLinearDiscriminant().fit(GOOD_X, y)
+    for labels, types in (
+        ([1, "a"], "int and str"),
+        ([1, 2], "int"),
+        (["a", None], "NoneType and str"),
+    ):
+        y = np.array(labels * 3, dtype=object)
+        with pytest.raises(TypeError, match=f"objects of type {types}: convert"):
+            GaussianLinearDiscriminant().fit(GOOD_X, y)
 
 
 def test_deterministic_solvers_leave_the_random_state_alone(four):
@@ -773,3 +779,73 @@ def test_error_of_jointly_singular_pairs_with_one_class_singular_too(rng, equal_
                 )
             low, high = min(low, error), max(high, error)
         assert low - 1e-4 <= model.bayes_error_[0] <= high + 1e-4
+
+
+@pytest.mark.parametrize("kind", [int, float, str, object])
+def test_many_classes_in_a_chunk_draw_no_warning(rng, kind):
+    """scikit-learn warns of a class for every row or so; a chunk may well have that."""
+    X = rng.normal(size=(120, 1)) + np.arange(120)[:, None] % 30
+    y = (np.arange(120) % 30).astype(str if kind is object else kind).astype(kind)
+    chunked = GaussianLinearDiscriminant()
+    for rows in np.split(np.arange(120), 4):
+        chunked.partial_fit(X[rows], y[rows], classes=np.unique(y))
+    whole = GaussianLinearDiscriminant().fit(X, y)
+    assert_same_model(chunked, whole)
+    s = whole.statistics_
+    given = s.classes, s.weights, s.means, s.covariances()
+    ClassStatistics.from_moments(*given)
+    with (
+        pytest.warns(UserWarning, match="unique classes"),
+        pytest.raises(ValueError, match="1 or less"),
+    ):
+        GaussianLinearDiscriminant().fit(X[:30], y[:30])
+
+
+def test_chunks_without_rows_add_nothing(four):
+    X, y = four
+    model = GaussianLinearDiscriminant()
+    model.partial_fit(X[:0], y[:0], classes=[0, 1, 2, 3])
+    with pytest.raises(NotFittedError, match="total weight of 1 or less"):
+        model.predict(X)
+    model.partial_fit(X, y)
+    model.partial_fit(X[:0], y[:0].astype(float))
+    assert_same_model(model, GaussianLinearDiscriminant().fit(X, y), rtol=0)
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.fit(X[:0], y[:0])
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_means_that_only_rounding_sets_apart_are_equal(model, rng, offset):
+    """Rounding differs with the order of the rows, and the rule must not."""
+    half = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3))
+    X = np.vstack([half, -half]) + offset
+    for order in range(5):
+        other = X[np.random.default_rng(order).permutation(len(X))]
+        y = np.repeat([0, 1], len(X))
+        model.fit(np.vstack([X, other]), y)
+        assert model.trivial_ == [True]
+        assert set(model.predict(X)) == {0}
+
+
+def test_a_small_difference_of_the_means_still_counts():
+    for distance in (1e-3, 1e-6, 1e-9, 1e-11):
+        moments = [0, 1], [9, 9], [[5.0], [5.0 + distance]], [[[1.0]], [[1.0]]]
+        stats = ClassStatistics.from_moments(*moments)
+        model = GaussianLinearDiscriminant().fit_statistics(stats)
+        assert_array_equal(model.predict([[4.0], [6.0]]), [0, 1])
+
+
+def test_features_far_from_zero_draw_one_warning(four):
+    X, y = four
+    far = np.array([0.0, 3e15, -3e15])
+    model = GaussianLinearDiscriminant()
+    with pytest.warns(
+        PrecisionWarning, match=r"features \[1, 2\] lie so far"
+    ) as caught:
+        model.fit(X + far, y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    model.fit(X + 1e-4 * far, y)
+    # A column that does not vary at all loses nothing.
+    model.fit(np.insert(X, 1, 1e15, axis=1), y)

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from heterolda.discriminant import GaussianLinearDiscriminant
     from heterolda.exceptions import (
         MissingRowsWarning,
+        PrecisionWarning,
         SearchInterruptedWarning,
         SmallClassWarning,
         TrivialRuleWarning,
@@ -40,6 +41,7 @@ __all__ = [
     "LocalNeighborhoodSearch",
     "MissingRowsWarning",
     "OperatingPoint",
+    "PrecisionWarning",
     "ProjectionDisplay",
     "RandomSearch",
     "SearchInterruptedWarning",
@@ -63,6 +65,7 @@ _PLACES = {
     "displays.projection": ["ProjectionDisplay"],
     "exceptions": [
         "MissingRowsWarning",
+        "PrecisionWarning",
         "SearchInterruptedWarning",
         "SmallClassWarning",
         "TrivialRuleWarning",

@@ -33,7 +33,7 @@ def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray
                 "all labels that will occur"
             )
         return known
-    given = check_labels(np.asarray(classes), "classes")
+    given = check_labels(np.asarray(classes), "classes", whole=False)
     if known is not None and not np.array_equal(given, known):
         raise ValueError(
             f"classes={given.tolist()} differs from the classes of the first call of "

@@ -20,7 +20,7 @@ from heterolda.criteria import (
     stakes,
     with_risk,
 )
-from heterolda.exceptions import warn_of_small_classes, warn_of_trivial_rules
+from heterolda.exceptions import warn_of_trivial_rules, warn_of_weak_moments
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.lazy import lazy_backend
 from heterolda.moments import all_others
@@ -262,7 +262,7 @@ class GaussianLinearDiscriminant(
         Parameters
         ----------
         X : array-like or dask collection of shape (n_samples, n_features)
-            A chunk of data with any selection of the classes.
+            A chunk of data with any selection of the classes, or no rows at all.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
@@ -283,10 +283,12 @@ class GaussianLinearDiscriminant(
         known = all_labels(classes, None if first else self.classes_)
         lazy = lazy_backend(X)
         if lazy is None:
-            X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=first)
+            checks = {"dtype": NUMERIC_TYPES, "ensure_min_samples": 0}
+            X, y = validate_data(self, X, y, reset=first, **checks)
             weight = check_sample_weight(sample_weight, len(X))
             names = getattr(self, "feature_names_in_", None)
-            chunk = ClassStatistics.from_arrays(X, y, check_labels(y), weight, names)
+            labels = check_labels(y, whole=False)
+            chunk = ClassStatistics.from_arrays(X, y, labels, weight, names)
         else:
             if not first:  # says what is wrong before it goes through the data
                 validate_data(self, lazy.sample(X), reset=False)
@@ -352,8 +354,8 @@ class GaussianLinearDiscriminant(
         cov = class_covariances(statistics, self.shrinkage, chosen)
         weights = statistics.weights
         priors = check_priors(self.priors, weights)
-        if not self.shrinkage:
-            warn_of_small_classes(statistics.classes, weights, means.shape[1])
+        moments = statistics.classes, weights, means, cov
+        warn_of_weak_moments(*moments, shrunk=bool(self.shrinkage))
         seed = 0  # deterministic solvers leave random_state untouched
         if isinstance(solver, RandomSearch):
             seed = check_random_state(self.random_state).randint(2**31 - 1)

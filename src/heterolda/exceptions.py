@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Distance of neighbouring numbers, in standard deviations, that draws no warning.
+_MOST_ROUNDING = 0.01
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
 _STACKLEVEL = 5
 
@@ -20,6 +22,10 @@ class TrivialRuleWarning(UserWarning):
     """For some pair the rule is always to choose the same class."""
 
 
+class PrecisionWarning(UserWarning):
+    """A feature varies so little, for its size, that float64 holds few digits of it."""
+
+
 class SearchInterruptedWarning(UserWarning):
     """A search was interrupted, and the estimator has the best rules so far."""
 
@@ -28,10 +34,14 @@ class MissingRowsWarning(UserWarning):
     """Rows with missing values were left out, as asked for."""
 
 
-def warn_of_small_classes(
-    classes: NDArray[Any], weights: NDArray[np.float64], n_features: int
+def warn_of_weak_moments(
+    classes: NDArray[Any],
+    weights: NDArray[np.float64],
+    means: NDArray[np.float64],
+    covariances: NDArray[np.float64],
+    shrunk: bool,
 ) -> None:
-    """Give one warning that names the classes with too few samples.
+    """Warn of classes with too few samples and of features too far from zero.
 
     Parameters
     ----------
@@ -39,16 +49,31 @@ def warn_of_small_classes(
         Labels.
     weights : ndarray of shape (n_classes,)
         Total weights.
-    n_features : int
-        Number of features.
+    means : ndarray of shape (n_classes, n_features)
+        Class means.
+    covariances : ndarray of shape (n_classes, n_features, n_features)
+        Class covariances.
+    shrunk : bool
+        Whether these make up for few samples.
     """
-    small = classes[weights < n_features + 1]
-    if len(small):
+    small = classes[weights < means.shape[1] + 1]
+    if len(small) and not shrunk:
         warnings.warn(
             f"classes {small.tolist()} have fewer samples than features plus one, so "
             "their covariances are singular by accident and the fit may exploit it: "
             "use shrinkage='auto', or fewer features",
             SmallClassWarning,
+            stacklevel=_STACKLEVEL,
+        )
+    rounding = np.spacing(np.abs(means).max(axis=0))
+    deviation = np.sqrt(np.einsum("kii->ki", covariances).max(axis=0))
+    far = np.flatnonzero((rounding > _MOST_ROUNDING * deviation) & (deviation > 0))
+    if len(far):
+        warnings.warn(
+            f"features {far.tolist()} lie so far from zero, for how little they vary, "
+            "that rounding to float64 takes a share of what they tell: subtract a "
+            "constant from them where they come from",
+            PrecisionWarning,
             stacklevel=_STACKLEVEL,
         )
 

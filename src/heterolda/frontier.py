@@ -14,6 +14,7 @@ from scipy.special import ndtr
 from heterolda.arc import Arc
 from heterolda.criteria import error_rates, resolve_criterion, stakes, with_risk
 from heterolda.hyperplanes import Hyperplanes
+from heterolda.moments import check_moments
 from heterolda.operating_points import OperatingPoint, coordinates, positions
 from heterolda.pencil import Pencil
 from heterolda.solvers import Global, Solver, resolve_solver
@@ -21,7 +22,6 @@ from heterolda.statistics import ClassStatistics
 from heterolda.validation import (
     check_covariance,
     check_finite,
-    check_moments,
     check_pair,
     check_priors,
 )

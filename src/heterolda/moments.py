@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from heterolda.validation import check_finite, check_labels
 
 Array = NDArray[np.float64]
 
@@ -129,6 +131,51 @@ def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> N
             f"{name}: the values of feature {int(np.argmax(vanished))} vary so little "
             "that their squares underflow float64: multiply the feature by a constant"
         )
+
+
+def check_moments(
+    classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
+) -> tuple[NDArray[Any], Array, Array, Array]:
+    """Refuse moments that do not fit together; matrices are looked at elsewhere.
+
+    Parameters
+    ----------
+    classes, counts, means, covariances : array-like
+        Arguments of `ClassStatistics.from_moments`.
+
+    Returns
+    -------
+    tuple of ndarray
+        The same as arrays.
+    """
+    labels = np.asarray(classes)
+    if labels.ndim != 1 or len(check_labels(labels, "classes", whole=False)) != len(
+        labels
+    ):
+        raise ValueError("classes must be a one-dimensional list of distinct labels")
+    n = check_finite("counts", counts, 1)
+    mean = check_finite("means", means, 2)
+    cov = check_finite("covariances", covariances, 3)
+    shape = (len(labels), mean.shape[1])
+    if n.shape != shape[:1] or mean.shape[0] != shape[0]:
+        raise ValueError(
+            f"classes, counts and means must have one entry per class, got "
+            f"{len(labels)}, {len(n)} and {mean.shape[0]}"
+        )
+    if shape[1] == 0:
+        raise ValueError("means must have at least one feature")
+    if cov.shape != (*shape, shape[1]):
+        raise ValueError(
+            f"covariances must have shape {(*shape, shape[1])} to match classes "
+            f"and means, got {cov.shape}"
+        )
+    if np.any(n <= 1):
+        raise ValueError(
+            f"counts must exceed 1: classes {labels[n <= 1].tolist()} have no more "
+            "than one sample, from which no covariance can be estimated; leave "
+            "them out or merge them"
+        )
+    return labels, n, mean, cov
 
 
 def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:

@@ -41,6 +41,9 @@ VARIANCE_FLOOR = 1e-7
 # Means that differ by this many standard deviations, where the deviation is itself
 # rounding noise, differ for real; Phi(-20) is below any error of interest.
 _REAL_SEPARATION = 40.0
+# Means that differ by less than this many standard deviations are equal, if rounding
+# may have made the difference: a million million rows could not tell it from zero.
+_NO_DIFFERENCE = 1e-6
 # Means further apart than this, in standard deviations, are separated for good: the
 # error is zero long before, and squares would overflow.
 _FARTHEST = 1e50
@@ -123,6 +126,9 @@ class Pencil:
             differs = constant & (np.abs(delta) > 16 * EPS * offset)
             delta = np.where(constant & ~differs, 0.0, delta)
             scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
+        rounding = np.minimum(4 * EPS * offset, _NO_DIFFERENCE * scale)
+        rounding += 64 * EPS * scale
+        delta = np.where(np.abs(delta) > rounding, delta, 0.0)
 
         scaled = _scaled(covariances, scale)
         whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)

@@ -11,13 +11,12 @@ from sklearn.utils import check_X_y
 
 from heterolda._sklearn import get_feature_names
 from heterolda.files import PathOrFile, read_npz, unreadable, write_npz
-from heterolda.moments import add_rows, check_range, gather, shrink
+from heterolda.moments import add_rows, check_moments, check_range, gather, shrink
 from heterolda.validation import (
     NUMERIC_TYPES,
     check_covariance,
     check_finite,
     check_labels,
-    check_moments,
     check_number,
     check_sample_weight,
     encode,
@@ -140,7 +139,7 @@ class ClassStatistics:
         """
         names = get_feature_names(X)
         data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
-        classes = check_labels(labels)
+        classes = check_labels(labels, whole=False)
         weight = check_sample_weight(sample_weight, len(data))
         return cls.from_arrays(data, labels, classes, weight, names)
 

@@ -300,7 +300,9 @@ def check_number(
         )
 
 
-def check_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
+def check_labels(
+    y: NDArray[Any], name: str = "y", *, whole: bool = True
+) -> NDArray[Any]:
     """Refuse targets that are not class labels; return the distinct ones.
 
     Parameters
@@ -309,27 +311,39 @@ def check_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
         Targets.
     name : str, default="y"
         Name of the argument.
+    whole : bool, default=True
+        Whether these are the labels of a whole data set, which draw scikit-learn's
+        warning if nearly every row has a class of its own. A chunk may well.
 
     Returns
     -------
     ndarray
         Distinct labels, sorted.
     """
-    try:
-        if y.ndim == 1 and len(y) and y.dtype.kind in "iubU":
-            # These are class labels for sure. What is left of scikit-learn's check is
-            # a warning of very many classes.
-            labels = _distinct(y)
-            if 2 * len(labels) > len(y):
-                check_classification_targets(y)
-            return labels
-        check_classification_targets(y)
-        return np.unique(y)
-    except TypeError as error:
-        raise TypeError(
-            f"{name} has labels of types that cannot be sorted together: convert them "
-            "to one type, for instance to str"
-        ) from error
+    if y.ndim == 1 and len(y) and _are_labels(y, name):
+        # What is left of scikit-learn's check is the warning.
+        labels = _distinct(y)
+        if whole and 2 * len(labels) > len(y):
+            check_classification_targets(y)
+        return labels
+    check_classification_targets(y)
+    return np.unique(y)
+
+
+def _are_labels(y: NDArray[Any], name: str) -> bool:
+    """Whether an array has class labels for sure; objects must be text."""
+    if y.dtype.kind == "f":
+        return bool(np.all(np.isfinite(y) & (y == np.rint(y))))
+    if y.dtype.kind == "O":
+        types = sorted({type(label).__name__ for label in y})
+        if not all(isinstance(label, str) for label in y):
+            raise TypeError(
+                f"Unknown label type: {name} is an array of objects of type "
+                f"{' and '.join(types)}: convert them to text or numbers, for instance "
+                f"with {name}.astype(str)"
+            )
+        return True
+    return y.dtype.kind in "iubU"
 
 
 def _distinct(y: NDArray[Any]) -> NDArray[Any]:
@@ -374,46 +388,3 @@ def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
             codes: NDArray[Any] = table[_wide(y) - low]
             return codes
     return np.searchsorted(classes, y).astype(small)
-
-
-def check_moments(
-    classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
-) -> tuple[NDArray[Any], Array, Array, Array]:
-    """Refuse moments that do not fit together; matrices are looked at elsewhere.
-
-    Parameters
-    ----------
-    classes, counts, means, covariances : array-like
-        Arguments of `ClassStatistics.from_moments`.
-
-    Returns
-    -------
-    tuple of ndarray
-        The same as arrays.
-    """
-    labels = np.asarray(classes)
-    if labels.ndim != 1 or len(check_labels(labels, "classes")) != len(labels):
-        raise ValueError("classes must be a one-dimensional list of distinct labels")
-    n = check_finite("counts", counts, 1)
-    mean = check_finite("means", means, 2)
-    cov = check_finite("covariances", covariances, 3)
-    shape = (len(labels), mean.shape[1])
-    if n.shape != shape[:1] or mean.shape[0] != shape[0]:
-        raise ValueError(
-            f"classes, counts and means must have one entry per class, got "
-            f"{len(labels)}, {len(n)} and {mean.shape[0]}"
-        )
-    if shape[1] == 0:
-        raise ValueError("means must have at least one feature")
-    if cov.shape != (*shape, shape[1]):
-        raise ValueError(
-            f"covariances must have shape {(*shape, shape[1])} to match classes "
-            f"and means, got {cov.shape}"
-        )
-    if np.any(n <= 1):
-        raise ValueError(
-            f"counts must exceed 1: classes {labels[n <= 1].tolist()} have no more "
-            "than one sample, from which no covariance can be estimated; leave "
-            "them out or merge them"
-        )
-    return labels, n, mean, cov
