@@ -135,7 +135,7 @@ BAD = [
     (f"fit good.csv {FIT} --voting coupled", 2, "--voting coupled is for --refine"),
     ("fit good.csv", 2, "--target"),
     ("fit", 2, "DATA"),
-    ("fitt good.csv", 2, "No such command 'fitt'. Did you mean 'fit'"),
+    ("fitt good.csv", 2, "No such command 'fitt'"),
     (f"fit - good.csv {FIT}", 2, "no file can follow it"),
     # where to write
     ("fit good.csv -t kind -o nowhere/new.json", 1, "the folder 'nowhere' does not"),
