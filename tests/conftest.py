@@ -48,6 +48,36 @@ def browser(tmp_path_factory):
     driver.quit()
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """A dask cluster of two worker processes, each with a nanny."""
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",  # any port: other tests have clusters, too
+            memory_limit="2GiB",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["threads", "processes"])
+def scheduler(request):
+    """Where dask's tasks run: the client of the cluster is active while it lives."""
+    import dask
+
+    if request.param == "processes":
+        yield request.getfixturevalue("cluster")
+    else:
+        with dask.config.set(scheduler="threads"):
+            yield None
+
+
 @pytest.fixture
 def make_classes(rng):
     """Gaussian classes with covariances of their own, in shuffled order."""

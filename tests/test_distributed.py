@@ -18,7 +18,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask.distributed import Client, LocalCluster
+from dask.distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
@@ -31,32 +31,6 @@ from heterolda import (
 from heterolda.distributed import statistics
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Two worker processes, each with a nanny."""
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit="2GiB",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
-@pytest.fixture(params=["threads", "processes"])
-def scheduler(request):
-    """Where tasks run: the client of the cluster is active while it lives."""
-    if request.param == "processes":
-        yield request.getfixturevalue("cluster")
-    else:
-        with dask.config.set(scheduler="threads"):
-            yield None
 
 
 def data(n=1200, d=4, k=4):
