@@ -11,7 +11,8 @@ READY := $(VENV)/.ready
 # How long `make fuzz` runs.
 SECONDS ?= 60
 
-.PHONY: demo test lint fuzz bench bench-scale accuracy picture dist test-oldest clean
+.PHONY: demo test lint fuzz bench bench-scale accuracy hostile picture dist test-oldest
+.PHONY: clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -36,6 +37,9 @@ bench-scale: $(READY)
 
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy
+
+hostile: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
 
 picture: $(READY)
 	$(BIN)/python examples/plot_idea.py docs/images/idea.png

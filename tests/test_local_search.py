@@ -31,6 +31,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch, search_steps
+from heterolda.pair_search import summarise
+from heterolda.starts import training_data
 from problems import count_errors, literal_search
 
 STRATEGIES = ["paper", "exact"]
@@ -734,3 +736,17 @@ def test_memory_is_less_than_a_copy_of_the_data(rng, copy, most):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < most * X.nbytes
+
+
+@pytest.mark.parametrize("unit", [1e-180, 1e180])
+def test_deviations_of_extreme_scores(rng, unit):
+    """The squares of the scores overflowed; found by an outlier of 1e90."""
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    data = training_data(X, y, None, None, None)
+    rule = rng.normal(size=3)
+    plain = summarise(data, rule, 0, 0, 0, np.zeros(1))
+    scaled = summarise(data, unit * rule, 0, 0, 0, np.zeros(1))
+    assert_allclose(scaled.deviations, unit * np.array(plain.deviations), rtol=1e-12)
+    scores = rule[0] - X @ rule[1:]
+    expected = [scores[y == k].std(ddof=1) for k in (0, 1)]
+    assert_allclose(plain.deviations, expected, rtol=1e-12)

@@ -231,3 +231,20 @@ def test_the_trivial_rule_predicts_its_prior():
     planes = make_planes([0.2], [[prior, prior]], [[0.0, 0.0]], [Status.TRIVIAL])
     p = expit(LogOdds.from_hyperplanes(planes)(np.array([[prior]])))
     assert_allclose(p, 0.2)
+
+
+@pytest.mark.parametrize("unit", [1e-250, 1e-160, 1e160, 1e250])
+def test_probabilities_of_extreme_scores(unit):
+    """Squares of the deviations leave the range, and the probabilities do not care."""
+    means, deviations = np.array([[-1.0, 2.0]]), np.array([[0.5, 1.5]])
+    s = np.linspace(-4, 4, 41)[:, None]
+    plain = LogOdds.from_hyperplanes(make_planes([0.1], means, deviations))
+    scaled = make_planes([0.1], unit * means, unit * deviations)
+    assert_allclose(LogOdds.from_hyperplanes(scaled)(unit * s), plain(s), rtol=1e-9)
+
+
+def test_probabilities_of_deviations_that_differ_beyond_measure():
+    planes = make_planes([0.1], [[-1e-200, 1e100]], [[1e-200, 1e100]])
+    p = expit(LogOdds.from_hyperplanes(planes)(np.array([[-1e-199], [1e-199], [1e99]])))
+    assert np.isfinite(p).all()
+    assert p[0] <= 0.5 < p[1] <= p[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -10,15 +11,16 @@ import numpy as np
 
 from benchmarks.hostile.case import Case
 from benchmarks.hostile.data import Data, benign, variant
-from benchmarks.hostile.judges import Checked, Judge, Optimal, Refused, Same
+from benchmarks.hostile.judges import Accurate, Checked, Judge, Optimal, Refused, Same
 from benchmarks.hostile.trial import Trial
 from heterolda import PrecisionWarning
 
 _TOO_LARGE = Refused(words="so large that their squares overflow float64: divide")
 _TOO_SMALL = Refused(words="vary so little that their squares underflow .*: multiply")
 _SQUARES = (
-    "Fits need squares, which leave float64. Statistics in other units would be no "
-    "longer those of the data, so it is for the user to choose the unit"
+    "a fit needs squares, and these leave float64. Statistics in other units would no "
+    "longer be those of the data, so the unit is for the user to choose. Of an outlier "
+    "of 1e300, which no unit helps, it is good to hear"
 )
 
 
@@ -31,10 +33,15 @@ def _far(k: int) -> Data:
     return data.but(X=X, twin=data.but(X=X - offset))
 
 
-def _with_outlier(data: Data) -> Any:
-    X = data.X.copy()
-    X[0, 1] = 1e300
-    return X
+def _outlier(value: float) -> Callable[[int], Data]:
+    """One entry replaced."""
+
+    def change(data: Data) -> Any:
+        X = data.X.copy()
+        X[0, 1] = value
+        return X
+
+    return variant(X=change)
 
 
 def _exact_sides(trial: Trial) -> str | None:
@@ -85,8 +92,14 @@ CASES = [
         but={"peers": Same()},
     ),
     Case(
+        "class 0 in units of 1e-140, the others of 1e140",
+        variant(X=lambda data: data.X * np.where(data.y == 0, 1e-140, 1e140)[:, None]),
+        Accurate(least=0.9),
+    ),
+    Case("one outlier of 1e100", _outlier(1e100), Judge()),
+    Case(
         "one outlier of 1e300",
-        variant(X=_with_outlier),
+        _outlier(1e300),
         _TOO_LARGE,
         but={"peers": Judge()},
     ),

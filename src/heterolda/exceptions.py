@@ -65,9 +65,9 @@ def warn_of_weak_moments(
             SmallClassWarning,
             stacklevel=_STACKLEVEL,
         )
-    rounding = np.spacing(np.abs(means).max(axis=0))
-    deviation = np.sqrt(np.einsum("kii->ki", covariances).max(axis=0))
-    far = np.flatnonzero((rounding > _MOST_ROUNDING * deviation) & (deviation > 0))
+    variances = np.einsum("kii->ki", covariances)
+    coarse = np.spacing(np.abs(means)) > _MOST_ROUNDING * np.sqrt(variances)
+    far = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
     if len(far):
         warnings.warn(
             f"features {far.tolist()} lie so far from zero, for how little they vary, "

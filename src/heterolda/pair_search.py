@@ -165,5 +165,9 @@ def _moments(
     w = np.ones(len(s)) if weight is None else weight[inside]
     total = w.sum()
     mean = w @ s / total
+    away = s - mean
+    # A power of two, so that squares stay in the range and all else is the same.
+    unit = np.ldexp(1.0, np.frexp(np.abs(away).max())[1])
     # For a total weight of 1 or less there is no unbiased estimate.
-    return mean, np.sqrt(w @ (s - mean) ** 2 / max(total - 1, total / 2))
+    square = w @ (away / unit) ** 2 / max(total - 1, total / 2)
+    return mean, unit * np.sqrt(square)

@@ -18,6 +18,8 @@ Index = NDArray[np.intp]
 MOST_LOG_ODDS = 700.0
 # Least log-odds for the second class at a positive score: enough to decide argmax.
 LEAST_LOG_ODDS = 1e-9
+# Numbers beyond this, or below its inverse, are too near to those without a square.
+_EXTREME = 1e140
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,15 @@ class LogOdds:
         The parabola.
     low, high : ndarray of shape (n_pairs,)
         Limits to which scores are clipped before it is applied.
+    unit : ndarray of shape (n_pairs,)
+        Unit of the scores in the parabola; 1 unless they are extreme.
     """
 
     bend: Array
     slope: Array
     low: Array
     high: Array
+    unit: Array
 
     @classmethod
     def from_hyperplanes(cls, planes: Hyperplanes) -> LogOdds:
@@ -57,7 +62,9 @@ class LogOdds:
         mean1, mean2 = planes.means.T
         sd1, sd2 = np.where(trivial, 1.0, planes.deviations.T)
         unit = np.minimum(sd1, sd2)  # so that no square overflows
-        mean1, mean2, sd1, sd2 = mean1 / unit, mean2 / unit, sd1 / unit, sd2 / unit
+        with np.errstate(over="ignore"):
+            ratios = np.array([mean1, mean2, sd1, sd2]) / unit
+        mean1, mean2, sd1, sd2 = np.clip(ratios, -_EXTREME, _EXTREME)
         bend = 0.5 * (1 / sd1**2 - 1 / sd2**2)
         slope = mean2 / sd2**2 - mean1 / sd1**2
 
@@ -102,17 +109,23 @@ class LogOdds:
         high = np.where(mirrored, infinity, limit)
         inverted = (slope <= 0) & ~trivial
         low[inverted] = high[inverted] = 0.0
+        extreme = (unit > _EXTREME) | (unit < 1 / _EXTREME)
+        kept = np.where(extreme, unit, 1.0)
+        unit = unit / kept
         return cls(
             bend=np.where(trivial, 0.0, bend / unit**2),
             slope=np.where(trivial, 1.0, slope / unit),
             low=low,
             high=high,
+            unit=kept,
         )
 
     def __call__(self, scores: Array) -> Array:
         """Log-odds at scores of shape (n_samples, n_pairs)."""
         s = np.clip(scores, self.low, self.high)
         with np.errstate(over="ignore"):
+            if (self.unit != 1).any():
+                s /= self.unit
             odds = s * (self.bend * s + self.slope)
         odds = np.clip(odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
         return np.where(

@@ -129,7 +129,13 @@ def read_rules(model: Any) -> Rules:
     planes = committee.planes
     weights = np.ones(len(planes.error))
     kind, sharpness = "binary", 1.0
-    given = getattr(committee, "log_odds", None)
+    log_odds = getattr(committee, "log_odds", None)
+    log_odds = log_odds or LogOdds.from_hyperplanes(planes)
+    if isinstance(log_odds, LogOdds) and np.any(log_odds.unit != 1):
+        raise ValueError(
+            "model has scores of extreme size, which other formats cannot hold: fit it "
+            "to features in other units"
+        )
     if isinstance(committee, OneVsAll):
         kind = "one-vs-all"
     elif isinstance(committee, OneVsOne):
@@ -143,7 +149,7 @@ def read_rules(model: Any) -> Rules:
         coef=fitted.coef_,
         intercept=fitted.intercept_,
         vote_weights=weights,
-        log_odds=given or LogOdds.from_hyperplanes(planes),
+        log_odds=log_odds,
         sharpness=sharpness,
         ranges=_ranges(model),
     )

@@ -67,9 +67,11 @@ def _pseudo_inverse(pencil: Pencil, k: int, diagonal: Array) -> Array:
     if singular.any():
         cov = pencil.covariances[singular]
         delta = pencil.means[singular, 0] - pencil.means[singular, 1]
-        w = (
-            np.linalg.pinv(cov[:, k], rcond=RANK_TOLERANCE, hermitian=True)
-            @ delta[:, :, None]
-        )
-        u[singular] = (pencil.basis[singular].mT @ cov.sum(axis=1) @ w)[:, :, 0]
+        # Of classes whose scales differ by 1e200 or so this overflows, and cannot win.
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = (
+                np.linalg.pinv(cov[:, k], rcond=RANK_TOLERANCE, hermitian=True)
+                @ delta[:, :, None]
+            )
+            u[singular] = (pencil.basis[singular].mT @ cov.sum(axis=1) @ w)[:, :, 0]
     return u
