@@ -49,6 +49,16 @@ class BoxTest:
         Degrees of freedom.
     p_value : float
         Probability of a larger value; NaN if some covariance is singular.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics, heteroscedasticity_report
+    >>> statistics = ClassStatistics.from_moments(
+    ...     [0, 1], [40, 60], [[0], [1]], [[[1.0]], [[2.0]]]
+    ... )
+    >>> test = heteroscedasticity_report(statistics).box
+    >>> test.df, round(test.p_value, 3)
+    (1, 0.022)
     """
 
     m: float
