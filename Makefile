@@ -4,14 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench accuracy picture clean
+.PHONY: demo test lint bench accuracy docs picture clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
 	$(BIN)/heterolda report build/demo
 
 test: $(READY) lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -24,11 +24,13 @@ bench: $(READY)
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy
 
-picture: $(READY)
-	$(BIN)/python examples/plot_idea.py docs/images/idea.png
-	$(BIN)/python examples/plot_local_search.py docs/images/local_search.png
-	$(BIN)/python examples/plot_operating_points.py docs/images/operating_points.png
-	$(BIN)/python examples/plot_displays.py docs/images/displays.png
+docs: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# The pictures that pages in the repository show are those of the gallery.
+picture: docs
+	for name in idea local_search operating_points displays; do \
+		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
@@ -38,3 +40,4 @@ $(READY): pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf docs/_build docs/gallery docs/api/generated

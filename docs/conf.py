@@ -1,6 +1,6 @@
 """How the site is built: `make docs`."""
 
-import sys
+import re
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,84 +8,103 @@ from pathlib import Path
 import heterolda
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE))  # for the extensions below
 
 project = "heterolda"
-author = "The heterolda developers"
-copyright = author
+author = copyright = "The heterolda developers"
 version = release = heterolda.__version__
 
 extensions = [
     "myst_parser",
     "numpydoc",
-    "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb"]
-nitpick_ignore_regex = []
+exclude_patterns = ["_build"]
+suppress_warnings = ["config.cache"]  # `prepare` below is a function
 
 # Pages are Markdown that reads as well in the repository.
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-suppress_warnings = ["config.cache"]
 
-# One page a name; members are listed by numpydoc.
-autosummary_generate = True
+# One page for each public name.
 autodoc_typehints = "none"
-numpydoc_show_class_members = True
 numpydoc_class_members_toctree = False
-numpydoc_show_inherited_class_members = {"heterolda.recommended": False}
+numpydoc_show_inherited_class_members = True
 
-# Formulas: MathJax in one file, served with the pages.
-MATHJAX = Path(find_spec("sphinx-mathjax-offline").submodule_search_locations[0])
+# Formulas: MathJax in one file that comes with the pages.
+_mathjax = find_spec("sphinx-mathjax-offline").submodule_search_locations[0]
 mathjax_path = "tex-svg.js"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "heterolda"
-html_static_path = ["_static", str(MATHJAX / "static" / "mathjax" / mathjax_path)]
+html_static_path = ["_static", str(Path(_mathjax, "static", "mathjax", mathjax_path))]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "show_prev_next": True,
+    "navbar_align": "left",
     "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    "footer_end": ["theme-version"],
-    "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "footer_end": ["sphinx-version"],
 }
-
-copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
-copybutton_only_copy_prompt_lines = True
 
 
-def strict(gallery_conf, fname, when):
-    """Warnings of an example are errors, as in the tests."""
+def prepare(gallery_conf, fname, when):
+    """Before an example: its warnings are errors, its pictures sharp enough."""
+    import matplotlib
+
     if when == "before":
-        strict.saved = warnings.filters[:]
+        prepare.filters = warnings.filters[:]
         warnings.simplefilter("error")
+        matplotlib.rcParams["savefig.dpi"] = 150
     else:
-        warnings.filters[:] = strict.saved
+        warnings.filters[:] = prepare.filters
 
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": "/plot_",
+    "within_subsection_order": "ExampleTitleSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
-    "notebook_images": False,
-    "show_memory": False,
     "write_computation_times": False,
-    "remove_config_comments": True,
-    "reset_modules": ("matplotlib", strict),
+    "min_reported_time": float("inf"),
+    "reset_modules": ("matplotlib", prepare),
     "reset_modules_order": "both",
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("heterolda",),
-    "image_scrapers": ("matplotlib",),
 }
+
+
+def adapt(app, name, source):
+    """Change what is different in the repository and on the site."""
+    # Scripts of the gallery have pages here.
+    text = re.sub(
+        r"\]\((?:\.\./)*examples/(plot_\w+)\.py\)", r"](/gallery/\1.rst)", source[0]
+    )
+    if name == "reproduction/tables":  # made by a command, without a title
+        text = "# All tables\n\n" + text
+    elif name == "api/index":  # public names that no section has yet
+        rest = [n for n in heterolda.__all__ if f"   {n}\n" not in text]
+        if rest:
+            lines = ["   :toctree: generated", "   :nosignatures:", "", *rest]
+            text += "\n## More\n\n```{eval-rst}\n.. currentmodule:: heterolda\n"
+            text += ".. autosummary::\n" + "\n   ".join(lines) + "\n```\n"
+    elif name == "results":  # pages that no other list has
+        lists = [HERE / f"{page}.md" for page in ("index", "project", "results")]
+        listed = "".join(page.read_text(encoding="utf-8") for page in lists)
+        pages = sorted(page.stem for page in HERE.glob("*.md"))
+        rest = [page for page in pages if f"\n{page}\n" not in listed + "\nindex\n"]
+        text = text.rstrip().removesuffix("```") + "\n".join([*rest, "```\n"])
+    source[0] = text
+
+
+def setup(app):
+    """Register the hook."""
+    app.connect("source-read", adapt)

@@ -2,9 +2,9 @@
 LDA and the optimum on the paper's D1
 =====================================
 
-D1 is the paper's first artificial data set: two Gaussian classes of eight features whose
-covariances differ much. The displays look at rows that were not used for fitting, along
-the normal of each rule: the coloured areas are the wrong decisions.
+D1 is the paper's first artificial data set: two Gaussian classes of eight features
+whose covariances differ much. The displays look at rows that were not used for
+fitting, along the normal of each rule: the dark areas are the wrong decisions.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Four displays of one discriminant
 =================================
 
 What the error is over all rules (A), which trade-offs there are (B), what is decided
-wrongly (C) and where the boundary lies (D): one call each, also on data that the model was
-not fitted to.
+wrongly (C) and where the boundary lies (D): one call each, also on data that the model
+was not fitted to.
 """
 
 import matplotlib.pyplot as plt

@@ -3,9 +3,9 @@ Where Algorithm 1 fails
 =======================
 
 The paper's Algorithm 1 repeats one step until nothing changes. Where it ends depends on
-where it starts. Here, on a draw of the paper's own data set D1, it starts at LDA's rule,
-its first step leaves the arc of admissible rules, and it settles at a rule that is
-*worse* than LDA's. The certified solver looks at the whole arc and cannot miss the
+where it starts. Here, on a draw of the paper's own data set D1, it starts at LDA's
+rule, its first step leaves the arc of admissible rules, and it settles at a rule that
+is *worse* than LDA's. The certified solver looks at the whole arc and cannot miss the
 optimum.
 """
 
@@ -22,8 +22,8 @@ statistics = best.statistics_
 
 # %%
 # The rule after each step, and the place to which its weights of the two covariances
-# send the next one. (By default ``FixedPoint`` returns the best rule that it has met, here
-# that of its start; the last one shows where it goes.)
+# send the next one. (By default ``FixedPoint`` returns the best rule that it has met,
+# here that of its start; the last one shows where it goes.)
 
 n1, n2 = statistics.weights
 theta, errors = [np.arctan2(n2, n1)], []  # LDA weighs covariances by numbers of rows

@@ -27,8 +27,8 @@ for name, model in (("LDA", lda), ("heterolda", best)):
     print(f"{name}: error {model.bayes_error_[0]:.4f}, gap {model.gap_[0]:.1e}")
 
 # %%
-# The picture: ellipses of one and two standard deviations, points drawn from both classes,
-# and the two lines.
+# The picture: ellipses of one and two standard deviations, points drawn from both
+# classes, and the two lines.
 
 rng = np.random.default_rng(3)
 figure, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
