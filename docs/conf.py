@@ -5,6 +5,8 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 import heterolda
 
 HERE = Path(__file__).parent
@@ -30,8 +32,9 @@ myst_heading_anchors = 3
 
 # One page for each public name.
 autodoc_typehints = "none"
-numpydoc_class_members_toctree = False
-numpydoc_show_inherited_class_members = True
+numpydoc_show_class_members = False  # the templates do
+templates_path = ["_templates"]
+toc_object_entries_show_parents = "hide"
 
 # Formulas: MathJax in one file that comes with the pages.
 _mathjax = find_spec("sphinx-mathjax-offline").submodule_search_locations[0]
@@ -39,11 +42,14 @@ mathjax_path = "tex-svg.js"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "heterolda"
+html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static", str(Path(_mathjax, "static", "mathjax", mathjax_path))]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
+    "logo": {"text": "heterolda"},
     "navbar_align": "left",
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
@@ -67,10 +73,28 @@ def prepare(gallery_conf, fname, when):
         warnings.filters[:] = prepare.filters
 
 
+# Examples in the order of reading; those that are not listed come last.
+GALLERY = [
+    f"plot_{name}.py"
+    for name in (
+        "idea",
+        "d1",
+        "outside",
+        "fixed_point",
+        "operating_points",
+        "displays",
+        "local_search",
+        "power_transformer",
+        "grid_search",
+        "stream",
+        "dask",
+        "export_c",
+    )
+]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": ExplicitOrder([*GALLERY, "*"]),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "write_computation_times": False,
@@ -84,9 +108,10 @@ sphinx_gallery_conf = {
 
 def adapt(app, name, source):
     """Change what is different in the repository and on the site."""
-    # Scripts of the gallery have pages here.
+    # Doctests end with an empty line, and scripts of the gallery have pages here.
+    text = source[0].replace("\n\n```\n", "\n```\n")
     text = re.sub(
-        r"\]\((?:\.\./)*examples/(plot_\w+)\.py\)", r"](/gallery/\1.rst)", source[0]
+        r"\]\((?:\.\./)*examples/(plot_\w+)\.py\)", r"](/gallery/\1.rst)", text
     )
     if name == "reproduction/tables":  # made by a command, without a title
         text = "# All tables\n\n" + text
@@ -96,12 +121,14 @@ def adapt(app, name, source):
             lines = ["   :toctree: generated", "   :nosignatures:", "", *rest]
             text += "\n## More\n\n```{eval-rst}\n.. currentmodule:: heterolda\n"
             text += ".. autosummary::\n" + "\n   ".join(lines) + "\n```\n"
+        app.env.note_reread()
     elif name == "results":  # pages that no other list has
         lists = [HERE / f"{page}.md" for page in ("index", "project", "results")]
         listed = "".join(page.read_text(encoding="utf-8") for page in lists)
         pages = sorted(page.stem for page in HERE.glob("*.md"))
         rest = [page for page in pages if f"\n{page}\n" not in listed + "\nindex\n"]
         text = text.rstrip().removesuffix("```") + "\n".join([*rest, "```\n"])
+        app.env.note_reread()
     source[0] = text
 
 

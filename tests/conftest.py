@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from browsing import open_browser
+
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="seed of the rng fixture")
@@ -41,3 +43,11 @@ def make_classes(rng):
         return X[order], y[order]
 
     return make
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Headless Chromium, for the tests of a file."""
+    driver = open_browser(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
