@@ -1,10 +1,17 @@
 # `make demo` and `make test` set everything up in .venv and run; see README.md.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+SCRIPTS := Scripts
+else
+SCRIPTS := bin
+endif
+BIN := $(VENV)/$(SCRIPTS)
 READY := $(VENV)/.ready
+# How long `make fuzz` runs.
+SECONDS ?= 60
 
-.PHONY: demo test lint bench accuracy docs picture clean
+.PHONY: demo test lint fuzz bench bench-scale accuracy docs picture dist test-oldest clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -18,8 +25,14 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+fuzz: $(READY)
+	$(BIN)/python -m fuzz.fuzz_model_file $(SECONDS)
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(READY)
+	$(BIN)/python -m benchmarks.scale
 
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy
@@ -31,6 +44,20 @@ docs: $(READY)
 picture: docs
 	for name in idea local_search operating_points displays; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
+
+# A wheel and an sdist; the wheel works in an environment of its own.
+dist: $(READY)
+	rm -rf dist build/clean
+	$(BIN)/python -m build --quiet
+	$(PYTHON) -m venv build/clean
+	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/clean/$(SCRIPTS)/python tests/smoke.py
+
+# The oldest versions that are supported, in an environment of their own.
+test-oldest:
+	$(PYTHON) -m venv build/oldest
+	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[test]'
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto tests
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -1,4 +1,4 @@
-"""A real browser for the tests that look at pages."""
+"""A headless browser to look at pages with."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ FLAGS = [
 
 
 def open_browser(profile):
-    """Headless Chromium; the test is skipped where it or its driver is not there."""
+    """Chromium; the test is skipped where it or its driver is not there."""
     programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
     missing = [name for name, path in programs.items() if path is None]
     if missing:
@@ -38,15 +38,16 @@ def open_browser(profile):
     return webdriver.Chrome(options=options, service=service)
 
 
-def requests(browser):
-    """Pairs of addresses since the last call: what was asked for, and by which page."""
+def requests(browser, uri):
+    """Addresses that pages whose address begins with `uri` have asked for."""
     events = [json.loads(entry["message"]) for entry in browser.get_log("performance")]
     sent = [
         event["message"]["params"]
         for event in events
         if event["message"]["method"] == "Network.requestWillBeSent"
     ]
-    return [(event["request"]["url"], event["documentURL"]) for event in sent]
+    asked = [event for event in sent if event["documentURL"].startswith(uri)]
+    return [event["request"]["url"] for event in asked]
 
 
 def set_scheme(browser, scheme):

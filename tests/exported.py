@@ -1,5 +1,6 @@
 """Models to export, rows to try them on, and how far rounding can move a score."""
 
+from copy import copy
 from functools import cache
 
 import numpy as np
@@ -47,6 +48,13 @@ def data(name):
 def fitted(name):
     """One of the models, fitted."""
     return MODELS[name]().fit(*data(name.partition("-")[0]))
+
+
+def scaled(name, factor):
+    """A copy of a model with larger scores and larger log-odds, by a factor."""
+    model = copy(fitted(name))
+    model.coef_, model.intercept_ = factor * model.coef_, factor * model.intercept_
+    return model
 
 
 def random_rows(model, n, rng):

@@ -27,6 +27,7 @@ from exported import (
     errors_in_single,
     fitted,
     random_rows,
+    scaled,
 )
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 
@@ -78,6 +79,22 @@ def test_probabilities_are_those_of_predict_proba(name, graphs, rng):
     np.testing.assert_allclose(p[clear], expected[clear], atol=1e-5)
 
 
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("factor", [1e-14, 1e4])
+def test_log_odds_have_their_limits(name, factor, rng):
+    """Next to none, they still decide; beyond any measure, they are finite."""
+    model = scaled(name, factor)
+    X = random_rows(model, 500, rng)
+    clear = certain(model, X, ERRORS["float64"](model, X))
+    assert clear.mean() > 0.1
+    label, p = run(heterolda.export.to_onnx(model, dtype="float64"), X)
+    expected = model.predict_proba(X)
+    rtol = 1e-11 if factor < 1 else 1e-9
+    np.testing.assert_allclose(p[clear], expected[clear], rtol=rtol, atol=0)
+    label, p = run(heterolda.export.to_onnx(model), X.astype(np.float32))
+    np.testing.assert_array_equal(label, model.classes_[p.argmax(axis=1)])
+
+
 def test_exactly_tied_votes_are_decided_by_scores(graphs, rng):
     model = fitted("digits-majority")
     X = random_rows(model, N, rng)
@@ -108,19 +125,19 @@ def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, graph
 @pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
 def test_data_far_from_zero_lose_only_what_their_format_loses(name, rng):
     """In single precision 1e4 + x keeps 3 digits of x; the scores keep all of them."""
-    parts = name.partition("-")
-    X, y = data(parts[0])
+    X, y = data(name.partition("-")[0])
     model = MODELS[name]().fit(X + 1e4, y)
-    rows = (random_rows(model, N, rng)).astype(np.float32)
+    rows = random_rows(model, N, rng).astype(np.float32)
     exact = rows.astype(np.float64)
     label = run(heterolda.export.to_onnx(model), rows)[0]
-    clear = certain(model, exact, errors_in_single(model, exact, exact_rows=True))
+    errors = errors_in_single(model, exact, exact_rows=True)
+    clear = certain(model, exact, errors)
     assert clear.mean() > 0.999
     np.testing.assert_array_equal(label[clear], model.predict(exact[clear]))
-    # The same sums without centres go wrong in some of these rows.
+    # The same sums without centres would be off by far more than the bound.
     plain = rows @ model.coef_.T.astype(np.float32) + model.intercept_.astype("f4")
-    signs = exact @ model.coef_.T + model.intercept_
-    assert np.any(((plain > 0) != (signs > 0))[clear])
+    scores = exact @ model.coef_.T + model.intercept_
+    assert np.abs(plain - scores).max() > 10 * errors.max()
 
 
 @pytest.mark.parametrize("opset", [13, 15, 18, skl2onnx.__max_supported_opset__])

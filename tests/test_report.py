@@ -201,7 +201,7 @@ def test_the_page_in_a_browser(page, browser):
     assert float(browser.execute_script(dim)) == 1
 
     assert browser.get_log("browser") == []
-    asked = [url for url, by in requests(browser) if by == page.as_uri()]
+    asked = requests(browser, page.as_uri())
     assert [url for url in asked if not url.startswith("data:")] == [page.as_uri()]
 
 

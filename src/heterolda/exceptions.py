@@ -138,6 +138,23 @@ def warn_of_trivial_rules(
         )
 
 
+def warn_of_missing_rows(n_dropped: int, n_rows: int) -> None:
+    """Say how many rows were left out, if any were.
+
+    Parameters
+    ----------
+    n_dropped, n_rows : int
+        Number of rows that were left out, and of those that were not.
+    """
+    if n_dropped:
+        warnings.warn(
+            f"{n_dropped} of {n_dropped + n_rows} rows have missing values and were "
+            "left out",
+            MissingRowsWarning,
+            stacklevel=3,
+        )
+
+
 def warn_of_interruption(n_done: int, n_pairs: int) -> None:
     """Say how far a search came that was interrupted.
 

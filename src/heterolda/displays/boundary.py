@@ -12,7 +12,6 @@ from heterolda.displays.base import (
     check_rows,
     choose_pair,
     fit_pairs,
-    percent,
     rows_of_pair,
     thin,
 )
@@ -26,6 +25,7 @@ from heterolda.solvers import (
     RandomSearch,
     resolve_solver,
 )
+from heterolda.wording import percent
 
 _REACH = 2.8  # deviations of both classes that the picture shows
 _STYLES = {

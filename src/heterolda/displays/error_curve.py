@@ -11,10 +11,10 @@ from heterolda.displays.base import (
     check_estimator,
     choose_pair,
     fit_pairs,
-    percent,
 )
 from heterolda.roots import bracketed_roots
 from heterolda.solvers import SOLVERS
+from heterolda.wording import percent
 
 _METHODS = {
     "fisher": ("Fisher (LDA)", "s"),

@@ -12,10 +12,10 @@ from heterolda.displays.base import (
     check_rows,
     choose_pair,
     fit_pairs,
-    percent,
     rows_of_pair,
 )
 from heterolda.hyperplanes import linear_scores
+from heterolda.wording import percent
 
 # Rows whose scores under all rules of the curve are formed together.
 _BLOCK = 2048

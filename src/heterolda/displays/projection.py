@@ -13,10 +13,10 @@ from heterolda.displays.base import (
     check_rows,
     choose_pair,
     fit_pairs,
-    percent,
     pyplot,
     rows_of_pair,
 )
+from heterolda.wording import percent
 
 _REACH = 3.5  # deviations that a panel shows
 _TALLEST = 6.0  # times the lower peak: a higher one is cut off, or hides all else

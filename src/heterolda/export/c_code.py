@@ -113,9 +113,9 @@ static inline $real ${name}_exp($real x)
     if (x > 80)
         x = 80;
     n = (int)(x * $log2e + (x < 0 ? -$half : $half));
-    r = x - n * $ln2_high - n * $ln2_low;
+    r = x - ($real)n * $ln2_high - ($real)n * $ln2_low;
     for (k = $terms; k > 0; k--)
-        result = 1 + result * r / k;
+        result = 1 + result * r / ($real)k;
     if (n < 0) {
         n = -n;
         power = $half;

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.export import c_code
+import heterolda.export.c_code as c_code
 from heterolda.export.c_text import label_table, number, table
 from heterolda.export.fitted import Rules
 from heterolda.export.fixed_point import LARGEST, FixedPoint
