@@ -19,12 +19,8 @@ from heterolda.experiments.datasets import make_d1
 
 if __name__ == "__main__":
     X, y = make_d1(random_state=0)
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        Client(cluster),
-    ):
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(**settings) as cluster, Client(cluster):
         lazy = da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500)
         model = GaussianLinearDiscriminant().fit(*lazy)
         scores = model.decision_function(lazy[0])
