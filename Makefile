@@ -11,15 +11,15 @@ READY := $(VENV)/.ready
 # How long `make fuzz` runs.
 SECONDS ?= 60
 
-.PHONY: demo test lint fuzz bench bench-scale accuracy hostile picture dist test-oldest
-.PHONY: clean
+.PHONY: demo test lint fuzz bench bench-scale accuracy hostile docs picture dist
+.PHONY: test-oldest clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
 	$(BIN)/heterolda report build/demo
 
 test: $(READY) lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -41,11 +41,13 @@ accuracy: $(READY)
 hostile: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
 
-picture: $(READY)
-	$(BIN)/python examples/plot_idea.py docs/images/idea.png
-	$(BIN)/python examples/plot_local_search.py docs/images/local_search.png
-	$(BIN)/python examples/plot_operating_points.py docs/images/operating_points.png
-	$(BIN)/python examples/plot_displays.py docs/images/displays.png
+docs: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# The pictures that pages in the repository show are those of the gallery.
+picture: docs
+	for name in idea local_search operating_points displays; do \
+		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
 
 # A wheel and an sdist; the wheel works in an environment of its own.
 dist: $(READY)
@@ -69,3 +71,4 @@ $(READY): pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf docs/_build docs/gallery docs/api/generated

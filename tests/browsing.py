@@ -39,11 +39,27 @@ def open_browser(profile):
 
 
 def requests(browser, uri):
-    """Addresses that a page has asked for."""
+    """Addresses that pages whose address begins with `uri` have asked for."""
     events = [json.loads(entry["message"]) for entry in browser.get_log("performance")]
     sent = [
         event["message"]["params"]
         for event in events
         if event["message"]["method"] == "Network.requestWillBeSent"
     ]
-    return [event["request"]["url"] for event in sent if event["documentURL"] == uri]
+    asked = [event for event in sent if event["documentURL"].startswith(uri)]
+    return [event["request"]["url"] for event in asked]
+
+
+def set_scheme(browser, scheme):
+    """Prefer "light" or "dark"."""
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def overflow(browser, width):
+    """By how much a page is wider than a screen of some width."""
+    screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    needed = browser.execute_script("return document.documentElement.scrollWidth")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    return needed - width

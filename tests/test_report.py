@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from browsing import requests
+from browsing import overflow, requests, set_scheme
 from heterolda import GaussianLinearDiscriminant
 from heterolda.experiments import datasets, figures, pairs, svg
 from heterolda.experiments.report import write_report
@@ -217,17 +217,12 @@ def test_the_page_in_light_and_dark_and_on_a_phone(page, browser):
         return np.mean([int(v) for v in re.findall(r"\d+", colour)[:3]])
 
     for scheme in ("light", "dark"):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        set_scheme(browser, scheme)
         ground, *inks = map(brightness, browser.execute_script(colours))
         assert (ground > 200) == (scheme == "light")
         for ink in inks[:2]:
             assert abs(ink - ground) > 90
         assert abs(inks[-1] - ground) > 90
 
-    phone = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
-    width = browser.execute_script("return document.documentElement.scrollWidth")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width == 390
+    assert overflow(browser, 390) == 0
     assert browser.get_log("browser") == []

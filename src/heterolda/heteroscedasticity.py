@@ -50,6 +50,14 @@ class BoxTest:
         Degrees of freedom.
     p_value : float
         Probability of a larger value; NaN if some covariance is singular.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics, heteroscedasticity_report
+    >>> two = ClassStatistics.from_moments([0, 1], [40, 60], [[0], [1]], [[[1]], [[2]]])
+    >>> test = heteroscedasticity_report(two).box
+    >>> test.df, round(test.p_value, 3)
+    (1, 0.022)
     """
 
     m: float
@@ -141,6 +149,13 @@ class HeteroscedasticityReport:
         there are samples enough to tell.
     shrunk : bool
         Whether shrinkage was asked for.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics, heteroscedasticity_report
+    >>> two = ClassStatistics.from_moments([0, 1], [40, 60], [[0], [1]], [[[1]], [[2]]])
+    >>> heteroscedasticity_report(two).excess.round(4)
+    array([0.0097])
     """
 
     classes: NDArray[Any]

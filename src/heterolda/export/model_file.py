@@ -88,7 +88,17 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     See Also
     --------
-    save : Write the file, with an example.
+    save : Write the file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import heterolda
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> X, y = [[1], [2], [4], [6]], ["low", "low", "high", "high"]
+    >>> heterolda.save(heterolda.GaussianLinearDiscriminant().fit(X, y), path)
+    >>> heterolda.load(path).predict([[1.5], [7]])
+    array(['low', 'high'], dtype='<U4')
     """
     place = os.fspath(path)  # an integer would be the number of an open file
     try:
