@@ -1,25 +1,39 @@
 # `make demo` and `make test` set everything up in .venv and run; see README.md.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+SCRIPTS := Scripts
+else
+SCRIPTS := bin
+endif
+BIN := $(VENV)/$(SCRIPTS)
 READY := $(VENV)/.ready
+# How long `make fuzz` runs.
+SECONDS ?= 60
 
-.PHONY: demo test lint bench accuracy hostile picture clean
+.PHONY: demo test lint fuzz bench bench-scale accuracy hostile docs picture dist
+.PHONY: test-oldest clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
 	$(BIN)/heterolda report build/demo
 
 test: $(READY) lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+fuzz: $(READY)
+	$(BIN)/python -m fuzz.fuzz_model_file $(SECONDS)
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(READY)
+	$(BIN)/python -m benchmarks.scale
 
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy
@@ -27,11 +41,27 @@ accuracy: $(READY)
 hostile: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
 
-picture: $(READY)
-	$(BIN)/python examples/plot_idea.py docs/images/idea.png
-	$(BIN)/python examples/plot_local_search.py docs/images/local_search.png
-	$(BIN)/python examples/plot_operating_points.py docs/images/operating_points.png
-	$(BIN)/python examples/plot_displays.py docs/images/displays.png
+docs: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# The pictures that pages in the repository show are those of the gallery.
+picture: docs
+	for name in idea local_search operating_points displays; do \
+		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
+
+# A wheel and an sdist; the wheel works in an environment of its own.
+dist: $(READY)
+	rm -rf dist build/clean
+	$(BIN)/python -m build --quiet
+	$(PYTHON) -m venv build/clean
+	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/clean/$(SCRIPTS)/python tests/smoke.py
+
+# The oldest versions that are supported, in an environment of their own.
+test-oldest:
+	$(PYTHON) -m venv build/oldest
+	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[test]'
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto tests
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
@@ -41,3 +71,4 @@ $(READY): pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf docs/_build docs/gallery docs/api/generated

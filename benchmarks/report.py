@@ -141,9 +141,9 @@ def _verdicts(record: Record) -> str:
         if missed:
             lines += [f"Not met{where}:", ""]
         for name, entry in missed:
-            figure = entry["exponent" if "exponent" in entry else "ratio"]
-            target = _figure(entry["target"])
-            lines.append(f"- {name}: {_figure(figure)}, target {target}")
+            value = entry["exponent" if "exponent" in entry else "ratio"]
+            target = figure(entry["target"])
+            lines.append(f"- {name}: {figure(value)}, target {target}")
         lines.append("")
     return "\n".join(lines) if len(lines) > 2 else ""
 
@@ -168,9 +168,7 @@ def _where_peers_are_faster(times: list[Record]) -> str:
     ]
     for (ours, peer), entries in slower.items():
         unique = {e["data"]: e["ratio"] for e in entries}
-        where = "; ".join(
-            f"{data} ({_figure(r)})".strip() for data, r in unique.items()
-        )
+        where = "; ".join(f"{data} ({figure(r)})".strip() for data, r in unique.items())
         lines.append(f"- {peer} against our {ours}: {where}")
     return "\n".join([*lines, ""])
 
@@ -181,13 +179,13 @@ def _times(group: str, entries: list[Record]) -> str:
             e["data"],
             e["ours"],
             e["peer"],
-            _median_time(e, "ours_seconds"),
-            _median_time(e, "peer_seconds"),
-            _figure(e["ratio"]),
-            _spread(e.get("quartiles")),
+            median_time(e, "ours_seconds"),
+            median_time(e, "peer_seconds"),
+            figure(e["ratio"]),
+            spread(e.get("quartiles")),
             str(len(e["ours_seconds"])) if "ours_seconds" in e else "",
-            _figure(e["target"]),
-            _verdict(e),
+            figure(e["target"]),
+            verdict(e),
             e["remark"],
         )
         for e in entries
@@ -222,10 +220,10 @@ def _growth(sweeps: list[Record]) -> str:
             f"{sweep['axis']} ({sweep['fixed']})",
             line["method"],
             f"{line['sizes'][0]:,} to {line['sizes'][-1]:,}",
-            _figure(line.get("exponent")),
-            _spread(line.get("quartiles")),
-            _figure(sweep["target"]) if line.get("met") is not None else "",
-            _verdict({**line, "full_size": sweep["full_size"]}),
+            figure(line.get("exponent")),
+            spread(line.get("quartiles")),
+            figure(sweep["target"]) if line.get("met") is not None else "",
+            verdict({**line, "full_size": sweep["full_size"]}),
         )
         for sweep in sweeps
         for line in sweep["lines"]
@@ -248,10 +246,10 @@ def _memory(entries: list[Record]) -> str:
             e["data"],
             e["method"],
             f"{e['bytes'] / 1e6:.1f} MB",
-            _figure(e["traced"]),
-            _figure(e["resident"]),
-            _figure(e["target"]),
-            _verdict(e),
+            figure(e["traced"]),
+            figure(e["resident"]),
+            figure(e["target"]),
+            verdict(e),
         )
         for e in entries
     ]
@@ -282,22 +280,26 @@ def _name(entry: Record) -> str:
     return f"{entry['ours']} against {entry['peer']}{data}"
 
 
-def _figure(value: float | None) -> str:
+def figure(value: float | None) -> str:
+    """A number with three digits, or nothing."""
     return "" if value is None else f"{value:.3g}"
 
 
-def _spread(quartiles: list[float] | None) -> str:
-    return "" if quartiles is None else " to ".join(map(_figure, quartiles))
+def spread(quartiles: list[float] | None) -> str:
+    """Two quartiles, or nothing."""
+    return "" if quartiles is None else " to ".join(map(figure, quartiles))
 
 
-def _median_time(entry: Record, key: str) -> str:
+def median_time(entry: Record, key: str) -> str:
+    """The median of some times with its unit, or nothing."""
     if key not in entry:
         return ""
     seconds = median(entry[key])
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
-def _verdict(entry: Record) -> str:
+def verdict(entry: Record) -> str:
+    """Whether a target is met, or nothing."""
     if entry.get("met") is None:
         return ""
     star = "" if entry["full_size"] else "\\*"

@@ -1,13 +1,12 @@
-"""Draw the four displays of one discriminant, on data that it was not fitted to.
+"""
+Four displays of one discriminant
+=================================
 
-python examples/plot_displays.py docs/images/displays.png
+What the error is over all rules (A), which trade-offs there are (B), what is decided
+wrongly (C) and where the boundary lies (D): one call each, also on data that the model
+was not fitted to.
 """
 
-import sys
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
@@ -20,23 +19,16 @@ from heterolda import (
     ProjectionDisplay,
 )
 
+data = load_breast_cancer()
+X, y = data.data[:, :4], data.target_names[data.target]
+X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+model = GaussianLinearDiscriminant().fit(X, y)
 
-def main(path):
-    data = load_breast_cancer()
-    X, y = data.data[:, :4], data.target_names[data.target]
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
-    model = GaussianLinearDiscriminant().fit(X, y)
-    figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), dpi=130, layout="constrained")
-    ErrorCurveDisplay.from_estimator(model, ax=axes[0, 0])
-    FrontierDisplay.from_estimator(model, X_test, y_test, ax=axes[0, 1])
-    ProjectionDisplay.from_estimator(model, X_test, y_test, ax=axes[1, 0])
-    BoundaryDisplay.from_estimator(model, X, y, ax=axes[1, 1])
-    for ax, name in zip(axes.ravel(), "ABCD", strict=True):
-        ax.set_title(f"{name}: {ax.get_title()}")
-    figure.savefig(path, metadata={"Software": None})
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python examples/plot_displays.py FILE.png")
-    main(sys.argv[1])
+figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), layout="constrained")
+ErrorCurveDisplay.from_estimator(model, ax=axes[0, 0])
+FrontierDisplay.from_estimator(model, X_test, y_test, ax=axes[0, 1])
+ProjectionDisplay.from_estimator(model, X_test, y_test, ax=axes[1, 0])
+BoundaryDisplay.from_estimator(model, X, y, ax=axes[1, 1])
+for ax, name in zip(axes.ravel(), "ABCD", strict=True):
+    ax.set_title(f"{name}: {ax.get_title()}")
+plt.show()

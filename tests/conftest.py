@@ -1,14 +1,26 @@
 """Fixtures that all tests share."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from browsing import open_browser
+
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="seed of the rng fixture")
+
+
+def pytest_collection_modifyitems(items):
+    """The guide to deployment runs a compiler."""
+    if shutil.which("gcc") is None:
+        missing = pytest.mark.skip(reason="gcc is not installed")
+        for item in items:
+            if item.path.name == "deployment.md":
+                item.add_marker(missing)
 
 
 @pytest.fixture
@@ -26,6 +38,44 @@ def data_dir():
     if not Path(folder).is_dir():
         pytest.fail(f"HETEROLDA_DATA={folder!r} is not a folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Headless Chromium."""
+    driver = open_browser(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A dask cluster of two worker processes, each with a nanny."""
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",  # any port: other tests have clusters, too
+            memory_limit="2GiB",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["threads", "processes"])
+def scheduler(request):
+    """Where dask's tasks run: the client of the cluster is active while it lives."""
+    import dask
+
+    if request.param == "processes":
+        yield request.getfixturevalue("cluster")
+    else:
+        with dask.config.set(scheduler="threads"):
+            yield None
 
 
 @pytest.fixture

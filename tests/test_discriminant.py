@@ -231,6 +231,15 @@ def test_chunks_equal_the_whole(model, four):
     for rows in chunks:
         streamed.partial_fit(X[rows], y[rows], classes=[0, 1, 2, 3])
     assert_same_model(streamed, whole)
+    backwards = clone(model)
+    for rows in chunks[::-1]:
+        backwards.partial_fit(X[rows], y[rows], classes=[0, 1, 2, 3])
+    assert_allclose(
+        backwards.statistics_.scatters,
+        streamed.statistics_.scatters,
+        rtol=1e-10,
+        atol=1e-10 * np.abs(streamed.statistics_.scatters).max(),
+    )
     merged = sum(ClassStatistics.from_data(X[rows], y[rows]) for rows in chunks[::-1])
     assert_same_model(clone(model).fit_statistics(merged), whole)
 

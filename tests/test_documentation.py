@@ -7,8 +7,6 @@ import tomllib
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 import heterolda
 
 ROOT = Path(__file__).parent.parent
@@ -57,14 +55,19 @@ def test_the_demo_runs(tmp_path):
     assert "</html>" in Path(last).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "name", ["idea", "local_search", "operating_points", "displays"]
-)
-def test_the_pictures_can_be_drawn_again(tmp_path, name):
-    target = tmp_path / "picture.png"
-    script = ROOT / "examples" / f"plot_{name}.py"
-    subprocess.run([sys.executable, "-W", "error", script, target], check=True)
-    assert target.read_bytes().startswith(b"\x89PNG")
-    wrong = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert wrong.returncode == 1
-    assert "usage" in wrong.stderr
+def test_badges_say_what_is_true():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    badges = dict(re.findall(r"img\.shields\.io/badge/(\w+)-(.+)-blue", readme))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    oldest = project["project"]["requires-python"].removeprefix(">=")
+    licence = project["project"]["license"].replace("-", "--")
+    assert badges == {"python": f"{oldest}%2B", "licence": licence}
+
+
+def test_pictures_of_pages_are_those_of_examples():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    names = re.search(r"for name in (.+); do", makefile)[1].split()
+    assert "idea" in names
+    for name in names:
+        assert (ROOT / "examples" / f"plot_{name}.py").is_file()
+        assert (ROOT / "docs" / "images" / f"{name}.png").is_file()

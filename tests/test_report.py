@@ -1,30 +1,17 @@
 """The report: what the page says, and how it behaves in a real browser."""
 
-import json
 import re
-import shutil
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
+from browsing import overflow, requests, set_scheme
 from heterolda import GaussianLinearDiscriminant
 from heterolda.experiments import datasets, figures, pairs, svg
 from heterolda.experiments.report import write_report
 from heterolda.experiments.results import read_results
 from study import METHODS, SIZES, make_rows, write_run
-
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1280,900",
-]
 
 
 @pytest.fixture(scope="module")
@@ -153,40 +140,6 @@ def test_unknown_methods_are_drawn_too(tmp_path, rng):
     assert figures.trade_off(results, "liver") is None
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """Headless Chromium; the test is skipped where it or its driver is not there."""
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    missing = [name for name, path in programs.items() if path is None]
-    if missing:
-        pytest.skip(
-            f"no browser to look at the page with: {', '.join(missing)} missing"
-        )
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability(
-        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
-    )
-    service = webdriver.ChromeService(executable_path=programs["chromedriver"])
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
-
-
-def requests(browser, uri):
-    """Addresses that a page has asked for."""
-    events = [json.loads(entry["message"]) for entry in browser.get_log("performance")]
-    sent = [
-        event["message"]["params"]
-        for event in events
-        if event["message"]["method"] == "Network.requestWillBeSent"
-    ]
-    return [event["request"]["url"] for event in sent if event["documentURL"] == uri]
-
-
 def column(browser, table, method):
     """Names and main figures of a table's rows, from top to bottom."""
     return browser.execute_script(
@@ -264,17 +217,12 @@ def test_the_page_in_light_and_dark_and_on_a_phone(page, browser):
         return np.mean([int(v) for v in re.findall(r"\d+", colour)[:3]])
 
     for scheme in ("light", "dark"):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        set_scheme(browser, scheme)
         ground, *inks = map(brightness, browser.execute_script(colours))
         assert (ground > 200) == (scheme == "light")
         for ink in inks[:2]:
             assert abs(ink - ground) > 90
         assert abs(inks[-1] - ground) > 90
 
-    phone = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
-    width = browser.execute_script("return document.documentElement.scrollWidth")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width == 390
+    assert overflow(browser, 390) == 0
     assert browser.get_log("browser") == []

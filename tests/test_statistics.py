@@ -1,5 +1,6 @@
 """ClassStatistics against naive formulas, and under everything that must not matter."""
 
+import io
 import itertools
 import tracemalloc
 
@@ -157,9 +158,14 @@ def test_other_types_are_summed_in_float64(rng, dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("layout", ["fortran", "negative strides", "read-only memmap"])
-def test_memory_layout_does_not_matter(make_classes, tmp_path, layout):
+def test_memory_layout_does_not_matter(
+    make_classes, tmp_path, layout, dtype, monkeypatch
+):
+    monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1000)  # several chunks
     X, y = make_classes()
+    X = X.astype(dtype)
     expected = ClassStatistics.from_data(X, y)
     before = X.copy()
     if layout == "fortran":
@@ -169,12 +175,13 @@ def test_memory_layout_does_not_matter(make_classes, tmp_path, layout):
     else:
         np.save(tmp_path / "X.npy", X)
         given = np.load(tmp_path / "X.npy", mmap_mode="r")
-    assert_same(ClassStatistics.from_data(given, y), expected, rtol=1e-14)
+    assert_same(ClassStatistics.from_data(given, y), expected, rtol=1e-13)
     assert_array_equal(given, before)  # the data is not written to
 
 
-def test_no_full_copy_of_the_data_is_made(rng):
-    X = rng.normal(size=(200_000, 50))
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_no_full_copy_of_the_data_is_made(rng, layout):
+    X = np.asarray(rng.normal(size=(200_000, 50)), order=layout)
     y = rng.integers(0, 5, len(X))
     tracemalloc.start()
     ClassStatistics.from_data(X, y)
@@ -209,6 +216,13 @@ def test_save_and_load(make_classes, tmp_path, labels):
         assert_array_equal(getattr(again, name), getattr(stats, name))
     assert again.feature_names is None
     assert [p.name for p in tmp_path.iterdir()] == ["stats.npz"]
+    file = io.BytesIO()
+    stats.save(file)
+    again = ClassStatistics.load(io.BytesIO(file.getvalue()))
+    assert_array_equal(again.scatters, stats.scatters)
+    assert again.classes.tolist() == stats.classes.tolist()
+    with pytest.raises(ValueError, match=r"\(an open file\) is not a readable file"):
+        ClassStatistics.load(io.BytesIO(file.getvalue()[:-40]))
 
 
 def test_save_keeps_object_labels_and_feature_names(tmp_path):

@@ -1,21 +1,29 @@
 """Linear classification when the classes have unequal covariances."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from heterolda.discriminant import GaussianLinearDiscriminant
-from heterolda.exceptions import (
-    MissingRowsWarning,
-    PrecisionWarning,
-    SearchInterruptedWarning,
-    SmallClassWarning,
-    TrivialRuleWarning,
-)
-from heterolda.frontier import Frontier
-from heterolda.local_search import LocalNeighborhoodSearch
-from heterolda.recipes import recommended
-from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
-from heterolda.statistics import ClassStatistics
+if TYPE_CHECKING:
+    from heterolda.discriminant import GaussianLinearDiscriminant
+    from heterolda.exceptions import (
+        MissingRowsWarning,
+        PrecisionWarning,
+        SearchInterruptedWarning,
+        SmallClassWarning,
+        TrivialRuleWarning,
+    )
+    from heterolda.export import load, save
+    from heterolda.frontier import Frontier
+    from heterolda.heteroscedasticity import (
+        BoxTest,
+        HeteroscedasticityReport,
+        heteroscedasticity_report,
+    )
+    from heterolda.local_search import LocalNeighborhoodSearch
+    from heterolda.operating_points import OperatingPoint
+    from heterolda.recipes import recommended
+    from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
+    from heterolda.statistics import ClassStatistics
 
 __all__ = [
     "BoundaryDisplay",
@@ -40,28 +48,50 @@ __all__ = [
     "SmallClassWarning",
     "TrivialRuleWarning",
     "heteroscedasticity_report",
+    "load",
     "recommended",
+    "save",
 ]
 
 __version__ = "0.1.0"
 
-# Names that are imported when they are first used.
-_LAZY = {
-    "BoundaryDisplay": "displays.boundary",
-    "BoxTest": "heteroscedasticity",
-    "ErrorCurveDisplay": "displays.error_curve",
-    "FrontierDisplay": "displays.frontier_curve",
-    "HeteroscedasticityReport": "heteroscedasticity",
-    "OperatingPoint": "operating_points",
-    "ProjectionDisplay": "displays.projection",
-    "heteroscedasticity_report": "heteroscedasticity",
+# Where the names are, which are imported when they are first used: scikit-learn takes
+# seconds, and a command that prints its help should not.
+_PLACES = {
+    "discriminant": ["GaussianLinearDiscriminant"],
+    "displays.boundary": ["BoundaryDisplay"],
+    "displays.error_curve": ["ErrorCurveDisplay"],
+    "displays.frontier_curve": ["FrontierDisplay"],
+    "displays.projection": ["ProjectionDisplay"],
+    "exceptions": [
+        "MissingRowsWarning",
+        "PrecisionWarning",
+        "SearchInterruptedWarning",
+        "SmallClassWarning",
+        "TrivialRuleWarning",
+    ],
+    "export": ["load", "save"],
+    "frontier": ["Frontier"],
+    "heteroscedasticity": [
+        "BoxTest",
+        "HeteroscedasticityReport",
+        "heteroscedasticity_report",
+    ],
+    "local_search": ["LocalNeighborhoodSearch"],
+    "operating_points": ["OperatingPoint"],
+    "recipes": ["recommended"],
+    "solvers": ["Fisher", "FixedPoint", "Global", "Grid", "RandomSearch"],
+    "statistics": ["ClassStatistics"],
 }
+_PLACE = {name: place for place, names in _PLACES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _PLACE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"heterolda.{_LAZY[name]}"), name)
+    value = getattr(import_module(f"heterolda.{_PLACE[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,97 +1,27 @@
-"""Arrow record batches from files and streams, as arrays; errors name file and column.
-
-Text files are read with the types that are needed, not with guessed ones: features as
-numbers, labels as text.
-"""
+"""Arrow record batches from files and streams, as arrays; errors name the column."""
 
 from __future__ import annotations
 
 import glob
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.parts import Columns, Part, errors_name
+from heterolda.text_files import TEXT, TextStream, parsed_numbers, read_text
+
 Array = NDArray[np.float64]
 
 PARQUET = (".parquet", ".pq")
-TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 # Numbers of a batch, unless its size is asked for: about 16 MB.
 _BATCH_NUMBERS = 1 << 21
-_TEXT_BLOCK = 1 << 22
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which columns of a table are what.
-
-    Attributes
-    ----------
-    features : tuple of str or None
-        Names of the features, in their order; None: all that are nothing else.
-    target : str
-        The labels.
-    weight : str or None
-        The sample weights.
-    """
-
-    features: tuple[str, ...] | None
-    target: str
-    weight: str | None = None
-
-    def resolve(self, names: Sequence[str], where: str) -> Columns:
-        """The same with all features named, or an error that says what is amiss."""
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(f"{where}: several columns are named {repeated}")
-        special = {self.target, self.weight} - {None}
-        wanted = [*special, *(self.features or ())]
-        absent = [name for name in dict.fromkeys(wanted) if name not in names]
-        if absent:
-            raise ValueError(
-                f"{where}: no column is named {', '.join(map(repr, absent))}; it has "
-                f"{list(names)}"
-            )
-        features = self.features
-        if features is None:
-            features = tuple(name for name in names if name not in special)
-        if not features:
-            raise ValueError(f"{where}: there is no column besides {sorted(special)}")
-        return Columns(features, self.target, self.weight)
-
-    @property
-    def all(self) -> list[str]:
-        """All columns that must be read."""
-        extra = [] if self.weight is None else [self.weight]
-        return [*(self.features or ()), self.target, *extra]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A file, or the whole of a stream.
-
-    Attributes
-    ----------
-    name : str
-        For messages.
-    columns : Columns
-        What to read.
-    batches : iterable of RecordBatch
-        The rows.
-    is_text : bool
-        Whether labels are text only because the file is.
-    """
-
-    name: str
-    columns: Columns
-    batches: Iterable[Any]
-    is_text: bool = False
+_PARQUET_BUFFER = 1 << 16
 
 
 def open_source(
@@ -101,7 +31,7 @@ def open_source(
 
     Parameters
     ----------
-    source : path, list of paths, or Arrow data
+    source : path, list of paths, TextStream, or Arrow data
         As for :func:`heterolda.streaming.statistics_from_batches`.
     columns : Columns
         What is wanted. All parts must have the features of the first, and no others
@@ -115,22 +45,24 @@ def open_source(
         One after the other; each is opened when it is its turn.
     """
     paths = _paths(source)
-    if paths is None:
-        yield _stream(source, columns, batch_size)
-        return
+    parts: Iterable[Part]
+    if isinstance(source, TextStream):
+        parts = [read_text(source, columns)]
+    elif paths is None:
+        parts = _streams(source, columns, batch_size)
+    else:
+        parts = (_file(path, columns, batch_size) for path in paths)
     first: Part | None = None
-    for path in paths:
-        kind = _parquet if path.lower().endswith(PARQUET) else _text
-        part = kind(path, columns, batch_size)
+    for part in parts:
         first = first or part
         mine, others = part.columns.features or (), first.columns.features or ()
         if set(mine) != set(others):
             raise ValueError(
-                f"{path}: its columns are not those of {first.name}: "
+                f"{part.name}: its columns are not those of {first.name}: "
                 f"{sorted(set(mine) ^ set(others))} are in one of them only; name the "
                 "columns to use in columns"
             )
-        yield Part(part.name, first.columns, part.batches, part.is_text)
+        yield replace(part, columns=first.columns)
 
 
 def _paths(source: Any) -> list[str] | None:
@@ -146,6 +78,9 @@ def _paths(source: Any) -> list[str] | None:
     paths = [path for item in given for path in _expand(str(item))]
     if not paths:
         raise ValueError("source is an empty list: name at least one file")
+    repeated = [path for path, count in Counter(paths).items() if count > 1]
+    if repeated:
+        raise ValueError(f"source names the file {repeated[0]!r} more than once")
     for path in paths:
         if not path.lower().endswith((*PARQUET, *TEXT)):
             raise ValueError(
@@ -157,8 +92,9 @@ def _paths(source: Any) -> list[str] | None:
 
 def _expand(path: str) -> list[str]:
     """Files of a folder or a pattern, sorted by name."""
+    path = os.path.expanduser(path)
     if os.path.isdir(path):
-        inside = (p for p in sorted(Path(path).rglob("*")) if p.is_file())
+        inside = (p for p in sorted(Path(path).rglob("*")) if not p.is_dir())
         names = [
             str(p)
             for p in inside
@@ -176,111 +112,115 @@ def _expand(path: str) -> list[str]:
     names = sorted(glob.glob(path, recursive=True))
     if not names:
         raise FileNotFoundError(f"source: there is no file {path!r}")
-    return names
-
-
-@contextmanager
-def _errors_name(where: str) -> Iterator[None]:
-    """Turn whatever pyarrow raises into a ValueError that names the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error) else repr(error)
-        raise ValueError(f"{where} cannot be read: {reason}") from error
+    return [inside for name in names for inside in _expand(name)]
 
 
 def _rows(columns: Columns, batch_size: int | None) -> int:
     return batch_size or max(1024, _BATCH_NUMBERS // len(columns.all))
 
 
+def _file(path: str, columns: Columns, batch_size: int | None) -> Part:
+    if path.lower().endswith(PARQUET):
+        return _parquet(path, columns, batch_size)
+    return read_text(path, columns)
+
+
 def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
     import pyarrow.parquet as pq
 
-    with _errors_name(path):
-        file = pq.ParquetFile(path)
-        columns = columns.resolve(file.schema_arrow.names, path)
+    with errors_name(path):
+        # Without these settings all that a file holds would be read ahead.
+        file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
+        schema = file.schema_arrow
+        columns = columns.resolve(schema.names, path, _pandas_index(schema))
+    wanted = None if columns.keep else columns.all
 
     def batches() -> Iterator[Any]:
-        with _errors_name(path), file:
-            yield from file.iter_batches(
-                _rows(columns, batch_size), columns=columns.all
-            )
+        with errors_name(path), file:
+            yield from file.iter_batches(_rows(columns, batch_size), columns=wanted)
 
-    return Part(path, columns, batches())
+    return Part(path, columns, batches(), schema)
 
 
-def _text(path: str, columns: Columns, batch_size: int | None) -> Part:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    lower = path.lower()
-    delimiter = next(mark for end, mark in TEXT.items() if lower.endswith(end))
-    parse = csv.ParseOptions(delimiter=delimiter)
-    read = csv.ReadOptions(block_size=_TEXT_BLOCK)
-    with _errors_name(path), csv.open_csv(path, read, parse) as reader:
-        names = reader.schema.names
-    columns = columns.resolve(names, path)
-    types = dict.fromkeys(columns.all, pa.float64()) | {columns.target: pa.string()}
-    convert = csv.ConvertOptions(
-        include_columns=columns.all, column_types=types, strings_can_be_null=True
-    )
-
-    def batches() -> Iterator[Any]:
-        try:
-            with (
-                _errors_name(path),
-                csv.open_csv(path, read, parse, convert) as reader,
-            ):
-                yield from reader
-        except ValueError as error:
-            column = re.search(r"CSV column #(\d+): (.*)", str(error))
-            if column is None:
-                raise
-            raise ValueError(
-                f"{path}: column {names[int(column[1])]!r} must be numbers: {column[2]}"
-            ) from error
-
-    return Part(path, columns, batches(), is_text=True)
+def _pandas_index(schema: Any) -> list[str]:
+    """Columns that hold the index of a data frame, as pandas has noted it."""
+    noted = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in noted if isinstance(name, str)]
 
 
-def _stream(source: Any, columns: Columns, batch_size: int | None) -> Part:
+def _streams(source: Any, columns: Columns, batch_size: int | None) -> Iterator[Part]:
     """Arrow data that is open already, or that some other library hands over."""
-    import pyarrow as pa
     import pyarrow.dataset as ds
 
     if isinstance(source, ds.Dataset):
-        columns = columns.resolve(source.schema.names, "source")
-        batches = source.to_batches(
-            columns=columns.all, batch_size=_rows(columns, batch_size)
+        yield _dataset(source, columns, batch_size)
+        return
+    if hasattr(source, "collect_batches"):  # a lazy data frame of Polars
+        source = source.collect_batches()
+    if _is_table(source):
+        yield _table(source, columns, batch_size, "source")
+    elif isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
+        for number, item in enumerate(source, 1):
+            if not _is_table(item):
+                raise TypeError(
+                    f"item {number} of source must be a record batch or a table, got "
+                    f"{type(item).__name__}"
+                )
+            yield _table(item, columns, batch_size, f"item {number} of source")
+    else:
+        raise TypeError(
+            "source must be a path, a list of paths, a pyarrow dataset, table or "
+            "reader, record batches, or an object that exports an Arrow stream, got "
+            f"{type(source).__name__}"
         )
-        return Part("source", columns, batches)
-    if isinstance(source, pa.RecordBatch):
-        source = pa.Table.from_batches([source])
-    if hasattr(source, "__arrow_c_stream__"):
+
+
+def _is_table(source: Any) -> bool:
+    import pyarrow as pa
+
+    return isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__")
+
+
+def _table(source: Any, columns: Columns, batch_size: int | None, where: str) -> Part:
+    import pyarrow as pa
+
+    with errors_name(where):
+        if isinstance(source, pa.RecordBatch):
+            source = pa.Table.from_batches([source])
         reader = pa.RecordBatchReader.from_stream(source)
-        columns = columns.resolve(reader.schema.names, "source")
-        return Part("source", columns, reader)
-    if isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
-        batches = iter(source)
-        first = next(batches, None)
-        if isinstance(first, pa.RecordBatch):
-            columns = columns.resolve(first.schema.names, "source")
-            return Part("source", columns, _chain(first, batches))
-    raise TypeError(
-        "source must be a path, a list of paths, a pyarrow dataset, table or reader, "
-        "record batches, or an object that exports an Arrow stream, got "
-        f"{type(source).__name__}"
+    columns = columns.resolve(reader.schema.names, where, _pandas_index(reader.schema))
+    rows = _rows(columns, batch_size)
+    return Part(where, columns, _cut(reader, rows, where), reader.schema)
+
+
+def _dataset(source: Any, columns: Columns, batch_size: int | None) -> Part:
+    import pyarrow.dataset as ds
+
+    columns = columns.resolve(
+        source.schema.names, "source", _pandas_index(source.schema)
     )
+    # Without these settings much of the files would be read ahead.
+    little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
+    default = ds.ParquetFragmentScanOptions()
+    kind = getattr(source, "format", None)  # a union of datasets has none
+    if kind is not None and kind.default_fragment_scan_options == default:
+        little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+            pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
+        )
+    rows = _rows(columns, batch_size)
+    batches = source.to_batches(columns=columns.all, batch_size=rows, **little)
+    return Part("source", columns, _cut(batches, rows, "source"), source.schema)
 
 
-def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
+def _cut(batches: Iterable[Any], rows: int, where: str) -> Iterator[Any]:
+    """Batches of no more than some rows: one of all rows would be copied as a whole."""
+    with errors_name(where):
+        for batch in batches:
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
 
 
-def features_of(batch: Any, part: Part) -> Array:
+def features_of(batch: Any, part: Part, n_before: int = 0) -> Array:
     """The features of a batch as a matrix of float64; missing values are NaN.
 
     Parameters
@@ -289,34 +229,34 @@ def features_of(batch: Any, part: Part) -> Array:
         The rows.
     part : Part
         Where they come from.
+    n_before : int, default=0
+        Number of rows of the part before these, for messages.
 
     Returns
     -------
     ndarray of shape (n_rows, n_features)
-        In C order.
+        Column by column in memory, as Arrow has them.
     """
     names = part.columns.features or ()
-    matrix = np.empty((batch.num_rows, len(names)))
-    for j, name in enumerate(names):
-        matrix[:, j] = numbers_of(batch, name, part)
-    return matrix
+    columns = np.empty((len(names), batch.num_rows))
+    for column, name in zip(columns, names, strict=True):
+        column[:] = numbers_of(batch, name, part, n_before)
+    return columns.T
 
 
-def numbers_of(batch: Any, name: str, part: Part) -> Array:
+def numbers_of(batch: Any, name: str, part: Part, n_before: int = 0) -> Array:
     """A column of numbers as float64; missing values are NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = _column(batch, name, part)
+    column = _unpacked(_column(batch, name, part))
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if part.is_text and types.is_string(column.type):
+        column = parsed_numbers(column, name, part.name, n_before)
     kind = column.type
-    if not any(
-        check(kind)
-        for check in (
-            *(types.is_floating, types.is_integer, types.is_boolean),
-            *(types.is_decimal, types.is_null),
-        )
-    ):
+    if not _is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
         raise ValueError(
             f"{part.name}: column {name!r} must be numbers, but is of type {kind}: "
             "convert it, or leave it out of columns"
@@ -346,31 +286,53 @@ def labels_of(batch: Any, part: Part) -> tuple[NDArray[np.int64], list[Any]]:
     labels : list
         Numbers, booleans or strings.
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
     name = part.columns.target
-    column = _column(batch, name, part)
-    if not types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    labels = column.dictionary.to_pylist()
-    good = (bool, int, str, float)
-    strange = [label for label in labels if not isinstance(label, (*good, type(None)))]
-    parts = [label for label in labels if isinstance(label, float) and label % 1]
-    if strange or [label for label in parts if label == label]:
+    column = _unpacked(_column(batch, name, part))
+    is_encoded = types.is_dictionary(column.type)
+    kind = column.type.value_type if is_encoded else column.type
+    numbers, text = ("integer", "floating"), ("string", "large_string", "string_view")
+    if not _is_any(kind, *numbers, *text, "boolean", "null"):
         raise ValueError(
             f"{part.name}: column {name!r} of the labels must be whole numbers, "
-            f"booleans or text, got values such as {(strange or parts)[0]!r}"
+            f"booleans or text, but is of type {kind}: convert it to text"
         )
-    codes = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)
-    codes = codes.astype(np.int64)
+    if not is_encoded:
+        column = pc.dictionary_encode(column)
+    labels = column.dictionary.to_pylist()
+    for label in labels:
+        if isinstance(label, float) and label == label and label % 1:
+            raise ValueError(
+                f"{part.name}: column {name!r} of the labels must be whole numbers, "
+                f"booleans or text, got values such as {label!r}"
+            )
+    codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
+    codes = codes.copy()
     for code, label in enumerate(labels):
         if label is None or label != label:
             codes[codes == code] = -1
     return codes, labels
 
 
-def _column(batch: Any, name: str, part: Part) -> Any:
+def _is_any(kind: Any, *names: str) -> bool:
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{name}")(kind) for name in names)
+
+
+def _unpacked(column: Any) -> Any:
+    """A column with its values one by one, not by the lengths of runs."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    packed = types.is_run_end_encoded(column.type)
+    return pc.run_end_decode(column) if packed else column
+
+
+def _column(batch: Any, name: str | None, part: Part) -> Any:
     if name not in batch.schema.names:
         raise ValueError(f"{part.name}: a batch has no column named {name!r}")
     return batch.column(batch.schema.get_field_index(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib.util import find_spec
 
@@ -16,9 +17,14 @@ def main() -> None:
             f"heterolda: the command line needs {' and '.join(missing)}: "
             "pip install 'heterolda[cli]'"
         )
-    from heterolda.commands import app
+    try:
+        # A terminated command tidies up as an interrupted one does.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        from heterolda.commands import app
 
-    app()
+        app()
+    except KeyboardInterrupt:
+        sys.exit("heterolda: interrupted")
 
 
 if __name__ == "__main__":

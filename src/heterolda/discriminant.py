@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda._sklearn import Interval, StrOptions, fit_context
+from heterolda.chunks import all_labels, among
 from heterolda.criteria import (
     CRITERIA,
     error_rates,
@@ -223,11 +224,11 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             Training data, real numbers.
-        y : array-like of shape (n_samples,)
+        y : array-like or dask collection of shape (n_samples,)
             Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like or dask collection, default=None
             Frequencies: weight 3 equals three copies of the row.
 
         Returns
@@ -260,13 +261,13 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             A chunk of data with any selection of the classes, or no rows at all.
-        y : array-like of shape (n_samples,)
+        y : array-like or dask collection of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever occur; needed at the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like or dask collection, default=None
             Frequencies.
 
         Returns
@@ -276,40 +277,30 @@ class GaussianLinearDiscriminant(
             it cannot predict and says so.
         """
         solver = resolve_solver(self.solver)
-        first = not hasattr(self, "statistics_")
-        if first and classes is None:
-            raise ValueError(
-                "classes must be passed to the first call of partial_fit: the list of "
-                "all labels that will occur"
-            )
-        given = None
-        if classes is not None:
-            given = check_labels(np.asarray(classes), "classes", whole=False)
-        known = given if first else self.classes_
-        if given is not None and not np.array_equal(given, known):
-            raise ValueError(
-                f"classes={given.tolist()} differs from the classes of the first call "
-                f"of partial_fit, {known.tolist()}: start a new estimator"
-            )
-        checks = {"dtype": NUMERIC_TYPES, "ensure_min_samples": 0}
-        X, y = validate_data(self, X, y, reset=first, **checks)
-        unseen = np.setdiff1d(check_labels(y, whole=False), known)
-        if len(unseen):
-            raise ValueError(
-                f"y has labels {unseen.tolist()} that are not among the classes "
-                f"{known.tolist()} of the first call of partial_fit: list every label "
-                "in classes from the start"
-            )
-        weight = check_sample_weight(sample_weight, len(X))
-        names = getattr(self, "feature_names_in_", None)
-        statistics = ClassStatistics.from_arrays(X, y, known, weight, names)
+        first = not hasattr(self, "classes_")
+        if not first:
+            self._check_statistics()
+        known = all_labels(classes, None if first else self.classes_)
+        lazy = lazy_backend(X)
+        if lazy is None:
+            checks = {"dtype": NUMERIC_TYPES, "ensure_min_samples": 0}
+            X, y = validate_data(self, X, y, reset=first, **checks)
+            weight = check_sample_weight(sample_weight, len(X))
+            names = getattr(self, "feature_names_in_", None)
+            labels = check_labels(y, whole=False)
+            chunk = ClassStatistics.from_arrays(X, y, labels, weight, names)
+        else:
+            if not first:  # says what is wrong before it goes through the data
+                validate_data(self, lazy.sample(X), reset=False)
+            chunk = lazy.statistics(X, y, sample_weight)
+        statistics = among(known, chunk)
         if not first:
             statistics = self.statistics_ + statistics
         if np.all(statistics.weights > 1):
-            return self._solve(statistics, solver)
+            self._solve(statistics, solver)
         self.classes_ = statistics.classes
         self.statistics_ = statistics
-        return self
+        return self._name_features()
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_statistics(self, statistics):
@@ -332,9 +323,13 @@ class GaussianLinearDiscriminant(
                 f"{type(statistics).__name__}: use fit(X, y) for data"
             )
         self._solve(statistics.copy(), resolve_solver(self.solver))
-        self.n_features_in_ = statistics.n_features
-        if statistics.feature_names is not None:
-            self.feature_names_in_ = statistics.feature_names
+        return self._name_features()
+
+    def _name_features(self):
+        """Write the number and the names of the features, as the statistics have it."""
+        self.n_features_in_ = self.statistics_.n_features
+        if self.statistics_.feature_names is not None:
+            self.feature_names_in_ = self.statistics_.feature_names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
@@ -412,7 +407,7 @@ class GaussianLinearDiscriminant(
 
     def _check_ready(self):
         """Refuse to predict while `partial_fit` still waits for some class."""
-        check_is_fitted(self, "statistics_")
+        check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
             short = self.classes_[self.statistics_.weights <= 1]
             raise NotFittedError(

@@ -15,12 +15,22 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
-from dask.base import is_dask_collection
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from heterolda.dask_chunks import (
+    aligned,
+    blocks,
+    check_lengths,
+    feature_names,
+    is_frame,
+    label_array,
+    number_array,
+    whole_rows,
+)
 from heterolda.passes import Look, Pairing, Walk, look
 from heterolda.refine import Report, tell
 from heterolda.statistics import ClassStatistics
+from heterolda.validation import check_sample_weight
 
 _FAN_IN = 8  # sums that one task adds up
 # Rows that a pass sets aside for all pairs together, as a multiple of those of the
@@ -46,13 +56,11 @@ def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
     ClassStatistics
         Computed; nothing lazy is left.
     """
-    parts = [
-        dask.delayed(_of_block, pure=True)(*blocks, names)
-        for *blocks, names in _aligned(X, y, sample_weight)
-    ]
+    chunks, names = aligned(X, y, sample_weight), feature_names(X)
+    parts = [dask.delayed(_of_block, pure=True)(*chunk, names) for chunk in chunks]
     while len(parts) > 1:
         groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
-        parts = [dask.delayed(_sum, pure=True)(group) for group in groups]
+        parts = [dask.delayed(_sum, pure=True)(*group) for group in groups]
     (total,) = dask.compute(parts[0])
     if total is None:
         raise ValueError("X has no rows: a classifier needs data of two classes")
@@ -60,7 +68,14 @@ def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
     return result
 
 
-def apply(method: Callable[[Any], Any], X: Any, n_features: int) -> Any:
+def sample(X: Any) -> Any:
+    """A row with the columns of a collection, not of its data."""
+    X = whole_rows(X)
+    row = np.zeros((1, X.shape[1]))
+    return type(X._meta)(row, columns=X.columns) if is_frame(X) else row
+
+
+def apply(method: Callable[[Any], Any], X: Any) -> Any:
     """A method of a fitted estimator on each chunk of a collection, lazily.
 
     Parameters
@@ -69,35 +84,24 @@ def apply(method: Callable[[Any], Any], X: Any, n_features: int) -> Any:
         Takes rows, returns an array with an entry for each.
     X : dask array or data frame
         Rows.
-    n_features : int
-        How many columns the method expects.
 
     Returns
     -------
     dask array
         The results, in the same chunks of rows.
     """
-    if _is_frame(X):
-        sample = X._meta_nonempty.head(1)
-        chunks = [np.nan] * X.npartitions
-    else:
-        X = _whole_rows(X)
-        if X.shape[1] != n_features:  # at once, not in some task later
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the estimator expects {n_features}"
-            )
-        sample = np.zeros((1, n_features))
-        chunks = X.chunks[0]
-    like = method(sample)
+    X = whole_rows(X)
+    chunks = [np.nan] * X.npartitions if is_frame(X) else X.chunks[0]
+    like = method(sample(X))  # what is wrong with the columns is said now, not later
     run = dask.delayed(_answer, pure=True)
     model = dask.delayed(method)
-    blocks = [
+    answers = [
         da.from_delayed(
             run(model, block, like[:0]), (size, *like.shape[1:]), dtype=like.dtype
         )
-        for block, size in zip(_blocks(X), chunks, strict=True)
+        for block, size in zip(blocks(X), chunks, strict=True)
     ]
-    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+    return da.concatenate(answers, allow_unknown_chunksizes=True)
 
 
 def accuracy(
@@ -119,8 +123,8 @@ def accuracy(
     """
     model = dask.delayed(predict)
     parts = [
-        dask.delayed(_right, pure=True)(model, *blocks)
-        for *blocks, _ in _aligned(X, y, sample_weight)
+        dask.delayed(_right, pure=True)(model, *chunk)
+        for chunk in aligned(X, y, sample_weight)
     ]
     right, weight = np.sum(dask.compute(*parts), axis=0)
     if weight == 0:
@@ -143,7 +147,7 @@ class DaskRows:
     def __init__(self, X: Any, y: Any, sample_weight: Any = None):
         self.statistics = statistics(X, y, sample_weight)
         self.weighted = sample_weight is not None
-        self._chunks = [blocks for *blocks, _ in _aligned(X, y, sample_weight)]
+        self._chunks = aligned(X, y, sample_weight)
         self._looks: tuple[Any, ...] = ()
 
     def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
@@ -181,10 +185,9 @@ def _look_at_block(
     X: Any, y: Any, sample_weight: Any, pairing: Pairing, rules: dict[int, Any]
 ) -> dict[int, Look]:
     """Look at the rows of a chunk, for each pair that has some there."""
+    X = number_array(X)
     room = max(_LEAST_ROOM, _ROOM_SHARE * len(X) // len(rules))
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    codes = np.searchsorted(pairing.classes, _labels(y))
+    codes = np.searchsorted(pairing.classes, label_array(y))
     weight = None
     if sample_weight is not None:
         weight = np.asarray(sample_weight, dtype=np.float64)
@@ -214,116 +217,49 @@ def _of_block(
     X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None
 ) -> ClassStatistics | None:
     """Statistics of a chunk; None if it has no rows."""
-    _check_lengths(X, y, sample_weight)
-    if not len(X):
+    check_lengths(X, y, sample_weight)
+    if not X.shape[0]:
         return None
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    part = ClassStatistics.from_data(X, _labels(y), sample_weight)
+    X = number_array(X)
+    try:
+        part = ClassStatistics.from_data(X, label_array(y), sample_weight)
+    except ValueError as error:
+        if names is None or np.isfinite(X).all():
+            raise
+        name = names[np.argmin(np.isfinite(X).all(axis=0))]
+        raise ValueError(
+            f"X: column {name!r} contains missing values or infinity: fill them in, or "
+            "leave such rows out"
+        ) from error
     part.feature_names = names
     return part
 
 
-def _sum(parts: list[ClassStatistics | None]) -> ClassStatistics | None:
+def _sum(*parts: ClassStatistics | None) -> ClassStatistics | None:
     return reduce(add, [part for part in parts if part is not None] or [None])
 
 
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
-    return method(X) if len(X) else empty
+    if isinstance(X, np.ma.MaskedArray):
+        X = number_array(X)
+    return method(X) if X.shape[0] else empty
 
 
 def _right(
     predict: Callable[[Any], NDArray[Any]], X: Any, y: Any, sample_weight: Any
 ) -> tuple[float, float]:
     """Weight of the rows of a chunk that are predicted right, and of all."""
-    _check_lengths(X, y, sample_weight)
+    check_lengths(X, y, sample_weight)
     if not len(X):
         return 0.0, 0.0
-    right = predict(X) == _labels(y)
-    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
-    return float(weight[right].sum()), float(weight.sum())
-
-
-def _labels(y: Any) -> NDArray[Any]:
-    """Labels as an array: pandas' text becomes objects, categories their values."""
-    labels: NDArray[Any] = np.asarray(y)
-    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
-        return labels.astype(str)
-    return labels
-
-
-def _check_lengths(X: Any, y: Any, sample_weight: Any) -> None:
-    for name, values in (("y", y), ("sample_weight", sample_weight)):
-        if values is not None and len(values) != len(X):
-            raise ValueError(
-                f"{name} has {len(values)} rows in a chunk where X has {len(X)}: the "
-                "collections must be cut into chunks at the same rows"
-            )
-
-
-def _aligned(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
-    """Chunks of X, y and the weights that belong together, and the feature names."""
-    names = None
-    if _is_frame(X):
-        columns = list(X.columns)
-        if all(isinstance(name, str) for name in columns):
-            names = np.array(columns, dtype=object)
-    else:
-        X = _whole_rows(X)
-    blocks = _blocks(X)
-    rows = [blocks]
-    for name, values in (("y", y), ("sample_weight", sample_weight)):
-        if values is None and name != "y":
-            rows.append([None] * len(blocks))
-            continue
-        values = _like(X, values, name)
-        parts = _blocks(values)
-        if len(parts) != len(blocks):
-            raise ValueError(
-                f"{name} has {len(parts)} chunks where X has {len(blocks)}, and their "
-                "sizes are not known: repartition both in the same way"
-            )
-        rows.append(parts)
-    return [(*group, names) for group in zip(*rows, strict=True)]
-
-
-def _like(X: Any, values: ArrayLike, name: str) -> Any:
-    """Labels or weights in the chunks of X, as far as these are known."""
-    known = not _is_frame(X) and not np.isnan(X.shape[0])
-    if not is_dask_collection(values):
-        if not known:
-            raise TypeError(
-                f"{name} must be a dask collection with the chunks of X, because the "
-                f"sizes of these are not known; got {type(values).__name__}"
-            )
-        values = da.from_array(np.asarray(values), chunks=-1)
-    if not _is_frame(values):
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
-        if values.ndim != 1:
-            raise ValueError(f"{name} must have one dimension, got {values.ndim}")
-        if known and not np.isnan(values.shape[0]):
-            if values.shape != X.shape[:1]:
-                raise ValueError(
-                    f"{name} must have one entry for each of the {X.shape[0]} rows of "
-                    f"X, got {values.shape[0]}"
-                )
-            values = values.rechunk((X.chunks[0],))
-    return values
-
-
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "npartitions") and not isinstance(X, da.Array)
-
-
-def _whole_rows(X: Any) -> Any:
-    """The array with whole rows in each chunk."""
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got {X.ndim}")
-    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-
-
-def _blocks(X: Any) -> list[Any]:
-    """Chunks of rows, each as a task."""
-    blocks = X.to_delayed()
-    return list(blocks if _is_frame(X) else blocks.ravel())
+    labels, predicted = label_array(y), predict(X)
+    kinds = {labels.dtype.kind, predicted.dtype.kind}
+    if "U" in kinds and kinds & {"b", "i", "u", "f"}:
+        raise ValueError(
+            f"y has labels of type {labels.dtype}, but those of the estimator are of "
+            f"type {predicted.dtype}"
+        )
+    weight = check_sample_weight(sample_weight, len(X))
+    if weight is None:
+        weight = np.ones(len(X))
+    return float(weight[predicted == labels].sum()), float(weight.sum())

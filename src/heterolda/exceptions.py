@@ -15,11 +15,36 @@ _STACKLEVEL = 5
 
 
 class SmallClassWarning(UserWarning):
-    """A class has too few samples for its covariance to be trusted unregularised."""
+    """A class has too few samples for its covariance to be trusted unregularised.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from heterolda import GaussianLinearDiscriminant, SmallClassWarning
+    >>> X, y = [[0, 1], [1, 3], [2, 0], [7, 5], [8, 8]], [0, 0, 0, 1, 1]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", SmallClassWarning)
+    ...     GaussianLinearDiscriminant().fit(X, y)
+    Traceback (most recent call last):
+    heterolda.exceptions.SmallClassWarning: classes [1] have fewer samples than ...
+    """
 
 
 class TrivialRuleWarning(UserWarning):
-    """For some pair the rule is always to choose the same class."""
+    """For some pair the rule is always to choose the same class.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from heterolda import ClassStatistics, GaussianLinearDiscriminant
+    >>> rare = ClassStatistics.from_moments([0, 1], [99, 2], [[0], [0]], [[[1]], [[1]]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     GaussianLinearDiscriminant().fit_statistics(rare).trivial_
+    array([ True])
+    >>> caught[0].category.__name__
+    'TrivialRuleWarning'
+    """
 
 
 class PrecisionWarning(UserWarning):
@@ -27,11 +52,36 @@ class PrecisionWarning(UserWarning):
 
 
 class SearchInterruptedWarning(UserWarning):
-    """A search was interrupted, and the estimator has the best rules so far."""
+    """A search was interrupted, and the estimator has the best rules so far.
+
+    Examples
+    --------
+    To stop the program after Ctrl-C instead, make it an error:
+
+    >>> import warnings
+    >>> from heterolda import LocalNeighborhoodSearch, SearchInterruptedWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", SearchInterruptedWarning)
+    ...     search = LocalNeighborhoodSearch().fit([[0], [1], [4], [6]], [0, 0, 1, 1])
+    """
 
 
 class MissingRowsWarning(UserWarning):
-    """Rows with missing values were left out, as asked for."""
+    """Rows with missing values were left out, as asked for.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pyarrow as pa
+    >>> from heterolda.streaming import statistics_from_batches
+    >>> table = pa.table({"x": [1.0, None, 3.0, 5.0], "kind": ["a", "a", "b", "b"]})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     statistics_from_batches(table, "kind", missing="drop").weights
+    array([1., 2.])
+    >>> caught[0].category.__name__
+    'MissingRowsWarning'
+    """
 
 
 def warn_of_weak_moments(
@@ -110,6 +160,23 @@ def warn_of_trivial_rules(
             f"{names}{more}. {remedy}",
             TrivialRuleWarning,
             stacklevel=_STACKLEVEL,
+        )
+
+
+def warn_of_missing_rows(n_dropped: int, n_rows: int) -> None:
+    """Say how many rows were left out, if any were.
+
+    Parameters
+    ----------
+    n_dropped, n_rows : int
+        Number of rows that were left out, and of those that were not.
+    """
+    if n_dropped:
+        warnings.warn(
+            f"{n_dropped} of {n_dropped + n_rows} rows have missing values and were "
+            "left out",
+            MissingRowsWarning,
+            stacklevel=3,
         )
 
 

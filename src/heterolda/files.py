@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tempfile
@@ -13,6 +14,33 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Errors of a disk without room, which do not say where.
+_FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
+PathOrFile = str | os.PathLike[str] | IO[bytes]
+
+
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Refuse a path that no file can be written to; long work should ask first.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    Path
+        The same.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path: {str(target)!r} is a folder: name a file in it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path: the folder {str(target.parent)!r} does not exist"
+        )
+    return target
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
@@ -21,18 +49,28 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     path : str or path-like
-        The file; an older one is replaced in one step, or kept if writing fails.
+        The file; an older one is replaced in one step, or kept if writing fails. A
+        device or a pipe is written to as it is.
 
     Yields
     ------
     binary file
         A temporary file in the same folder.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path: the folder {str(target.parent)!r} does not exist"
-        )
+    target = check_target(path)
+    special = target.exists() and not target.is_file()
+    try:
+        with open(target, "wb") if special else _renamed(target) as file:
+            yield file
+    except OSError as error:
+        if error.errno in _FULL:
+            error.filename = str(target)
+        raise
+
+
+@contextmanager
+def _renamed(target: Path) -> Iterator[IO[bytes]]:
+    """A temporary file that gets its name when it is complete."""
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -48,28 +86,29 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def write_npz(path: str | os.PathLike[str], content: dict[str, NDArray[Any]]) -> None:
+def write_npz(path: PathOrFile, content: dict[str, NDArray[Any]]) -> None:
     """Write arrays to a ``.npz`` file, whole or not at all.
 
     Parameters
     ----------
-    path : str or path-like
-        The file.
+    path : str, path-like or binary file
+        The file; one that is open already is written to as it is.
     content : dict
         The arrays, by name; none of objects.
     """
+    if not isinstance(path, str | os.PathLike):
+        np.savez(path, **content)  # type: ignore[arg-type]
+        return
     with written_whole(path) as file:
         np.savez(file, **content)  # type: ignore[arg-type]
 
 
-def read_npz(
-    path: str | os.PathLike[str], kind: str, version: int
-) -> dict[str, NDArray[Any]]:
+def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any]]:
     """Read the arrays of a ``.npz`` file without pickle.
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like or binary file
         The file.
     kind : str
         What it should hold, for the message.
@@ -81,8 +120,10 @@ def read_npz(
     dict
         The arrays, by name.
     """
-    with open(path, "rb") as file:
-        data = file.read()
+    if isinstance(path, str | os.PathLike):
+        data = Path(path).read_bytes()
+    else:
+        data = path.read()
     try:
         if not data.startswith(b"PK"):
             raise ValueError("it is no .npz file")
@@ -95,9 +136,10 @@ def read_npz(
     return content
 
 
-def unreadable(path: str | os.PathLike[str], kind: str, error: Exception) -> ValueError:
+def unreadable(path: PathOrFile, kind: str, error: Exception) -> ValueError:
     """The error for a file that does not hold what it should."""
     reason = f"it lacks {error}" if isinstance(error, KeyError) else error
-    return ValueError(
-        f"path {os.fspath(path)!r} is not a readable file of {kind}: {reason}"
-    )
+    name = "(an open file)"
+    if isinstance(path, str | os.PathLike):
+        name = repr(os.fspath(path))
+    return ValueError(f"path {name} is not a readable file of {kind}: {reason}")

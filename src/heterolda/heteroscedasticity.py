@@ -13,6 +13,7 @@ from heterolda.pencil import RANK_TOLERANCE, Pencil
 from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import check_priors
+from heterolda.wording import aligned, named
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -49,6 +50,14 @@ class BoxTest:
         Degrees of freedom.
     p_value : float
         Probability of a larger value; NaN if some covariance is singular.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics, heteroscedasticity_report
+    >>> two = ClassStatistics.from_moments([0, 1], [40, 60], [[0], [1]], [[[1]], [[2]]])
+    >>> test = heteroscedasticity_report(two).box
+    >>> test.df, round(test.p_value, 3)
+    (1, 0.022)
     """
 
     m: float
@@ -140,6 +149,13 @@ class HeteroscedasticityReport:
         there are samples enough to tell.
     shrunk : bool
         Whether shrinkage was asked for.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics, heteroscedasticity_report
+    >>> two = ClassStatistics.from_moments([0, 1], [40, 60], [[0], [1]], [[[1]], [[2]]])
+    >>> heteroscedasticity_report(two).excess.round(4)
+    array([0.0097])
     """
 
     classes: NDArray[Any]
@@ -210,7 +226,7 @@ class HeteroscedasticityReport:
                 for row in (rows[k] for k in order)
             ),
         ]
-        lines = [head, "", test, "", *_aligned(table), "", self.verdict, "", _CAVEAT]
+        lines = [head, "", test, "", *aligned(table), "", self.verdict, "", _CAVEAT]
         return "\n".join(lines)
 
     @property
@@ -228,18 +244,18 @@ class HeteroscedasticityReport:
                 f"freedom, {_p_value(self.box.p_value)}."
             )
             if few.any():
-                test += f"\nBut classes {_named(self.classes[few])} {_LIBERAL}"
+                test += f"\nBut classes {named(self.classes[few])} {_LIBERAL}"
             return test
         causes = ["Box's M needs regular covariances, but"]
         if self._small.any():
             causes.append(
-                f"- classes {_named(self.classes[self._small])} have too few samples "
+                f"- classes {named(self.classes[self._small])} have too few samples "
                 f"for {self.n_features} features;"
             )
         if self.dependent.any():
             causes.append(
                 "- some feature is constant or a combination of others in classes "
-                f"{_named(self.classes[self.dependent])}: leave it out;"
+                f"{named(self.classes[self.dependent])}: leave it out;"
             )
         if len(causes) == 1:
             causes.append("- some covariance is next to singular;")
@@ -256,7 +272,7 @@ class HeteroscedasticityReport:
             return self._gain()
         return (
             f"{self._gain()}\nDo not trust it: classes "
-            f"{_named(self.classes[self._small])} have fewer samples than features "
+            f"{named(self.classes[self._small])} have fewer samples than features "
             "plus one,\nso their covariances are singular by accident. Use "
             "shrinkage='auto', or fewer features."
         )
@@ -387,23 +403,5 @@ def _spectra(means: Array, cov: Array, weights: Array) -> tuple[Array, Array]:
     return condition, np.array([ratio.min(), ratio.max()])
 
 
-def _named(labels: NDArray[Any]) -> str:
-    """A few labels, and how many more there are."""
-    more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
-    return ", ".join(map(repr, labels.tolist()[:5])) + more
-
-
 def _p_value(p: float) -> str:
     return "p < 1e-16" if p < 1e-16 else f"p = {p:.2g}"
-
-
-def _aligned(table: list[list[str]]) -> list[str]:
-    """Lines of a table, the first column to the left and the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]

@@ -18,6 +18,40 @@ _SMALLEST_SQUARE = 1e-305
 SINGULAR = 1e-10
 
 
+def gather(X: NDArray[Any], rows: NDArray[np.intp], room: Array) -> Array:
+    """Some rows of a matrix in float64, laid out in memory as the matrix is.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Numbers.
+    rows : ndarray of shape (n_rows,)
+        Which rows.
+    room : ndarray of shape (size,)
+        Where to put them; `size` is at least ``n_rows * n_features``.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+        A view of `room`.
+    """
+    room = room[: len(rows) * X.shape[1]]
+    # Columns that lie one after the other, as those of data frames, stay so.
+    if X.flags.f_contiguous and not X.flags.c_contiguous:
+        columns = room.reshape(X.shape[1], len(rows))
+        if X.dtype == room.dtype:
+            X.T.take(rows, axis=1, out=columns, mode="clip")
+        else:
+            columns[...] = X.T[:, rows]
+        return columns.T
+    z = room.reshape(len(rows), X.shape[1])
+    if X.dtype == room.dtype and X.flags.c_contiguous:
+        X.take(rows, axis=0, out=z, mode="clip")
+    else:
+        z[...] = X[rows]
+    return z
+
+
 def add_rows(
     z: Array, weight: Array, before: float, mean: Array, scatter: Array
 ) -> float:

@@ -59,6 +59,16 @@ class OperatingPoint:
         Expected cost; the error if there are no costs.
     gap : float
         Proven relative gap of what the criterion minimises.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics, Frontier
+    >>> moments = ClassStatistics.from_moments(
+    ...     ["sick", "well"], [50, 50], [[0], [3]], [[[1.0]], [[2.0]]]
+    ... )
+    >>> point = Frontier.from_statistics(moments).at("minimax")
+    >>> point.error_rates.round(3)
+    array([0.107, 0.107])
     """
 
     criterion: str

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.labelled_data import LabelledData, Places, Progress, nothing
 from heterolda.passes import Look, Near, Pairing, Walk, look
 from heterolda.refine import Report
-from heterolda.streaming import Batches
 from heterolda.validation import check_number
 
-Array = NDArray[np.float64]
 Estimator = TypeVar("Estimator")
 
 # Copies of the rows at hand that there are at the same time, at most.
@@ -26,11 +24,12 @@ def fit_batches(
     target: str,
     *,
     columns: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
     sample_weight: str | None = None,
     missing: str = "error",
     batch_size: int | None = None,
     memory: float = 2**29,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = nothing,
 ) -> Estimator:
     """Fit an estimator to files or Arrow data, batch by batch.
 
@@ -43,12 +42,12 @@ def fit_batches(
     ----------
     estimator : GaussianLinearDiscriminant or LocalNeighborhoodSearch
         Is fitted and returned.
-    source, target, columns, sample_weight, missing, batch_size
+    source, target, columns, exclude, sample_weight, missing, batch_size
         As for :func:`heterolda.streaming.statistics_from_batches`. For a search, the
         source must be one that can be read more than once.
     memory : float, default=2**29
         Bytes for the rows that a search keeps. The more, the fewer passes.
-    progress : callable or None, default=None
+    progress : callable
         Called after each batch of the first pass with the number of rows so far. Of
         later ones `verbose` of the search tells.
 
@@ -70,7 +69,15 @@ def fit_batches(
     array([1])
     """
     check_number("fit_batches", "memory", memory, 1, np.inf)
-    batches = Batches(source, target, columns, sample_weight, missing, batch_size)
+    data = LabelledData(
+        source,
+        target,
+        None if columns is None else tuple(columns),
+        tuple(exclude),
+        sample_weight,
+        missing,
+        batch_size,
+    )
     if hasattr(estimator, "_fit_distant"):
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
             raise TypeError(
@@ -78,9 +85,9 @@ def fit_batches(
                 "the search goes through the rows again and again: pass files, a "
                 "dataset or a table"
             )
-        estimator._fit_distant(_FileRows(batches, memory, progress))
+        estimator._fit_distant(FileRows(data, memory, progress))
     elif hasattr(estimator, "fit_statistics"):
-        estimator.fit_statistics(batches.statistics(progress))
+        estimator.fit_statistics(data.statistics(progress))
     else:
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant or a "
@@ -89,18 +96,23 @@ def fit_batches(
     return estimator
 
 
-class _FileRows:
-    """Rows of batches for a search."""
+class FileRows:
+    """Rows of files for a search.
 
-    def __init__(
-        self,
-        batches: Batches,
-        memory: float,
-        progress: Callable[[int], None] | None,
-    ):
-        self.batches = batches
-        self.statistics = batches.statistics(progress)
-        self.weighted = batches.columns.weight is not None
+    Parameters
+    ----------
+    data : LabelledData
+        Where they are.
+    memory : float
+        Bytes for the rows at hand.
+    progress : callable
+        Called with the number of rows so far, in the first pass.
+    """
+
+    def __init__(self, data: LabelledData, memory: float, progress: Progress):
+        self.data = data
+        self.statistics = data.statistics(progress)
+        self.weighted = data.sample_weight is not None
         row = 8 * (self.statistics.n_features + 3)
         self.room = max(1, int(memory / (_COPIES * row)))
         self._near: dict[int, Near] = {}
@@ -110,8 +122,10 @@ class _FileRows:
         self._near = {}
         room = max(1, self.room // len(walks))
         pools = {k: _Pool(room) for k in walks}
-        for X, codes, weight in self._rows(pairing.classes):
-            for k, rows in pairing.rows(walks, X, codes, weight):
+        places = Places(pairing.classes)
+        for batch in self.data.batches():
+            arrays = batch.X, places.of(batch), batch.weight
+            for k, rows in pairing.rows(walks, *arrays):
                 walk, pool = walks[k], pools[k]
                 pool.add(look(rows, walk.v, walk.step, room, pool.horizon))
         for k, walk in walks.items():
@@ -125,23 +139,6 @@ class _FileRows:
         """Let each walk go on to its horizon."""
         for k, walk in walks.items():
             walk.go_on(self._near.pop(k), reports[k], pairing.unit(k))
-
-    def _rows(
-        self, classes: NDArray[Any]
-    ) -> Iterator[tuple[Array, NDArray[np.intp], Array | None]]:
-        """Batches with class indices."""
-        index = {label: k for k, label in enumerate(classes.tolist())}
-        numbers = classes.dtype.kind != "U"
-        for part, X, codes, labels, weight, _ in self.batches:
-            keys = [int(x) if numbers and isinstance(x, str) else x for x in labels]
-            lookup = np.array([index.get(key, -1) for key in keys], dtype=np.intp)
-            if len(X) and lookup[codes].min() < 0:
-                raise ValueError(
-                    f"{part.name}: column {part.columns.target!r} has other labels "
-                    "than before: it was changed while it was being read"
-                )
-            if len(X):
-                yield X, lookup[codes], weight
 
 
 class _Pool:

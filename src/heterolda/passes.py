@@ -129,6 +129,7 @@ class Pairing:
         rows : Rows
             Its rows, those of the first class first.
         """
+        X = np.ascontiguousarray(X)  # whole rows are taken, for each pair anew
         weight = self._error_weights(codes, weight)
         at = [np.flatnonzero(codes == c) for c in range(len(self.classes))]
         if weight is not None:

@@ -15,9 +15,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 # Log-odds are kept within these limits, where exp is finite and positive.
-_MOST_LOG_ODDS = 700.0
+MOST_LOG_ODDS = 700.0
 # Least log-odds for the second class at a positive score: enough to decide argmax.
-_LEAST_LOG_ODDS = 1e-9
+LEAST_LOG_ODDS = 1e-9
 # Numbers beyond this, or below its inverse, are too near to those without a square.
 _EXTREME = 1e140
 
@@ -127,9 +127,9 @@ class LogOdds:
             if (self.unit != 1).any():
                 s /= self.unit
             odds = s * (self.bend * s + self.slope)
-        odds = np.clip(odds, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+        odds = np.clip(odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
         return np.where(
-            scores > 0, np.maximum(odds, _LEAST_LOG_ODDS), np.minimum(odds, 0.0)
+            scores > 0, np.maximum(odds, LEAST_LOG_ODDS), np.minimum(odds, 0.0)
         )
 
 
@@ -156,6 +156,6 @@ class SidedLogOdds:
                 self.offset[1] + self.slope[1] * scores,
                 self.slope[0] * scores - self.offset[0],
             )
-        odds: Array = np.clip(line, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
-        odds[positive] = np.maximum(odds[positive], _LEAST_LOG_ODDS)
+        odds: Array = np.clip(line, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        odds[positive] = np.maximum(odds[positive], LEAST_LOG_ODDS)
         return odds

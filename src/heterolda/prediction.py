@@ -24,7 +24,7 @@ def _also_lazily(method):
         if lazy is None:
             return method(self, X)
         self._check_ready()
-        return lazy.apply(partial(method, self), X, self.n_features_in_)
+        return lazy.apply(partial(method, self), X)
 
     return call
 

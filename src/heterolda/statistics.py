@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
 from heterolda._sklearn import get_feature_names
-from heterolda.files import read_npz, unreadable, write_npz
-from heterolda.moments import add_rows, check_moments, check_range, shrink
+from heterolda.files import PathOrFile, read_npz, unreadable, write_npz
+from heterolda.moments import add_rows, check_moments, check_range, gather, shrink
 from heterolda.validation import (
     NUMERIC_TYPES,
     check_covariance,
@@ -181,10 +180,9 @@ class ClassStatistics:
             np.zeros((n_classes, d, d)),
             feature_names,
         )
-        buffer = np.empty((max(16, _BUFFER_BYTES // (8 * max(d, 1))), d))
-        buffer = buffer[: len(X)]
-        ones = np.ones(len(buffer))
-        direct = X.dtype == buffer.dtype and X.flags.c_contiguous
+        room = np.empty(max(16 * d, _BUFFER_BYTES // 8))[: len(X) * d]
+        step = max(1, len(room) // max(d, 1))
+        ones = np.ones(step)
         for start in range(0, len(X), _BLOCK_ROWS):
             codes = encode(y[start : start + _BLOCK_ROWS], classes)
             order = codes.argsort(kind="stable") + start
@@ -195,18 +193,17 @@ class ClassStatistics:
                 rows = order[low:high]
                 if sample_weight is not None:
                     rows = rows[sample_weight[rows] > 0]
-                for first in range(0, len(rows), len(buffer)):
-                    chunk = rows[first : first + len(buffer)]
-                    z = buffer[: len(chunk)]
-                    if direct:
-                        X.take(chunk, axis=0, out=z, mode="clip")
-                    else:
-                        z[...] = X[chunk]
+                for first in range(0, len(rows), step):
+                    chunk = rows[first : first + step]
                     w = ones[: len(chunk)]
                     if sample_weight is not None:
                         w = sample_weight[chunk]
                     stats.weights[k] = add_rows(
-                        z, w, stats.weights[k], stats.means[k], stats.scatters[k]
+                        gather(X, chunk, room),
+                        w,
+                        stats.weights[k],
+                        stats.means[k],
+                        stats.scatters[k],
                     )
         if not np.isfinite(stats.scatters).all():
             for scatter in stats.scatters:
@@ -349,12 +346,12 @@ class ClassStatistics:
         cov: Array = self.scatters / (self.weights - 1)[:, None, None]
         return cov
 
-    def save(self, path: str | os.PathLike[str], *, min_count: float = 0) -> None:
+    def save(self, path: PathOrFile, *, min_count: float = 0) -> None:
         """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, path-like or binary file
             The file. No pickle is involved, so labels must be numbers, booleans
             or strings.
         min_count : float, default=0
@@ -388,12 +385,12 @@ class ClassStatistics:
         write_npz(path, content)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: PathOrFile) -> Self:
         """Read statistics written by `save`.
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, path-like or binary file
             The file.
 
         Returns

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from heterolda.experiments.protocol import Task
 
-__all__ = ["ProgressDisplay"]
+__all__ = ["Activity", "ProgressDisplay"]
 
 
 class ProgressDisplay:
@@ -86,3 +87,74 @@ class ProgressDisplay:
             if seconds >= 2 * unit:
                 return f"about {seconds / unit:.0f} {name} left"
         return f"about {seconds:.0f} s left"
+
+
+class Activity:
+    """What a command is doing, on a line of the terminal that goes away at the end.
+
+    Where the standard error stream is no terminal, nothing is shown.
+
+    Parameters
+    ----------
+    quiet : bool, default=False
+        Whether to show nothing in any case.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        console = Console(stderr=True, highlight=False, quiet=quiet)
+        self._shown = console.is_terminal and not console.is_dumb_terminal and not quiet
+        self._live = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[figure]}", markup=False),
+            console=console,
+            transient=True,
+        )
+
+    def __enter__(self) -> Activity:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._live.live.is_started:
+            self._live.stop()
+
+    def _begin(self, text: str) -> Callable[..., None]:
+        for task in self._live.task_ids:
+            self._live.remove_task(task)
+        if not self._shown:
+            return lambda **changes: None
+        self._live.start()
+        task = self._live.add_task(text, total=None, figure="")
+        return lambda **changes: self._live.update(task, **changes)
+
+    def rows(self, text: str) -> Callable[[int], None]:
+        """Begin something of unknown length.
+
+        Parameters
+        ----------
+        text : str
+            What it is.
+
+        Returns
+        -------
+        callable
+            To be told the number of rows so far.
+        """
+        update = self._begin(text)
+        return lambda n: update(figure=f"{n:,} rows")
+
+    def share(self, text: str) -> Callable[[float], None]:
+        """Begin something of known length.
+
+        Parameters
+        ----------
+        text : str
+            What it is.
+
+        Returns
+        -------
+        callable
+            To be told which share is done.
+        """
+        update = self._begin(text)
+        return lambda done: update(total=1.0, completed=done, figure=f"{done:.0%}")

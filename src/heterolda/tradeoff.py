@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from heterolda.frontier import Frontier
 from heterolda.shrinkage import class_covariances
@@ -30,6 +31,7 @@ class OnTheFrontier:
         self._check_ready()
         if self.pairs_[0, 0] < 0:
             raise AttributeError("frontier_ is about pairs of classes: use 'ovo'")
+        self._check_statistics()
         return _Frontiers(self)
 
     def with_operating_point(
@@ -54,10 +56,19 @@ class OnTheFrontier:
             The covariances are shrunk as they were in this fit.
         """
         self._check_ready()
+        self._check_statistics()
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
-        return _solved_again(self, point)
+        return solved_again(self, point)
+
+    def _check_statistics(self):
+        """Refuse what a model from a file without statistics cannot do."""
+        if not hasattr(self, "statistics_"):
+            raise NotFittedError(
+                "this model was loaded from a file without class statistics, which "
+                "this needs: save it with include_statistics=True, or fit it again"
+            )
 
 
 class _Frontiers(Sequence):
@@ -92,7 +103,7 @@ class _Frontiers(Sequence):
         return f"<frontiers of {len(self)} pairs of classes>"
 
 
-def _solved_again(estimator, parameters):
+def solved_again(estimator, parameters):
     """A copy with other parameters, fitted to the same statistics."""
     same = {"shrinkage": estimator._settings["shrinkage"]}
     copy = clone(estimator).set_params(**same, **parameters)

@@ -120,7 +120,9 @@ def check_covariance(label: object, cov: Array) -> None:
             "semi-definite"
         )
     scale = np.sqrt(np.where(variance > 0, variance, 1.0))
-    correlation = cov / scale / scale[:, None]
+    with np.errstate(over="ignore"):
+        # Beyond one the matrix is indefinite, however far.
+        correlation = np.clip(cov / scale / scale[:, None], -2.0, 2.0)
     if np.any(np.abs(correlation - correlation.T) > 1e-8):
         raise ValueError(
             f"covariances: the matrix of class {label!r} is not symmetric; pass "

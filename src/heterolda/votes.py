@@ -109,6 +109,9 @@ class OneVsOne:
             return start, weights[:, None] * moves
         return start, moves.multiply(weights[:, None]).tocsr()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: vars(self)[key] for key in vars(self) if key != "_ballot"}
+
     def votes(self, scores: Array) -> Array:
         """Sums of votes, of shape (n_samples, n_classes)."""
         start, moves = self._ballot

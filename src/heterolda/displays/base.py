@@ -98,12 +98,3 @@ def thin(rows):
     if len(rows) <= MOST_POINTS:
         return rows
     return rows[np.random.default_rng(0).choice(len(rows), MOST_POINTS, replace=False)]
-
-
-def percent(share):
-    """A share as a short text."""
-    value = 100 * share
-    if 0 < value < 0.0005:
-        return "< 0.001 %"
-    digits = 1 if value >= 1 or value == 0 else 2 if value >= 0.1 else 3
-    return f"{value:.{digits}f} %"

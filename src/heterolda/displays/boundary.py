@@ -12,7 +12,6 @@ from heterolda.displays.base import (
     check_rows,
     choose_pair,
     fit_pairs,
-    percent,
     rows_of_pair,
     thin,
 )
@@ -26,6 +25,7 @@ from heterolda.solvers import (
     RandomSearch,
     resolve_solver,
 )
+from heterolda.wording import percent
 
 _REACH = 2.8  # deviations of both classes that the picture shows
 _STYLES = {
@@ -84,6 +84,19 @@ class BoundaryDisplay:
         Of the classes.
     quadratic_ : matplotlib contour or None
         The quadratic boundary.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import BoundaryDisplay, GaussianLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> display = BoundaryDisplay.from_estimator(model, X, y)
+    >>> display.ax_.get_title()
+    '0 or 1'
+    >>> matplotlib.pyplot.close(display.figure_)
     """
 
     def __init__(

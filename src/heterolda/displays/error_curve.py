@@ -11,10 +11,10 @@ from heterolda.displays.base import (
     check_estimator,
     choose_pair,
     fit_pairs,
-    percent,
 )
 from heterolda.roots import bracketed_roots
 from heterolda.solvers import SOLVERS
+from heterolda.wording import percent
 
 _METHODS = {
     "fisher": ("Fisher (LDA)", "s"),
@@ -57,6 +57,19 @@ class ErrorCurveDisplay:
         Line of the minima; dictionary of the markers.
     bound_ : matplotlib polygon
         The shaded part.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import ErrorCurveDisplay, GaussianLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> display = ErrorCurveDisplay.from_estimator(model)
+    >>> sorted(display.landings)
+    ['Algorithm 1', 'C-HLD', 'Fisher (LDA)', 'global optimum']
+    >>> matplotlib.pyplot.close(display.figure_)
     """
 
     def __init__(self, *, theta, error, minima, landings, bound, trivial, classes):

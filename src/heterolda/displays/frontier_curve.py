@@ -12,10 +12,10 @@ from heterolda.displays.base import (
     check_rows,
     choose_pair,
     fit_pairs,
-    percent,
     rows_of_pair,
 )
 from heterolda.hyperplanes import linear_scores
+from heterolda.wording import percent
 
 # Rows whose scores under all rules of the curve are formed together.
 _BLOCK = 2048
@@ -51,6 +51,19 @@ class FrontierDisplay:
         The curves; the second is None without data.
     points_ : dict
         The markers.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import FrontierDisplay, GaussianLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> display = FrontierDisplay.from_estimator(model, X, y)
+    >>> display.ax_.get_title()
+    '0 or 1'
+    >>> matplotlib.pyplot.close(display.figure_)
     """
 
     def __init__(self, *, fpr, tpr, auc, points, classes, empirical=None):

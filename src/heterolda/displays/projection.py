@@ -13,10 +13,10 @@ from heterolda.displays.base import (
     check_rows,
     choose_pair,
     fit_pairs,
-    percent,
     pyplot,
     rows_of_pair,
 )
+from heterolda.wording import percent
 
 _REACH = 3.5  # deviations that a panel shows
 _TALLEST = 6.0  # times the lower peak: a higher one is cut off, or hides all else
@@ -44,6 +44,19 @@ class ProjectionDisplay:
         Where it was drawn.
     lines_, areas_, histograms_ : list of lists
         For each panel the densities, the shaded areas and the histograms.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import ProjectionDisplay, GaussianLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> display = ProjectionDisplay.from_estimator(model, X, y)
+    >>> display.figure_.axes[0].get_xlabel()
+    'score, in mean deviations'
+    >>> matplotlib.pyplot.close(display.figure_)
     """
 
     def __init__(self, *, panels):

@@ -1,32 +1,23 @@
-"""The commands: they parse, call and print."""
+"""The commands of the paper's study."""
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from joblib import cpu_count
-from rich.console import Console
 
+from heterolda.commands.shared import Debug, errors_in_one_line, usage_errors
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
-from heterolda.experiments.datasets import where
-from heterolda.experiments.methods import METHODS, resolve_methods
-from heterolda.experiments.protocol import Study, run
-from heterolda.terminal import ProgressDisplay
 
-__all__ = ["app"]
+__all__ = ["datasets", "report", "reproduce"]
 
 PAPER_TRIALS = 20
-
-app = typer.Typer(
-    help="Linear discriminants for unequal covariances: the paper's study.",
-    no_args_is_help=True,
-    add_completion=False,
+# Those of heterolda.experiments.methods, which is slow to import.
+METHOD_NAMES = (
+    "LDA, C-HLD, R-HLD-1, R-HLD-2, GLD, LNS, SVM, GLD-global, global+LNS, "
+    "LinearDiscriminantAnalysis, LogisticRegression, LinearSVC"
 )
 
 
@@ -46,10 +37,8 @@ DataDir = Annotated[
         "names."
     ),
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")]
 
 
-@app.command()
 def reproduce(
     datasets: Annotated[
         list[str] | None,
@@ -60,7 +49,7 @@ def reproduce(
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help=f"Of {', '.join(METHODS)}; or the groups all, paper."),
+        typer.Option(help=f"Of {METHOD_NAMES}; or the groups all, paper."),
     ] = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help="Number of shuffles; 1 by default.")
@@ -96,6 +85,12 @@ def reproduce(
     stopped; another one adds data sets, methods or trials to it.
     """
     with errors_in_one_line(debug):
+        from joblib import cpu_count
+
+        from heterolda.experiments.methods import resolve_methods
+        from heterolda.experiments.protocol import Study, run
+        from heterolda.terminal import ProgressDisplay
+
         with usage_errors():
             if full and trials not in (None, PAPER_TRIALS):
                 raise ValueError(f"--full means --trials {PAPER_TRIALS}, got {trials}")
@@ -118,17 +113,42 @@ def reproduce(
         _print_tables(out, table_format)
 
 
-@app.command()
 def datasets(
     details: Annotated[
         bool, typer.Option("--details", help="Show origin, licence and notes.")
     ] = False,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Write this set to a CSV file, its labels in 'class'."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="By default NAME.csv."),
+    ] = None,
     data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
-    """List the data sets and say which are available here."""
+    """List the data sets and say which are available here, or write one to a file.
+
+    For example:
+
+    - `heterolda datasets`
+    - `heterolda datasets --write wine --out wine.csv`
+    """
     texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
+        from heterolda.experiments.datasets import where
+
+        if write is not None:
+            from heterolda.experiments.samples import write_sample
+
+            with usage_errors():
+                if write not in CATALOGUE:
+                    raise ValueError(f"--write {write}: no data set has this name")
+            print(write_sample(write, out, data_dir))
+            return
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
             place = where(row.name, data_dir)
@@ -141,7 +161,6 @@ def datasets(
                 print(f"    {row.notes}\n" if row.notes else "")
 
 
-@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results.")],
     out: Annotated[
@@ -157,36 +176,6 @@ def report(
         print(write_report(folder, out, data_dir))
 
 
-@contextmanager
-def errors_in_one_line(debug: bool) -> Iterator[None]:
-    """End with status 1 and one line on the standard error stream, or a traceback."""
-    try:
-        yield
-    except typer.Exit:
-        raise
-    except Exception as error:
-        if debug:
-            traceback.print_exc()
-        _complain(str(error) or type(error).__name__)
-        raise typer.Exit(1) from None
-
-
-@contextmanager
-def usage_errors() -> Iterator[None]:
-    """End with status 2 where an argument is wrong."""
-    try:
-        yield
-    except ValueError as error:
-        _complain(str(error))
-        raise typer.Exit(2) from None
-
-
-def _complain(text: str) -> None:
-    """One line on the standard error stream."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(f"heterolda: {' '.join(text.split())}", markup=False)
-
-
 def _split(names: list[str] | None) -> list[str]:
     """Names of an option that may be repeated and may have commas."""
     parts = [part.strip() for text in names or [] for part in text.split(",")]
@@ -197,6 +186,8 @@ def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str
     """The sets that were asked for, or all that need no download."""
     if names:
         return resolve_datasets(_split(names))
+    from heterolda.experiments.datasets import where
+
     return [name for name in CATALOGUE if where(name, data_dir) is not None]
 
 
@@ -204,7 +195,7 @@ def _limit(text: str) -> tuple[str, int]:
     """Key and number of an option METHOD:DATASET=TRIALS."""
     pair, _, number = text.partition("=")
     method, _, dataset = pair.partition(":")
-    known = method in METHODS and dataset in CATALOGUE
+    known = method in METHOD_NAMES.split(", ") and dataset in CATALOGUE
     if not known or not number.isdecimal() or int(number) < 1:
         raise ValueError(
             f"--limit {text}: write METHOD:DATASET=TRIALS, for instance SVM:shuttle=2"

@@ -1,0 +1,1 @@
+"""Throughput, growth and memory on data larger than memory."""

@@ -1,0 +1,138 @@
+"""How the site is built: `make docs`."""
+
+import re
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+from sphinx_gallery.sorting import ExplicitOrder
+
+import heterolda
+
+HERE = Path(__file__).parent
+
+project = "heterolda"
+author = copyright = "The heterolda developers"
+version = release = heterolda.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+suppress_warnings = ["config.cache"]  # `prepare` below is a function
+
+# Pages are Markdown that reads as well in the repository.
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+# One page for each public name.
+autodoc_typehints = "none"
+numpydoc_show_class_members = False  # the templates do
+templates_path = ["_templates"]
+toc_object_entries_show_parents = "hide"
+
+# Formulas: MathJax in one file that comes with the pages.
+_mathjax = find_spec("sphinx-mathjax-offline").submodule_search_locations[0]
+mathjax_path = "tex-svg.js"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "heterolda"
+html_logo = html_favicon = "_static/logo.svg"
+html_static_path = ["_static", str(Path(_mathjax, "static", "mathjax", mathjax_path))]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "logo": {"text": "heterolda"},
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+}
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+
+def prepare(gallery_conf, fname, when):
+    """Before an example: its warnings are errors, its pictures sharp enough."""
+    import matplotlib
+
+    if when == "before":
+        prepare.filters = warnings.filters[:]
+        warnings.simplefilter("error")
+        matplotlib.rcParams["savefig.dpi"] = 150
+    else:
+        warnings.filters[:] = prepare.filters
+
+
+# Examples in the order of reading; those that are not listed come last.
+GALLERY = [
+    f"plot_{name}.py"
+    for name in (
+        "idea",
+        "d1",
+        "outside",
+        "fixed_point",
+        "operating_points",
+        "displays",
+        "local_search",
+        "power_transformer",
+        "grid_search",
+        "stream",
+        "dask",
+        "export_c",
+    )
+]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "ignore_pattern": r"(^|/)(?!plot_)[^/]*$",  # other scripts are no part of it
+    "within_subsection_order": ExplicitOrder([*GALLERY, "*"]),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "min_reported_time": float("inf"),
+    "reset_modules": ("matplotlib", prepare),
+    "reset_modules_order": "both",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("heterolda",),
+}
+
+
+def adapt(app, name, source):
+    """Change what is different in the repository and on the site."""
+    # Doctests end with an empty line, and scripts of the gallery have pages here.
+    text = source[0].replace("\n\n```\n", "\n```\n")
+    text = re.sub(
+        r"\]\((?:\.\./)*examples/(plot_\w+)\.py\)", r"](/gallery/\1.rst)", text
+    )
+    if name == "reproduction/tables":  # made by a command, without a title
+        text = "# All tables\n\n" + text
+    elif name == "api/index":  # public names that no section has yet
+        rest = [n for n in heterolda.__all__ if f"   {n}\n" not in text]
+        if rest:
+            lines = ["   :toctree: generated", "   :nosignatures:", "", *rest]
+            text += "\n## More\n\n```{eval-rst}\n.. currentmodule:: heterolda\n"
+            text += ".. autosummary::\n" + "\n   ".join(lines) + "\n```\n"
+        app.env.note_reread()
+    elif name == "results":  # pages that no other list has
+        lists = [HERE / f"{page}.md" for page in ("index", "project", "results")]
+        listed = "".join(page.read_text(encoding="utf-8") for page in lists)
+        pages = sorted(page.stem for page in HERE.glob("*.md"))
+        rest = [page for page in pages if f"\n{page}\n" not in listed + "\nindex\n"]
+        text = text.rstrip().removesuffix("```") + "\n".join([*rest, "```\n"])
+        app.env.note_reread()
+    source[0] = text
+
+
+def setup(app):
+    """Register the hook."""
+    app.connect("source-read", adapt)

@@ -1,0 +1,82 @@
+"""
+A classifier in C
+=================
+
+A fitted model becomes a C header that needs no library and no memory but its constants.
+With ``int16`` it needs no floating point either, so it runs on a microcontroller.
+"""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_iris
+
+from heterolda import GaussianLinearDiscriminant
+from heterolda.export import export_c
+
+data = load_iris()
+X, y = data.data[:, 2:], data.target
+model = GaussianLinearDiscriminant().fit(X, y)
+folder = Path(tempfile.mkdtemp())
+header = export_c(model, folder / "iris.h", "int16")
+print(f"{header.constant_bytes} bytes of constants")
+print(f"{header.multiplications} multiplications for a decision")
+
+# %%
+# The end of the header is the decision:
+
+print(*header.path.read_text().splitlines()[-44:], sep="\n")
+
+# %%
+# A program around it reads rows and writes classes. (Without a compiler the picture
+# shows what Python decides, which is the same.)
+
+program = """
+#include "iris.h"
+#include <stdio.h>
+int main(void) {
+    int16_t x[2];
+    while (fread(x, sizeof x, 1, stdin) == 1) putchar(iris_predict(x));
+    return 0;
+}
+"""
+
+
+def decide(rows):
+    """Classes of rows, decided in C."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return model.predict(rows)
+    (folder / "main.c").write_text(program)
+    command = [compiler, "-O2", "-o", "main", "main.c"]
+    subprocess.run(command, cwd=folder, check=True)
+    whole = np.rint((rows - header.zero) / header.unit).astype(np.int16)
+    run = subprocess.run([folder / "main"], input=whole.tobytes(), capture_output=True)
+    return np.frombuffer(run.stdout, np.uint8)
+
+
+# %%
+# Every point of the plane, decided by the program:
+
+length, width = np.meshgrid(np.linspace(0.5, 7.5, 280), np.linspace(0, 2.8, 200))
+rows = np.column_stack([length.ravel(), width.ravel()])
+classes = decide(rows)
+same = np.mean(classes == model.predict(rows))
+print(f"{100 * same:.3f} % of the decisions are those of Python")
+
+figure, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
+colours = ["#2a6fbb", "#d1602b", "#2e8b57"]
+areas = axes.contourf(
+    length, width, classes.reshape(length.shape), [-0.5, 0.5, 1.5, 2.5], colors=colours
+)
+areas.set_alpha(0.2)
+for k, colour in enumerate(colours):
+    label = data.target_names[k]
+    axes.scatter(*X[y == k].T, s=14, color=colour, label=label)
+axes.set(xlabel="petal length, cm", ylabel="petal width, cm")
+axes.legend(loc="upper left")
+plt.show()

@@ -1,0 +1,203 @@
+"""C headers of fitted classifiers."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heterolda.export.c_source import Source
+from heterolda.export.c_text import comment
+from heterolda.export.fitted import Rules, read_rules
+from heterolda.export.fixed_point import FixedPoint, to_fixed_point
+from heterolda.files import written_whole
+
+Array = NDArray[np.float64]
+
+# Two underscores in a row are reserved in C++, and one at the end would make two.
+_IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
+_LONGEST_NAME = 40
+_DECISIONS = {
+    "binary": "the sign of one score",
+    "votes": "one-vs-one, sums of votes",
+    "coupled": "one-vs-one, coupled probabilities",
+    "one-vs-all": "one-vs-all, log-odds",
+}
+
+
+@dataclass(frozen=True)
+class CHeader:
+    """What `export_c` has written.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    name : str
+        Prefix of all names in it.
+    dtype : {"float", "double", "int16"}
+        Type of the features.
+    constant_bytes : int
+        Size of the constants that a decision needs; labels and what turns features into
+        whole numbers come on top where they are used.
+    multiplications : int
+        Most multiplications and divisions of a decision.
+    zero, unit : ndarray of shape (n_features,) or None
+        For "int16": a feature x is ``(x - zero) / unit``, rounded to a whole number.
+    """
+
+    path: Path
+    name: str
+    dtype: str
+    constant_bytes: int
+    multiplications: int
+    zero: Array | None = None
+    unit: Array | None = None
+
+
+def export_c(
+    model: Any,
+    path: str | os.PathLike[str],
+    dtype: str = "float",
+    *,
+    name: str | None = None,
+    ranges: ArrayLike | None = None,
+    units: ArrayLike | None = None,
+) -> CHeader:
+    """Write a fitted classifier as a C header that needs no library.
+
+    The header has ``int <name>_predict(const T *x)``, which returns the place of the
+    class among the labels ``<name>_classes``, and -1 for features that are not finite
+    or make scores that are not. It is C99 and C++11, includes only ``<stdint.h>`` and
+    allocates nothing.
+
+    Parameters
+    ----------
+    model : GaussianLinearDiscriminant or LocalNeighborhoodSearch
+        The classifier.
+    path : str or path-like
+        File to write, whole or not at all.
+    dtype : {"float", "double", "int16"}, default="float"
+        Type of the features. "double" decides as `predict` does, but for discriminants
+        on rows within rounding of a threshold; "float" subtracts the centres of the
+        data first; "int16" is fixed point, with sums of 64 bits, and has
+        ``<name>_quantise`` to make whole features of double ones.
+    name : str or None, default=None
+        Prefix of all names, an identifier. None takes it from the file's name.
+    ranges : array-like of shape (n_features, 2) or None, default=None
+        For "int16": the least and the largest value of each feature. By default the
+        means of the classes and eight standard deviations around them.
+    units : float, array-like of shape (n_features,) or None, default=None
+        For "int16", instead of ranges: the features are whole multiples of these, as
+        a sensor delivers them. For a model that was fitted to its readings it is 1.
+
+    Returns
+    -------
+    CHeader
+        What was written, its size and its cost.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.export import export_c
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> header = export_c(model, folder / "iris.h", "int16")
+    >>> header.constant_bytes, header.multiplications
+    (75, 12)
+    >>> "int iris_predict(const int16_t *x)" in header.path.read_text()
+    True
+    """
+    if dtype not in ("float", "double", "int16"):
+        raise ValueError(f"dtype must be 'float', 'double' or 'int16', got {dtype!r}")
+    if dtype != "int16" and (ranges is not None or units is not None):
+        raise ValueError(f"ranges and units are for dtype='int16', not for {dtype!r}")
+    path = Path(path)
+    name = _check_name(path.stem if name is None else name)
+    rules = read_rules(model)
+    fixed = to_fixed_point(rules, ranges, units) if dtype == "int16" else None
+    source = Source(name, dtype, rules, fixed)
+    code = source.text()
+    header = CHeader(
+        path=path,
+        name=name,
+        dtype=dtype,
+        constant_bytes=source.constant_bytes,
+        multiplications=source.multiplications,
+        zero=None if fixed is None else fixed.zero,
+        unit=None if fixed is None else fixed.unit,
+    )
+    text = _header_comment(model, rules, header, fixed) + code
+    with written_whole(path) as file:
+        file.write(text.encode("ascii"))
+    return header
+
+
+def _check_name(name: str) -> str:
+    """Refuse what cannot be the beginning of a name in C and C++."""
+    if not _IDENTIFIER.fullmatch(name) or len(name) > _LONGEST_NAME:
+        raise ValueError(
+            f"name {name!r} cannot begin names in C: use at most {_LONGEST_NAME} "
+            "letters, digits and single underscores, a letter first"
+        )
+    return name
+
+
+def _header_comment(
+    model: Any, rules: Rules, header: CHeader, fixed: FixedPoint | None
+) -> str:
+    """Where the header comes from, what it holds and how to use it."""
+    name, k, d = header.name, len(rules.classes), rules.coef.shape[1]
+    version = sys.modules["heterolda"].__version__
+    kind = "int16_t" if fixed else header.dtype
+    lines = [
+        f"{name}: a linear classifier of {d} features into {k} classes,",
+        f"written by heterolda {version}.",
+        "",
+        f"Model:           {' '.join(repr(model).split())}",
+        *_provenance(model),
+        f"Decision:        {_DECISIONS[rules.kind]}",
+        f"Constants:       {header.constant_bytes} bytes",
+        f"Multiplications: {header.multiplications} for a decision",
+        "",
+        f"int {name}_predict(const {kind} *x)",
+        f"    returns the place of the class in {name}_classes.",
+    ]
+    if fixed is None:
+        lines += [
+            "    It is -1 if a score is not finite, because a feature is NaN, infinite",
+            "    or far too large; -ffast-math would take that away.",
+        ]
+    else:
+        largest = max(fixed.largest_sums())
+        lines += [
+            f"int {name}_quantise(const double *x, int16_t *q)",
+            f"    makes its features: (x - {name}_zero) / {name}_unit, rounded.",
+            f"No sum can exceed {largest} in size, and 2^63 - 1 fits.",
+        ]
+    lines += ["", f"Features, x[0] to x[{d - 1}]:"]
+    names = rules.feature_names
+    shown = ["without names"] if names is None else names
+    return comment([*lines, *(f"    {one}" for one in shown)])
+
+
+def _provenance(model: Any) -> list[str]:
+    """How the rules were found, and how good they are where they were."""
+    if hasattr(model, "n_errors_"):
+        total = model.n_errors_.sum()
+        return [f"Errors:          {total:g} in training, over all rules"]
+    error = model.bayes_error_
+    return [
+        f"Solver:          {model._settings['solver']}",
+        f"Error:           {error.mean():.4g} is the mean over the rules, "
+        f"{error.max():.4g} the largest, for Gaussian classes",
+    ]

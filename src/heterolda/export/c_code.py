@@ -1,0 +1,258 @@
+"""The functions of an exported header, as templates.
+
+Placeholders: ``name``, the prefix; ``input``, ``score`` and ``real``, the types of
+features, scores and log-odds; ``d``, ``k`` and ``p``, the numbers of features, classes
+and rules. Lines ``CHECK`` are for scores that may be no numbers.
+"""
+
+from __future__ import annotations
+
+# Sums run from left to right without fused operations, in the order of
+# `hyperplanes.settle_ties`; so the two give the same double. Compilers would fuse.
+BEGIN_EXACT = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize ("fp-contract=off")
+#elif defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+"""
+END_EXACT = """\
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#elif defined(__clang__)
+#pragma STDC FP_CONTRACT DEFAULT
+#endif
+"""
+
+SCORE = """
+static inline $real ${name}_score(const $input *x, int rule)
+{
+    $real sum = 0;
+    int j;
+
+    for (j = 0; j < $d; j++)
+        sum += ${name}_coef[rule][j] * x[j];
+    return ${name}_offset[rule] + sum;
+}
+"""
+
+WHOLE_SCORE = """
+static inline int64_t ${name}_sum(const int16_t *x, int rule)
+{
+    int64_t sum = ${name}_offset[rule];
+    int j;
+
+    for (j = 0; j < $d; j++)
+        sum += (int32_t)${name}_coef[rule][j] * x[j];
+    return sum;
+}
+"""
+
+SCALED_SCORE = """
+static inline $real ${name}_score(const int16_t *x, int rule)
+{
+    return ${name}_step[rule] * ($real)${name}_sum(x, rule);
+}
+"""
+
+# How the sums of whole numbers of different rules compare.
+SHIFTED = """
+static inline int64_t ${name}_shifted(int64_t sum, int rule)
+{
+    const int shift = ${name}_shift[rule];
+
+    return shift < 0 ? sum / ((int64_t)1 << -shift) : sum * ((int64_t)1 << shift);
+}
+"""
+
+# The monotone log-odds of `posterior.LogOdds`.
+PARABOLA = """
+static inline $real ${name}_log_odds($real s, int rule)
+{
+    const $real *it = ${name}_posterior[rule]; /* bend, slope, least, largest */
+    $real t = s < it[2] ? it[2] : s > it[3] ? it[3] : s;
+    $real odds = t * (it[0] * t + it[1]);
+
+    if (odds > $most)
+        odds = $most;
+    if (odds < -$most)
+        odds = -$most;
+    if (s > 0)
+        return odds < $least ? $least : odds;
+    return odds < 0 ? odds : 0;
+}
+"""
+
+# The calibrated log-odds of `posterior.SidedLogOdds`.
+SIDES = """
+static inline $real ${name}_log_odds($real s, int rule)
+{
+    const $real *it = ${name}_posterior[rule]; /* offset and slope of both sides */
+    $real odds = s > 0 ? it[2] + it[3] * s : it[1] * s - it[0];
+
+    if (odds > $most)
+        odds = $most;
+    if (odds < -$most)
+        odds = -$most;
+    return s > 0 && odds < $least ? $least : odds;
+}
+"""
+
+EXPONENTIAL = """
+/* e^x for x up to 80, beyond which 80 stands for it: 2^n times the power series. */
+static inline $real ${name}_exp($real x)
+{
+    $real power = 2, result = 1, r;
+    int k, n;
+
+    if (x < -80)
+        return 0;
+    if (x > 80)
+        x = 80;
+    n = (int)(x * $log2e + (x < 0 ? -$half : $half));
+    r = x - ($real)n * $ln2_high - ($real)n * $ln2_low;
+    for (k = $terms; k > 0; k--)
+        result = 1 + result * r / ($real)k;
+    if (n < 0) {
+        n = -n;
+        power = $half;
+    }
+    for (; n > 0; n /= 2) {
+        if (n % 2)
+            result *= power;
+        if (n > 1)
+            power *= power;
+    }
+    return result;
+}
+"""
+
+# A NaN or an infinity less itself is not zero.
+CHECK = """\
+INDENTif (!(s - s == 0))
+INDENT    return -1;
+"""
+
+BINARY = """
+static inline int $decide(const $input *x)
+{
+    const $score s = $call(x, 0);
+
+    CHECK
+    return s > 0;
+}
+"""
+
+VOTES = """
+static inline int $decide(const $input *x)
+{
+    uint64_t votes[$k] = {0};
+    $score sums[$k] = {0};
+    int i, j, rule = 0, best = 0;
+
+    for (i = 0; i < $k; i++)
+        for (j = i + 1; j < $k; j++, rule++) {
+            const $score s = $call(x, rule);
+            CHECK
+            votes[s > 0 ? j : i] += $weight;
+            sums[i] -= $compared;
+            sums[j] += $compared;
+        }
+    /* Sums of votes are exact, and so are ties: the larger sum of scores decides. */
+    for (i = 1; i < $k; i++)
+        if (votes[i] > votes[best] || (votes[i] == votes[best] && sums[i] > sums[best]))
+            best = i;
+    return best;
+}
+"""
+
+ONE_VS_ALL = """
+static inline int $decide(const $input *x)
+{
+    $real largest = 0;
+    int k, best = 0;
+
+    for (k = 0; k < $k; k++) {
+        const $score s = $call(x, k);
+        const $real odds = ${name}_log_odds(s, k);
+        CHECK
+        if (k == 0 || odds > largest) {
+            largest = odds;
+            best = k;
+        }
+    }
+    return best;
+}
+"""
+
+# Odds against a class are summed in units of the worst of the class that has the least
+# worst: the winner has it nearly so, and nothing that matters overflows.
+COUPLED = """
+static inline int $decide(const $input *x)
+{
+    $real odds[$p], worst[$k], against[$k] = {0}, unit;
+    int i, j, rule = 0, best = 0;
+
+    for (i = 0; i < $k; i++)
+        worst[i] = -$most;
+    for (i = 0; i < $k; i++)
+        for (j = i + 1; j < $k; j++, rule++) {
+            const $score s = $call(x, rule);
+            const $real it = ${name}_log_odds(s, rule);
+            CHECK
+            odds[rule] = it;
+            worst[i] = it > worst[i] ? it : worst[i];
+            worst[j] = -it > worst[j] ? -it : worst[j];
+        }
+    unit = worst[0];
+    for (i = 1; i < $k; i++)
+        unit = worst[i] < unit ? worst[i] : unit;
+    rule = 0;
+    for (i = 0; i < $k; i++)
+        for (j = i + 1; j < $k; j++, rule++) {
+            against[i] += ${name}_exp(odds[rule] - unit);
+            against[j] += ${name}_exp(-odds[rule] - unit);
+        }
+    for (i = 1; i < $k; i++)
+        if (against[i] < against[best])
+            best = i;
+    return best;
+}
+"""
+
+# Single precision needs centres, see `Rules.centred`.
+CENTRED = """
+static inline int ${name}_predict(const float *x)
+{
+    float t[$d];
+    int j;
+
+    for (j = 0; j < $d; j++)
+        t[j] = x[j] - ${name}_centre[j];
+    return $decide(t);
+}
+"""
+
+QUANTISE = """
+/* Features as whole numbers. Returns how many were beyond the range and clipped to it,
+   or -1 if one is not a number. */
+static inline int ${name}_quantise(const double *x, int16_t *q)
+{
+    int j, clipped = 0;
+
+    for (j = 0; j < $d; j++) {
+        double t = (x[j] - ${name}_zero[j]) / ${name}_unit[j];
+        if (t != t)
+            return -1;
+        if (t >= $edge || t <= -$edge) {
+            t = t < 0 ? -$largest : $largest;
+            clipped++;
+        }
+        q[j] = (int16_t)(t < 0 ? t - 0.5 : t + 0.5);
+    }
+    return clipped;
+}
+"""

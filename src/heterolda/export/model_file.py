@@ -1,0 +1,170 @@
+"""Model files: a fitted model as JSON, without pickle."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.export.fields import Fields, shown
+from heterolda.export.json_file import read_json, write_json
+from heterolda.export.models import (
+    DISCRIMINANT,
+    SEARCH,
+    model_from_json,
+    model_to_json,
+)
+from heterolda.files import unreadable
+from heterolda.local_search import LocalNeighborhoodSearch
+
+FORMAT = "heterolda-model"
+# Raise it when the keys or their meaning change, and go on reading the older ones.
+VERSION = 1
+# Of a reason with more characters than this, the rest is left out.
+_LONGEST = 400
+
+
+def save(
+    model: Any, path: str | os.PathLike[str], *, include_statistics: bool = True
+) -> None:
+    """Write a fitted model to a JSON file, whole or not at all.
+
+    Parameters
+    ----------
+    model : GaussianLinearDiscriminant or LocalNeighborhoodSearch
+        The model. Of the start of a search only a discriminant is kept, of others the
+        name. A `random_state` that is a generator becomes None.
+    path : str or path-like
+        The file.
+    include_statistics : bool, default=True
+        Whether to write the class statistics: weights, means and scatter. Predictions
+        need none; `partial_fit`, `with_operating_point` and `frontier_` do.
+
+    See Also
+    --------
+    load : Read the file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import heterolda
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = heterolda.GaussianLinearDiscriminant().fit(X, y)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "wine.json"
+    >>> heterolda.save(model, path)
+    >>> bool((heterolda.load(path).predict(X) == model.predict(X)).all())
+    True
+    """
+    if not isinstance(include_statistics, bool):
+        raise TypeError(
+            f"include_statistics must be True or False, got {include_statistics!r}"
+        )
+    document = to_document(model, include_statistics=include_statistics)
+    try:
+        from_document(document)
+    except ValueError as error:
+        raise ValueError(f"model cannot be kept in a model file: {error}") from error
+    write_json(path, document)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a fitted model from a file that `save` has written.
+
+    The file may come from a stranger: nothing in it is executed, and what is not a
+    model is refused.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, of at most 1 GiB.
+
+    Returns
+    -------
+    GaussianLinearDiscriminant or LocalNeighborhoodSearch
+        The model. Its predictions are those of the model that was saved, to the last
+        bit.
+
+    See Also
+    --------
+    save : Write the file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import heterolda
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> X, y = [[1], [2], [4], [6]], ["low", "low", "high", "high"]
+    >>> heterolda.save(heterolda.GaussianLinearDiscriminant().fit(X, y), path)
+    >>> heterolda.load(path).predict([[1.5], [7]])
+    array(['low', 'high'], dtype='<U4')
+    """
+    place = os.fspath(path)  # an integer would be the number of an open file
+    try:
+        return from_document(read_json(place))
+    except MemoryError as error:
+        reason = ValueError("it needs more memory than there is")
+        raise unreadable(place, "a heterolda model", reason) from error
+    except ValueError as error:
+        text = str(error)
+        short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+        raise unreadable(place, "a heterolda model", ValueError(short)) from error
+
+
+def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any]:
+    """A fitted model as a JSON value.
+
+    Parameters
+    ----------
+    model, include_statistics
+        As in `save`.
+
+    Returns
+    -------
+    dict
+        The document.
+    """
+    if type(model) not in (GaussianLinearDiscriminant, LocalNeighborhoodSearch):
+        raise TypeError(
+            f"model must be a {DISCRIMINANT} or a {SEARCH}, got "
+            f"{type(model).__name__}: of a pipeline or a search over parameters save "
+            "the fitted classifier in it"
+        )
+    model._check_ready()
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "heterolda": sys.modules["heterolda"].__version__,
+        "model": model_to_json(model, statistics=include_statistics),
+    }
+
+
+def from_document(document: Any) -> Any:
+    """The inverse of `to_document`.
+
+    Parameters
+    ----------
+    document : object
+        What a file holds. It may be anything that JSON can say.
+
+    Returns
+    -------
+    GaussianLinearDiscriminant or LocalNeighborhoodSearch
+        The fitted model. A ValueError tells what is wrong with the document.
+    """
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError(f'it has no "format": "{FORMAT}"')
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise ValueError(
+            f"its version must be a positive integer, got {shown(version)}"
+        )
+    if version > VERSION:
+        raise ValueError(
+            f"its version {version} is newer than {VERSION}, the last one that this "
+            "release knows: upgrade heterolda"
+        )
+    content = Fields(document, "it", ("format", "version", "heterolda", "model"))
+    content.text("heterolda")
+    return model_from_json(content["model"], "model", (DISCRIMINANT, SEARCH))

@@ -1,0 +1,149 @@
+"""ONNX graphs of fitted classifiers, by converters for skl2onnx."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from heterolda.export.fitted import CLASSIFIERS
+from heterolda.export.onnx_graph import convert
+from heterolda.files import written_whole
+
+_OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "nocl": [True, False],
+    "output_class_labels": [False, True],
+}
+
+
+def to_onnx(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    dtype: str = "float32",
+    *,
+    target_opset: int = 15,
+    options: dict[Any, Any] | None = None,
+) -> Any:
+    """Convert a fitted classifier, or a pipeline that ends in one, to ONNX.
+
+    The same as ``skl2onnx.to_onnx``, without a choice of what suits few: the input is
+    ``X`` with any number of rows, and the outputs are the labels and one array of
+    probabilities.
+
+    Parameters
+    ----------
+    model : GaussianLinearDiscriminant, LocalNeighborhoodSearch or Pipeline
+        What to convert. Labels are strings or integers, which booleans and whole
+        floats become.
+    path : str, path-like or None, default=None
+        File to write, whole or not at all.
+    dtype : {"float32", "float64"}, default="float32"
+        Format of the features and of the probabilities.
+    target_opset : int, default=15
+        Version of the operators, at least 13.
+    options : dict or None, default=None
+        Options of skl2onnx: "zipmap", "nocl" and "output_class_labels", as for all
+        classifiers. None stands for ``{"zipmap": False}``.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The graph.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.export import to_onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> graph = to_onnx(model)
+    >>> from onnxruntime import InferenceSession
+    >>> session = InferenceSession(graph.SerializeToString())
+    >>> label, probability = session.run(None, {"X": X[:2].astype("float32")})
+    >>> label.tolist(), probability.shape
+    ([0, 0], (2, 3))
+    """
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
+    try:
+        from skl2onnx import convert_sklearn
+        from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    except ImportError as error:
+        raise ImportError(
+            "export to ONNX needs skl2onnx: pip install 'heterolda[onnx]'"
+        ) from error
+    register()
+    check_is_fitted(model)
+    kind = FloatTensorType if dtype == "float32" else DoubleTensorType
+    graph = convert_sklearn(
+        model,
+        name=type(model).__name__,
+        initial_types=[("X", kind([None, model.n_features_in_]))],
+        options={"zipmap": False} if options is None else options,
+        target_opset=target_opset,
+    )
+    if path is not None:
+        with written_whole(path) as file:
+            file.write(graph.SerializeToString())
+    return graph
+
+
+def register() -> None:
+    """Tell skl2onnx how to convert the classifiers."""
+    from skl2onnx import update_registered_converter
+    from skl2onnx.common.shape_calculator import (
+        calculate_linear_classifier_output_shapes,
+    )
+
+    for classifier in CLASSIFIERS:
+        update_registered_converter(
+            classifier,
+            f"Heterolda{classifier.__name__}",
+            calculate_linear_classifier_output_shapes,
+            convert,
+            options=_OPTIONS,
+        )
+
+
+def register_on_import() -> None:
+    """Register the converters now if skl2onnx is in use, else when it is imported."""
+    if sys.modules.get("skl2onnx") is not None:
+        register()
+    elif not any(isinstance(finder, _Registrar) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Registrar())
+
+
+class _Registrar(MetaPathFinder):
+    """Registers the converters at the end of the import of skl2onnx.
+
+    Importing skl2onnx takes far longer than importing this library, and most of those
+    who load or save a model have no use for it.
+    """
+
+    def find_spec(
+        self,
+        name: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != "skl2onnx":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def execute_and_register(module: ModuleType) -> None:
+            execute(module)
+            register()
+
+        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec

@@ -1,0 +1,207 @@
+"""Tables of text, as Arrow record batches: files, or a stream such as standard input.
+
+They are read with the types that are needed, not with guessed ones: features as
+numbers, labels and what is only passed on as text.
+"""
+
+from __future__ import annotations
+
+import csv as plain_csv
+import gzip
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from heterolda.parts import Columns, Part, errors_name, not_text
+
+TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
+_BLOCK = 1 << 22
+# Quotes that do not come in pairs are taken for text after this many bytes.
+_LONGEST_RECORD = 1 << 25
+
+
+@dataclass(frozen=True)
+class TextStream:
+    """Text with a header that comes from somewhere else than a file of its own.
+
+    Attributes
+    ----------
+    chunks : callable
+        Gives the bytes from the beginning, in pieces of any size.
+    delimiter : str
+        What stands between two columns.
+    name : str
+        For messages.
+    stop : callable
+        Ends a read that waits for more, from another thread.
+    """
+
+    chunks: Callable[[], Iterator[bytes]]
+    delimiter: str = ","
+    name: str = "standard input"
+    stop: Callable[[], None] = lambda: None
+
+
+def read_text(source: str | TextStream, columns: Columns) -> Part:
+    """Open text whose first line names the columns.
+
+    The header is read here and the rest by Arrow.
+
+    Parameters
+    ----------
+    source : str or TextStream
+        A file whose name ends in one of `TEXT`, or a stream.
+    columns : Columns
+        What is wanted.
+
+    Returns
+    -------
+    Part
+        Its batches are read when they are asked for.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    if isinstance(source, TextStream):
+        where, delimiter = source.name, source.delimiter
+        blocks = _blocks(source.chunks())
+        first = next(blocks, b"").lstrip(b"\r\n")
+        lines = io.StringIO(first.decode("utf-8", "surrogateescape"), newline="")
+        names, skip = _header(lines, delimiter, where)
+        blocks = chain([first], blocks)
+    else:
+        where = source
+        delimiter = TEXT[next(end for end in TEXT if source.lower().endswith(end))]
+        opener = gzip.open if source.lower().endswith(".gz") else open
+        with errors_name(where), opener(source, "rb") as file:
+            text = io.TextIOWrapper(file, "utf-8", "surrogateescape", "")
+            names, skip = _header(text, delimiter, where)
+    columns = columns.resolve(names, where)
+    types = dict.fromkeys(names, pa.string())
+    if not columns.keep:
+        types |= dict.fromkeys(columns.all, pa.float64())
+    if columns.target is not None:
+        types[columns.target] = pa.string()
+    read = csv.ReadOptions(block_size=_BLOCK, column_names=names, skip_rows=skip)
+    options = (
+        csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        csv.ConvertOptions(
+            include_columns=None if columns.keep else columns.all,
+            column_types=types,
+            strings_can_be_null=not columns.keep,
+        ),
+    )
+
+    def of_file() -> Iterator[Any]:
+        with csv.open_csv(source, read, *options) as reader:
+            yield from reader
+
+    def of_stream() -> Iterator[Any]:
+        # Arrow would read ahead in a thread of its own, which cannot be called back.
+        for block in blocks:
+            if block.strip():
+                table = csv.read_csv(pa.BufferReader(block), read, *options)
+                yield from table.to_batches()
+            read.skip_rows = 0
+
+    batches = of_stream if isinstance(source, TextStream) else of_file
+    schema = pa.schema([(name, pa.string()) for name in names])
+    return Part(where, columns, _named(batches(), names, where), schema, is_text=True)
+
+
+def _blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes, cut where a record ends: behind an even number of quotes."""
+    rest = b""
+    for chunk in chunks:
+        rest += chunk
+        end = rest.rfind(b"\n") + 1
+        while end and rest.count(b'"', 0, end) % 2 and len(rest) < _LONGEST_RECORD:
+            end = rest.rfind(b"\n", 0, end - 1) + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def _named(batches: Iterator[Any], names: list[str], where: str) -> Iterator[Any]:
+    """The same batches; errors name the file and the column."""
+    try:
+        with errors_name(where):
+            yield from batches
+    except ValueError as error:
+        if str(error).endswith("Empty CSV file"):
+            return  # there is a header, but nothing else
+        column = re.search(r"CSV column #(\d+): (.*)", str(error))
+        if column is None:
+            raise
+        name = names[int(column[1])]
+        raise ValueError(
+            f"{where}: column {name!r} must be numbers: {column[2]}"
+        ) from error
+
+
+def _header(lines: Iterable[str], delimiter: str, where: str) -> tuple[list[str], int]:
+    """Names of the columns of a text, and how many lines they take."""
+    rest = iter(lines)
+    first = next(rest, "").removeprefix("\ufeff")  # the mark of some editors
+    rows = plain_csv.reader(chain([first], rest), delimiter=delimiter)
+    with errors_name(where):
+        names = next(filter(None, rows), [])
+    if not names:
+        raise ValueError(f"{where} is empty: its first line must name the columns")
+    if re.search("[\0\ud800-\udfff]", "".join(names)):
+        raise not_text(where)
+    return names, rows.line_num
+
+
+def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
+    """Numbers from text by the rules of Arrow's own reader.
+
+    Parameters
+    ----------
+    column : StringArray
+        The text.
+    name, where : str
+        Names of the column and of the file, for messages.
+    n_before : int
+        Number of rows of the file before these.
+
+    Returns
+    -------
+    DoubleArray
+        The numbers; null where they are missing.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv
+
+    missing = pc.is_in(column, pa.array(csv.ConvertOptions().null_values))
+    text = pc.if_else(missing, None, pc.ascii_trim(column, " \t"))
+    try:
+        return pc.cast(text, pa.float64())
+    except pa.ArrowInvalid as error:
+        row = _first_failure(text, pa.float64())
+        raise ValueError(
+            f"{where}: column {name!r} must be numbers, but row {n_before + row + 1} "
+            f"has {column[row].as_py()!r}"
+        ) from error
+
+
+def _first_failure(text: Any, kind: Any) -> int:
+    """Index of the first value that cannot be cast, of which there is one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    low, high = 0, len(text)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            pc.cast(text[low:middle], kind)
+            low = middle
+        except pa.ArrowInvalid:
+            high = middle
+    return low

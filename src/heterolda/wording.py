@@ -1,0 +1,119 @@
+"""Numbers, labels and tables in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["aligned", "count", "named", "percent"]
+
+
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    r"""Lines of a table, the first column to the left and the others to the right.
+
+    Parameters
+    ----------
+    table : sequence of rows
+        Cells.
+
+    Returns
+    -------
+    list of str
+        Lines of equal columns.
+
+    Examples
+    --------
+    >>> from heterolda.wording import aligned
+    >>> print(*aligned([["pair", "error"], ["a, b", "1.0 %"]]), sep="\n")
+    pair  error
+    a, b  1.0 %
+    """
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+
+
+def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
+    """A few labels, and how many more there are.
+
+    Parameters
+    ----------
+    labels : sequence or ndarray
+        Labels.
+    most : int, default=5
+        How many are named.
+
+    Returns
+    -------
+    str
+        Words.
+
+    Examples
+    --------
+    >>> from heterolda.wording import named
+    >>> named(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    given = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    more = f" and {len(labels) - most} more" if len(labels) > most else ""
+    return ", ".join(map(repr, given[:most])) + more
+
+
+def percent(share: float) -> str:
+    """A share as a short text.
+
+    Parameters
+    ----------
+    share : float
+        The share.
+
+    Returns
+    -------
+    str
+        In percent, with more digits for less.
+
+    Examples
+    --------
+    >>> from heterolda.wording import percent
+    >>> percent(0.1234), percent(0.00123), percent(1e-9)
+    ('12.3 %', '0.12 %', '< 0.001 %')
+    """
+    value = round(100 * share, 9)  # 0.1 is shown alike from above and from below
+    if share > 0 and value < 0.0005:
+        return "< 0.001 %"
+    digits = 1 if value >= 1 or value == 0 else 2 if value >= 0.1 else 3
+    return f"{value:.{digits}f} %"
+
+
+def count(number: float, what: str) -> str:
+    """A number of things, with a comma in thousands.
+
+    Parameters
+    ----------
+    number : float
+        How many.
+    what : str
+        The word for one of them.
+
+    Returns
+    -------
+    str
+        Words.
+
+    Examples
+    --------
+    >>> from heterolda.wording import count
+    >>> count(1, "row"), count(12345, "row"), count(2, "class")
+    ('1 row', '12,345 rows', '2 classes')
+    """
+    ending = "" if number == 1 else "es" if what.endswith("s") else "s"
+    digits = f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
+    return f"{digits} {what}{ending}"
