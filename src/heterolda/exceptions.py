@@ -48,7 +48,20 @@ class TrivialRuleWarning(UserWarning):
 
 
 class PrecisionWarning(UserWarning):
-    """A feature varies so little, for its size, that float64 holds few digits of it."""
+    """A feature varies so little, for its size, that float64 holds few digits of it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> X, y = [[1e16], [1e16 + 2], [1e16 + 6], [1e16 + 8]], [0, 0, 1, 1]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     GaussianLinearDiscriminant().fit(X, y).predict(X)
+    array([0, 0, 1, 1])
+    >>> caught[0].category.__name__
+    'PrecisionWarning'
+    """
 
 
 class SearchInterruptedWarning(UserWarning):
