@@ -11,7 +11,7 @@ demo: $(READY)
 	$(BIN)/heterolda report build/demo
 
 test: $(READY) lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --cov --numprocesses=auto
 
 lint: $(READY)
 	$(BIN)/ruff check .
