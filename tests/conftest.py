@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 # Tests of the modules whose branches are counted; pyproject.toml names those. The
 # tracer sleeps in all other files, where it would only cost time.
@@ -24,8 +25,21 @@ def pytest_collection_modifyitems(items):
             item.add_marker("no_cover")
 
 
+# What hypothesis draws is the same in every run, until --seed asks for something else.
+FIXED = {"deadline": None, "database": None, "max_examples": 25}
+settings.register_profile("fixed", derandomize=True, **FIXED)
+settings.register_profile("seeded", **FIXED)
+
+
 def pytest_addoption(parser):
-    parser.addoption("--seed", type=int, default=0, help="seed of the rng fixture")
+    parser.addoption("--seed", type=int, default=0, help="seed of all that is drawn")
+
+
+def pytest_configure(config):
+    seed = config.getoption("--seed")
+    settings.load_profile("seeded" if seed else "fixed")
+    if seed and config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(seed)
 
 
 @pytest.fixture

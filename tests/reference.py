@@ -91,12 +91,19 @@ def deviation(S, w):
     return mp.sqrt(dot(w, S * w))
 
 
+def errors_of(g, w, w0):
+    """Error rates of the two classes."""
+    return (
+        mp.ncdf((w0 - dot(w, g.m1)) / deviation(g.S1, w)),
+        mp.ncdf((dot(w, g.m2) - w0) / deviation(g.S2, w)),
+    )
+
+
 def error_of(g, w, w0):
     """Error of the rule "first class when w.x >= w0", from its definition."""
     if not any(w):
         return g.p2 if w0 <= 0 else g.p1
-    miss1 = mp.ncdf((w0 - dot(w, g.m1)) / deviation(g.S1, w))
-    miss2 = mp.ncdf((dot(w, g.m2) - w0) / deviation(g.S2, w))
+    miss1, miss2 = errors_of(g, w, w0)
     return g.p1 * miss1 + g.p2 * miss2
 
 
@@ -108,12 +115,11 @@ def stationary_thresholds(g, w):
     b = -2 * D / v1
     c = D**2 / v1 - mp.log(g.p1**2 * v2 / (g.p2**2 * v1))
     offset = dot(w, g.m2)
-    if a == 0:
-        return [offset - c / b] if b != 0 else []
     if b**2 < 4 * a * c:
         return []
-    root = mp.sqrt(b**2 - 4 * a * c)
-    return [offset + (-b + sign * root) / (2 * a) for sign in (1, -1)]
+    # Nearly equal variances make a nearly vanish: no difference may do so, too.
+    q = -(b + (mp.sqrt(b**2 - 4 * a * c) if b >= 0 else -mp.sqrt(b**2 - 4 * a * c))) / 2
+    return [offset + x / y for x, y in ((q, a), (c, q)) if y]
 
 
 def best_threshold(g, w):
@@ -175,18 +181,85 @@ class Optimum:
     minima: int
 
 
+def spread(S):
+    """Eigenvalues and eigenvectors of S in features of unit variance."""
+    scale = [1 / mp.sqrt(S[i, i]) if S[i, i] else mp.mpf(0) for i in range(S.rows)]
+    T = mp.diag(scale)
+    values, axes = mp.eigsy(T * S * T)
+    return values, T * axes
+
+
+def pencil(g):
+    """alpha and V with V'(S1 + S2)V = I and V'S1 V = diag(alpha), on the range."""
+    values, axes = spread(g.S1 + g.S2)
+    kept = [i for i in range(len(values)) if values[i] > mp.mpf("1e-30")]
+    W = mp.matrix(len(g.m1), len(kept))
+    for k, i in enumerate(kept):
+        W[:, k] = axes[:, i] / mp.sqrt(values[i])
+    alpha, Q = mp.eigsy(W.T * g.S1 * W)
+    return list(alpha), W * Q
+
+
+def floored(g):
+    """The model of a singular pair, and how rules of the pair become rules of it.
+
+    A class variance of zero is 1e-7 of the sum of both. In the coordinates of the
+    pencil x = m2 + (S1 + S2) V z, so that w.x = w.m2 + (V'(S1 + S2) w).z.
+    """
+    alpha, V = pencil(g)
+    tiny = mp.mpf("1e-30")
+    if len(alpha) == len(g.m1) and all(tiny < a < 1 - tiny for a in alpha):
+        return g, lambda w, w0: (w, w0)
+    floor = mp.mpf("1e-7")
+    alpha = [
+        min(max(a, floor), 1 - floor) if not tiny < a < 1 - tiny else a for a in alpha
+    ]
+    c = V.T * (g.m1 - g.m2)
+    zero, S1, S2 = c * 0, mp.diag(alpha), mp.diag([1 - a for a in alpha])
+    B = V.T * (g.S1 + g.S2)
+    model = Gaussians(c, zero, S1, S2, g.p1, g.p2)
+    return model, lambda w, w0: (B * w, w0 - dot(w, g.m2))
+
+
+def is_separable(g):
+    """Whether the means differ where neither class varies."""
+    _, V = pencil(g)
+    delta = g.m1 - g.m2
+    rest = delta - (g.S1 + g.S2) * (V * (V.T * delta))
+    return mp.norm(rest) > mp.mpf("1e-30") * mp.norm(delta)
+
+
+def ends_of_arc(alpha):
+    """Angles between which all alpha cos(theta) + (1 - alpha) sin(theta) > 0."""
+    phi = [mp.atan2(1 - x, x) for x in alpha]
+    return max(phi) - mp.pi / 2, min(phi) + mp.pi / 2
+
+
+def rule_on_arc(g, theta):
+    """The admissible rule at an angle."""
+    a, b = mp.sin(theta), mp.cos(theta)
+    # Nearly singular by design close to the ends, hence the spare digits.
+    with mp.workdps(100):
+        w = mp.lu_solve(g.S2 * a + g.S1 * b, g.m1 - g.m2)
+    return w, dot(w, g.m1) - b * deviation(g.S1, w) ** 2
+
+
+def minimax_error(g):
+    """The error rate of the rule at which both are equal, by bisection."""
+    a, b = mp.mpf(0), mp.pi / 2
+    while b - a > mp.mpf("1e-40"):
+        theta = (a + b) / 2
+        e1, e2 = errors_of(g, *rule_on_arc(g, theta))
+        a, b = (theta, b) if e1 < e2 else (a, theta)
+    return e1
+
+
 def optimum(g):
     """Global minimum of the error over all linear rules."""
     d = len(g.m1)
     delta = g.m1 - g.m2
-
-    # The pencil through the sum: V'(S1 + S2)V = I and V'S1 V = diag(alpha).
-    half = mp.inverse(mp.cholesky(g.S1 + g.S2))
-    alpha, Q = mp.eigsy(half * g.S1 * half.T)
-    V = half.T * Q
+    alpha, V = pencil(g)
     c = V.T * delta
-    phi = [mp.atan2(1 - x, x) for x in alpha]
-    low, high = max(phi) - mp.pi / 2, min(phi) + mp.pi / 2
 
     if not any(delta):
         # Nothing but the variances can tell the classes apart.
@@ -197,22 +270,16 @@ def optimum(g):
         )
         return Optimum(min(error, g.trivial_error), error, None, 0)
 
-    def on_arc(theta):
-        a, b = mp.sin(theta), mp.cos(theta)
-        # Nearly singular by design close to the ends, hence the spare digits.
-        with mp.workdps(100):
-            w = mp.lu_solve(g.S2 * a + g.S1 * b, delta)
-        return error_of(g, w, dot(w, g.m1) - b * deviation(g.S1, w) ** 2)
-
+    low, high = ends_of_arc(alpha)
     steps = [(high - low) * x for x in geometric(1e-26, 0.5, 110)]
     grid = [low + x for x in steps] + [high - x for x in steps[-2::-1]]
-    error, theta, minima = minimise(on_arc, grid)
+    error, theta, minima = minimise(lambda x: error_of(g, *rule_on_arc(g, x)), grid)
 
     # Beyond an end whose pole has no component of delta the admissible rules go on
     # along the eigenvectors of the pole.
     size = mp.sqrt(dot(c, c))
-    for end, pole in ((low, phi.index(max(phi))), (high, phi.index(min(phi)))):
-        at_pole = [abs(x - phi[pole]) < mp.mpf("1e-35") for x in phi]
+    for end, pole in ((low, alpha.index(min(alpha))), (high, alpha.index(max(alpha)))):
+        at_pole = [abs(x - alpha[pole]) < mp.mpf("1e-35") for x in alpha]
         if any(abs(c[i]) > size * mp.mpf("1e-35") for i in range(d) if at_pole[i]):
             continue
         a, b = mp.sin(end), mp.cos(end)
