@@ -19,7 +19,7 @@ demo: $(READY)
 	$(BIN)/heterolda report build/demo
 
 test: $(READY) lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --cov --numprocesses=auto --dist=loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,12 +1,36 @@
 """Random problems and an independent evaluation of rules, for several test files."""
 
+import warnings
 from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
 from scipy.special import ndtr
 
+from heterolda import ClassStatistics, GaussianLinearDiscriminant, TrivialRuleWarning
 from heterolda.refine import grid_weights
+
+# With this count the divisor n - 1 is a power of two, so that turning covariances into
+# scatter and back is exact and a reference sees the same float64 matrices.
+COUNT = 1025
+
+
+def statistics_of(problem):
+    """Class statistics of a `reference.Problem`."""
+    return ClassStatistics.from_moments(
+        [0, 1],
+        [COUNT, COUNT],
+        np.stack([problem.m1, problem.m2]),
+        np.stack([problem.S1, problem.S2]),
+    )
+
+
+def fit(problem, solver="global"):
+    """A discriminant of a `reference.Problem`, fitted without a warning."""
+    model = GaussianLinearDiscriminant(solver=solver, priors=[problem.p1, problem.p2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrivialRuleWarning)
+        return model.fit_statistics(statistics_of(problem))
 
 
 def random_covariance(rng, d, condition=100.0):

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr
 
@@ -87,6 +87,7 @@ def floored(cov):
 
 
 # 1,600 regular problems up to condition 1e12, and 432 singular ones below.
+@pytest.mark.no_cover  # the reference takes most of the time
 @pytest.mark.parametrize("batch", range(20))
 @pytest.mark.parametrize(("exponents", "tolerance"), [((0, 8), 1e-12), ((8, 12), 1e-8)])
 def test_no_other_solver_has_a_lower_error(rng, batch, exponents, tolerance):
@@ -111,6 +112,7 @@ def test_no_other_solver_has_a_lower_error(rng, batch, exponents, tolerance):
     assert interesting > 5
 
 
+@pytest.mark.no_cover  # the reference takes most of the time
 @pytest.mark.parametrize("batch", range(3))
 @pytest.mark.parametrize("jointly", [False, True])
 @pytest.mark.parametrize("singular", ["first", "second", "both"])
@@ -144,6 +146,7 @@ def test_no_other_solver_has_a_lower_error_where_a_class_is_singular(
     assert interesting > 5
 
 
+@pytest.mark.no_cover  # the reference takes most of the time
 def test_a_minimum_that_hides_within_the_gap_is_found(rng):
     """A piece closed by the gap alone once hid a rule better than the trivial one."""
     missed = 0
@@ -181,6 +184,7 @@ def many_start_bfgs(rng, means, cov, priors, starts):
     return best
 
 
+@pytest.mark.no_cover  # the reference takes most of the time
 def test_many_start_bfgs_finds_nothing_better(rng):
     for _ in range(40):
         d = int(rng.integers(1, 7))
@@ -226,6 +230,20 @@ def test_bounds_of_pieces_hold_inside_them(rng):
     for share in np.linspace(0, 1, 33):
         inside = arc.evaluate(pieces.pair, a + share * (b - a)).log_error
         assert np.all(inside >= pieces.log_bound - 1e-11)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_a_search_cut_short_claims_no_more_than_it_proved(rng, monkeypatch, rounds):
+    monkeypatch.setattr("heterolda.solvers.global_search._MOST_ROUNDS", rounds)
+    monkeypatch.setattr("heterolda.solvers.global_search._RUNGS", 0.2)
+    pencil = Pencil.from_moments(*random_pairs(rng, 60, 4, condition=1e4))
+    cut = Global(gap=1e-6).solve(pencil, np.random.default_rng())
+    monkeypatch.undo()
+    best = Global(gap=1e-8).solve(pencil, np.random.default_rng())
+    assert np.any(cut.gap > 1e-6)
+    assert_array_equal((cut.status == Status.MAX_ITER) & ~cut.trivial, cut.gap > 1e-6)
+    assert np.all(cut.error * (1 - cut.gap) <= best.error * (1 + 1e-12))
+    assert np.all(cut.error >= best.error * (1 - 1e-12))
 
 
 def test_smaller_gaps_are_proven_on_request(rng):
@@ -315,6 +333,7 @@ def test_equal_means(rng):
         assert planes.gap[0] <= 1e-3
 
 
+@pytest.mark.no_cover  # the reference takes most of the time
 def test_the_hard_case(rng):
     """c_i = 0 at the pole: the optimum may lie beyond the end of the plain arc."""
     beyond = 0

@@ -201,6 +201,31 @@ def test_batch_equals_one_pair_at_a_time(rng):
             assert_allclose(batch.error[k], error, rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+def test_batches_and_threads_do_not_matter(rng, monkeypatch, name):
+    """24 features and more are given one thread; little memory makes small batches."""
+    d, pairs = 25, np.column_stack(np.triu_indices(4, 1))
+    means = rng.normal(size=(4, d))
+    cov = np.array([random_covariance(rng, d, 5.0) for _ in range(4)])
+    arguments = means, cov, np.full(4, 0.25), np.full(4, 90.0), pairs, SOLVERS[name], 7
+    whole = solve_pairs(*arguments)
+    monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 4 * 16 * d * d)
+    monkeypatch.setattr("heterolda.solvers._THREADED", 1000)
+    parts = solve_pairs(*arguments)
+    assert len(parts.error) == 6
+    for key in ("coef", "intercept", "error"):
+        assert_allclose(getattr(parts, key), getattr(whole, key), rtol=1e-9)
+    shares = np.tile([0.3, 0.9], (6, 1))  # in proportion: a quarter and three
+    shared = solve_pairs(*arguments, shares=shares)
+    for k, (i, j) in enumerate(pairs):
+        p = np.zeros(4)
+        p[[i, j]] = 0.25, 0.75
+        one = solve_pairs(
+            means, cov, p, *arguments[3:4], pairs[k : k + 1], *arguments[5:]
+        )
+        assert_allclose(shared.error[k], one.error[0], rtol=1e-9)
+
+
 def singular_pair(rng, d=5, rank1=3, jointly=False):
     """Class 1 of low rank; class 2 full, or both inside the same subspace."""
     basis = np.linalg.qr(rng.normal(size=(d, d)))[0]

@@ -158,6 +158,7 @@ def test_sums_of_grid_weights_are_exact_in_any_order(rng):
     assert grid_weights(np.zeros(3))[0].sum() == 0
 
 
+@pytest.mark.no_cover  # the reference takes most of the time
 def test_exact_is_never_worse_than_paper_nor_its_start(rng):
     for _ in range(40):
         problem = random_problem(rng)
@@ -170,6 +171,29 @@ def test_exact_is_never_worse_than_paper_nor_its_start(rng):
             weight = np.multiply(*grid_weights(weight))
         assert exact.errors == count_errors(X, first, weight, exact.v)
         assert exact.n_iter == len(exact.history)
+
+
+def test_errors_of_a_rule_are_counted_from_scratch(rng):
+    X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    first = np.array([True, False, True, False])
+    v = np.array([3.0, 1.0])  # class 1 from 3 on: the first and the last are wrong
+    assert refine.count_errors(X, first, None, v) == 2
+    assert refine.count_errors(X, first, np.array([0.5, 8.0, 8.0, 0.25]), v) == 0.75
+    for _ in range(20):
+        problem = random_problem(rng)
+        X, first, weight, v = problem
+        if weight is not None:
+            weight = np.multiply(*grid_weights(weight))
+        assert refine.count_errors(*problem) == count_errors(X, first, weight, v)
+
+
+def test_weights_too_unequal_to_be_counted_are_refused():
+    weight = np.array([1.0, 0.0, 2.0**-39, 3.0])
+    refine.check_range_of_weights(weight, weight.sum() / 8)
+    refine.check_range_of_weights(weight, 2.0)  # exactly the least share
+    refine.check_range_of_weights(np.zeros(3), 0.0)
+    with pytest.raises(ValueError, match=r"1\.82e-12 for some row and 4 in all"):
+        refine.check_range_of_weights(weight, 4.0)
 
 
 def test_exact_is_deterministic(rng):
@@ -204,6 +228,7 @@ def fewest_errors_in_the_plane(X, first):
     return best
 
 
+@pytest.mark.no_cover  # the reference takes most of the time
 def test_exact_finds_the_minimum_in_the_plane(rng):
     found = 0
     for _ in range(100):
@@ -219,6 +244,7 @@ def test_exact_finds_the_minimum_in_the_plane(rng):
     assert found >= 90
 
 
+@pytest.mark.no_cover  # the reference takes most of the time
 def test_best_step_is_the_best_of_all_midpoints(rng):
     for _ in range(100):
         n, d = rng.integers(2, 40), rng.integers(1, 4)

@@ -108,6 +108,19 @@ def test_row_order_does_not_matter(make_classes, rng):
     )
 
 
+def test_a_class_without_weight_adds_nothing(make_classes):
+    X, y = make_classes()
+    whole = ClassStatistics.from_data(X, y)
+    some = y != 2
+    part = ClassStatistics.from_arrays(X[some], y[some], np.arange(4))
+    rest = ClassStatistics.from_arrays(X[~some], y[~some], np.arange(4))
+    assert part.weights[2] == 0
+    for merged in (part + rest, rest + part, sum([part, rest]), part + whole):
+        np.testing.assert_array_equal(merged.scatters[2], whole.scatters[2])
+        np.testing.assert_array_equal(merged.means[2], whole.means[2])
+        assert merged.weights[2] == 60
+
+
 def test_merge_takes_the_union_of_classes():
     a = ClassStatistics.from_data([[1.0], [2.0]], ["b", "b"])
     b = ClassStatistics.from_data([[5.0], [7.0], [8.0]], ["a", "b", "c"])
@@ -395,6 +408,8 @@ def test_merges_that_mean_nothing_are_refused(make_classes):
         a + ClassStatistics.from_data(X, y.astype(str))
     with pytest.raises(TypeError):
         a + 1
+    with pytest.raises(TypeError):
+        1 + a
     named = ClassStatistics.from_data(pd.DataFrame(X, columns=list("abc")), y)
     other = ClassStatistics.from_data(pd.DataFrame(X, columns=list("acb")), y)
     with pytest.raises(ValueError, match="different features"):

@@ -1,77 +1,38 @@
 """The global solver against a slow reference with fifty digits.
 
-The reference is written from the theory alone and shares no code with the package. It
-solves a linear system for every trial direction, scans the whole arc of admissible
-rules, and refines every promising bracket. What the estimator returns is judged by the
-error of its ``coef_`` and ``intercept_``, computed afresh from their definition.
+What the estimator returns is judged by the error of its ``coef_`` and ``intercept_``,
+computed afresh from their definition.
 """
 
 import functools
-import warnings
-from dataclasses import dataclass
 
-import mpmath
 import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import ndtr
 
-from heterolda import ClassStatistics, GaussianLinearDiscriminant, TrivialRuleWarning
+import reference
+from heterolda import GaussianLinearDiscriminant, TrivialRuleWarning
+from problems import fit, statistics_of
+from reference import (
+    Gaussians,
+    best_threshold,
+    deviation,
+    dot,
+    error_of,
+    minimise,
+    mp,
+    problem,
+    reflection,
+    rotated,
+    rule_of,
+    threshold_scale,
+)
 
-# A context of its own, so that the precision is not changed for anybody else.
-mp = mpmath.MPContext()
-mp.dps = 50
-
-# With this count the divisor n - 1 is a power of two, so that turning covariances into
-# scatter and back is exact and both sides see the same float64 matrices.
-COUNT = 1025
-
-GOLDEN = (mp.sqrt(5) - 1) / 2
 OTHER_SOLVERS = ["fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
 
 
 # ------------------------------------------------------------------ the problems
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Two Gaussians; ``p1`` is the prior of the first."""
-
-    m1: np.ndarray
-    m2: np.ndarray
-    S1: np.ndarray
-    S2: np.ndarray
-    p1: float = 0.5
-
-    @property
-    def p2(self):
-        return 1.0 - self.p1
-
-    @property
-    def dimension(self):
-        return len(self.m1)
-
-
-def problem(delta, S1, S2, p1=0.5, m2=None):
-    """Build a problem from delta = m1 - m2; a vector stands for a diagonal matrix."""
-    m2 = np.zeros(len(delta)) if m2 is None else np.asarray(m2, float)
-    S1, S2 = (np.asarray(S, float) for S in (S1, S2))
-    S1, S2 = (np.diag(S) if S.ndim == 1 else S for S in (S1, S2))
-    assert np.array_equal(S1, S1.T)
-    assert np.array_equal(S2, S2.T)
-    return Problem(m2 + np.asarray(delta, float), m2, S1, S2, p1)
-
-
-def reflection(direction):
-    """Orthogonal matrix that mixes all axes."""
-    v = np.asarray(direction, float)
-    return np.eye(len(v)) - 2 * np.outer(v, v) / (v @ v)
-
-
-def rotated(Q, variances):
-    """Covariance with the given variances along the columns of Q, exactly symmetric."""
-    S = (Q * np.asarray(variances, float)) @ Q.T
-    return (S + S.T) / 2
 
 
 Q2 = reflection([1, 2])
@@ -259,183 +220,14 @@ ALL = PROBLEMS | UNDERFLOWING | ILL_CONDITIONED
 # ------------------------------------------------------------------ the reference
 
 
-@dataclass(frozen=True)
-class Gaussians:
-    """A problem in fifty digits."""
-
-    m1: mpmath.matrix
-    m2: mpmath.matrix
-    S1: mpmath.matrix
-    S2: mpmath.matrix
-    p1: mpmath.mpf
-    p2: mpmath.mpf
-
-    @property
-    def trivial_error(self):
-        return min(self.p1, self.p2)
-
-
 @functools.cache
 def gaussians(name):
-    p = ALL[name]
-    total = mp.mpf(p.p1) + mp.mpf(p.p2)
-    return Gaussians(
-        *(mp.matrix(x.tolist()) for x in (p.m1, p.m2, p.S1, p.S2)),
-        mp.mpf(p.p1) / total,
-        mp.mpf(p.p2) / total,
-    )
-
-
-def dot(a, b):
-    return mp.fdot(list(a), list(b))
-
-
-def deviation(S, w):
-    return mp.sqrt(dot(w, S * w))
-
-
-def error_of(g, w, w0):
-    """Error of the rule "first class when w.x >= w0", from its definition."""
-    if not any(w):
-        return g.p2 if w0 <= 0 else g.p1
-    miss1 = mp.ncdf((w0 - dot(w, g.m1)) / deviation(g.S1, w))
-    miss2 = mp.ncdf((dot(w, g.m2) - w0) / deviation(g.S2, w))
-    return g.p1 * miss1 + g.p2 * miss2
-
-
-def stationary_thresholds(g, w):
-    """Where the two weighted densities along w are equal: roots of a quadratic."""
-    D = dot(w, g.m1) - dot(w, g.m2)
-    v1, v2 = deviation(g.S1, w) ** 2, deviation(g.S2, w) ** 2
-    a = 1 / v1 - 1 / v2
-    b = -2 * D / v1
-    c = D**2 / v1 - mp.log(g.p1**2 * v2 / (g.p2**2 * v1))
-    offset = dot(w, g.m2)
-    if a == 0:
-        return [offset - c / b] if b != 0 else []
-    if b**2 < 4 * a * c:
-        return []
-    root = mp.sqrt(b**2 - 4 * a * c)
-    return [offset + (-b + sign * root) / (2 * a) for sign in (1, -1)]
-
-
-def best_threshold(g, w):
-    """The stationary threshold of least error, or None where there is none."""
-    return min(
-        stationary_thresholds(g, w), key=lambda w0: error_of(g, w, w0), default=None
-    )
-
-
-def golden_section(f, a, b, tolerance):
-    """Least value of f between a and b, and where."""
-    c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-    fc, fd = f(c), f(d)
-    while abs(b - a) > tolerance:
-        if fc < fd:
-            b, d, fd = d, c, fc
-            c = b - GOLDEN * (b - a)
-            fc = f(c)
-        else:
-            a, c, fc = c, d, fd
-            d = a + GOLDEN * (b - a)
-            fd = f(d)
-    return min((fc, c), (fd, d))
-
-
-def minimise(f, grid, brackets=3):
-    """Scan the grid and refine the best local minima.
-
-    The width of a bracket shrinks to 1e-15 of itself, which leaves an error of about
-    the square of that in the value. Returns the best value, its place and the number of
-    strict local minima of the scan.
-    """
-    values = [f(x) for x in grid]
-    inner = range(1, len(grid) - 1)
-    dips = [i for i in inner if values[i - 1] > values[i] <= values[i + 1]]
-    dips.sort(key=lambda i: values[i])
-    best = min(zip(values, grid, strict=True))
-    for i in dips[:brackets]:
-        width = abs(grid[i + 1] - grid[i - 1])
-        best = min(
-            best, golden_section(f, grid[i - 1], grid[i + 1], width * mp.mpf("1e-15"))
-        )
-    strict = sum(values[i - 1] > values[i] < values[i + 1] for i in inner)
-    return *best, strict
-
-
-def geometric(first, last, count):
-    ratio = mp.mpf(last) / mp.mpf(first)
-    return [mp.mpf(first) * ratio ** (mp.mpf(i) / (count - 1)) for i in range(count)]
-
-
-@dataclass(frozen=True)
-class Optimum:
-    """The best linear rule; its place on the arc and the dips seen on the way."""
-
-    error: mpmath.mpf
-    hyperplane_error: mpmath.mpf
-    theta: mpmath.mpf | None
-    minima: int
+    return Gaussians.of(ALL[name])
 
 
 @functools.cache
 def optimum(name):
-    """Global minimum of the error over all linear rules."""
-    g = gaussians(name)
-    d = len(g.m1)
-    delta = g.m1 - g.m2
-
-    # The pencil through the sum: V'(S1 + S2)V = I and V'S1 V = diag(alpha).
-    half = mp.inverse(mp.cholesky(g.S1 + g.S2))
-    alpha, Q = mp.eigsy(half * g.S1 * half.T)
-    V = half.T * Q
-    c = V.T * delta
-    phi = [mp.atan2(1 - x, x) for x in alpha]
-    low, high = max(phi) - mp.pi / 2, min(phi) + mp.pi / 2
-
-    if not any(delta):
-        # Nothing but the variances can tell the classes apart.
-        rules = [V[:, i] * s for i in range(d) for s in (1, -1)]
-        error = min(
-            (error_of(g, w, w0) for w in rules for w0 in stationary_thresholds(g, w)),
-            default=g.trivial_error,
-        )
-        return Optimum(min(error, g.trivial_error), error, None, 0)
-
-    def on_arc(theta):
-        a, b = mp.sin(theta), mp.cos(theta)
-        # Nearly singular by design close to the ends, hence the spare digits.
-        with mp.workdps(100):
-            w = mp.lu_solve(g.S2 * a + g.S1 * b, delta)
-        return error_of(g, w, dot(w, g.m1) - b * deviation(g.S1, w) ** 2)
-
-    steps = [(high - low) * x for x in geometric(1e-26, 0.5, 110)]
-    grid = [low + x for x in steps] + [high - x for x in steps[-2::-1]]
-    error, theta, minima = minimise(on_arc, grid)
-
-    # Beyond an end whose pole has no component of delta the admissible rules go on
-    # along the eigenvectors of the pole.
-    size = mp.sqrt(dot(c, c))
-    for end, pole in ((low, phi.index(max(phi))), (high, phi.index(min(phi)))):
-        at_pole = [abs(x - phi[pole]) < mp.mpf("1e-35") for x in phi]
-        if any(abs(c[i]) > size * mp.mpf("1e-35") for i in range(d) if at_pole[i]):
-            continue
-        a, b = mp.sin(end), mp.cos(end)
-        shares = [
-            0 if at_pole[i] else c[i] / (b * alpha[i] + a * (1 - alpha[i]))
-            for i in range(d)
-        ]
-        w_end = V * mp.matrix(shares)
-
-        def beyond(eta, w_end=w_end, pole=pole, b=b):
-            w = w_end + V[:, pole] * eta
-            return error_of(g, w, dot(w, g.m1) - b * deviation(g.S1, w) ** 2)
-
-        value, _, _ = minimise(beyond, [size * x for x in geometric(1e-8, 1e8, 60)])
-        if value < error:
-            error, theta = value, None
-
-    return Optimum(min(error, g.trivial_error), error, theta, minima)
+    return reference.optimum(gaussians(name))
 
 
 # ------------------------------------------------------------------ the library
@@ -443,34 +235,13 @@ def optimum(name):
 
 @functools.cache
 def fitted(name, solver="global"):
-    p = ALL[name]
-    statistics = ClassStatistics.from_moments(
-        [0, 1], [COUNT, COUNT], np.stack([p.m1, p.m2]), np.stack([p.S1, p.S2])
-    )
-    model = GaussianLinearDiscriminant(solver=solver, priors=[p.p1, p.p2])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrivialRuleWarning)
-        return model.fit_statistics(statistics)
-
-
-def rule_of(model):
-    """The rule in the paper's sign: first class when w.x >= w0."""
-    return mp.matrix((-model.coef_[0]).tolist()), mp.mpf(float(model.intercept_[0]))
+    return fit(ALL[name], solver)
 
 
 @functools.cache
 def attained(name, solver="global"):
     """Error of the returned coefficients, from the definition."""
     return error_of(gaussians(name), *rule_of(fitted(name, solver)))
-
-
-def threshold_scale(g, w):
-    """Distance of the projected means, or a deviation where that is larger.
-
-    Between means that coincide, the deviations are the only length that there is.
-    """
-    distance = abs(dot(w, g.m1) - dot(w, g.m2))
-    return max(distance, min(deviation(g.S1, w), deviation(g.S2, w)))
 
 
 def slack(name, error):
@@ -685,12 +456,9 @@ def test_the_trivial_rule_is_returned_exactly_where_it_is_best(name):
 @pytest.mark.parametrize("name", sorted(TRIVIAL))
 def test_the_trivial_rule_is_announced(name):
     p = ALL[name]
-    statistics = ClassStatistics.from_moments(
-        [0, 1], [COUNT, COUNT], np.stack([p.m1, p.m2]), np.stack([p.S1, p.S2])
-    )
     model = GaussianLinearDiscriminant(solver="global", priors=[p.p1, p.p2])
     with pytest.warns(TrivialRuleWarning):
-        model.fit_statistics(statistics)
+        model.fit_statistics(statistics_of(p))
 
 
 @pytest.mark.parametrize("name", NOT_TRIVIAL)
@@ -750,11 +518,7 @@ def test_no_other_solver_beats_global(name, solver):
 )
 def test_one_dimension_in_four_ways(delta, v1, v2, p1):
     p = problem([delta], [v1], [v2], p1, m2=[0.25])
-    statistics = ClassStatistics.from_moments(
-        [0, 1], [COUNT, COUNT], np.stack([p.m1, p.m2]), np.stack([p.S1, p.S2])
-    )
-    model = GaussianLinearDiscriminant(solver="global", priors=[p.p1, p.p2])
-    model.fit_statistics(statistics)
+    model = fit(p)
     ours = -model.intercept_[0] / model.coef_[0, 0]
     orientation = -np.sign(model.coef_[0, 0])
 

@@ -13,7 +13,16 @@ from sklearn.isotonic import isotonic_regression
 from heterolda import GaussianLinearDiscriminant
 from heterolda.hyperplanes import Hyperplanes, Status
 from heterolda.posterior import LogOdds
-from heterolda.votes import OneVsAll, OneVsOne, couple, crown, rank_ties, vote_weights
+from heterolda.votes import (
+    Binary,
+    OneVsAll,
+    OneVsOne,
+    couple,
+    crown,
+    rank_ties,
+    sharpen,
+    vote_weights,
+)
 
 
 def make_planes(error, means=None, deviations=None, status=None):
@@ -121,6 +130,56 @@ def test_crown_swaps_the_largest_to_the_winner():
     assert_array_equal(crowned[0], [0.2, 0.3, 0.5])
     assert_array_equal(crowned.argmax(axis=1), [2, 1, 1])
     assert_allclose(crowned, [[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
+
+
+def test_two_classes_decide_by_the_sign_of_the_score():
+    scores = np.array([[-2.0], [0.0], [1e-300], [3.0]])
+    # Deviations and means of equal size: the log-odds are twice the score.
+    for committee in (
+        Binary(make_planes([0.2])),
+        Binary(make_planes([0.2]), log_odds=lambda s: 2 * s),
+    ):
+        assert_array_equal(committee.decisions(scores), scores[:, 0])
+        assert_array_equal(committee.winners(scores), [0, 0, 1, 1])
+        p = committee.probabilities(scores)
+        # A posterior next to one half is moved off it, by less than this.
+        assert_allclose(p[:, 1], expit(2 * scores[:, 0]), rtol=1e-8)
+        assert_allclose(p[:, 0], expit(-2 * scores[:, 0]), rtol=1e-8)
+
+
+def test_coupled_voting_takes_the_likeliest_class(rng):
+    pairs = np.array(list(combinations(range(4), 2)))
+    scores = rng.normal(size=(50, 6))
+    for log_odds in (None, lambda s: 3 * s):
+        committee = OneVsOne(
+            make_planes([0.1] * 6), pairs, 4, "coupled", log_odds, sharpness=0.5
+        )
+        p = couple((log_odds or (lambda s: 2 * s))(scores), pairs, 4) ** 0.5
+        p /= p.sum(axis=1, keepdims=True)
+        assert_allclose(committee.probabilities(scores), p, rtol=1e-12)
+        assert_allclose(committee.decisions(scores), p, rtol=1e-12)
+        assert_array_equal(committee.winners(scores), p.argmax(axis=1))
+
+
+def test_sharpened_probabilities_stay_positive():
+    p = np.array([[0.5, 0.3, 0.2], [1 - 2e-300, 1e-300, 1e-300]])
+    assert_allclose(sharpen(p, 2.0)[0], np.array([25, 9, 4]) / 38, rtol=1e-14)
+    assert_allclose(sharpen(p, 1.0)[0], p[0], rtol=1e-14)
+    assert np.all(sharpen(p, 2.0)[1] > 0)  # squares of 1e-300 would be zero
+    assert_allclose(sharpen(p, 0.5)[1, 1], 1e-150, rtol=1e-12)
+
+
+@pytest.mark.parametrize("voting", ["weighted", "majority", "coupled"])
+def test_many_classes_take_the_sparse_way_to_the_same_answers(rng, monkeypatch, voting):
+    pairs = np.array(list(combinations(range(5), 2)))
+    scores = rng.normal(size=(40, 10))
+    answers = []
+    for many in (64, 4):
+        monkeypatch.setattr("heterolda.votes._MANY_CLASSES", many)
+        committee = OneVsOne(make_planes(np.linspace(0, 0.4, 10)), pairs, 5, voting)
+        answers.append((committee.decisions(scores), committee.probabilities(scores)))
+    for dense, sparse in zip(*answers, strict=True):
+        assert_allclose(sparse, dense, rtol=1e-13)
 
 
 def test_one_vs_all_compares_log_odds_not_scores():

@@ -205,9 +205,9 @@ class ClassStatistics:
                         stats.means[k],
                         stats.scatters[k],
                     )
-        if not np.isfinite(stats.scatters).all():
-            for scatter in stats.scatters:
-                check_range(scatter, np.zeros(d, bool))
+        finite = np.isfinite(stats.scatters).all(axis=(1, 2))
+        if not finite.all():
+            check_range(stats.scatters[finite.argmin()], np.zeros(d, bool))
         return stats
 
     @classmethod

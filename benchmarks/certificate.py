@@ -1,0 +1,178 @@
+"""The certificate of the global solver, checked by a verifier of its own.
+
+python -m benchmarks.certificate [--problems 10000]
+
+Draws problems of ten kinds, solves them to four gaps, and has `benchmarks.verifier`
+prove every claimed lower bound. Writes docs/certificate.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from benchmarks.verifier import error_of_rule, verify
+from heterolda import Global
+from heterolda.pencil import Pencil
+
+Array = NDArray[np.float64]
+Problem = tuple[Array, Array, Array]
+
+PAGE = Path(__file__).parents[1] / "docs" / "certificate.md"
+GAPS = (1e-2, 1e-3, 1e-4, 1e-5)
+
+
+def covariance(rng: Generator, d: int, condition: float) -> Array:
+    """A rotated matrix with eigenvalues between 1 / condition and 1."""
+    axes = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    S = (axes * condition ** -rng.uniform(0, 1, d)) @ axes.T
+    return 0.5 * (S + S.T)
+
+
+def draw(
+    rng: Generator,
+    dimensions: tuple[int, int] = (2, 10),
+    condition: float = 1e3,
+    distance: tuple[float, float] = (-1.5, 0.5),
+    rarest: float = 0.02,
+    likeness: tuple[float, float] | None = None,
+) -> Problem:
+    """Means, covariances and priors of two classes.
+
+    Distances are powers of ten, in deviations; a likeness is the power of ten of the
+    share by which the covariances differ.
+    """
+    d = int(rng.integers(dimensions[0], dimensions[1] + 1))
+    S = np.array([covariance(rng, d, condition) for _ in range(2)])
+    if likeness is not None:
+        S[1] = S[0] + 10 ** rng.uniform(*likeness) * S[1]
+    S *= 10 ** rng.uniform(-1, 1, (2, 1, 1)) if likeness is None else 1.0
+    step = rng.normal(size=d)
+    step *= 10 ** rng.uniform(*distance) / np.linalg.norm(step)
+    means = np.tile(rng.normal(size=d), (2, 1))
+    means[0] += np.linalg.cholesky(S.sum(axis=0)) @ step
+    p = 10 ** rng.uniform(np.log10(rarest), np.log10(0.5))
+    return means, S, rng.permutation([p, 1 - p])
+
+
+KINDS: dict[str, Callable[[Generator], Problem]] = {
+    "one dimension": lambda rng: draw(rng, (1, 1)),
+    "two dimensions": lambda rng: draw(rng, (2, 2)),
+    "3 to 10 dimensions": lambda rng: draw(rng, (3, 10)),
+    "11 to 40 dimensions": lambda rng: draw(rng, (11, 40)),
+    "condition up to 1e8": lambda rng: draw(rng, condition=1e8),
+    "priors down to 1e-6": lambda rng: draw(rng, distance=(-0.5, 1.0), rarest=1e-6),
+    "nearly equal covariances": lambda rng: draw(rng, likeness=(-12, -1)),
+    "nearly equal means": lambda rng: draw(rng, distance=(-9, -2)),
+    "well separated": lambda rng: draw(rng, distance=(0.5, 1.3)),
+    "several minima": lambda rng: draw(rng, (2, 4), 1e6, (-1.5, -0.5), 0.3),
+}
+
+
+@dataclass
+class Tally:
+    """What became of the claims of a kind."""
+
+    problems: int = 0
+    proven: int = 0
+    refuted: int = 0
+    unmet: int = 0
+    hyperplanes: int = 0
+    points: int = 0
+    difference: float = 0.0
+
+    def add(self, problem: Problem, gap: float) -> None:
+        """Solve a problem and verify what is claimed of it."""
+        means, S, priors = problem
+        pencil = Pencil.from_moments(
+            means[None], S[None], priors[None], np.full((1, 2), 50.0)
+        )
+        planes = Global(gap=gap).solve(pencil, np.random.default_rng(0))
+        error = float(planes.error[0])
+        verdict = verify(means, S, priors, error * (1 - float(planes.gap[0])))
+        again = error_of_rule(planes.coef[0], planes.intercept[0], means, S, priors)
+        self.problems += 1
+        self.proven += verdict.proven
+        self.refuted += verdict.refuted
+        self.unmet += bool(planes.gap[0] > gap)
+        self.hyperplanes += not planes.trivial[0]
+        self.points = max(self.points, verdict.n_points)
+        self.difference = max(self.difference, abs(again - error) / error)
+
+
+def check(problems: int, seed: int) -> dict[str, Tally]:
+    """Verify so many claims, of all kinds alike."""
+    tallies = {kind: Tally() for kind in KINDS}
+    rng = np.random.default_rng(seed)
+    for number in range(problems):
+        kind = list(KINDS)[number % len(KINDS)]
+        gap = GAPS[number // len(KINDS) % len(GAPS)]
+        tallies[kind].add(KINDS[kind](rng), gap)
+    return tallies
+
+
+def page(tallies: dict[str, Tally], command: str) -> str:
+    """The page."""
+    problems = sum(t.problems for t in tallies.values())
+    refuted = sum(t.refuted for t in tallies.values())
+    proven = sum(t.proven for t in tallies.values())
+    lines = [
+        "# The certificate, verified",
+        "",
+        f"`{command}` solved {problems:,} random problems,",
+        "to gaps of 1e-2, 1e-3, 1e-4 and 1e-5. A verifier that shares no code with the",
+        "solver (`benchmarks/verifier.py`) then set out to prove the claimed lower bound of",
+        "each: it cuts the arc of admissible rules into pieces until p1 e1 at one end and",
+        "p2 e2 at the other end of every piece add up to the claim, up to 1e-10 of it.",
+        "",
+        f"**{proven:,} claims proven, {refuted:,} violated, "
+        f"{problems - proven - refuted:,} undecided.**",
+        "",
+        "| problems | claims | hyperplanes | proven | violated | gap not reached "
+        "| most points | error, recomputed |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {kind} | {t.problems:,} | {t.hyperplanes:,} | {t.proven:,} | {t.refuted:,} "
+        f"| {t.unmet:,} | {t.points:,} | {t.difference:.0e} |"
+        for kind, t in tallies.items()
+    ]
+    lines += [
+        "",
+        "*Hyperplanes*: optima that are not the trivial rule. *Gap not reached*: the solver",
+        "itself says that it proved less than it was asked for. *Most points*: of an arc",
+        "that the verifier needed for one claim. *Error, recomputed*: largest relative",
+        "difference between the reported error and that of the returned rule by its",
+        "definition.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check the certificates and write the page."""
+    parser = argparse.ArgumentParser(
+        "benchmarks.certificate", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("--problems", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    options = parser.parse_args(arguments)
+    tallies = check(options.problems, options.seed)
+    command = "python -m benchmarks.certificate"
+    if options.problems != 10_000 or options.seed:
+        command += f" --problems {options.problems} --seed {options.seed}"
+    options.page.write_text(page(tallies, command), encoding="utf-8")
+    failed = sum(t.problems - t.proven for t in tallies.values())
+    print(f"{failed} of {options.problems} claims are not proven", file=sys.stderr)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Mutation testing: do the tests notice when the code is changed?"""
