@@ -128,9 +128,10 @@ def page(tallies: dict[str, Tally], command: str) -> str:
         "",
         f"`{command}` solved {problems:,} random problems,",
         "to gaps of 1e-2, 1e-3, 1e-4 and 1e-5. A verifier that shares no code with the",
-        "solver (`benchmarks/verifier.py`) then set out to prove the claimed lower bound of",
-        "each: it cuts the arc of admissible rules into pieces until p1 e1 at one end and",
-        "p2 e2 at the other end of every piece add up to the claim, up to 1e-10 of it.",
+        "solver (`benchmarks/verifier.py`) then set out to prove the claimed lower",
+        "bound of each: it cuts the arc of admissible rules into pieces until p1 e1 at",
+        "one end and p2 e2 at the other end of every piece add up to the claim, up to",
+        "1e-10 of it.",
         "",
         f"**{proven:,} claims proven, {refuted:,} violated, "
         f"{problems - proven - refuted:,} undecided.**",
@@ -146,9 +147,10 @@ def page(tallies: dict[str, Tally], command: str) -> str:
     ]
     lines += [
         "",
-        "*Hyperplanes*: optima that are not the trivial rule. *Gap not reached*: the solver",
-        "itself says that it proved less than it was asked for. *Most points*: of an arc",
-        "that the verifier needed for one claim. *Error, recomputed*: largest relative",
+        "*Hyperplanes*: optima that are not the trivial rule. *Gap not reached*: the",
+        "solver itself says that it proved less than it was asked for. *Most points*: of",
+        "an arc that the verifier needed for one claim. *Error, recomputed*: largest",
+        "relative",
         "difference between the reported error and that of the returned rule by its",
         "definition.",
     ]

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from browsing import open_browser
+
 # Tests of the modules whose branches are counted; pyproject.toml names those. The
 # tracer sleeps in all other files, where it would only cost time.
 TRACED = {
@@ -20,18 +22,10 @@ TRACED = {
 }
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.path.stem not in TRACED:
-            item.add_marker("no_cover")
-
-
 # What hypothesis draws is the same in every run, until --seed asks for something else.
 FIXED = {"deadline": None, "database": None, "max_examples": 25}
 settings.register_profile("fixed", derandomize=True, **FIXED)
 settings.register_profile("seeded", **FIXED)
-
-from browsing import open_browser
 
 
 def pytest_addoption(parser):
@@ -46,12 +40,13 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """The guide to deployment runs a compiler."""
-    if shutil.which("gcc") is None:
-        missing = pytest.mark.skip(reason="gcc is not installed")
-        for item in items:
-            if item.path.name == "deployment.md":
-                item.add_marker(missing)
+    """Trace what is counted; the guide to deployment runs a compiler."""
+    missing = pytest.mark.skip(reason="gcc is not installed")
+    for item in items:
+        if item.path.stem not in TRACED:
+            item.add_marker("no_cover")
+        if item.path.name == "deployment.md" and shutil.which("gcc") is None:
+            item.add_marker(missing)
 
 
 @pytest.fixture

@@ -1,1 +1,0 @@
-"""Mutation testing: do the tests notice when the code is changed?"""
