@@ -149,9 +149,9 @@ def page(tallies: dict[str, Tally], command: str) -> str:
         "",
         "*Hyperplanes*: optima that are not the trivial rule. *Gap not reached*: the",
         "solver itself says that it proved less than it was asked for. *Most points*:",
-        "of an arc that the verifier needed for one claim. *Error, recomputed*: largest",
-        "relative difference between the reported error and that of the returned rule by",
-        "its definition.",
+        "of an arc that the verifier needed for one claim. *Error, recomputed*: the",
+        "largest relative difference between the reported error and that of the",
+        "returned rule by its definition.",
     ]
     return "\n".join(lines) + "\n"
 
