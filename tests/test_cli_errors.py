@@ -335,7 +335,8 @@ def test_an_interrupted_search_saves_nothing(rng, tmp_path):
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 1
-        assert process.stderr.read() == b"heterolda: interrupted\n"
+        # Python itself may complain of a file that an import had open.
+        assert process.stderr.read().splitlines()[-1] == b"heterolda: interrupted"
     assert list(tmp_path.iterdir()) == [data]
 
 

@@ -543,7 +543,6 @@ EDITS = [
     ("rules.status.0", "lucky", "must be one of"),
     ("rules.deviations.0.0", 0, "positive"),
     ("rules.deviations.0.0", -1, "from 0 to"),
-    ("rules.deviations.0", [1e-300, 1e-300], "too far apart"),
     ("committee.multiclass", "ova", "must have 4 entries"),
     ("committee.voting", None, "must be one of"),
     ("committee.sharpness", 0, "sharpness must be"),
