@@ -99,6 +99,7 @@ BAD = [
     (f"fit gap.csv {FIT}", 1, "gap.csv: column 'x1' has missing .* --missing drop"),
     (f"fit no-label.csv {FIT}", 1, "no-label.csv: column 'kind' has missing"),
     (f"fit twice.csv {FIT}", 1, r"twice.csv: several columns are named \['x0'\]"),
+    ("fit good.csv -t kind -o -", 2, "--out: a model needs a file"),
     (f"fit ragged.csv {FIT}", 1, "ragged.csv cannot be .* Expected 4 columns, got 3"),
     (f"fit latin.csv {FIT}", 1, "latin.csv is not text in UTF-8: .* iconv"),
     (f"fit latin-header.csv {FIT}", 1, "latin-header.csv is not text in UTF-8"),

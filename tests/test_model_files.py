@@ -720,3 +720,15 @@ def test_save_and_load_are_documented_at_the_top():
     assert heterolda.save is heterolda.export.save
     assert heterolda.load is heterolda.export.load
     assert "include_statistics" in inspect.signature(heterolda.save).parameters
+
+
+def test_an_older_file_keeps_its_mode_and_links_stay_links(make_classes, tmp_path):
+    model = GaussianLinearDiscriminant().fit(*make_classes())
+    secret, link = tmp_path / "secret.json", tmp_path / "link.json"
+    secret.write_text("old")
+    secret.chmod(0o600)
+    link.symlink_to(secret)
+    heterolda.save(model, link)
+    assert link.is_symlink()
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert heterolda.load(secret).classes_.tolist() == model.classes_.tolist()

@@ -208,8 +208,9 @@ def test_what_cannot_be_searched_in_files_is_refused():
         with pytest.raises(error, match=message):
             fit_batches(*arguments)
         assert not hasattr(arguments[0], "coef_")
-    with pytest.raises(ValueError, match="memory"):
-        fit_batches(search, table, "y", memory=0)
+    for settings in ({"memory": 0}, {"columns": "a"}, {"exclude": 5}):
+        with pytest.raises(ValueError, match=next(iter(settings))):
+            fit_batches(search, table, "y", **settings)
 
 
 class Fickle:

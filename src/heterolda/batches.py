@@ -78,19 +78,23 @@ def read_rows(
     if batch_size is not None:
         owner = "statistics_from_batches"
         check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
-    for name, value in (("columns", columns), ("exclude", exclude)):
-        if isinstance(value, str) or not isinstance(value, Iterable | None):
-            raise ValueError(f"{name} must be a list of names, got {value!r}")
     wanted = Columns(
-        None if columns is None else tuple(columns),
+        None if columns is None else list_of_names("columns", columns),
         target,
         sample_weight,
-        tuple(exclude),
+        list_of_names("exclude", exclude),
         find_target=target is None,
     )
     _check_names(wanted)
     parts = open_source(source, wanted, batch_size)
     return ahead(_decoded(parts, missing == "drop"), source)
+
+
+def list_of_names(name: str, value: Any) -> tuple[Any, ...]:
+    """An argument that lists names of columns, or an error that names it."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ValueError(f"{name} must be a list of names, got {value!r}")
+    return tuple(value)
 
 
 def _check_names(wanted: Columns) -> None:

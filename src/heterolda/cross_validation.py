@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import reduce
-from operator import add
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -112,9 +111,13 @@ def cross_validate_files(
                 sums[k] += part
             else:
                 sums.append(part)
+    # Sums of all others without a difference: those before and those after a fold.
+    before, after = list(accumulate(sums)), list(accumulate(sums[::-1]))[::-1]
     models = []
     for k in range(n_folds):
-        others = reduce(add, sums[:k] + sums[k + 1 :])
+        others = before[k - 1] if k else after[1]
+        if 0 < k < n_folds - 1:
+            others = others + after[k + 1]
         with _errors_name_fold(k):
             models.append(clone(model).fit_statistics(others))
     folds = Folds(n_folds, len(classes))

@@ -49,8 +49,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     path : str or path-like
-        The file; an older one is replaced in one step, or kept if writing fails. A
-        device or a pipe is written to as it is.
+        The file; an older one is replaced in one step, keeping its mode, or kept if
+        writing fails. A link leads to the file that is replaced. A device or a pipe is
+        written to as it is.
 
     Yields
     ------
@@ -58,6 +59,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         A temporary file in the same folder.
     """
     target = check_target(path)
+    if target.is_symlink():
+        target = target.resolve()
     special = target.exists() and not target.is_file()
     try:
         with open(target, "wb") if special else _renamed(target) as file:
@@ -79,7 +82,9 @@ def _renamed(target: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())  # before the name, or a crash leaves it empty
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp grants access to the owner only
+        # For a new file, since mkstemp grants access to the owner only.
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~mask
+        os.chmod(temporary, mode & 0o7777)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from heterolda.batches import list_of_names
 from heterolda.labelled_data import LabelledData, Places, Progress, nothing
 from heterolda.passes import Look, Near, Pairing, Walk, look
 from heterolda.refine import Report
@@ -72,8 +73,8 @@ def fit_batches(
     data = LabelledData(
         source,
         target,
-        None if columns is None else tuple(columns),
-        tuple(exclude),
+        None if columns is None else list_of_names("columns", columns),
+        list_of_names("exclude", exclude),
         sample_weight,
         missing,
         batch_size,

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 N_BINS = 10
 # Probabilities below this count as it, so that one row cannot make a loss infinite.
-_LEAST = np.finfo(np.float64).tiny
+_LEAST = np.finfo(np.float64).eps
 
 
 @dataclass(eq=False)

@@ -93,6 +93,8 @@ def fit(
                 seed=seed,
             )
             settings.check()
+            if out == Path("-"):
+                raise ValueError("--out: a model needs a file, - will not do")
         again = accuracy or cv is not None or settings.strategy is not None
         with source_of(data, form, again=again) as source, plain_notes():
             rows = LabelledData(
