@@ -73,7 +73,7 @@ def verify(
     priors: Array,
     bound: float,
     *,
-    most: int = 500_000,
+    most: int = 10_000_000,
 ) -> Verdict:
     """Prove that no linear rule has an error below a bound, or refute it.
 
@@ -87,7 +87,7 @@ def verify(
         Priors that sum to one.
     bound : float
         The claim.
-    most : int, default=500_000
+    most : int, default=10_000_000
         Most points to evaluate.
 
     Returns
