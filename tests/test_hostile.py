@@ -267,7 +267,7 @@ def test_a_command_that_ends_in_another_way_than_in_one_line_is_found(monkeypatc
             raise typer.Exit(status)
 
         app = typer.Typer()
-        app.command()(command)
+        app.command(context_settings={"ignore_unknown_options": True})(command)
         monkeypatch.setattr("benchmarks.hostile.command_line.app", app)
         return attempt(OURS["global"], benign(2), "command line")
 
