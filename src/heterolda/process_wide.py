@@ -1,63 +1,41 @@
-"""Settings of the whole process, which threads share while they need them."""
+"""Settings of the whole process, which threads change at the same time.
+
+Each thread would note what it finds and put that back. Of two whose times overlap, the
+last would then put back what the first had set, for good.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
-from typing import Any
 
 from heterolda._sklearn import threadpool_controller
 
-__all__ = ["ProcessWide", "no_warnings", "one_blas_thread"]
+__all__ = ["no_warnings", "one_blas_thread"]
 
 
-class ProcessWide:
-    """A context that the first thread enters and the last one leaves.
+class _Silence:
+    """Filters of warnings, which the first thread sets and the last one puts back."""
 
-    Each thread on its own would note what it found and put that back: of two whose
-    times overlap, the last would put back what the first had set, for good.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the context.
-
-    Examples
-    --------
-    >>> from contextlib import closing
-    >>> from heterolda.process_wide import ProcessWide
-    >>> class Door:
-    ...     def close(self):
-    ...         print("closed")
-    >>> open_door = ProcessWide(lambda: closing(Door()))
-    >>> with open_door:
-    ...     with open_door:
-    ...         pass
-    ...     print("still open")
-    still open
-    closed
-    """
-
-    def __init__(self, make: Callable[[], AbstractContextManager[Any]]) -> None:
-        self._make = make
+    def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                self._context = self._make()
-                self._context.__enter__()
+                self._before = _ignored()
+                self._before.__enter__()
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if not self._inside:
-                self._context.__exit__(None, None, None)
+                self._before.__exit__(None, None, None)
 
 
 @contextmanager
@@ -67,10 +45,8 @@ def _ignored() -> Iterator[None]:
         yield
 
 
-_SILENCE = ProcessWide(_ignored)
-_ONE_BLAS_THREAD = ProcessWide(
-    lambda: threadpool_controller().limit(limits=1, user_api="blas")
-)
+_SILENCE = _Silence()
+_LIMITING = Lock()
 
 
 def no_warnings() -> AbstractContextManager[None]:
@@ -79,18 +55,37 @@ def no_warnings() -> AbstractContextManager[None]:
     Returns
     -------
     context manager
-        Of this thread, where Python keeps filters for each; else of all of them.
+        For this thread, where Python keeps filters for each; else for all of them.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from heterolda.process_wide import no_warnings
+    >>> with no_warnings():
+    ...     warnings.warn("nobody hears it")
     """
     own = getattr(sys.flags, "context_aware_warnings", False)
     return _ignored() if own else _SILENCE
 
 
-def one_blas_thread() -> AbstractContextManager[None]:
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """With linear algebra in a single thread.
 
-    Returns
-    -------
-    context manager
-        Of the process.
+    One thread at a time sets the limit; others go along with what it is then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heterolda.process_wide import one_blas_thread
+    >>> with one_blas_thread():
+    ...     product = np.eye(2) @ np.eye(2)
     """
-    return _ONE_BLAS_THREAD
+    if not _LIMITING.acquire(blocking=False):
+        yield
+        return
+    try:
+        with threadpool_controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _LIMITING.release()
