@@ -32,6 +32,10 @@ fuzz: $(READY)
 soak: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak
 
+# Known vulnerabilities of what is installed; the status is 2 where nobody can be asked.
+audit: $(READY)
+	$(BIN)/python tests/audit.py
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
