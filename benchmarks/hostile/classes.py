@@ -77,7 +77,7 @@ def _never_0(trial: Any) -> str | None:
 
 _BAD_PRIORS = Refused(words="priors must be positive")
 _BAD_WEIGHTS = (
-    "sample_weight (is zero|.* negative|must be finite)|every sample_weight|1 or less"
+    "sample.weight (is zero|.* negative|must be finite)|every .*sample.weight|1 or less"
     "|weight' has missing values"
 )
 
