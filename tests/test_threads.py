@@ -65,7 +65,7 @@ MODELS = {
     "binary": (GaussianLinearDiscriminant(), 2),
     "four classes": (GaussianLinearDiscriminant(), 4),
     "one against all": (GaussianLinearDiscriminant(multiclass="ova"), 4),
-    "thirty classes": (GaussianLinearDiscriminant(voting="majority"), 30),
+    "ten classes": (GaussianLinearDiscriminant(voting="majority"), 10),
     "random search": (GaussianLinearDiscriminant(solver="r-hld-2", random_state=0), 4),
     "paper": (search(), 4),
     "exact": (search(strategy="exact"), 2),
@@ -88,7 +88,7 @@ def test_many_threads_predict_with_one_model(rng, model, k):
     X, y = draw(rng, k)
     model.fit(X, y)
     serial = [getattr(pickle.loads(pickle.dumps(model)), name)(X) for name in METHODS]
-    for _ in range(3):
+    for _ in range(2):
         fresh = pickle.loads(pickle.dumps(model))  # without what is computed lazily
 
         def work(number, model=fresh):
