@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 # How long `make fuzz` runs.
 SECONDS ?= 60
 
-.PHONY: demo test lint fuzz bench bench-scale accuracy hostile docs picture dist
+.PHONY: demo test lint fuzz soak audit bench bench-scale accuracy hostile docs picture dist
 .PHONY: test-oldest clean
 
 demo: $(READY)
@@ -28,6 +28,13 @@ lint: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m fuzz.fuzz_model_file $(SECONDS)
+
+soak: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak
+
+# Known vulnerabilities of what is installed; the status is 2 where nobody can be asked.
+audit: $(READY)
+	$(BIN)/python tests/audit.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -14,6 +14,7 @@ PACKAGE = Path(heterolda.__file__).parent
 # From the ground up: a module imports only from those before it.
 LAYERS = [
     "_sklearn",
+    "process_wide",
     "lazy",
     "wording",
     "exceptions",

@@ -5,11 +5,13 @@ what they say, those who judge do complain, and the page has a row for each.
 """
 
 import re
+import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from numpy.testing import assert_allclose
 from scipy.special import ndtr
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -46,11 +48,14 @@ TRIALS = [
     for case in CASES
     for contender, k in case.contenders()
 ]
+ON_THE_COMMAND_LINE = [("global", 2), ("paper", 2)]
 
 
 @pytest.mark.parametrize(("case", "contender", "k"), TRIALS)
 def test_the_right_answer_or_a_clear_error(case, contender, k):
-    assert case.complaints(contender, k) == []
+    # Every setting by commands would take minutes: `make hostile` does it.
+    without = () if (contender.name, k) in ON_THE_COMMAND_LINE else ("command line",)
+    assert case.complaints(contender, k, without) == []
 
 
 def test_every_estimator_solver_strategy_and_way_is_tried():
@@ -251,6 +256,30 @@ def test_a_rule_that_is_not_the_best_is_found():
 
     for kind, words in ((Fisher, "brute force found"), (Boasting, "but has")):
         assert words in Optimal()(attempt(Contender("global", kind), benign(2)))
+
+
+def test_a_command_that_ends_in_another_way_than_in_one_line_is_found(monkeypatch):
+    def ends(text, status=1, error=None):
+        def command(words: list[str]) -> None:
+            print(text, file=sys.stderr if status else sys.stdout)
+            if error:
+                raise error
+            raise typer.Exit(status)
+
+        app = typer.Typer()
+        app.command(context_settings={"ignore_unknown_options": True})(command)
+        monkeypatch.setattr("benchmarks.hostile.command_line.app", app)
+        return attempt(OURS["global"], benign(2), "command line")
+
+    assert Refused(words="^no data")(ends("heterolda: no data")) is None
+    for trial in (
+        ends("heterolda: no data\nTraceback"),
+        ends("no data"),
+        ends("heterolda: no data", error=KeyError("data")),
+        ends("heterolda: no data", status=3),
+        ends("an error of NaN %", status=0),
+    ):
+        assert "raised CommandLineError" in Refused(words="data")(trial)
 
 
 # The page.

@@ -68,11 +68,14 @@ class Case:
         ways = contender.ways if every else ("fit",)
         return [way for way in ways if way in self.ways]
 
-    def complaints(self, contender: Contender, k: int) -> list[str]:
-        """Try a contender in all ways; what is wrong, with the way."""
+    def complaints(
+        self, contender: Contender, k: int, without: tuple[str, ...] = ()
+    ) -> list[str]:
+        """Try a contender in all ways, or without some; what is wrong, with the way."""
         data, judge = self.make(k), self.judge(contender)
         found = [
             (way, judge(attempt(contender, data, way)))
             for way in self.ways_of(contender, k)
+            if way not in without
         ]
         return [f"{way}: {complaint}" for way, complaint in found if complaint]

@@ -13,6 +13,7 @@ from benchmarks.hostile.case import Case
 from benchmarks.hostile.contenders import STRATEGIES
 from benchmarks.hostile.data import Data, benign, grouped, variant
 from benchmarks.hostile.judges import Accurate, Checked, Fair, Judge, Refused, Same
+from benchmarks.hostile.ways import FIT_OR_COMMAND
 from heterolda import SmallClassWarning, TrivialRuleWarning
 
 FIT = ("fit",)
@@ -76,7 +77,8 @@ def _never_0(trial: Any) -> str | None:
 
 _BAD_PRIORS = Refused(words="priors must be positive")
 _BAD_WEIGHTS = (
-    "sample_weight (is zero|.* negative|must be finite)|every sample_weight|1 or less"
+    "sample.weight (is zero|.* negative|must be finite)|every .*sample.weight|1 or less"
+    "|weight' has missing values"
 )
 
 CASES = [
@@ -153,14 +155,14 @@ CASES = [
     Case(
         "continuous targets",
         variant(y=lambda data: data.y + 0.5 * data.X[:, 0]),
-        Refused(words="continuous"),
-        ways=FIT,
+        Refused(words="continuous|1 or less"),
+        ways=FIT_OR_COMMAND,
     ),
     Case(
         "NaN among the labels",
         variant(y=lambda data: np.where(data.X[:, 0] > 1, np.nan, data.y)),
-        Refused(words="NaN"),
-        ways=FIT,
+        Refused(words="NaN|has missing values"),
+        ways=FIT_OR_COMMAND,
     ),
     Case(
         "labels in a column",

@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 
-from benchmarks.hostile.ways import WAYS
+from benchmarks.hostile.ways import FIT_OR_COMMAND, WAYS
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.solvers import SOLVERS
 
@@ -82,12 +82,12 @@ _ALL = [
         if name != "global"
     ),
     Contender("shrinkage auto", _discriminant(shrinkage="auto"), ALL_WAYS),
-    Contender("shrinkage cv", _discriminant(shrinkage="cv")),
-    Contender("minimax", _discriminant(criterion="minimax")),
+    Contender("shrinkage cv", _discriminant(shrinkage="cv"), FIT_OR_COMMAND),
+    Contender("minimax", _discriminant(criterion="minimax"), FIT_OR_COMMAND),
     # Four classes would take most of the time and go the same way, pair by pair.
-    Contender("paper", _search("paper"), ("fit", "dask")),
-    Contender("exact", _search("exact"), classes=(2,)),
-    Contender("smooth", _search("smooth"), classes=(2,)),
+    Contender("paper", _search("paper"), (*FIT_OR_COMMAND, "dask")),
+    Contender("exact", _search("exact"), FIT_OR_COMMAND, classes=(2,)),
+    Contender("smooth", _search("smooth"), FIT_OR_COMMAND, classes=(2,)),
 ]
 DISCRIMINANTS = tuple(c.name for c in _ALL if "moments" in c.ways)
 OURS = {contender.name: contender for contender in _ALL}

@@ -15,6 +15,7 @@ from benchmarks.hostile.case import Case
 from benchmarks.hostile.classes import FIT
 from benchmarks.hostile.data import Data, benign, variant
 from benchmarks.hostile.judges import Fair, Refused, Same
+from benchmarks.hostile.ways import FIT_OR_COMMAND, OF_ARRAYS
 
 
 def _rounded(kind: Any) -> Callable[[int], Data]:
@@ -81,28 +82,50 @@ CASES = [
         "negative strides", _given(lambda X: X[::-1, ::-1].copy()[::-1, ::-1]), Same()
     ),
     Case("a read-only memory map", _given(_mapped), Same()),
-    Case("NaN", _given(_replaced(np.nan)), Refused(words="contains NaN")),
-    Case("infinity", _given(_replaced(np.inf)), Refused(words="contains infinity")),
-    Case("complex numbers", _given(lambda X: X + 1j), Refused(words="[Cc]omplex")),
+    Case(
+        "NaN",
+        _given(_replaced(np.nan)),
+        Refused(words="contains NaN|has missing values"),
+    ),
+    Case(
+        "infinity",
+        _given(_replaced(np.inf)),
+        Refused(words="contains infinity|infinite"),
+    ),
+    Case(
+        "complex numbers",
+        _given(lambda X: X + 1j),
+        Refused(words="[Cc]omplex|must be numbers"),
+    ),
     Case(
         "numbers as text",
         _given(lambda X: X.astype(str)),
         Same(),
         but={"peers": Fair()},
-        ways=FIT,
+        ways=FIT_OR_COMMAND,
     ),
     Case(
         "words",
         _given(lambda X: np.where(X > 0, "yes", "no")),
-        Refused(words="could not convert string|numeric"),
-        ways=FIT,
+        Refused(words="could not convert string|numeric|must be numbers"),
+        ways=FIT_OR_COMMAND,
     ),
-    Case("no features", _given(lambda X: X[:, :0]), Refused(words="0 feature")),
-    Case("no rows", _given(lambda X: X[:0]), Refused(words="0 sample"), ways=FIT),
+    Case(
+        "no features",
+        _given(lambda X: X[:, :0]),
+        Refused(words="0 feature|no column besides"),
+    ),
+    Case(
+        "no rows",
+        variant(X=lambda data: data.X[:0], y=lambda data: data.y[:0]),
+        Refused(words="0 sample|no rows"),
+        ways=FIT_OR_COMMAND,
+    ),
     Case(
         "one dimension",
         _given(lambda X: X[:, 0]),
         Refused(words="2D array|two dimensions"),
+        ways=OF_ARRAYS,
     ),
     Case(
         "three dimensions",

@@ -111,6 +111,6 @@ CASES = [
     Case(
         "NaN in rows to predict",
         variant(rows=lambda data: np.where(data.X > 1, np.nan, data.X)),
-        Refused(words="contains NaN"),
+        Refused(words="contains NaN|is missing"),
     ),
 ]

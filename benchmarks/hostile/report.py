@@ -36,7 +36,8 @@ classes where a row does not say otherwise. **Bold** is what should not be.
 The column *heterolda* has the answer of the solver `global`, and says who of ours does
 otherwise. *Trials* counts all of ours: {contenders}
 and the strategies {strategies} of the local search; with two and with
-four classes; by `fit`, and where they can by `partial_fit`, `fit_statistics` and Dask.
+four classes; by `fit`, and where they can by `partial_fit`, by `fit_statistics`, with
+Dask, and from files by the commands `heterolda fit` and `heterolda predict`.
 """
 
 

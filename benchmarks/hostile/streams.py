@@ -18,7 +18,7 @@ from benchmarks.hostile.judges import Checked, Refused, Same
 from benchmarks.hostile.trial import Trial, attempt
 from heterolda import ClassStatistics
 
-_CHUNKS = ("partial_fit", "statistics", "dask")
+_CHUNKS = ("partial_fit", "statistics", "dask", "command line")
 
 
 def _cut(parts: Callable[[Data], Any]) -> Callable[[int], Data]:

@@ -10,6 +10,7 @@ import dask
 import dask.array as da
 import numpy as np
 
+from benchmarks.hostile.command_line import command_line
 from benchmarks.hostile.data import Data
 from heterolda import ClassStatistics, SmallClassWarning
 
@@ -53,6 +54,11 @@ def dask_arrays(model: Any, data: Data) -> Any:
         return model.fit(X, data.y, **extra)
 
 
+def commands(model: Any, data: Data) -> Any:
+    """On the command line, from a folder of files."""
+    return command_line(model, data, _chunks(data))
+
+
 def moments(model: Any, data: Data) -> Any:
     """From moments, which X holds by their names."""
     return model.fit_statistics(ClassStatistics.from_moments(**data.X))
@@ -61,9 +67,9 @@ def moments(model: Any, data: Data) -> Any:
 def _chunks(data: Data) -> Iterator[tuple[Any, Any, Any]]:
     """Rows, labels and weights of the chunks; three slices by default."""
     n = len(data.X)
-    third = -(-n // 3)
+    third = max(1, -(-n // 3))
     parts = data.parts or [slice(k, k + third) for k in range(0, n, third)]
-    for part in parts:
+    for part in parts or [slice(0)]:
         weight = None if data.weight is None else np.asarray(data.weight)[part]
         yield data.X[part], np.asarray(data.y)[part], weight
 
@@ -73,7 +79,10 @@ WAYS: dict[str, Callable[[Any, Data], Any]] = {
     "partial_fit": partial_fit,
     "statistics": statistics,
     "dask": dask_arrays,
+    "command line": commands,
     "moments": moments,
 }
-# Those that take rows.
-OF_ROWS = ("fit", "partial_fit", "statistics", "dask")
+# Those that take rows, those that take arrays of them, and those of two.
+OF_ROWS = ("fit", "partial_fit", "statistics", "dask", "command line")
+OF_ARRAYS = OF_ROWS[:-1]
+FIT_OR_COMMAND = ("fit", "command line")

@@ -1,6 +1,7 @@
 """Linear classification when the classes have unequal covariances."""
 
 from importlib import import_module
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -84,12 +85,16 @@ _PLACES = {
     "statistics": ["ClassStatistics"],
 }
 _PLACE = {name: place for place, names in _PLACES.items() for name in names}
+# One import at a time: threads that enter scikit-learn's circle of imports at
+# different places wait for each other, and Python ends that with an error.
+_IMPORTING = RLock()
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PLACE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"heterolda.{_PLACE[name]}"), name)
+    with _IMPORTING:
+        value = getattr(import_module(f"heterolda.{_PLACE[name]}"), name)
     globals()[name] = value
     return value
 

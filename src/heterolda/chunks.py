@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import check_labels
+from heterolda.wording import listed
 
 
 def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray[Any]:
@@ -36,8 +37,8 @@ def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray
     given = check_labels(np.asarray(classes), "classes", whole=False)
     if known is not None and not np.array_equal(given, known):
         raise ValueError(
-            f"classes={given.tolist()} differs from the classes of the first call of "
-            f"partial_fit, {known.tolist()}: start a new estimator"
+            f"classes={listed(given)} differs from the classes of the first call of "
+            f"partial_fit, {listed(known)}: start a new estimator"
         )
     return given
 
@@ -60,8 +61,8 @@ def among(known: NDArray[Any], chunk: ClassStatistics) -> ClassStatistics:
     unseen = np.setdiff1d(chunk.classes, known)
     if len(unseen):
         raise ValueError(
-            f"y has labels {unseen.tolist()} that are not among the classes "
-            f"{known.tolist()} of the first call of partial_fit: list every label in "
+            f"y has labels {listed(unseen)} that are not among the classes "
+            f"{listed(known)} of the first call of partial_fit: list every label in "
             "classes from the start"
         )
     k, d = len(known), chunk.n_features

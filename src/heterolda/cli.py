@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from importlib.util import find_spec
@@ -20,11 +21,21 @@ def main() -> None:
     try:
         # A terminated command tidies up as an interrupted one does.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        _open_streams()
         from heterolda.commands import app
 
         app()
     except KeyboardInterrupt:
         sys.exit("heterolda: interrupted")
+
+
+def _open_streams() -> None:
+    """Let streams that are closed be empty ones: a file must not take their places."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            stream = open(handle, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 if __name__ == "__main__":

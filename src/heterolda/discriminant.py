@@ -41,6 +41,7 @@ from heterolda.validation import (
     check_sample_weight,
 )
 from heterolda.votes import Binary, Committee, OneVsAll, OneVsOne
+from heterolda.wording import listed
 
 
 class GaussianLinearDiscriminant(
@@ -412,6 +413,6 @@ class GaussianLinearDiscriminant(
             short = self.classes_[self.statistics_.weights <= 1]
             raise NotFittedError(
                 "this GaussianLinearDiscriminant cannot predict yet: classes "
-                f"{short.tolist()} still have a total weight of 1 or less; call "
+                f"{listed(short)} still have a total weight of 1 or less; call "
                 "partial_fit with more samples of them"
             )

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.wording import listed
+
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
@@ -122,7 +124,7 @@ def warn_of_weak_moments(
     small = classes[weights < means.shape[1] + 1]
     if len(small) and not shrunk:
         warnings.warn(
-            f"classes {small.tolist()} have fewer samples than features plus one, so "
+            f"classes {listed(small)} have fewer samples than features plus one, so "
             "their covariances are singular by accident and the fit may exploit it: "
             "use shrinkage='auto', or fewer features",
             SmallClassWarning,
@@ -133,7 +135,7 @@ def warn_of_weak_moments(
     far = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
     if len(far):
         warnings.warn(
-            f"features {far.tolist()} lie so far from zero, for how little they vary, "
+            f"features {listed(far)} lie so far from zero, for how little they vary, "
             "that rounding to float64 takes a share of what they tell: subtract a "
             "constant from them where they come from",
             PrecisionWarning,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import io
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -74,21 +76,24 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 @contextmanager
 def _renamed(target: Path) -> Iterator[IO[bytes]]:
     """A temporary file that gets its name when it is complete."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    # A new file gets the access that the process grants to new files. To ask for that
+    # one would have to change it, for all threads.
+    access = 0o666 if mode is None else mode & 0o777
+    with open(temporary, "xb", opener=partial(os.open, mode=access)) as file:
+        try:
             yield file
             file.flush()
             os.fsync(file.fileno())  # before the name, or a crash leaves it empty
-        mask = os.umask(0)
-        os.umask(mask)
-        # For a new file, since mkstemp grants access to the owner only.
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~mask
-        os.chmod(temporary, mode & 0o7777)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+            file.close()
+            if mode is not None:
+                os.chmod(temporary, mode)
+            os.replace(temporary, target)
+        except BaseException:
+            file.close()
+            temporary.unlink()
+            raise
 
 
 def write_npz(path: PathOrFile, content: dict[str, NDArray[Any]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.process_wide import no_warnings
 from heterolda.solvers import Fisher, resolve_solver
 from heterolda.tradeoff import solved_again
 
@@ -176,8 +176,7 @@ def _rival_values(discriminant: GaussianLinearDiscriminant) -> Array:
         return np.full(len(discriminant.pairs_), np.nan)
     other = "global" if is_fisher(discriminant) else "fisher"
     same = {name: fitted[name] for name in ("criterion", "costs")}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the rival's troubles are not the user's
+    with no_warnings():  # the rival's troubles are not the user's
         rival: Any = solved_again(discriminant, {"solver": other, **same})  # type: ignore[no-untyped-call]
     values: Array = rival.risk_
     return values

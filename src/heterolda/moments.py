@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.validation import check_finite, check_labels
+from heterolda.wording import listed
 
 Array = NDArray[np.float64]
 
@@ -171,7 +172,7 @@ def check_moments(
         )
     if np.any(n <= 1):
         raise ValueError(
-            f"counts must exceed 1: classes {labels[n <= 1].tolist()} have no more "
+            f"counts must exceed 1: classes {listed(labels[n <= 1])} have no more "
             "than one sample, from which no covariance can be estimated; leave "
             "them out or merge them"
         )

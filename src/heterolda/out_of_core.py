@@ -69,6 +69,9 @@ def fit_batches(
     >>> search.n_errors_
     array([1])
     """
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise TypeError(f"estimator must be an object, got a class: pass {name}()")
     check_number("fit_batches", "memory", memory, 1, np.inf)
     data = LabelledData(
         source,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from heterolda.calibration import power_of_probabilities
 from heterolda.hyperplanes import Hyperplanes, linear_scores
 from heterolda.posterior import SidedLogOdds
+from heterolda.process_wide import no_warnings
 from heterolda.selection import Candidate, assign_folds, choose
 from heterolda.smooth_pairs import HeldOut, refine_folds
 from heterolda.starts import Start, TrainingData
@@ -159,8 +159,7 @@ def cross_validate(
     if not len(numbers):
         return Choice(candidates[0], votings[0])
     fold = np.where(fold < 0, -1, np.searchsorted(numbers, fold))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with no_warnings():
         starts = [fit_start(data.take(fold != f)) for f in range(len(numbers))]
     coef = np.array([start.coef for start in starts])
     intercept = np.array([start.intercept for start in starts])

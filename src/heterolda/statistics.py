@@ -22,6 +22,7 @@ from heterolda.validation import (
     encode,
     union_of_labels,
 )
+from heterolda.wording import listed
 
 Array = NDArray[np.float64]
 
@@ -336,8 +337,8 @@ class ClassStatistics:
         if short.any():
             zero = " (every sample_weight is zero)" if not self.weights.any() else ""
             raise ValueError(
-                f"classes {self.classes[short].tolist()} have a total weight (number "
-                f"of samples, or sum of sample_weight) of 1 or less{zero}, from which "
+                f"classes {listed(self.classes[short])} have a total weight (number of "
+                f"samples, or sum of sample_weight) of 1 or less{zero}, from which "
                 "no covariance can be estimated: add samples of these classes or "
                 "leave them out"
             )
@@ -362,7 +363,7 @@ class ClassStatistics:
         few = (self.weights > 0) & (self.weights < min_count)
         if few.any():
             raise ValueError(
-                f"classes {classes[few].tolist()} have fewer rows than min_count="
+                f"classes {listed(classes[few])} have fewer rows than min_count="
                 f"{min_count}; their statistics would give them away: leave them out"
             )
         if classes.dtype.kind not in "biufU":

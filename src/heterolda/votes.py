@@ -110,7 +110,9 @@ class OneVsOne:
         return start, moves.multiply(weights[:, None]).tocsr()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: vars(self)[key] for key in vars(self) if key != "_ballot"}
+        state = dict(vars(self))  # at once: another thread may be adding the ballot
+        state.pop("_ballot", None)
+        return state
 
     def votes(self, scores: Array) -> Array:
         """Sums of votes, of shape (n_samples, n_classes)."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["aligned", "count", "named", "percent"]
+__all__ = ["aligned", "count", "listed", "named", "percent"]
 
 
 def aligned(table: Sequence[Sequence[str]]) -> list[str]:
@@ -65,6 +65,32 @@ def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
     given = labels.tolist() if isinstance(labels, np.ndarray) else labels
     more = f" and {len(labels) - most} more" if len(labels) > most else ""
     return ", ".join(map(repr, given[:most])) + more
+
+
+def listed(labels: NDArray[Any], most: int = 10) -> str:
+    """A list of labels or indices as Python writes it, but never a long one.
+
+    Parameters
+    ----------
+    labels : ndarray
+        Labels.
+    most : int, default=10
+        How many are listed.
+
+    Returns
+    -------
+    str
+        Words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heterolda.wording import listed
+    >>> listed(np.arange(3)), listed(np.arange(300), most=2)
+    ('[0, 1, 2]', '[0, 1] and 298 more')
+    """
+    more = f" and {len(labels) - most} more" if len(labels) > most else ""
+    return f"{labels[:most].tolist()}{more}"
 
 
 def percent(share: float) -> str:

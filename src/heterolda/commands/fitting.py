@@ -93,6 +93,7 @@ def fit(
                 seed=seed,
             )
             settings.check()
+            _check(recommended, settings, columns, exclude)
             if out == Path("-"):
                 raise ValueError("--out: a model needs a file, - will not do")
         again = accuracy or cv is not None or settings.strategy is not None
@@ -106,6 +107,22 @@ def fit(
                 missing.value,
             )
             _fit_and_tell(settings, rows, name_of(data), out, cv, accuracy)
+
+
+def _check(
+    recommended: bool, settings: Any, columns: str | None, exclude: str | None
+) -> None:
+    """Refuse options of which one would be dropped without a word."""
+    if recommended and (settings.strategy, settings.shrinkage) != ("smooth", "cv"):
+        raise ValueError(
+            "--recommended means --strategy smooth --shrinkage cv: leave it out to "
+            "choose others"
+        )
+    if columns and exclude:
+        raise ValueError(
+            "--columns names all features, so that --exclude has none to leave out: "
+            "use one of them"
+        )
 
 
 def _strategy(refine: bool, strategy: Strategy | None, recommended: bool) -> str | None:

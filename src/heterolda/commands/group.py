@@ -29,8 +29,11 @@ class OneLineGroup(TyperGroup):
             status = super().main(*args, **settings)
             sys.stdout.flush()
         except BrokenPipeError:
-            # What is left in the buffer goes nowhere, and without an error at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
+            status = 1
+        except OSError as error:  # commands catch their own: this is of the output
+            _drop_output()
+            _print_line(f"heterolda: {error.strerror or error}")
             status = 1
         except Exception as error:
             # Releases of typer differ in where the class of these errors lives.
@@ -40,12 +43,20 @@ class OneLineGroup(TyperGroup):
         sys.exit(status if isinstance(status, int) else 0)
 
 
+def _drop_output() -> None:
+    """What is left in the buffer goes nowhere, and without an error at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_line(text: str) -> None:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, emoji=False)
+
+
 def _complain(error: Any) -> int:
     """Say what is wrong with the usage, and where help is."""
     context = getattr(error, "ctx", None)
     path = "heterolda" if context is None else context.command_path
     message = " ".join(error.format_message().split()).rstrip(".")
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    text = f"{path}: {message} (see {path} --help)"
-    console.print(text, markup=False, emoji=False)
+    _print_line(f"{path}: {message} (see {path} --help)")
     return int(error.exit_code)

@@ -46,6 +46,8 @@ _OPTIONS = {
     r"^class_weight\b": "--class-weight",
     r"^columns, exclude, target and sample_weight name": "--columns, --exclude, "
     "--target and --sample-weight name",
+    r"(?<![\w'/.-])sample_weight(?![\w'/.-])": "--sample-weight",
+    r"(?<![^ ])X: (?=the values)": "",
     r"missing='drop'": "--missing drop",
     r"shrinkage='auto'": "--shrinkage auto",
     r"solver='global'": "--solver global",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from heterolda.commands.shared import split_names
@@ -117,7 +118,7 @@ def parse_numbers(
     given = _json(option, text)
     if given is None:
         parts = [part.rpartition("=") for part in split_names(text)]
-        given = {label.strip(): _number(value) for label, _, value in parts}
+        given = _once(option, [(a.strip(), _number(value)) for a, _, value in parts])
     wrong = [label for label, value in given.items() if not _is_number(value)]
     if wrong or not given or "" in given:
         other = "".join(f", or {word}" for word in words)
@@ -150,7 +151,8 @@ def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
             pair, _, value = part.rpartition("=")
             true, colon, decided = pair.partition(":")
             cost = _number(value) if colon and true and decided else None
-            costs.setdefault(true.strip(), {})[decided.strip()] = cost
+            row = costs.setdefault(true.strip(), {})
+            row |= _once("--costs", [*row.items(), (decided.strip(), cost)])
     else:
         costs = {k: row if isinstance(row, dict) else {} for k, row in given.items()}
     if not costs or not all(
@@ -168,10 +170,20 @@ def _json(option: str, text: str) -> dict[str, Any] | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        value = json.loads(text)
-    except ValueError as error:
+        value = json.loads(text, object_pairs_hook=partial(_once, option))
+    except json.JSONDecodeError as error:
         raise ValueError(f"{option}: this JSON cannot be read: {error}") from error
     return value if isinstance(value, dict) else None
+
+
+def _once(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A dictionary of pairs whose keys differ."""
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{option}: {twice!r} is there more than once")
+    return given
 
 
 def _number(text: str) -> float | None:

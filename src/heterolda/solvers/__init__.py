@@ -13,9 +13,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda._sklearn import threadpool_controller
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.pencil import Pencil
+from heterolda.process_wide import one_blas_thread
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
@@ -152,5 +152,5 @@ def solve_pairs(
 
     if n_pairs == 1 or d < _THREADED:
         return solve_all()
-    with threadpool_controller().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         return solve_all()
