@@ -1,0 +1,200 @@
+"""A child process reads file after file; its parent watches time and memory."""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import random
+import resource
+import sys
+import time
+import traceback
+import warnings
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+SECONDS_OF_A_FILE = 5.0
+BYTES_OF_MEMORY = 1_000_000_000
+# Defects of different kinds after which the fuzzer has seen enough.
+_ENOUGH = 10
+_LOOK = 0.05  # seconds between two looks at the child
+
+
+@dataclass
+class Tally:
+    """What came of the files.
+
+    Attributes
+    ----------
+    n, accepted : int
+        Number of files, and of those that were no errors.
+    slowest : float
+        Seconds of the slowest file.
+    peak : int
+        Most bytes that the process held, those of Python itself included.
+    defects : dict
+        Files by the kind of the defect that they show.
+    """
+
+    n: int = 0
+    accepted: int = 0
+    slowest: float = 0.0
+    peak: int = 0
+    defects: dict[str, Path] = field(default_factory=dict)
+
+    def __str__(self):
+        return (
+            f"{self.n} files, {self.accepted} accepted, slowest {self.slowest:.2f} s, "
+            f"peak {self.peak / 1e6:.0f} MB, {len(self.defects)} kinds of defects"
+        )
+
+
+def watch(reader, seconds, seed, folder):
+    """Fuzz a reader for some time.
+
+    Parameters
+    ----------
+    reader : Reader
+        The reader.
+    seconds : float
+        How long, not counting imports.
+    seed : int
+        Of what is random.
+    folder : Path
+        Where files that show defects are kept.
+
+    Returns
+    -------
+    Tally
+        What came of it.
+    """
+    tally = Tally()
+    folder.mkdir(parents=True, exist_ok=True)
+    left = seconds
+    while left > 0 and len(tally.defects) < _ENOUGH:
+        left = _one_child(reader, left, seed, folder, tally)
+        seed += 1  # a child that died must not meet the same file first
+    return tally
+
+
+def _one_child(reader, seconds, seed, folder, tally):
+    """Watch a process until the time is over or it dies; the time that is left."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=_work, args=(reader.name, seed, theirs))
+    child.start()
+    theirs.close()
+    data, begun, end = b"", None, None
+    process = psutil.Process(child.pid)
+    try:
+        while end is None or time.monotonic() < end:
+            reason = None
+            if not ours.poll(_LOOK):
+                reason = _too_much(process, begun)
+            else:
+                try:
+                    kind, value = ours.recv()
+                except (EOFError, ConnectionResetError):
+                    child.join()
+                    reason = f"the process died with status {child.exitcode}"
+                else:
+                    if kind == "ready":
+                        end = time.monotonic() + seconds
+                    elif kind == "begin":
+                        data, begun = value, time.monotonic()
+                    else:
+                        reason = _note(value, tally)
+                        begun = None
+                        if reason and not reason.startswith("memory"):
+                            _keep(reader, data, reason, folder, tally)
+                            reason = None
+            if reason:
+                _keep(reader, data, reason, folder, tally)
+                break
+            if len(tally.defects) >= _ENOUGH:
+                break
+    finally:
+        child.kill()
+        child.join()
+    return 0.0 if end is None else end - time.monotonic()
+
+
+def _too_much(process, begun):
+    """Why a file takes too much, or None."""
+    if begun is not None and time.monotonic() - begun > SECONDS_OF_A_FILE:
+        process.send_signal(6)  # it says on the standard error stream where it is
+        time.sleep(0.5)
+        return f"longer than {SECONDS_OF_A_FILE:g} s"
+    try:
+        held = process.memory_info().rss
+    except psutil.NoSuchProcess:
+        return None  # the pipe will say so
+    return "memory: the process had to be ended" if held > BYTES_OF_MEMORY else None
+
+
+def _note(value, tally):
+    """Count a file; why it is a defect, or None."""
+    accepted, taken, peak, trouble = value
+    tally.n += 1
+    tally.accepted += accepted
+    tally.slowest = max(tally.slowest, taken)
+    tally.peak = max(tally.peak, peak)
+    if trouble is None and peak > BYTES_OF_MEMORY:
+        return f"memory of {peak / 1e6:.0f} MB"
+    if trouble is None and taken > SECONDS_OF_A_FILE:
+        return f"longer than {SECONDS_OF_A_FILE:g} s"
+    return trouble
+
+
+def _keep(reader, data, reason, folder, tally):
+    """Keep the first file of each kind of defect."""
+    kind = reason.strip().splitlines()[-1][:200] if reason.strip() else "?"
+    if "File " in reason:
+        place = [line for line in reason.splitlines() if line.startswith("  File ")]
+        kind += " |" + place[-1].strip()
+    if kind in tally.defects:
+        return
+    path = folder / f"{reader.name}-{zlib.crc32(data):08x}{reader.ending or '.csv'}"
+    path.write_bytes(data)
+    tally.defects[kind] = path
+    print(
+        f"\ndefect of {reader.name}: {reason.strip()}\n"
+        f"again: python -m fuzz --reader {reader.name} --replay {path}",
+        flush=True,
+    )
+
+
+def _work(name, seed, pipe):
+    """Read file after file, and say so before and after each."""
+    from fuzz.readers import READERS
+
+    faulthandler.enable()
+    warnings.simplefilter("error")
+    reader = READERS[name]
+    for data in reader.seeds():
+        reader.check(data)  # compiles what is compiled; not timed
+    pipe.send(("ready", None))
+    try:
+        for data in reader.inputs(random.Random(seed)):
+            pipe.send(("begin", data))
+            pipe.send(("end", measured(reader, data)))
+    except (BrokenPipeError, ConnectionResetError):
+        os._exit(0)  # nobody watches any more
+
+
+def measured(reader, data):
+    """Check a file; whether it is accepted, seconds, bytes of memory, what is amiss."""
+    trouble, accepted = None, False
+    start = time.monotonic()
+    try:
+        accepted = bool(reader.check(data))
+    except (Exception, SystemExit, KeyboardInterrupt):
+        trouble = traceback.format_exc()
+    taken = time.monotonic() - start
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return accepted, taken, peak, trouble
