@@ -22,6 +22,10 @@ PARQUET = (".parquet", ".pq")
 # Numbers of a batch, unless its size is asked for: about 16 MB.
 _BATCH_NUMBERS = 1 << 21
 _PARQUET_BUFFER = 1 << 16
+# Bytes of text of a batch, at most, unless a single row has more.
+_TEXT_BYTES = 1 << 26
+_LONG = "string", "large_string", "binary", "large_binary"
+_FEW_ROWS = 1024
 
 
 def open_source(
@@ -130,16 +134,52 @@ def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
 
     with errors_name(path):
         # Without these settings all that a file holds would be read ahead.
-        file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
-        schema = file.schema_arrow
+        little: dict[str, Any] = {"pre_buffer": False, "buffer_size": _PARQUET_BUFFER}
+        with pq.ParquetFile(path, **little) as file:
+            schema = file.schema_arrow
         columns = columns.resolve(schema.names, path, _pandas_index(schema))
+        for name in columns.all:
+            if name != columns.target:
+                _check_numbers(schema.field(name).type, name, path)
+        text = [field.name for field in schema if _is_any(field.type, *_LONG)]
+        file = pq.ParquetFile(path, **little, read_dictionary=text)
     wanted = None if columns.keep else columns.all
+    rows = _rows(columns, batch_size)
+    if columns.keep and any(field.type.num_fields for field in schema):
+        rows = min(rows, _FEW_ROWS)  # a row may hold a list of any length
 
     def batches() -> Iterator[Any]:
         with errors_name(path), file:
-            yield from file.iter_batches(_rows(columns, batch_size), columns=wanted)
+            for batch in file.iter_batches(rows, columns=wanted):
+                # Labels stay as they are: each is needed but once.
+                yield from _spelled_out(batch, schema) if columns.keep else [batch]
 
     return Part(path, columns, batches(), schema)
+
+
+def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
+    """A batch with its text as it was, in pieces that are not too large for it.
+
+    The same long text in a million rows takes little room in a file, and in memory as
+    long as it is stored once.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    longest = 0
+    for column in batch.columns:
+        if types.is_dictionary(column.type) and _is_any(column.type.value_type, *_LONG):
+            lengths = pc.binary_length(column.dictionary)
+            longest += pc.max(lengths).as_py() or 0
+    rows = max(1, _TEXT_BYTES // max(1, longest))
+    for start in range(0, batch.num_rows, rows):
+        piece = batch.slice(start, rows)
+        columns = [
+            column if column.type == field.type else column.cast(field.type)
+            for field, column in zip(schema, piece.columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _pandas_index(schema: Any) -> list[str]:
@@ -250,23 +290,33 @@ def numbers_of(batch: Any, name: str, part: Part, n_before: int = 0) -> Array:
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = _unpacked(_column(batch, name, part))
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = _column(batch, name, part)
     if part.is_text and types.is_string(column.type):
         column = parsed_numbers(column, name, part.name, n_before)
+    _check_numbers(column.type, name, part.name)
+    column = _unpacked(column)
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     kind = column.type
-    if not _is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
-        raise ValueError(
-            f"{part.name}: column {name!r} must be numbers, but is of type {kind}: "
-            "convert it, or leave it out of columns"
-        )
     if types.is_boolean(kind):
         column = pc.cast(column, pa.uint8())
     if not types.is_float64(kind):
         column = pc.cast(column, pa.float64(), safe=False)
     array: Array = column.to_numpy(zero_copy_only=False)
     return array
+
+
+def _check_numbers(kind: Any, name: str, where: str) -> None:
+    """Refuse a column of a type that is no kind of numbers."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if not _is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
+        raise ValueError(
+            f"{where}: column {name!r} must be numbers, but is of type {kind}: convert "
+            "it, or leave it out of columns"
+        )
 
 
 def labels_of(batch: Any, part: Part) -> tuple[NDArray[np.int64], list[Any]]:

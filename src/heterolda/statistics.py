@@ -406,13 +406,14 @@ class ClassStatistics:
             scatters = check_finite("scatters", content["scatters"], 3)
             if (
                 np.any(weights < 0)
+                or classes.dtype.kind not in "biufU"
                 or not np.array_equal(np.unique(classes), classes)
                 or (names is not None and names.shape != means.shape[1:])
             ):
                 raise ValueError("its arrays do not fit together")
             for label, scatter in zip(classes.tolist(), scatters, strict=True):
                 check_covariance(label, scatter)
-            if content["classes_are_objects"]:
+            if content["classes_are_objects"] and classes.dtype.kind == "U":
                 classes = classes.astype(object)
             if names is not None:
                 names = names.astype(object)

@@ -21,6 +21,7 @@ from heterolda.commands.shared import (
     plain_notes,
     source_of,
     split_names,
+    tell,
 )
 from heterolda.commands.values import Missing
 
@@ -83,4 +84,4 @@ def evaluate(
         if as_json:
             print(json.dumps(scores.record(), indent=1, allow_nan=False))
         else:
-            print(*describe_scores(scores, name_of(data)), sep="\n")
+            tell(describe_scores(scores, name_of(data)))

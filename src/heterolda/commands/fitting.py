@@ -18,6 +18,7 @@ from heterolda.commands.shared import (
     plain_notes,
     source_of,
     split_names,
+    tell,
     usage_errors,
 )
 from heterolda.commands.values import (
@@ -159,4 +160,4 @@ def _fit_and_tell(
         lines.append(f"The model is in {out}.")
     else:
         lines.append("The model was not saved: name a file by --out.")
-    print(*lines, sep="\n")
+    tell(lines)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -33,11 +33,13 @@ __all__ = [
     "plain_notes",
     "source_of",
     "split_names",
+    "tell",
     "usage_errors",
 ]
 
 STANDARD_INPUT = "-"
 _CHUNK = 1 << 22
+_LONGEST = 1000  # characters of a message
 
 # How the library's words read on the command line.
 _OPTIONS = {
@@ -164,8 +166,24 @@ def notice(text: str) -> None:
     text : str
         The line.
     """
+    from heterolda.wording import printable
+
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(" ".join(text.split()), markup=False, emoji=False)
+    line = printable(" ".join(text.split()), _LONGEST)
+    console.print(line, markup=False, emoji=False)
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Lines of the result, on the standard output.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines. Names from files may be anything, so that they are made safe.
+    """
+    from heterolda.wording import printable
+
+    print(*map(printable, lines), sep="\n")
 
 
 @contextmanager
