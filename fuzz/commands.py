@@ -69,7 +69,8 @@ def run(*words, stdin=None):
         assert "heterolda:" not in said
         return result.stdout
     # Before its error, a command may say what it has found.
-    assert lines and lines[-1].startswith("heterolda"), said
+    assert lines, "it says nothing"
+    assert lines[-1].startswith("heterolda"), said
     assert len([line for line in lines if line.startswith("heterolda")]) == 1, said
     return None
 
@@ -93,4 +94,3 @@ def check_probabilities(names, rows, label="prediction"):
         assert abs(sum(values) - 1) < 1e-9, values
         winner = names[where[values.index(max(values))]]
         assert winner == f"probability_{row[at]}", (winner, row[at])
-

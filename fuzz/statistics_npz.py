@@ -81,7 +81,7 @@ def change(data, rng):
     """Another content: other bytes, or other arrays in a good archive."""
     try:
         with np.load(io.BytesIO(data)) as archive:
-            arrays = {key: archive[key] for key in archive.files}
+            arrays = {key: np.asarray(archive[key]) for key in archive.files}
     except Exception:  # it is no archive any more
         arrays = {}
     if rng.random() < 0.3 or not arrays:
@@ -90,7 +90,9 @@ def change(data, rng):
     for _ in range(rng.choice([1, 1, 2, 3])):
         key = rng.choice(list(arrays))
         try:
-            content = _another(arrays[key], arrays, rng)
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                content = _another(arrays[key], arrays, rng)
         except (TypeError, ValueError):  # not every type turns into every other
             content = None
         if content is None:

@@ -118,7 +118,8 @@ def _check_rows(text):
 def text_seeds():
     """Small tables of text."""
     X, y = _data(24)
-    rows = [NAMES, *([f"{a:.3f}", f"{abs(b):.3f}", c] for (a, b), c in zip(X, y))]
+    body = zip(X, y, strict=True)
+    rows = [NAMES, *([f"{a:.3f}", f"{abs(b):.3f}", label] for (a, b), label in body)]
     numbers = [*rows[0], "id"], *([*row, str(k)] for k, row in enumerate(rows[1:]))
     found = []
     for table, settings in (

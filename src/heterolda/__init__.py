@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         MissingRowsWarning,
         PrecisionWarning,
         SearchInterruptedWarning,
+        SimilarLabelsWarning,
         SmallClassWarning,
         TrivialRuleWarning,
     )
@@ -45,6 +46,7 @@ __all__ = [
     "ProjectionDisplay",
     "RandomSearch",
     "SearchInterruptedWarning",
+    "SimilarLabelsWarning",
     "SmallClassWarning",
     "TrivialRuleWarning",
     "heteroscedasticity_report",
@@ -67,6 +69,7 @@ _PLACES = {
         "MissingRowsWarning",
         "PrecisionWarning",
         "SearchInterruptedWarning",
+        "SimilarLabelsWarning",
         "SmallClassWarning",
         "TrivialRuleWarning",
     ],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.parts import Columns, Part, errors_name
-from heterolda.text_files import TEXT, TextStream, parsed_numbers, read_text
+from heterolda.text_files import TEXT, TextFiles, TextStream, parsed_numbers, read_text
 
 Array = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ PARQUET = (".parquet", ".pq")
 _BATCH_NUMBERS = 1 << 21
 _PARQUET_BUFFER = 1 << 16
 # Bytes of text of a batch, at most, unless a single row has more.
-_TEXT_BYTES = 1 << 26
+_TEXT_BYTES = 1 << 25
 _LONG = "string", "large_string", "binary", "large_binary"
 _FEW_ROWS = 1024
 
@@ -35,7 +35,7 @@ def open_source(
 
     Parameters
     ----------
-    source : path, list of paths, TextStream, or Arrow data
+    source : path, list of paths, TextFiles, TextStream, or Arrow data
         As for :func:`heterolda.streaming.statistics_from_batches`.
     columns : Columns
         What is wanted. All parts must have the features of the first, and no others
@@ -48,6 +48,9 @@ def open_source(
     Part
         One after the other; each is opened when it is its turn.
     """
+    delimiter = None
+    if isinstance(source, TextFiles):
+        source, delimiter = source.paths, source.delimiter
     paths = _paths(source)
     parts: Iterable[Part]
     if isinstance(source, TextStream):
@@ -55,7 +58,7 @@ def open_source(
     elif paths is None:
         parts = _streams(source, columns, batch_size)
     else:
-        parts = (_file(path, columns, batch_size) for path in paths)
+        parts = (_file(path, columns, batch_size, delimiter) for path in paths)
     first: Part | None = None
     for part in parts:
         first = first or part
@@ -123,10 +126,12 @@ def _rows(columns: Columns, batch_size: int | None) -> int:
     return batch_size or max(1024, _BATCH_NUMBERS // len(columns.all))
 
 
-def _file(path: str, columns: Columns, batch_size: int | None) -> Part:
+def _file(
+    path: str, columns: Columns, batch_size: int | None, delimiter: str | None
+) -> Part:
     if path.lower().endswith(PARQUET):
         return _parquet(path, columns, batch_size)
-    return read_text(path, columns)
+    return read_text(path, columns, delimiter)
 
 
 def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:

@@ -151,7 +151,7 @@ def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any
 
 
 def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
-    """An array of an archive, whose size is checked before there is room made for it."""
+    """An array of an archive; its size is checked before room is made for it."""
     form = np.lib.format
     with archive.open(part) as file:
         version = form.read_magic(file)
@@ -162,7 +162,9 @@ def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
         if kind.hasobject:
             raise ValueError(f"the array {part.filename!r} holds Python objects")
         if file.tell() + math.prod(shape) * kind.itemsize != part.file_size:
-            raise ValueError(f"the array {part.filename!r} has not the size that it says")
+            raise ValueError(
+                f"the array {part.filename!r} has not the size that it says"
+            )
         file.seek(0)
         array: NDArray[Any] = form.read_array(file, allow_pickle=False)
     return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ _SMALLEST_SQUARE = 1e-305
 # A pooled covariance counts as singular if the eigenvalues of its correlation form
 # spread further than this.
 SINGULAR = 1e-10
+
+# Of the covariances, in a fit: the sum so far, that of a batch, both, and in factors.
+_COPIES = 4
 
 
 def gather(X: NDArray[Any], rows: NDArray[np.intp], room: Array) -> Array:
@@ -104,6 +108,27 @@ def add_rows(
             scatter += np.outer(shift, shift * (before * more / total))
             mean += shift * (more / total)
     return total
+
+
+def check_room(n_classes: int, n_features: int) -> None:
+    """Refuse covariances, a few copies of which are larger than the machine's memory.
+
+    Parameters
+    ----------
+    n_classes, n_features : int
+        A matrix is needed for each class, and a row and a column for each feature.
+    """
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not every system says
+        return
+    size = 8 * n_classes * n_features**2
+    if _COPIES * size > there:
+        raise ValueError(
+            f"the covariances of {n_classes} classes and {n_features} features take "
+            f"{size / 1e9:.0f} GB, of which a fit needs {_COPIES} times as much; this "
+            f"machine has {there / 1e9:.0f} GB: choose fewer features"
+        )
 
 
 def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> None:

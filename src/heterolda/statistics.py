@@ -11,7 +11,13 @@ from sklearn.utils import check_X_y
 
 from heterolda._sklearn import get_feature_names
 from heterolda.files import PathOrFile, read_npz, unreadable, write_npz
-from heterolda.moments import add_rows, check_moments, check_range, gather, shrink
+from heterolda.moments import (
+    add_rows,
+    check_moments,
+    check_range,
+    gather,
+    shrink,
+)
 from heterolda.validation import (
     NUMERIC_TYPES,
     check_covariance,

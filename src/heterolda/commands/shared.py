@@ -23,6 +23,7 @@ __all__ = [
     "Data",
     "DataFormat",
     "Debug",
+    "Delimiter",
     "Format",
     "ModelFile",
     "SampleWeight",
@@ -56,6 +57,8 @@ _OPTIONS = {
     r"leave it out of columns": "leave it out by --exclude",
     r"^(source|path): ": "",
     r"^path (?=')": "",
+    r"convert it, or read it by pyarrow.csv.open_csv with that delimiter": "name it by "
+    "--delimiter",
     r"^source has no rows": "the data have no rows",
     r"name the target, the column of the labels": "name the column of the labels by "
     "--target",
@@ -97,6 +100,14 @@ Columns = Annotated[
 ]
 Format = Annotated[
     DataFormat, typer.Option("--format", help="Form of the standard input.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What stands between two columns of text, such as ';' or tab; by default "
+        "a comma, in .tsv files a tab.",
+    ),
 ]
 SampleWeight = Annotated[
     str | None,
@@ -230,7 +241,9 @@ def name_of(data: list[str]) -> str:
 
 
 @contextmanager
-def source_of(data: list[str], form: DataFormat, *, again: bool) -> Iterator[Any]:
+def source_of(
+    data: list[str], form: DataFormat, delimiter: str | None, *, again: bool
+) -> Iterator[Any]:
     """What the library reads the data from.
 
     Parameters
@@ -239,24 +252,28 @@ def source_of(data: list[str], form: DataFormat, *, again: bool) -> Iterator[Any
         Paths, or ``-``.
     form : DataFormat
         Form of the standard input.
+    delimiter : str or None
+        What stands between two columns of text, if somebody has said so.
     again : bool
         Whether the data are read more than once. Then the standard input is kept in a
         temporary file.
 
     Yields
     ------
-    list of str or TextStream
+    list of str, TextFiles or TextStream
         A source.
     """
     from heterolda.standard_input import standard_input
-    from heterolda.text_files import TextStream
+    from heterolda.text_files import TextFiles, TextStream
 
+    with usage_errors():
+        delimiter = _one_character(delimiter)
     if STANDARD_INPUT not in data:
-        yield data
+        yield data if delimiter is None else TextFiles(data, delimiter)
         return
     if len(data) > 1:
         raise typer.BadParameter("- stands for all data: no file can follow it")
-    delimiter = {"csv": ",", "tsv": "\t"}[form]
+    delimiter = delimiter or {"csv": ",", "tsv": "\t"}[form]
     if not again:
         yield standard_input(delimiter)
         return
@@ -270,6 +287,16 @@ def source_of(data: list[str], form: DataFormat, *, again: bool) -> Iterator[Any
                     yield chunk
 
         yield TextStream(chunks, delimiter)
+
+
+def _one_character(text: str | None) -> str | None:
+    """The value of --delimiter."""
+    mark = {"tab": "\t", r"\t": "\t"}.get(text or "", text)
+    if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
+        raise ValueError(
+            f"--delimiter {text}: must be one character, such as ';', or tab"
+        )
+    return mark
 
 
 def load_model(path: Path) -> Any:
