@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from fuzz.readers import READERS
@@ -30,8 +31,8 @@ def main():
     for k, data in enumerate(reader.seeds()):
         (corpus / f"seed{k}").write_bytes(data)
         reader.check(data)  # compiles what is compiled
-    for module in reader.modules:
-        for function in functions_of(module):
+    for name in reader.modules:
+        for function in functions_of(import_module(name)):
             atheris.instrument_func(function)
 
     def mutate(data, max_size, seed):

@@ -13,14 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from fuzz.changes import change_bytes, change_structure
 from fuzz.reader import Reader
 from heterolda import GaussianLinearDiscriminant, Grid, LocalNeighborhoodSearch
-from heterolda.export import (
-    fields,
-    json_file,
-    model_file,
-    models,
-    parameters,
-    rules,
-)
 from heterolda.export.json_file import json_text, parse_json
 from heterolda.export.model_file import from_document, to_document
 
@@ -103,7 +95,8 @@ def change(data, rng):
     return json.dumps(document).encode()
 
 
+_MODULES = "fields", "json_file", "model_file", "models", "parameters", "rules"
 READER = Reader(
     *("model", ".json", seeds, change, check),
-    modules=(fields, json_file, model_file, models, parameters, rules),
+    tuple(f"heterolda.export.{name}" for name in _MODULES),
 )

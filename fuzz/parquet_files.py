@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 from fuzz.changes import CELLS, MOST_BYTES
 
-# A run over many rows is no hang, so the fuzzer keeps to some.
+# A run over many rows, or much text, is no hang, so the fuzzer keeps to some.
 _MOST_ROWS = 300_000
+_MOST_TEXT = 30_000_000
 _CODECS = ["none", "snappy", "gzip", "zstd", "brotli", "lz4"]
 
 
@@ -75,7 +76,8 @@ def _odd(n, rng):
     if kind == 0:
         values = [rng.choice(CELLS) for _ in range(few)]
     elif kind == 1:  # long text of which a dictionary needs but one copy
-        values = [rng.choice("abc") * rng.choice([100, 10_000, 500_000])]
+        length = rng.choice([100, 10_000, 500_000])
+        values = [rng.choice("abc") * min(length, _MOST_TEXT // max(n, 1) + 1)]
     else:
         values = values[:1]
     try:

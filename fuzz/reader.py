@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from types import ModuleType
 
 from fuzz.changes import MOST_BYTES
 
@@ -29,8 +28,8 @@ class Reader:
     check : callable
         Takes a content and says whether it was accepted. Whatever it raises is a
         defect of the reader.
-    modules : tuple of module
-        Python code whose coverage may guide the changes.
+    modules : tuple of str
+        Names of modules of Python code whose coverage may guide the changes.
     """
 
     name: str
@@ -38,7 +37,7 @@ class Reader:
     seeds: Callable[[], list[bytes]]
     change: Callable[[bytes, Random], bytes]
     check: Callable[[bytes], bool]
-    modules: tuple[ModuleType, ...] = ()
+    modules: tuple[str, ...] = ()
 
     def inputs(self, rng):
         """Contents without end: the seeds, then changes of them and of each other."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from functools import cache
+from functools import cache, partial
 from html.parser import HTMLParser
 from unittest import mock
 
 from fuzz.changes import change_bytes, change_structure, change_table
 from fuzz.commands import a_folder, run
 from fuzz.reader import Reader
-from heterolda.experiments import folder, protocol, records, results
+from heterolda.experiments import protocol, results
 
 _RESUME = (
     "reproduce --datasets iris --methods LDA,C-HLD --folds 2 --trials 1 --jobs 1 "
@@ -112,16 +112,18 @@ def _run_seeds():
     return [good()[1], json.dumps(other).encode()]
 
 
-_MODULES = records, folder, results
+_MODULES = tuple(
+    f"heterolda.experiments.{name}" for name in ("records", "folder", "results")
+)
 RESULTS = (
     Reader(
         *("results", ".csv", _row_seeds, change_rows),
-        lambda data: check(data, "results.csv"),
+        partial(check, which="results.csv"),
         _MODULES,
     ),
     Reader(
         *("run", ".json", _run_seeds, change_run),
-        lambda data: check(data, "run.json"),
+        partial(check, which="run.json"),
         _MODULES,
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from fuzz.changes import change_bytes
 from fuzz.reader import Reader, is_worded
-from heterolda import ClassStatistics, GaussianLinearDiscriminant, files, statistics
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
 
 _SHAPES = [(), (0,), (1,), (2,), (4,), (2, 2), (4, 2), (2, 4, 4), (0, 3, 3), (4, 2, 2)]
 _TYPES = ["f8", "f4", "i8", "u1", "?", "c16", "S3", "U3", "M8[s]", "V8", "f2", "g"]
@@ -175,5 +175,6 @@ def _add_bomb(archive, name, n_blocks):
 
 
 READER = Reader(
-    *("statistics", ".npz", seeds, change, check), modules=(statistics, files)
+    *("statistics", ".npz", seeds, change, check),
+    ("heterolda.statistics", "heterolda.files"),
 )

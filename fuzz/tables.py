@@ -10,7 +10,7 @@ import csv
 import gzip
 import io
 import zlib
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -76,9 +76,10 @@ def check(data, ending, command=None):
         Whether it succeeded.
     """
     choice = zlib.crc32(data)
-    command = command or _COMMANDS[choice % len(_COMMANDS)]
-    if not ending and choice % 7 == 0:
-        command += " --format tsv"
+    if command is None:
+        command = _COMMANDS[choice % len(_COMMANDS)]
+        if not ending and choice % 7 == 0:
+            command += " --format tsv"
     with a_folder(model_json=model(), **({f"data{ending}": data} if ending else {})):
         name = f"data{ending}" if ending else "-"
         words = command.replace("DATA", name).split()
@@ -181,7 +182,7 @@ def change_parquet(data, rng):
 
 
 def _reader(name, ending, seeds, change):
-    return Reader(name, ending, seeds, change, lambda data: check(data, ending))
+    return Reader(name, ending, seeds, change, partial(check, ending=ending))
 
 
 TABLES = (

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import psutil
 
+# Of the processor, since others may use it, too; a process that waits has more.
 SECONDS_OF_A_FILE = 5.0
+SECONDS_OF_WAITING = 60.0
 BYTES_OF_MEMORY = 1_000_000_000
 # Defects of different kinds after which the fuzzer has seen enough.
 _ENOUGH = 10
@@ -85,7 +87,7 @@ def _one_child(reader, seconds, seed, folder, tally):
     """Watch a process until the time is over or it dies; the time that is left."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    child = context.Process(target=_work, args=(reader.name, seed, theirs))
+    child = context.Process(target=_work, args=(reader, seed, theirs))
     child.start()
     theirs.close()
     data, begun, end = b"", None, None
@@ -105,7 +107,7 @@ def _one_child(reader, seconds, seed, folder, tally):
                     if kind == "ready":
                         end = time.monotonic() + seconds
                     elif kind == "begin":
-                        data, begun = value, time.monotonic()
+                        data, begun = value, (time.monotonic(), _used(process))
                     else:
                         reason = _note(value, tally)
                         begun = None
@@ -125,15 +127,26 @@ def _one_child(reader, seconds, seed, folder, tally):
 
 def _too_much(process, begun):
     """Why a file takes too much, or None."""
-    if begun is not None and time.monotonic() - begun > SECONDS_OF_A_FILE:
+    try:
+        held, used = process.memory_info().rss, _used(process)
+    except psutil.Error:
+        return None  # the pipe will say so
+    if begun is not None and (
+        used - begun[1] > SECONDS_OF_A_FILE
+        or time.monotonic() - begun[0] > SECONDS_OF_WAITING
+    ):
         process.send_signal(6)  # it says on the standard error stream where it is
         time.sleep(0.5)
         return f"longer than {SECONDS_OF_A_FILE:g} s"
-    try:
-        held = process.memory_info().rss
-    except psutil.NoSuchProcess:
-        return None  # the pipe will say so
+    if begun is None:
+        return None  # the fuzzer itself is at work
     return "memory: the process had to be ended" if held > BYTES_OF_MEMORY else None
+
+
+def _used(process):
+    """Seconds of the processor that a process has used."""
+    times = process.cpu_times()
+    return times.user + times.system
 
 
 def _note(value, tally):
@@ -168,13 +181,10 @@ def _keep(reader, data, reason, folder, tally):
     )
 
 
-def _work(name, seed, pipe):
+def _work(reader, seed, pipe):
     """Read file after file, and say so before and after each."""
-    from fuzz.readers import READERS
-
     faulthandler.enable()
     warnings.simplefilter("error")
-    reader = READERS[name]
     for data in reader.seeds():
         reader.check(data)  # compiles what is compiled; not timed
     pipe.send(("ready", None))
@@ -189,12 +199,12 @@ def _work(name, seed, pipe):
 def measured(reader, data):
     """Check a file; whether it is accepted, seconds, bytes of memory, what is amiss."""
     trouble, accepted = None, False
-    start = time.monotonic()
+    start = time.process_time()
     try:
         accepted = bool(reader.check(data))
     except (Exception, SystemExit, KeyboardInterrupt):
         trouble = traceback.format_exc()
-    taken = time.monotonic() - start
+    taken = time.process_time() - start
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     return accepted, taken, peak, trouble

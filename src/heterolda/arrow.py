@@ -23,7 +23,7 @@ PARQUET = (".parquet", ".pq")
 _BATCH_NUMBERS = 1 << 21
 _PARQUET_BUFFER = 1 << 16
 # Bytes of text of a batch, at most, unless a single row has more.
-_TEXT_BYTES = 1 << 25
+_TEXT_BYTES = 1 << 24
 _LONG = "string", "large_string", "binary", "large_binary"
 _FEW_ROWS = 1024
 
@@ -156,10 +156,26 @@ def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
     def batches() -> Iterator[Any]:
         with errors_name(path), file:
             for batch in file.iter_batches(rows, columns=wanted):
+                _check_text(batch, path)
                 # Labels stay as they are: each is needed but once.
                 yield from _spelled_out(batch, schema) if columns.keep else [batch]
 
     return Part(path, columns, batches(), schema)
+
+
+def _check_text(batch: Any, path: str) -> None:
+    """Refuse text that a damaged file has made something else."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if types.is_dictionary(column.type):
+            try:
+                column.dictionary.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ValueError(
+                    f"{path}: the text of column {name!r} is damaged: {error}"
+                ) from error
 
 
 def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:

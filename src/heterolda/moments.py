@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.validation import check_finite, check_labels
+from heterolda.validation import check_covariance, check_finite, check_labels
 
 Array = NDArray[np.float64]
 
@@ -158,6 +158,20 @@ def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> N
         )
 
 
+def check_distances(means: Array) -> None:
+    """Refuse means so far apart that the square of their distance overflows.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_classes, n_features)
+        Class means.
+    """
+    with np.errstate(over="ignore"):
+        apart = np.ptp(means, axis=0) if len(means) else np.zeros(means.shape[1])
+        squares = apart**2
+    check_range(np.diag(squares), np.zeros(len(squares), bool), "means")
+
+
 def check_moments(
     classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
 ) -> tuple[NDArray[Any], Array, Array, Array]:
@@ -200,7 +214,46 @@ def check_moments(
             "than one sample, from which no covariance can be estimated; leave "
             "them out or merge them"
         )
+    check_distances(mean)
     return labels, n, mean, cov
+
+
+def read_moments(
+    content: dict[str, NDArray[Any]],
+) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None]:
+    """Check the arrays of a file, which may hold anything.
+
+    Parameters
+    ----------
+    content : dict
+        The arrays, by name; a KeyError says which is missing.
+
+    Returns
+    -------
+    classes, weights, means, scatters : ndarray
+        As `ClassStatistics` has them.
+    feature_names : ndarray or None
+        Names of the columns.
+    """
+    classes, names = content["classes"], content.get("feature_names")
+    weights = check_finite("weights", content["weights"], 1)
+    means = check_finite("means", content["means"], 2)
+    scatters = check_finite("scatters", content["scatters"], 3)
+    if (
+        np.any(weights < 0)
+        or classes.dtype.kind not in "biufU"
+        or not np.array_equal(np.unique(classes), classes)
+        or (names is not None and names.shape != means.shape[1:])
+    ):
+        raise ValueError("its arrays do not fit together")
+    check_distances(means)
+    for label, scatter in zip(classes.tolist(), scatters, strict=True):
+        check_covariance(label, scatter)
+    if content["classes_are_objects"] and classes.dtype.kind == "U":
+        classes = classes.astype(object)
+    if names is not None:
+        names = names.astype(object)
+    return classes, weights, means, scatters, names
 
 
 def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:

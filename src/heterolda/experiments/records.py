@@ -137,7 +137,7 @@ def read_run(path: Path) -> dict[str, Any]:
             if not isinstance(run.get(key), kind):
                 raise ValueError(f"it lacks {key!r}")
         plan = list(run["plan"].values())
-        if not all(isinstance(row, dict) for row in plan):
+        if not all(isinstance(row, dict) for row in plan) or not any(plan):
             raise ValueError("its plan has no numbers of trials by method")
         counts = [run["folds"], *(n for row in plan for n in row.values())]
         if not all(type(n) is int and 1 <= n <= _LARGEST for n in counts):
