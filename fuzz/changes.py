@@ -126,7 +126,7 @@ def _change_rows(rows, rng):
         if rng.random() < 0.7:
             rows.extend(list(row) for row in rows[1:] * rng.choice([1, 20, 300]))
         else:
-            many = rng.choice([10, 100, 1000])
+            many = rng.choice([10, 100, 200])  # a fit needs the cube of their number
             for k, line in enumerate(rows):
                 line[:0] = [f"c{j}" if k == 0 else str(j * k % 7) for j in range(many)]
     else:

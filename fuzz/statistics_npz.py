@@ -82,7 +82,7 @@ def change(data, rng):
     try:
         with np.load(io.BytesIO(data)) as archive:
             arrays = {key: np.asarray(archive[key]) for key in archive.files}
-    except Exception:  # it is no archive any more
+    except Exception:  # it is no archive any more, or claims too much memory
         arrays = {}
     if rng.random() < 0.3 or not arrays:
         return change_bytes(data, rng)
@@ -93,7 +93,7 @@ def change(data, rng):
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 content = _another(arrays[key], arrays, rng)
-        except (TypeError, ValueError):  # not every type turns into every other
+        except (TypeError, ValueError, MemoryError):  # not all types turn into all
             content = None
         if content is None:
             members.pop(f"{key}.npy", None)

@@ -112,7 +112,11 @@ def _check_absent(*names):
 
 
 def _check_rows(text):
-    rows = list(csv.reader(io.StringIO(text, newline="")))
+    usual = csv.field_size_limit(len(text) + 1)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    finally:
+        csv.field_size_limit(usual)
     check_probabilities(rows[0], rows[1:][:1000])
 
 

@@ -404,6 +404,8 @@ def _unpacked(column: Any) -> Any:
 
 
 def _column(batch: Any, name: str | None, part: Part) -> Any:
-    if name not in batch.schema.names:
+    # Names are looked up, not searched for: there may be many.
+    at = batch.schema.get_field_index(name)
+    if at < 0:
         raise ValueError(f"{part.name}: a batch has no column named {name!r}")
-    return batch.column(batch.schema.get_field_index(name))
+    return batch.column(at)
