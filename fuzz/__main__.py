@@ -66,7 +66,7 @@ def replay(reader, path):
     for data in reader.seeds():
         reader.check(data)  # compiles what is compiled
     accepted, taken, peak, trouble = measured(reader, path.read_bytes())
-    tally = Tally(1, accepted, taken, peak)
+    tally = Tally(1, int(accepted), taken, peak)
     print(trouble or tally)
     return int(trouble is not None or taken > SECONDS_OF_A_FILE)
 

@@ -55,7 +55,7 @@ def test_no_defect_for_a_while(name, request):
     # `make fuzz` does this for as long as somebody waits, and watches time and memory.
     reader = READERS[name]
     inputs = reader.inputs(random.Random(request.config.getoption("--seed")))
-    n = {"model": 150, "statistics": 300}.get(name, 25)
+    n = {"model": 100, "statistics": 100}.get(name, 20)
     accepted = [reader.check(next(inputs)) for _ in range(n)]
     assert any(accepted)
     assert not all(accepted)
