@@ -96,9 +96,11 @@ def check(data, ending, command=None):
             with open("out.csv", newline="", encoding="utf-8") as file:
                 _check_rows(file.read())
         if "out.parquet" in words:
-            table = pq.read_table("out.parquet")
-            rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-            check_probabilities(table.column_names, list(rows)[:1000])
+            with pq.ParquetFile("out.parquet") as file:
+                for batch in file.iter_batches(1000):
+                    values = [column.to_pylist() for column in batch.columns]
+                    check_probabilities(batch.schema.names, zip(*values, strict=True))
+                    break
     return True
 
 

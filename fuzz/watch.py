@@ -132,15 +132,13 @@ def _too_much(process, begun):
         held, used = process.memory_info().rss, _used(process)
     except psutil.Error:
         return None  # the pipe will say so
-    if begun is not None and (
-        used - begun[1] > SECONDS_OF_A_FILE
-        or time.monotonic() - begun[0] > SECONDS_OF_WAITING
-    ):
-        process.send_signal(6)  # it says on the standard error stream where it is
-        time.sleep(0.5)
-        return f"longer than {SECONDS_OF_A_FILE:g} s"
     if begun is None:
         return None  # the fuzzer itself is at work
+    waits = time.monotonic() - begun[0] > SECONDS_OF_WAITING
+    if waits or used - begun[1] > SECONDS_OF_A_FILE:
+        process.send_signal(6)  # it says on the standard error stream where it is
+        time.sleep(0.5)
+        return "it waits" if waits else f"longer than {SECONDS_OF_A_FILE:g} s"
     return "memory: the process had to be ended" if held > BYTES_OF_MEMORY else None
 
 

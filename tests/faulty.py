@@ -21,7 +21,13 @@ def raises(data):
     return True
 
 
-def hangs(data):
+def toils(data):
+    while data != b"good":
+        pass
+    return True
+
+
+def waits(data):
     if data != b"good":
         time.sleep(60)
     return True

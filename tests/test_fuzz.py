@@ -13,7 +13,8 @@ from fuzz.readers import READERS
     ("check", "reason"),
     [
         (faulty.raises, "AttributeError"),
-        (faulty.hangs, "longer than 0.5 s"),
+        (faulty.toils, "longer than 1 s"),
+        (faulty.waits, "it waits"),
         (faulty.dies, "the process died with status 3"),
         (faulty.swells, "memory"),
     ],
@@ -21,7 +22,8 @@ from fuzz.readers import READERS
 def test_defects_are_found_and_their_files_kept(
     check, reason, tmp_path, monkeypatch, capfd
 ):
-    monkeypatch.setattr(watch, "SECONDS_OF_A_FILE", 0.5)
+    monkeypatch.setattr(watch, "SECONDS_OF_A_FILE", 1)
+    monkeypatch.setattr(watch, "SECONDS_OF_WAITING", 1 if check is faulty.waits else 60)
     monkeypatch.setattr(watch, "BYTES_OF_MEMORY", 250_000_000)
     monkeypatch.setattr(watch, "_ENOUGH", 1)
     tally = watch.watch(faulty.reader_of(check), 30, 0, tmp_path)
@@ -55,7 +57,7 @@ def test_no_defect_for_a_while(name, request):
     # `make fuzz` does this for as long as somebody waits, and watches time and memory.
     reader = READERS[name]
     inputs = reader.inputs(random.Random(request.config.getoption("--seed")))
-    n = {"model": 100, "statistics": 100}.get(name, 20)
+    n = {"model": 100, "statistics": 100}.get(name, 15)
     accepted = [reader.check(next(inputs)) for _ in range(n)]
     assert any(accepted)
     assert not all(accepted)

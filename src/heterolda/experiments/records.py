@@ -96,9 +96,7 @@ class Row:
                     f"{field.name} is {value[:50]!r}, not a number"
                 ) from None
         row = cls(**values)
-        if not (
-            row.dataset and row.method and (row.dataset + row.method).isprintable()
-        ):
+        if not all(name and name.isprintable() for name in (row.dataset, row.method)):
             raise ValueError("it names no data set or no method")
         if not (0 <= row.n_correct <= row.n_test and row.n_test > 0):
             raise ValueError(f"{row.n_correct} of {row.n_test} points are correct")
