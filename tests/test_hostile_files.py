@@ -310,6 +310,13 @@ def test_parquet_that_is_cut(cut):
     assert not check_table(written(columns())[:cut], ".parquet", FIT)
 
 
+def test_parquet_with_damaged_text():
+    for word, command in ((b"north", FIT), (b"north", PREDICT), (b"kind", FIT)):
+        data = written(columns(), compression="none", store_schema=False)
+        damaged = data.replace(word, b"\xc3" + word[1:])
+        assert not check_table(damaged, ".parquet", command)
+
+
 def test_long_text_in_many_rows_of_a_small_parquet_file():
     # Spelled out, the labels would take 20 GB.
     n = 100_000

@@ -148,6 +148,10 @@ def errors_name(where: str) -> Iterator[None]:
     broken = pa.ArrowException, OSError, EOFError, zlib.error, csv.Error
     try:
         yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{where} cannot be read: a name in it is not text in UTF-8"
+        ) from error
     except broken as error:
         reason = str(error).strip().splitlines()[0] if str(error) else repr(error)
         if "UTF8" in reason:
