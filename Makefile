@@ -8,8 +8,9 @@ SCRIPTS := bin
 endif
 BIN := $(VENV)/$(SCRIPTS)
 READY := $(VENV)/.ready
-# How long `make fuzz` runs.
+# How long `make fuzz` runs, and on which reader; by default on each for its share.
 SECONDS ?= 60
+READER ?=
 
 .PHONY: demo test lint fuzz soak audit bench bench-scale accuracy hostile docs picture dist
 .PHONY: test-oldest clean
@@ -27,7 +28,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 fuzz: $(READY)
-	$(BIN)/python -m fuzz.fuzz_model_file $(SECONDS)
+	$(BIN)/python -m fuzz $(SECONDS) $(addprefix --reader ,$(READER))
 
 soak: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak

@@ -2,15 +2,13 @@
 
 import json
 import random
-import subprocess
-import sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzz import fuzz_model_file
-from fuzz.fuzz_model_file import change_bytes, change_structure, check, places, seeds
+from fuzz.changes import VALUES, change_bytes, change_structure, places
+from fuzz.model_json import check, seeds
 from heterolda.export import rules
 
 SEEDS = seeds()
@@ -25,7 +23,7 @@ bounded = settings(
 numbers = st.integers() | st.floats()
 scalars = st.none() | st.booleans() | numbers | st.text()
 json_values = st.recursive(
-    scalars | st.sampled_from(fuzz_model_file.VALUES),
+    scalars | st.sampled_from(VALUES),
     lambda inner: (
         st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3)
     ),
@@ -111,23 +109,3 @@ def test_the_harness_finds_defects(monkeypatch):
     document["model"]["rules"]["deviations"][0] = [0, 0]
     with pytest.raises(AssertionError, match="predict_proba is not finite"):
         check(encoded(document))
-
-
-def test_the_fuzzer_runs_for_the_time_it_is_given(tmp_path):
-    command = [sys.executable, "-W", "error", fuzz_model_file.__file__, "1"]
-    run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert "no defect" in run.stdout or "Done" in run.stderr
-
-
-def test_the_fuzzer_needs_no_atheris_and_keeps_what_it_finds(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    fuzz_model_file.run_without_atheris(0.3, seed=0)
-    assert "no defect" in capsys.readouterr().out
-    monkeypatch.setattr(fuzz_model_file, "check", lambda data: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        fuzz_model_file.run_without_atheris(1, seed=0)
-    assert (tmp_path / "build" / "fuzz" / "crash.json").stat().st_size > 100

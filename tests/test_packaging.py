@@ -70,7 +70,7 @@ def test_the_sdist_has_tests_docs_and_examples(dist):
         *(
             "docs/guide/discriminant.md",
             "examples/plot_idea.py",
-            "fuzz/fuzz_model_file.py",
+            "fuzz/__main__.py",
         ),
     ):
         assert needed in names

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         MissingRowsWarning,
         PrecisionWarning,
         SearchInterruptedWarning,
+        SimilarLabelsWarning,
         SmallClassWarning,
         TrivialRuleWarning,
     )
@@ -46,6 +47,7 @@ __all__ = [
     "ProjectionDisplay",
     "RandomSearch",
     "SearchInterruptedWarning",
+    "SimilarLabelsWarning",
     "SmallClassWarning",
     "TrivialRuleWarning",
     "heteroscedasticity_report",
@@ -68,6 +70,7 @@ _PLACES = {
         "MissingRowsWarning",
         "PrecisionWarning",
         "SearchInterruptedWarning",
+        "SimilarLabelsWarning",
         "SmallClassWarning",
         "TrivialRuleWarning",
     ],

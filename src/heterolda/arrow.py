@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.parts import Columns, Part, errors_name
-from heterolda.text_files import TEXT, TextStream, parsed_numbers, read_text
+from heterolda.text_files import TEXT, TextFiles, TextStream, parsed_numbers, read_text
 
 Array = NDArray[np.float64]
 
@@ -22,6 +22,10 @@ PARQUET = (".parquet", ".pq")
 # Numbers of a batch, unless its size is asked for: about 16 MB.
 _BATCH_NUMBERS = 1 << 21
 _PARQUET_BUFFER = 1 << 16
+# Bytes of text of a batch, at most, unless a single row has more.
+_TEXT_BYTES = 1 << 24
+_LONG = "string", "large_string", "binary", "large_binary"
+_FEW_ROWS = 1024
 
 
 def open_source(
@@ -31,7 +35,7 @@ def open_source(
 
     Parameters
     ----------
-    source : path, list of paths, TextStream, or Arrow data
+    source : path, list of paths, TextFiles, TextStream, or Arrow data
         As for :func:`heterolda.streaming.statistics_from_batches`.
     columns : Columns
         What is wanted. All parts must have the features of the first, and no others
@@ -44,6 +48,9 @@ def open_source(
     Part
         One after the other; each is opened when it is its turn.
     """
+    delimiter = None
+    if isinstance(source, TextFiles):
+        source, delimiter = source.paths, source.delimiter
     paths = _paths(source)
     parts: Iterable[Part]
     if isinstance(source, TextStream):
@@ -51,7 +58,7 @@ def open_source(
     elif paths is None:
         parts = _streams(source, columns, batch_size)
     else:
-        parts = (_file(path, columns, batch_size) for path in paths)
+        parts = (_file(path, columns, batch_size, delimiter) for path in paths)
     first: Part | None = None
     for part in parts:
         first = first or part
@@ -119,10 +126,12 @@ def _rows(columns: Columns, batch_size: int | None) -> int:
     return batch_size or max(1024, _BATCH_NUMBERS // len(columns.all))
 
 
-def _file(path: str, columns: Columns, batch_size: int | None) -> Part:
+def _file(
+    path: str, columns: Columns, batch_size: int | None, delimiter: str | None
+) -> Part:
     if path.lower().endswith(PARQUET):
         return _parquet(path, columns, batch_size)
-    return read_text(path, columns)
+    return read_text(path, columns, delimiter)
 
 
 def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
@@ -130,16 +139,68 @@ def _parquet(path: str, columns: Columns, batch_size: int | None) -> Part:
 
     with errors_name(path):
         # Without these settings all that a file holds would be read ahead.
-        file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
-        schema = file.schema_arrow
+        little: dict[str, Any] = {"pre_buffer": False, "buffer_size": _PARQUET_BUFFER}
+        with pq.ParquetFile(path, **little) as file:
+            schema = file.schema_arrow
         columns = columns.resolve(schema.names, path, _pandas_index(schema))
+        for name in columns.all:
+            if name != columns.target:
+                _check_numbers(schema.field(name).type, name, path)
+        text = [field.name for field in schema if _is_any(field.type, *_LONG)]
+        file = pq.ParquetFile(path, **little, read_dictionary=text)
     wanted = None if columns.keep else columns.all
+    rows = _rows(columns, batch_size)
+    if columns.keep and any(field.type.num_fields for field in schema):
+        rows = min(rows, _FEW_ROWS)  # a row may hold a list of any length
 
     def batches() -> Iterator[Any]:
         with errors_name(path), file:
-            yield from file.iter_batches(_rows(columns, batch_size), columns=wanted)
+            for batch in file.iter_batches(rows, columns=wanted):
+                _check_text(batch, path)
+                # Labels stay as they are: each is needed but once.
+                yield from _spelled_out(batch, schema) if columns.keep else [batch]
 
     return Part(path, columns, batches(), schema)
+
+
+def _check_text(batch: Any, path: str) -> None:
+    """Refuse text that a damaged file has made something else."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if types.is_dictionary(column.type):
+            try:
+                column.dictionary.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ValueError(
+                    f"{path}: the text of column {name!r} is damaged: {error}"
+                ) from error
+
+
+def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
+    """A batch with its text as it was, in pieces that are not too large for it.
+
+    The same long text in a million rows takes little room in a file, and in memory as
+    long as it is stored once.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    longest = 0
+    for column in batch.columns:
+        if types.is_dictionary(column.type) and _is_any(column.type.value_type, *_LONG):
+            lengths = pc.binary_length(column.dictionary)
+            longest += pc.max(lengths).as_py() or 0
+    rows = max(1, _TEXT_BYTES // max(1, longest))
+    for start in range(0, batch.num_rows, rows):
+        piece = batch.slice(start, rows)
+        columns = [
+            column if column.type == field.type else column.cast(field.type)
+            for field, column in zip(schema, piece.columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _pandas_index(schema: Any) -> list[str]:
@@ -250,23 +311,33 @@ def numbers_of(batch: Any, name: str, part: Part, n_before: int = 0) -> Array:
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = _unpacked(_column(batch, name, part))
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = _column(batch, name, part)
     if part.is_text and types.is_string(column.type):
         column = parsed_numbers(column, name, part.name, n_before)
+    _check_numbers(column.type, name, part.name)
+    column = _unpacked(column)
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     kind = column.type
-    if not _is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
-        raise ValueError(
-            f"{part.name}: column {name!r} must be numbers, but is of type {kind}: "
-            "convert it, or leave it out of columns"
-        )
     if types.is_boolean(kind):
         column = pc.cast(column, pa.uint8())
     if not types.is_float64(kind):
         column = pc.cast(column, pa.float64(), safe=False)
     array: Array = column.to_numpy(zero_copy_only=False)
     return array
+
+
+def _check_numbers(kind: Any, name: str, where: str) -> None:
+    """Refuse a column of a type that is no kind of numbers."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if not _is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
+        raise ValueError(
+            f"{where}: column {name!r} must be numbers, but is of type {kind}: convert "
+            "it, or leave it out of columns"
+        )
 
 
 def labels_of(batch: Any, part: Part) -> tuple[NDArray[np.int64], list[Any]]:
@@ -333,6 +404,8 @@ def _unpacked(column: Any) -> Any:
 
 
 def _column(batch: Any, name: str | None, part: Part) -> Any:
-    if name not in batch.schema.names:
+    # Names are looked up, not searched for: there may be many.
+    at = batch.schema.get_field_index(name)
+    if at < 0:
         raise ValueError(f"{part.name}: a batch has no column named {name!r}")
-    return batch.column(batch.schema.get_field_index(name))
+    return batch.column(at)

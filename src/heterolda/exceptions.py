@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,55 @@ class MissingRowsWarning(UserWarning):
     >>> caught[0].category.__name__
     'MissingRowsWarning'
     """
+
+
+class SimilarLabelsWarning(UserWarning):
+    """Labels of different classes differ only in blanks, or in how a number is written.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pyarrow as pa
+    >>> from heterolda.streaming import statistics_from_batches
+    >>> table = pa.table({"x": [1.0, 2.0, 3.0, 5.0], "kind": ["a", "a ", "a", "b"]})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     statistics_from_batches(table, "kind").classes
+    array(['a', 'a ', 'b'], dtype='<U2')
+    >>> caught[0].category.__name__
+    'SimilarLabelsWarning'
+    """
+
+
+def warn_of_similar_labels(labels: Iterable[Any]) -> None:
+    """Name the labels that somebody may have meant to be the same.
+
+    Parameters
+    ----------
+    labels : iterable
+        All labels; only text is looked at.
+    """
+    alike: dict[object, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            alike.setdefault(_essence(label), []).append(label)
+    groups = [group for group in alike.values() if len(group) > 1]
+    if groups:
+        names = "; ".join(" and ".join(map(repr, group[:5])) for group in groups[:5])
+        warnings.warn(
+            f"these labels look alike, but are different classes: {names}. If they "
+            "should be the same, write them alike",
+            SimilarLabelsWarning,
+            stacklevel=4,
+        )
+
+
+def _essence(label: str) -> object:
+    """A label without blanks around it, as a number if it is one."""
+    try:
+        return float(label)
+    except ValueError:
+        return label.strip()
 
 
 def warn_of_weak_moments(

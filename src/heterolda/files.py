@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import io
+import math
 import os
 import secrets
 import stat
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,6 +20,8 @@ from numpy.typing import NDArray
 
 # Errors of a disk without room, which do not say where.
 _FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
+# Arrays may be packed, but not so that a small file fills the memory.
+_MOST = 20
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
@@ -137,13 +141,38 @@ def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any
     try:
         if not data.startswith(b"PK"):
             raise ValueError("it is no .npz file")
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            content = {key: archive[key] for key in archive.files}
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(part.file_size for part in archive.infolist()) > _MOST * len(data):
+                raise ValueError("its arrays are far larger than the file")
+            content = {
+                part.filename.removesuffix(".npy"): _array(archive, part)
+                for part in archive.infolist()
+            }
         if content["format"] != version:
             raise ValueError(f"its format {content['format']} is not known")
     except Exception as error:  # a damaged archive raises almost anything
         raise unreadable(path, kind, error) from error
     return content
+
+
+def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
+    """An array of an archive; its size is checked before room is made for it."""
+    form = np.lib.format
+    with archive.open(part) as file:
+        version = form.read_magic(file)
+        heads = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
+        if version not in heads:
+            raise ValueError(f"the array {part.filename!r} is of an unknown version")
+        shape, _, kind = heads[version](file)
+        if kind.hasobject:
+            raise ValueError(f"the array {part.filename!r} holds Python objects")
+        if file.tell() + math.prod(shape) * kind.itemsize != part.file_size:
+            raise ValueError(
+                f"the array {part.filename!r} has not the size that it says"
+            )
+        file.seek(0)
+        array: NDArray[Any] = form.read_array(file, allow_pickle=False)
+    return array
 
 
 def unreadable(path: PathOrFile, kind: str, error: Exception) -> ValueError:

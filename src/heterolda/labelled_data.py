@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.batches import LabelBook, Rows, read_rows
-from heterolda.exceptions import warn_of_missing_rows
+from heterolda.exceptions import warn_of_missing_rows, warn_of_similar_labels
+from heterolda.moments import check_room
 from heterolda.statistics import ClassStatistics
 from heterolda.streaming import statistics_from_batches
 from heterolda.wording import named
@@ -125,6 +126,7 @@ class LabelledData:
         for rows in self.batches(progress):
             X.append(rows.X)
             y.append(book.numbers(rows))
+            check_room(len(book), rows.X.shape[1])
             weight += [] if rows.weight is None else [rows.weight]
             n_dropped += rows.n_dropped
             names = rows.part.columns.features or ()
@@ -132,7 +134,9 @@ class LabelledData:
             raise ValueError("source has no rows")
         warn_of_missing_rows(n_dropped, sum(map(len, X)))
         weights = np.concatenate(weight) if weight else None
-        labels = book.classes[np.concatenate(y)]
+        classes = book.classes
+        warn_of_similar_labels(classes.tolist())
+        labels = classes[np.concatenate(y)]
         return np.concatenate(X), labels, weights, names
 
 

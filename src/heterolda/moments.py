@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.validation import check_finite, check_labels
+from heterolda.validation import check_covariance, check_finite, check_labels
 from heterolda.wording import listed
 
 Array = NDArray[np.float64]
@@ -17,6 +18,9 @@ _SMALLEST_SQUARE = 1e-305
 # A pooled covariance counts as singular if the eigenvalues of its correlation form
 # spread further than this.
 SINGULAR = 1e-10
+
+# Of the covariances, in a fit: the sum so far, that of a batch, both, and in factors.
+_COPIES = 4
 
 
 def gather(X: NDArray[Any], rows: NDArray[np.intp], room: Array) -> Array:
@@ -107,6 +111,27 @@ def add_rows(
     return total
 
 
+def check_room(n_classes: int, n_features: int) -> None:
+    """Refuse covariances, a few copies of which are larger than the machine's memory.
+
+    Parameters
+    ----------
+    n_classes, n_features : int
+        A matrix is needed for each class, and a row and a column for each feature.
+    """
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not every system says
+        return
+    size = 8 * n_classes * n_features**2
+    if _COPIES * size > there:
+        raise ValueError(
+            f"the covariances of {n_classes} classes and {n_features} features take "
+            f"{size / 1e9:.0f} GB, of which a fit needs {_COPIES} times as much; this "
+            f"machine has {there / 1e9:.0f} GB: choose fewer features"
+        )
+
+
 def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> None:
     """Refuse scatter whose squares have left the range of float64.
 
@@ -132,6 +157,20 @@ def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> N
             f"{name}: the values of feature {int(np.argmax(vanished))} vary so little "
             "that their squares underflow float64: multiply the feature by a constant"
         )
+
+
+def check_distances(means: Array) -> None:
+    """Refuse means so far apart that the square of their distance overflows.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_classes, n_features)
+        Class means.
+    """
+    with np.errstate(over="ignore"):
+        apart = np.ptp(means, axis=0) if len(means) else np.zeros(means.shape[1])
+        squares = apart**2
+    check_range(np.diag(squares), np.zeros(len(squares), bool), "means")
 
 
 def check_moments(
@@ -176,7 +215,46 @@ def check_moments(
             "than one sample, from which no covariance can be estimated; leave "
             "them out or merge them"
         )
+    check_distances(mean)
     return labels, n, mean, cov
+
+
+def read_moments(
+    content: dict[str, NDArray[Any]],
+) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None]:
+    """Check the arrays of a file, which may hold anything.
+
+    Parameters
+    ----------
+    content : dict
+        The arrays, by name; a KeyError says which is missing.
+
+    Returns
+    -------
+    classes, weights, means, scatters : ndarray
+        As `ClassStatistics` has them.
+    feature_names : ndarray or None
+        Names of the columns.
+    """
+    classes, names = content["classes"], content.get("feature_names")
+    weights = check_finite("weights", content["weights"], 1)
+    means = check_finite("means", content["means"], 2)
+    scatters = check_finite("scatters", content["scatters"], 3)
+    if (
+        np.any(weights < 0)
+        or classes.dtype.kind not in "biufU"
+        or not np.array_equal(np.unique(classes), classes)
+        or (names is not None and names.shape != means.shape[1:])
+    ):
+        raise ValueError("its arrays do not fit together")
+    check_distances(means)
+    for label, scatter in zip(classes.tolist(), scatters, strict=True):
+        check_covariance(label, scatter)
+    if content["classes_are_objects"] and classes.dtype.kind == "U":
+        classes = classes.astype(object)
+    if names is not None:
+        names = names.astype(object)
+    return classes, weights, means, scatters, names
 
 
 def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:

@@ -84,11 +84,7 @@ def fit_batches(
     )
     if hasattr(estimator, "_fit_distant"):
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
-            raise TypeError(
-                f"source can be read only once, being a {type(source).__name__}, but "
-                "the search goes through the rows again and again: pass files, a "
-                "dataset or a table"
-            )
+            raise _read_once(source)
         estimator._fit_distant(FileRows(data, memory, progress))
     elif hasattr(estimator, "fit_statistics"):
         estimator.fit_statistics(data.statistics(progress))
@@ -98,6 +94,14 @@ def fit_batches(
             f"LocalNeighborhoodSearch, got {type(estimator).__name__}"
         )
     return estimator
+
+
+def _read_once(source: Any) -> TypeError:
+    """The error for rows that are gone after a pass."""
+    return TypeError(
+        f"source can be read only once, being a {type(source).__name__}, but the "
+        "search goes through the rows again and again: pass files, a dataset or a table"
+    )
 
 
 class FileRows:
@@ -127,11 +131,15 @@ class FileRows:
         room = max(1, self.room // len(walks))
         pools = {k: _Pool(room) for k in walks}
         places = Places(pairing.classes)
+        n_rows = 0
         for batch in self.data.batches():
+            n_rows += len(batch.X)
             arrays = batch.X, places.of(batch), batch.weight
             for k, rows in pairing.rows(walks, *arrays):
                 walk, pool = walks[k], pools[k]
                 pool.add(look(rows, walk.v, walk.step, room, pool.horizon))
+        if not n_rows:  # the first pass found some
+            raise _read_once(self.data.source)
         for k, walk in walks.items():
             total = pools[k].total()
             walk.arrive(total.errors, total.changes, total.near.horizon)

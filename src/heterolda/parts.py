@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 _SHOWN = 20  # names of columns in a message, at most
+# Arrow needs ten kilobytes for a column of text, and a fit the square of their number.
+_MOST_COLUMNS = 30_000
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,12 @@ class Columns:
                     "in columns"
                 )
         wanted = list(dict.fromkeys([*special, *self.exclude, *features]))
+        n_read = len(names) if self.keep else len(wanted)
+        if n_read > _MOST_COLUMNS:
+            raise ValueError(
+                f"{where}: {n_read} columns are too many, at most {_MOST_COLUMNS} can "
+                "be read: name the columns to use in columns"
+            )
         count = Counter(names)
         needed = count if self.keep else wanted
         repeated = sorted(name for name in needed if count[name] > 1)
@@ -140,6 +148,10 @@ def errors_name(where: str) -> Iterator[None]:
     broken = pa.ArrowException, OSError, EOFError, zlib.error, csv.Error
     try:
         yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{where} cannot be read: a name in it is not text in UTF-8"
+        ) from error
     except broken as error:
         reason = str(error).strip().splitlines()[0] if str(error) else repr(error)
         if "UTF8" in reason:

@@ -11,11 +11,17 @@ from sklearn.utils import check_X_y
 
 from heterolda._sklearn import get_feature_names
 from heterolda.files import PathOrFile, read_npz, unreadable, write_npz
-from heterolda.moments import add_rows, check_moments, check_range, gather, shrink
+from heterolda.moments import (
+    add_rows,
+    check_moments,
+    check_range,
+    gather,
+    read_moments,
+    shrink,
+)
 from heterolda.validation import (
     NUMERIC_TYPES,
     check_covariance,
-    check_finite,
     check_labels,
     check_number,
     check_sample_weight,
@@ -401,22 +407,6 @@ class ClassStatistics:
         """
         content = read_npz(path, "class statistics", _FILE_FORMAT)
         try:
-            classes, names = content["classes"], content.get("feature_names")
-            weights = check_finite("weights", content["weights"], 1)
-            means = check_finite("means", content["means"], 2)
-            scatters = check_finite("scatters", content["scatters"], 3)
-            if (
-                np.any(weights < 0)
-                or not np.array_equal(np.unique(classes), classes)
-                or (names is not None and names.shape != means.shape[1:])
-            ):
-                raise ValueError("its arrays do not fit together")
-            for label, scatter in zip(classes.tolist(), scatters, strict=True):
-                check_covariance(label, scatter)
-            if content["classes_are_objects"]:
-                classes = classes.astype(object)
-            if names is not None:
-                names = names.astype(object)
-            return cls(classes, weights, means, scatters, names)
+            return cls(*read_moments(content))
         except (KeyError, TypeError, ValueError) as error:
             raise unreadable(path, "class statistics", error) from error

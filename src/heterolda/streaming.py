@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from heterolda.batches import LabelBook, Rows, read_rows
-from heterolda.exceptions import warn_of_missing_rows
+from heterolda.exceptions import warn_of_missing_rows, warn_of_similar_labels
+from heterolda.moments import check_room
 from heterolda.statistics import ClassStatistics
 
 # Every other row may be of another class only if there are no more rows than this.
@@ -119,6 +120,7 @@ class _Total:
                 f"{len(self.book)} different labels in the first {self.n_rows} rows: "
                 "these are no classes; name another column as the target"
             )
+        check_room(len(self.book), rows.X.shape[1])
         classes = np.arange(len(self.book))
         try:
             sums = ClassStatistics.from_arrays(rows.X, numbers, classes, rows.weight)
@@ -139,6 +141,7 @@ class _Total:
                 + (" without missing values" if self.n_dropped else "")
             )
         classes = self.book.classes
+        warn_of_similar_labels(classes.tolist())
         order = np.argsort(classes)
         total = self.sum
         return ClassStatistics(

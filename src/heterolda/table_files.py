@@ -115,17 +115,21 @@ def _parquet_writer(file: IO[bytes], stack: ExitStack) -> Callable[[Any], None]:
 
     writers: list[Any] = []
     waiting: list[Any] = []
+    n_bytes = 0
 
     def flush() -> None:
+        nonlocal n_bytes
         if waiting:
             writers[0].write_table(pa.Table.from_batches(waiting))
             waiting.clear()
+            n_bytes = 0
 
     def end(kind: Any, error: Any, trace: Any) -> None:
         if kind is None:
             flush()
 
     def write(batch: Any) -> None:
+        nonlocal n_bytes
         if not writers:
             writers.append(stack.enter_context(pq.ParquetWriter(file, batch.schema)))
             stack.push(end)
@@ -136,7 +140,8 @@ def _parquet_writer(file: IO[bytes], stack: ExitStack) -> Callable[[Any], None]:
                 f"the files have columns of different types: {error}; write CSV, or "
                 "one file at a time"
             ) from error
-        if sum(part.nbytes for part in waiting) > _ROW_GROUP:
+        n_bytes += waiting[-1].nbytes
+        if n_bytes > _ROW_GROUP:
             flush()
 
     return write

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import IO, Any
 
 from heterolda.parts import Columns, Part, errors_name, not_text
 
@@ -21,6 +21,7 @@ TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _BLOCK = 1 << 22
 # Quotes that do not come in pairs are taken for text after this many bytes.
 _LONGEST_RECORD = 1 << 25
+_LONGEST_HEADER = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,48 @@ class TextStream:
     stop: Callable[[], None] = lambda: None
 
 
-def read_text(source: str | TextStream, columns: Columns) -> Part:
+@dataclass(frozen=True)
+class TextFiles:
+    """Files whose text ones have a delimiter that their names do not tell.
+
+    Attributes
+    ----------
+    paths : list of str
+        The files.
+    delimiter : str
+        What stands between two columns.
+    """
+
+    paths: list[str]
+    delimiter: str
+
+
+class _Counting:
+    """A file that counts quotes as it is read."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.n_quotes = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read some bytes."""
+        data: bytes = self._file.read(size)
+        self.n_quotes += data.count(b'"')
+        return data
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed."""
+        return bool(self._file.closed)
+
+
+def read_text(
+    source: str | TextStream, columns: Columns, delimiter: str | None = None
+) -> Part:
     """Open text whose first line names the columns.
 
     The header is read here and the rest by Arrow.
@@ -56,6 +98,8 @@ def read_text(source: str | TextStream, columns: Columns) -> Part:
         A file whose name ends in one of `TEXT`, or a stream.
     columns : Columns
         What is wanted.
+    delimiter : str or None, default=None
+        What stands between two columns; by default what the source says.
 
     Returns
     -------
@@ -66,7 +110,7 @@ def read_text(source: str | TextStream, columns: Columns) -> Part:
     from pyarrow import csv
 
     if isinstance(source, TextStream):
-        where, delimiter = source.name, source.delimiter
+        where, delimiter = source.name, delimiter or source.delimiter
         blocks = _blocks(source.chunks())
         first = next(blocks, b"").lstrip(b"\r\n")
         lines = io.StringIO(first.decode("utf-8", "surrogateescape"), newline="")
@@ -74,12 +118,12 @@ def read_text(source: str | TextStream, columns: Columns) -> Part:
         blocks = chain([first], blocks)
     else:
         where = source
-        delimiter = TEXT[next(end for end in TEXT if source.lower().endswith(end))]
-        opener = gzip.open if source.lower().endswith(".gz") else open
-        with errors_name(where), opener(source, "rb") as file:
+        lower = source.lower()
+        delimiter = delimiter or TEXT[next(e for e in TEXT if lower.endswith(e))]
+        with errors_name(where), _opened(source) as file:
             text = io.TextIOWrapper(file, "utf-8", "surrogateescape", "")
             names, skip = _header(text, delimiter, where)
-    columns = columns.resolve(names, where)
+    columns = _resolved(columns, names, delimiter, where)
     types = dict.fromkeys(names, pa.string())
     if not columns.keep:
         types |= dict.fromkeys(columns.all, pa.float64())
@@ -96,12 +140,24 @@ def read_text(source: str | TextStream, columns: Columns) -> Part:
     )
 
     def of_file() -> Iterator[Any]:
-        with csv.open_csv(source, read, *options) as reader:
-            yield from reader
+        packing = "gzip" if str(source).lower().endswith(".gz") else None
+        with pa.input_stream(source, compression=packing) as stream:
+            counting = _Counting(stream)
+            with csv.open_csv(counting, read, *options) as reader:
+                yield from reader
+        if counting.n_quotes % 2:
+            with _opened(str(source)) as file:
+                text = io.TextIOWrapper(file, "utf-8", "surrogateescape", "")
+                _check_quotes(text, delimiter, where)
 
     def of_stream() -> Iterator[Any]:
         # Arrow would read ahead in a thread of its own, which cannot be called back.
+        n_lines = 0
         for block in blocks:
+            if block.count(b'"') % 2:
+                text = block.decode("utf-8", "surrogateescape")
+                _check_quotes(io.StringIO(text, newline=""), delimiter, where, n_lines)
+            n_lines += block.count(b"\n")
             if block.strip():
                 table = csv.read_csv(pa.BufferReader(block), read, *options)
                 yield from table.to_batches()
@@ -135,22 +191,73 @@ def _named(batches: Iterator[Any], names: list[str], where: str) -> Iterator[Any
     except ValueError as error:
         if str(error).endswith("Empty CSV file"):
             return  # there is a header, but nothing else
+        if "straddl" in str(error):
+            raise ValueError(
+                f"{where}: a row is longer than {_BLOCK >> 20} MB: perhaps a quote is "
+                "not closed"
+            ) from error
         column = re.search(r"CSV column #(\d+): (.*)", str(error))
         if column is None:
             raise
         name = names[int(column[1])]
         raise ValueError(
-            f"{where}: column {name!r} must be numbers: {column[2]}"
+            f"{where}: column {name!r} must be numbers: {column[2]}{_hint(column[2])}"
         ) from error
 
 
-def _header(lines: Iterable[str], delimiter: str, where: str) -> tuple[list[str], int]:
+def _opened(path: str) -> Any:
+    """A file of bytes, unpacked."""
+    return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
+
+
+def _resolved(
+    columns: Columns, names: list[str], delimiter: str, where: str
+) -> Columns:
+    """All columns named, or an error, which may guess at another delimiter."""
+    try:
+        return columns.resolve(names, where)
+    except ValueError as error:
+        for other in ";\t|,":
+            if other != delimiter and "".join(names).count(other) >= len(names):
+                raise ValueError(
+                    f"{where}: its columns seem to be separated by {other!r}: convert "
+                    "it, or read it by pyarrow.csv.open_csv with that delimiter"
+                ) from error
+        raise
+
+
+def _check_quotes(
+    lines: Iterable[str], delimiter: str, where: str, n_before: int = 0
+) -> None:
+    """Refuse text in which a quote is opened and not closed.
+
+    Arrow would take all that follows for the last cell. A quote within a cell that
+    does not begin with one is a character as any other.
+    """
+    rows = plain_csv.reader(lines, delimiter=delimiter, strict=True)
+    line = 0
+    try:
+        for _ in rows:
+            line = rows.line_num
+    except plain_csv.Error as error:
+        raise ValueError(
+            f"{where}: a quote is not closed, or stands within quotes, in the row "
+            f"after line {n_before + line}: close it, or write it twice"
+        ) from error
+
+
+def _header(lines: IO[str], delimiter: str, where: str) -> tuple[list[str], int]:
     """Names of the columns of a text, and how many lines they take."""
-    rest = iter(lines)
+    rest = iter(lambda: lines.readline(_LONGEST_HEADER), "")
     first = next(rest, "").removeprefix("\ufeff")  # the mark of some editors
     rows = plain_csv.reader(chain([first], rest), delimiter=delimiter)
     with errors_name(where):
         names = next(filter(None, rows), [])
+    if sum(map(len, names)) + len(names) >= _LONGEST_HEADER:
+        raise ValueError(
+            f"{where}: its first line, which must name the columns, is longer than "
+            f"{_LONGEST_HEADER} characters"
+        )
     if not names:
         raise ValueError(f"{where} is empty: its first line must name the columns")
     if re.search("[\0\ud800-\udfff]", "".join(names)):
@@ -185,10 +292,16 @@ def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
         return pc.cast(text, pa.float64())
     except pa.ArrowInvalid as error:
         row = _first_failure(text, pa.float64())
+        value = column[row].as_py()
         raise ValueError(
             f"{where}: column {name!r} must be numbers, but row {n_before + row + 1} "
-            f"has {column[row].as_py()!r}"
+            f"has {value!r}{_hint(repr(value))}"
         ) from error
+
+
+def _hint(text: str) -> str:
+    """A word on numbers as many countries write them."""
+    return "; write a decimal point" if re.search(r"'\s*-?\d+,\d+\s*'", text) else ""
 
 
 def _first_failure(text: Any, kind: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["aligned", "count", "listed", "named", "percent"]
+__all__ = ["aligned", "count", "listed", "named", "percent", "printable"]
 
 
 def aligned(table: Sequence[Sequence[str]]) -> list[str]:
@@ -143,3 +143,38 @@ def count(number: float, what: str) -> str:
     ending = "" if number == 1 else "es" if what.endswith("s") else "s"
     digits = f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
     return f"{digits} {what}{ending}"
+
+
+def printable(text: str, longest: int | None = None) -> str:
+    r"""Text that is safe for a terminal.
+
+    Parameters
+    ----------
+    text : str
+        Any text. Line feeds stay; other characters that do not print, such as those
+        that change colours or the direction of writing, are escaped.
+    longest : int or None, default=None
+        Number of characters beyond which it is cut in its middle.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Examples
+    --------
+    >>> from heterolda.wording import printable
+    >>> print(printable("column 'a\x1b[31mb'"))
+    column 'a\x1b[31mb'
+    >>> printable("a very long name", 11)
+    'a ver [...] name'
+    """
+    if longest is not None and len(text) > longest:
+        half = longest // 2
+        text = f"{text[: longest - half - 1]} [...] {text[len(text) - half + 1 :]}"
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode()
+        for c in text
+    )

@@ -12,6 +12,7 @@ from heterolda.commands.shared import (
     Data,
     DataFormat,
     Debug,
+    Delimiter,
     Format,
     ModelFile,
     SampleWeight,
@@ -21,6 +22,7 @@ from heterolda.commands.shared import (
     plain_notes,
     source_of,
     split_names,
+    tell,
 )
 from heterolda.commands.values import Missing
 
@@ -47,6 +49,7 @@ def evaluate(
         typer.Option(help="Rows with missing values are an error, or are left out."),
     ] = Missing.error,
     form: Format = DataFormat.csv,
+    delimiter: Delimiter = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of text.")
     ] = False,
@@ -71,7 +74,10 @@ def evaluate(
 
         fitted = load_model(model)
         names = feature_columns(fitted, split_names(columns) or None)
-        with source_of(data, form, again=False) as source, Activity() as activity:
+        with (
+            source_of(data, form, delimiter, again=False) as source,
+            Activity() as activity,
+        ):
             rows = LabelledData(
                 source,
                 target,
@@ -83,4 +89,4 @@ def evaluate(
         if as_json:
             print(json.dumps(scores.record(), indent=1, allow_nan=False))
         else:
-            print(*describe_scores(scores, name_of(data)), sep="\n")
+            tell(describe_scores(scores, name_of(data)))

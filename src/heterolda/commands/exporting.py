@@ -14,6 +14,7 @@ from heterolda.commands.shared import (
     errors_in_one_line,
     load_model,
     plain_notes,
+    tell,
     usage_errors,
 )
 
@@ -83,7 +84,7 @@ def export(
         with plain_notes():
             fitted = load_model(model)
             write = _write_c if form == "c" else _write_onnx
-            print(*write(fitted, out, kind, name), sep="\n")
+            tell(write(fitted, out, kind, name))
 
 
 def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:

@@ -10,6 +10,7 @@ from heterolda.commands.shared import (
     Data,
     DataFormat,
     Debug,
+    Delimiter,
     Format,
     SampleWeight,
     errors_in_one_line,
@@ -18,6 +19,7 @@ from heterolda.commands.shared import (
     plain_notes,
     source_of,
     split_names,
+    tell,
     usage_errors,
 )
 from heterolda.commands.values import (
@@ -43,6 +45,7 @@ def fit(
     sample_weight: SampleWeight = None,
     missing: opt.Gaps = Missing.error,
     form: Format = DataFormat.csv,
+    delimiter: Delimiter = None,
     solver: opt.Solver = SolverName.best,
     shrinkage: opt.Shrinkage = None,
     priors: opt.Priors = None,
@@ -97,7 +100,7 @@ def fit(
             if out == Path("-"):
                 raise ValueError("--out: a model needs a file, - will not do")
         again = accuracy or cv is not None or settings.strategy is not None
-        with source_of(data, form, again=again) as source, plain_notes():
+        with source_of(data, form, delimiter, again=again) as source, plain_notes():
             rows = LabelledData(
                 source,
                 target,
@@ -176,4 +179,4 @@ def _fit_and_tell(
         lines.append(f"The model is in {out}.")
     else:
         lines.append("The model was not saved: name a file by --out.")
-    print(*lines, sep="\n")
+    tell(lines)

@@ -14,6 +14,7 @@ from heterolda.commands.shared import (
     load_model,
     notice,
     split_names,
+    tell,
     usage_errors,
 )
 
@@ -63,7 +64,7 @@ def inspect(
         fitted = load_model(model)
         pairs = choose_pairs(fitted, (labels[0], labels[1]) if labels else None, rules)
         if html is None:
-            print(*describe_model(fitted, str(model), pairs), sep="\n")
+            tell(describe_model(fitted, str(model), pairs))
             return
         from heterolda.model_card import write_card
 

@@ -13,6 +13,7 @@ from heterolda.commands.shared import (
     Data,
     DataFormat,
     Debug,
+    Delimiter,
     Format,
     ModelFile,
     errors_in_one_line,
@@ -70,6 +71,7 @@ def predict(
         ),
     ] = Gaps.error,
     form: Format = DataFormat.csv,
+    delimiter: Delimiter = None,
     debug: Debug = False,
 ) -> None:
     """Predict the rows of a table: its columns, and a new one.
@@ -104,7 +106,10 @@ def predict(
         )
         quiet = out == "-" and sys.stdout.isatty()
         notes: list[str] = []
-        with source_of(data, form, again=False) as source, Activity(quiet) as activity:
+        with (
+            source_of(data, form, delimiter, again=False) as source,
+            Activity(quiet) as activity,
+        ):
             batches = predict_batches(fitted, source, names, output, notes.append)
             n_rows = write_table(batches, out, activity.rows("predicting"))
         for note in notes:

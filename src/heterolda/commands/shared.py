@@ -9,7 +9,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +23,7 @@ __all__ = [
     "Data",
     "DataFormat",
     "Debug",
+    "Delimiter",
     "Format",
     "ModelFile",
     "SampleWeight",
@@ -33,11 +34,13 @@ __all__ = [
     "plain_notes",
     "source_of",
     "split_names",
+    "tell",
     "usage_errors",
 ]
 
 STANDARD_INPUT = "-"
 _CHUNK = 1 << 22
+_LONGEST = 1000  # characters of a message
 
 # How the library's words read on the command line.
 _OPTIONS = {
@@ -56,6 +59,8 @@ _OPTIONS = {
     r"leave it out of columns": "leave it out by --exclude",
     r"^(source|path): ": "",
     r"^path (?=')": "",
+    r"convert it, or read it by pyarrow.csv.open_csv with that delimiter": "name it by "
+    "--delimiter",
     r"^source has no rows": "the data have no rows",
     r"name the target, the column of the labels": "name the column of the labels by "
     "--target",
@@ -97,6 +102,14 @@ Columns = Annotated[
 ]
 Format = Annotated[
     DataFormat, typer.Option("--format", help="Form of the standard input.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What stands between two columns of text, such as ';' or tab; by default "
+        "a comma, in .tsv files a tab.",
+    ),
 ]
 SampleWeight = Annotated[
     str | None,
@@ -166,8 +179,24 @@ def notice(text: str) -> None:
     text : str
         The line.
     """
+    from heterolda.wording import printable
+
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(" ".join(text.split()), markup=False, emoji=False)
+    line = printable(" ".join(text.split()), _LONGEST)
+    console.print(line, markup=False, emoji=False)
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Lines of the result, on the standard output.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines. Names from files may be anything, so that they are made safe.
+    """
+    from heterolda.wording import printable
+
+    print(*map(printable, lines), sep="\n")
 
 
 @contextmanager
@@ -214,7 +243,9 @@ def name_of(data: list[str]) -> str:
 
 
 @contextmanager
-def source_of(data: list[str], form: DataFormat, *, again: bool) -> Iterator[Any]:
+def source_of(
+    data: list[str], form: DataFormat, delimiter: str | None, *, again: bool
+) -> Iterator[Any]:
     """What the library reads the data from.
 
     Parameters
@@ -223,24 +254,28 @@ def source_of(data: list[str], form: DataFormat, *, again: bool) -> Iterator[Any
         Paths, or ``-``.
     form : DataFormat
         Form of the standard input.
+    delimiter : str or None
+        What stands between two columns of text, if somebody has said so.
     again : bool
         Whether the data are read more than once. Then the standard input is kept in a
         temporary file.
 
     Yields
     ------
-    list of str or TextStream
+    list of str, TextFiles or TextStream
         A source.
     """
     from heterolda.standard_input import standard_input
-    from heterolda.text_files import TextStream
+    from heterolda.text_files import TextFiles, TextStream
 
+    with usage_errors():
+        delimiter = _one_character(delimiter)
     if STANDARD_INPUT not in data:
-        yield data
+        yield data if delimiter is None else TextFiles(data, delimiter)
         return
     if len(data) > 1:
         raise typer.BadParameter("- stands for all data: no file can follow it")
-    delimiter = {"csv": ",", "tsv": "\t"}[form]
+    delimiter = delimiter or {"csv": ",", "tsv": "\t"}[form]
     if not again:
         yield standard_input(delimiter)
         return
@@ -254,6 +289,16 @@ def source_of(data: list[str], form: DataFormat, *, again: bool) -> Iterator[Any
                     yield chunk
 
         yield TextStream(chunks, delimiter)
+
+
+def _one_character(text: str | None) -> str | None:
+    """The value of --delimiter."""
+    mark = {"tab": "\t", r"\t": "\t"}.get(text or "", text)
+    if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
+        raise ValueError(
+            f"--delimiter {text}: must be one character, such as ';', or tab"
+        )
+    return mark
 
 
 def load_model(path: Path) -> Any:

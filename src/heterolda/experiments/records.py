@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Self
 __all__ = ["HEADER", "RESULTS", "RUN", "Row", "read_rows", "read_run"]
 
 RESULTS, RUN = "results.csv", "run.json"
+# Counts beyond this are no counts of trials or of rows that anybody has.
+_LARGEST = 10**12
 
 
 @dataclass(frozen=True)
@@ -90,14 +92,18 @@ class Row:
             try:
                 values[field.name] = kinds[str(field.type)](value)
             except ValueError:
-                raise ValueError(f"{field.name} is {value!r}, not a number") from None
+                raise ValueError(
+                    f"{field.name} is {value[:50]!r}, not a number"
+                ) from None
         row = cls(**values)
-        if not (row.dataset and row.method):
+        if not all(name and name.isprintable() for name in (row.dataset, row.method)):
             raise ValueError("it names no data set or no method")
         if not (0 <= row.n_correct <= row.n_test and row.n_test > 0):
             raise ValueError(f"{row.n_correct} of {row.n_test} points are correct")
         if min(row.trial, row.fold, row.n_train) < 0:
             raise ValueError("a count is negative")
+        if max(row.trial, row.fold, row.n_train, row.n_test) > _LARGEST:
+            raise ValueError(f"a count is larger than {_LARGEST}")
         if not all(0 <= t < math.inf for t in (row.fit_seconds, row.predict_seconds)):
             raise ValueError("a time is negative or not finite")
         if row.bayes_error < 0 or row.bayes_error > 1:
@@ -130,10 +136,13 @@ def read_run(path: Path) -> dict[str, Any]:
         for key, kind in kinds.items():
             if not isinstance(run.get(key), kind):
                 raise ValueError(f"it lacks {key!r}")
-        counts = [n for row in run["plan"].values() for n in dict(row).values()]
-        if not all(isinstance(n, int) and n >= 1 for n in [run["folds"], *counts]):
+        plan = list(run["plan"].values())
+        if not all(isinstance(row, dict) for row in plan) or not any(plan):
+            raise ValueError("its plan has no numbers of trials by method")
+        counts = [run["folds"], *(n for row in plan for n in row.values())]
+        if not all(type(n) is int and 1 <= n <= _LARGEST for n in counts):
             raise ValueError("folds and numbers of trials must be at least 1")
-    except (ValueError, TypeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not the description of a run: {error}") from error
     return run
 

@@ -1,0 +1,96 @@
+"""Commands run in this process on files that may be anything, and judged."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import unicodedata
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+from typer.testing import CliRunner
+
+from fuzz.reader import is_worded
+from heterolda.commands import app, shared
+
+# A line of this length can still be read.
+_LONGEST_LINE = 2000
+_RUNNER = CliRunner()
+
+
+@contextmanager
+def a_folder(**files):
+    """A folder of files that is the current one; what they hold is bytes."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        for key, data in files.items():
+            Path(name, key.replace("_", ".")).write_bytes(data)
+        os.chdir(name)
+        try:
+            yield Path(name)
+        finally:
+            os.chdir(before)
+
+
+def run(*words, stdin=None):
+    """Run a command: what it prints if it succeeds, or None if it refuses the file.
+
+    Anything but success or one clear line is a defect, and so are files that a command
+    leaves behind that fails.
+    """
+    errors = []
+    reason = shared._reason
+
+    def noted(error):
+        errors.append(error)
+        return reason(error)
+
+    before = set(os.listdir())
+    with mock.patch.object(shared, "_reason", noted):
+        result = _RUNNER.invoke(app, list(words), input=stdin)
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    for error in errors:
+        if not is_worded(error):
+            raise error
+    said = result.stderr
+    assert result.exit_code in (0, 1, 2), f"the status is {result.exit_code}"
+    assert "Traceback" not in said + result.stdout
+    strange = {c for c in said if unicodedata.category(c) == "Cc"} - {"\n"}
+    assert not strange, f"the terminal gets {strange}"
+    lines = said.splitlines()
+    assert all(len(line) <= _LONGEST_LINE for line in lines), "a very long message"
+    new = set(os.listdir()) - before
+    assert not any(name.startswith(".") for name in new), f"{new} are left behind"
+    if result.exit_code == 0:
+        assert "heterolda:" not in said
+        return result.stdout
+    # Before its error, a command may say what it has found.
+    assert lines, "it says nothing"
+    assert lines[-1].startswith("heterolda"), said
+    assert len([line for line in lines if line.startswith("heterolda")]) == 1, said
+    return None
+
+
+def check_json(text):
+    """Refuse JSON with NaN or infinity."""
+
+    def refuse(word):
+        raise AssertionError(f"the output has {word}")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def check_probabilities(names, rows, label="prediction"):
+    """Refuse predictions that are not those of the probabilities beside them."""
+    where = [j for j, name in enumerate(names) if name.startswith("probability_")]
+    at = names.index(label)
+    for row in rows:
+        values = [float(row[j]) for j in where]
+        assert all(math.isfinite(p) and 0 <= p <= 1 for p in values), values
+        assert abs(sum(values) - 1) < 1e-9, values
+        winner = names[where[values.index(max(values))]]
+        assert winner == f"probability_{row[at]}", (winner, row[at])

@@ -1,0 +1,102 @@
+"""Model files: any content is refused, or is a model that predicts finite numbers."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from fuzz.changes import change_bytes, change_structure
+from fuzz.reader import Reader
+from heterolda import GaussianLinearDiscriminant, Grid, LocalNeighborhoodSearch
+from heterolda.export.json_file import json_text, parse_json
+from heterolda.export.model_file import from_document, to_document
+
+SEEDS = Path(__file__).parent.parent / "tests" / "data"
+METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
+
+
+def check(data):
+    """Whether a file is a model. If so, it predicts numbers, and its copy is the same.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of a file. Any error but a ValueError is a defect.
+
+    Returns
+    -------
+    bool
+        Whether it was read.
+    """
+    try:
+        model = from_document(parse_json(data))
+    except (ValueError, MemoryError) as error:
+        # heterolda.load puts words of its own around these.
+        if isinstance(error, np.linalg.LinAlgError):
+            raise
+        return False
+    d = model.n_features_in_
+    X = np.vstack([np.zeros(d), np.ones(d), -1e3 * np.ones(d), np.full(d, 1e200)])
+    X[3, ::2] *= -1
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        for method in METHODS:
+            values = getattr(model, method)(X)
+            assert len(values) == len(X)
+            if method == "predict":
+                assert set(values.tolist()) <= set(model.classes_.tolist())
+            else:
+                assert np.isfinite(values).all(), f"{method} is not finite"
+    document = to_document(model)
+    again = from_document(parse_json(json_text(document)))
+    assert to_document(again) == document
+    return True
+
+
+def seeds():
+    """Files of many kinds of models, to begin with."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 12)
+    X = rng.normal(size=(48, 2)) * (1 + y[:, None]) + 2 * y[:, None]
+    logistic = LogisticRegression()
+    models = [
+        GaussianLinearDiscriminant(multiclass="ova", solver=Grid(), shrinkage="cv"),
+        GaussianLinearDiscriminant(
+            costs=np.ones((4, 4)) - np.eye(4), voting="majority"
+        ),
+        LocalNeighborhoodSearch(logistic, class_weight={1: 2.0}, early_stopping=True),
+        LocalNeighborhoodSearch(
+            FrozenEstimator(GaussianLinearDiscriminant().fit(X, y))
+        ),
+    ]
+    found = [path.read_bytes() for path in sorted(SEEDS.glob("model_*.json"))]
+    for model in models:
+        found.append(json_text(to_document(model.fit(X, y))))
+    return found
+
+
+def change(data, rng):
+    """Another content, half of the time by its structure."""
+    try:
+        document = parse_json(data)
+    except ValueError:
+        document = None
+    if rng.random() < 0.5 or not isinstance(document, dict) or not document:
+        return change_bytes(data, rng)
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        document = change_structure(document, rng)
+        if not isinstance(document, dict):
+            break
+    return json.dumps(document).encode()
+
+
+_MODULES = "fields", "json_file", "model_file", "models", "parameters", "rules"
+READER = Reader(
+    *("model", ".json", seeds, change, check),
+    tuple(f"heterolda.export.{name}" for name in _MODULES),
+)

@@ -1,0 +1,199 @@
+"""Tables through the command line: fit, predict and evaluate on files of any content.
+
+Which command and which options is decided by the content, so that a file is enough to
+repeat what was done.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from functools import cache, partial
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from fuzz import model_json
+from fuzz.changes import MOST_BYTES, change_bytes, change_table
+from fuzz.commands import a_folder, check_json, check_probabilities, run
+from fuzz.parquet_files import odd_table, written
+from fuzz.reader import Reader
+from heterolda import GaussianLinearDiscriminant
+from heterolda.export.json_file import json_text
+from heterolda.export.model_file import to_document
+
+KINDS = ["north", "south", "east", "west"]
+NAMES = ["x0", "x1", "kind"]
+_FIT = "fit DATA --target kind --out new.json"
+_COMMANDS = [
+    _FIT,
+    f"{_FIT} --missing drop --no-accuracy",
+    f"{_FIT} --sample-weight x1 --cv 3",
+    f"{_FIT} --solver fisher --shrinkage auto --exclude x1",
+    f"{_FIT} --refine --multiclass ova",
+    "predict model.json DATA --out out.csv --proba",
+    "predict model.json DATA --out out.parquet --proba --missing drop",
+    "predict model.json DATA --out - --proba --missing keep",
+    "predict model.json DATA --out out.tsv.gz --id kind",
+    "evaluate model.json DATA --json",
+    "evaluate model.json DATA --target kind --missing drop --sample-weight x1 --json",
+]
+
+
+@cache
+def model():
+    """A model file for the tables of the seeds."""
+    X, y = _data(48)
+    fitted = GaussianLinearDiscriminant().fit(X, y)
+    fitted.feature_names_in_ = np.array(NAMES[:2], dtype=object)
+    return json_text(to_document(fitted))
+
+
+def _data(n):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % len(KINDS)
+    X = rng.normal(size=(n, 2)) * (1 + y[:, None]) + 2 * y[:, None]
+    return X, np.array(KINDS)[y]
+
+
+def check(data, ending, command=None):
+    """Whether a command accepts a table. If so, what it writes is sound.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of a file.
+    ending : str
+        Of its name; an empty one is the standard input.
+    command : str or None, default=None
+        The command; by default one that the content decides.
+
+    Returns
+    -------
+    bool
+        Whether it succeeded.
+    """
+    choice = zlib.crc32(data)
+    if command is None:
+        command = _COMMANDS[choice % len(_COMMANDS)]
+        if not ending and choice % 7 == 0:
+            command += " --format tsv"
+    with a_folder(model_json=model(), **({f"data{ending}": data} if ending else {})):
+        name = f"data{ending}" if ending else "-"
+        words = command.replace("DATA", name).split()
+        said = run(*words, stdin=None if ending else data)
+        if said is None:
+            _check_absent("new.json", "out.csv", "out.parquet", "out.tsv.gz")
+            return False
+        if "new.json" in words:
+            with open("new.json", "rb") as file:
+                assert model_json.check(file.read()), "the model cannot be read"
+        if "--json" in words:
+            check_json(said)
+        if "out.csv" in words:
+            with open("out.csv", newline="", encoding="utf-8") as file:
+                _check_rows(file.read())
+        if "out.parquet" in words:
+            with pq.ParquetFile("out.parquet") as file:
+                for batch in file.iter_batches(1000):
+                    values = [column.to_pylist() for column in batch.columns]
+                    check_probabilities(batch.schema.names, zip(*values, strict=True))
+                    break
+    return True
+
+
+def _check_absent(*names):
+    for name in names:
+        try:
+            open(name, "rb").close()
+        except FileNotFoundError:
+            continue
+        raise AssertionError(f"{name} was written by a command that failed")
+
+
+def _check_rows(text):
+    usual = csv.field_size_limit(len(text) + 1)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    finally:
+        csv.field_size_limit(usual)
+    check_probabilities(rows[0], rows[1:][:1000])
+
+
+def text_seeds():
+    """Small tables of text."""
+    X, y = _data(24)
+    body = zip(X, y, strict=True)
+    rows = [NAMES, *([f"{a:.3f}", f"{abs(b):.3f}", label] for (a, b), label in body)]
+    numbers = [*rows[0], "id"], *([*row, str(k)] for k, row in enumerate(rows[1:]))
+    found = []
+    for table, settings in (
+        (rows, {}),
+        (numbers, {"lineterminator": "\r\n"}),
+        ([[*row[:2], str(len(row[2]))] for row in rows[1:]], {}),
+        (rows, {"quoting": csv.QUOTE_ALL}),
+    ):
+        file = io.StringIO(newline="")
+        table = [NAMES, *table] if table[0][-1] not in ("kind", "id") else table
+        csv.writer(file, **({"lineterminator": "\n"} | settings)).writerows(table)
+        found.append(file.getvalue().encode())
+    return found
+
+
+def change_text(data, rng):
+    """Another table of text."""
+    if rng.random() < 0.3:
+        return change_bytes(data, rng)
+    return change_table(data, rng)
+
+
+def change_packed(data, rng):
+    """Another packed table: damaged, or a good archive of a damaged table."""
+    if rng.random() < 0.3:
+        return change_bytes(data, rng)
+    try:
+        text = gzip.decompress(data)[:MOST_BYTES]
+    except (OSError, EOFError, zlib.error):
+        return change_bytes(data, rng)
+    return gzip.compress(change_text(text, rng), 1, mtime=0)
+
+
+def packed_seeds():
+    """Small tables, packed."""
+    return [gzip.compress(data, mtime=0) for data in text_seeds()]
+
+
+def parquet_seeds():
+    """Small Parquet files."""
+    import pyarrow as pa
+
+    X, y = _data(24)
+    plain = {"x0": X[:, 0], "x1": np.abs(X[:, 1]), "kind": y}
+    return [
+        written(pa.table(plain)),
+        written(pa.table(plain), compression="gzip", use_dictionary=False),
+        written(pa.table(plain), row_group_size=7, data_page_version="2.0"),
+        written(pa.table(plain | {"kind": pa.array(y).dictionary_encode()})),
+        written(pa.table(plain | {"kind": np.arange(24) % 4, "id": np.arange(24)})),
+    ]
+
+
+def change_parquet(data, rng):
+    """Another Parquet file: damaged, or a good one of odd columns."""
+    if rng.random() < 0.6:
+        return change_bytes(data, rng)
+    return odd_table(rng)
+
+
+def _reader(name, ending, seeds, change):
+    return Reader(name, ending, seeds, change, partial(check, ending=ending))
+
+
+TABLES = (
+    _reader("csv", ".csv", text_seeds, change_text),
+    _reader("packed", ".csv.gz", packed_seeds, change_packed),
+    _reader("stream", "", text_seeds, change_text),
+    _reader("parquet", ".parquet", parquet_seeds, change_parquet),
+)
