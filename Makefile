@@ -13,7 +13,7 @@ SECONDS ?= 60
 READER ?=
 
 .PHONY: demo test lint fuzz soak audit bench bench-scale accuracy hostile docs picture dist
-.PHONY: test-oldest clean
+.PHONY: test-oldest mutation clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -45,6 +45,11 @@ bench-scale: $(READY)
 
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy
+
+# Hours; it goes on where it was stopped.
+mutation: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutation]'
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python -m benchmarks.mutation
 
 hostile: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile

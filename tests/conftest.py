@@ -22,7 +22,9 @@ TRACED = {
 }
 
 
-# What hypothesis draws is the same in every run, until --seed asks for something else.
+# What hypothesis draws is the same in every run of the same tests, until --seed asks
+# for something else. It tries constants of the modules that are imported so far, too,
+# so no test may rely on a particular draw.
 FIXED = {"deadline": None, "database": None, "max_examples": 25}
 settings.register_profile("fixed", derandomize=True, **FIXED)
 settings.register_profile("seeded", **FIXED)

@@ -18,7 +18,7 @@ from heterolda.arc import Arc
 from heterolda.hyperplanes import Status
 from heterolda.pencil import VARIANCE_FLOOR, Pencil
 from heterolda.solvers import SOLVERS, solve_pairs
-from heterolda.solvers.global_search import branch_and_bound
+from heterolda.solvers.global_search import _most_variation, branch_and_bound
 from heterolda.solvers.pieces import proven_bound
 from problems import (
     error_of_rule,
@@ -502,3 +502,22 @@ def test_a_class_of_one_value_far_away(far, rng):
     assert model.bayes_error_[0] == model.bayes_error_[2] == 0
     assert (model.gap_ <= 1e-3).all()
     assert (model.predict(X)[y == 1] == 1).all()
+
+
+def test_the_bound_of_the_total_variation_is_that_of_pinsker(rng):
+    """Against the divergence of two Gaussians, as the textbooks have it."""
+    means, cov, priors, weights = random_pairs(rng, 6, 3, condition=10.0)
+    means[:3, 1] = means[:3, 0] + 0.1 * (means[:3, 1] - means[:3, 0])
+    cov[:3, 1] = cov[:3, 0] * 1.01
+    found = _most_variation(Pencil.from_moments(means, cov, priors, weights))
+    for k in range(6):
+        delta, (S1, S2) = means[k, 0] - means[k, 1], cov[k]
+        divergence = 0.5 * (
+            np.trace(np.linalg.solve(S2, S1))
+            - 3
+            + delta @ np.linalg.solve(S2, delta)
+            - np.linalg.slogdet(S1)[1]
+            + np.linalg.slogdet(S2)[1]
+        )
+        assert found[k] == pytest.approx(min(np.sqrt(divergence / 2), 1), rel=1e-9)
+    assert np.all(found[:3] < 1)

@@ -201,6 +201,48 @@ def test_batch_equals_one_pair_at_a_time(rng):
             assert_allclose(batch.error[k], error, rtol=1e-9)
 
 
+SCALE = np.array([1.0, 1e-3, 1e4, 1.0])
+
+
+def pairs_of_all_kinds(rng):
+    """Classes of all ranks, some of them far away or with the mean of another."""
+    d = 4
+    means, cov = rng.normal(size=(8, d)), np.zeros((8, d, d))
+    for k, rank in enumerate([4, 4, 4, 2, 2, 1, 0, 4]):
+        root = rng.normal(size=(d, rank))
+        cov[k] = root @ root.T
+    means[1], means[3] = means[0], means[2]
+    means[5] += 50
+    cov[7] = cov[0]
+    return means * SCALE, cov * SCALE * SCALE[:, None]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_pairs_of_all_kinds_do_not_mind_each_other(rng, name):
+    means, cov = pairs_of_all_kinds(rng)
+    priors, weights = np.full(8, 0.125), np.full(8, 50.0)
+    pairs = np.column_stack(np.triu_indices(8, 1))
+    batch = solve_pairs(means, cov, priors, weights, pairs, SOLVERS[name], seed=3)
+    for k, pair in enumerate(pairs):
+        one = solve_pairs(
+            means, cov, priors, weights, pair[None], SOLVERS[name], seed=3
+        )
+        # The last digits depend on the batch, and with them how often an arc is cut.
+        for part in ("error", "status", *(["n_iter"] if name != "global" else [])):
+            a, b = getattr(batch, part)[k], getattr(one, part)[0]
+            assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=f"{part} of {pair}")
+        if np.array_equal(*means[pair]):  # several rules are the best
+            continue
+        # The length of w is free where a class is a point.
+        rules = [
+            np.append(planes.coef[i] * SCALE, planes.intercept[i])
+            for planes, i in ((batch, k), (one, 0))
+        ]
+        a, b = (rule / max(np.linalg.norm(rule), 1e-300) for rule in rules)
+        assert_allclose(a, b, atol=1e-9, err_msg=f"rule of {pair}")
+    assert batch.status.dtype.kind == batch.n_iter.dtype.kind == "i"
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_batches_and_threads_do_not_matter(rng, monkeypatch, name):
     """24 features and more are given one thread; little memory makes small batches."""
@@ -319,29 +361,51 @@ def test_patience_costs_as_many_steps_as_it_asks_for(rng):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (lambda: FixedPoint(max_iter=0), "max_iter must be an integer from 1"),
-        (lambda: FixedPoint(patience=0), "patience must be an integer"),
-        (lambda: FixedPoint(max_iter=2.5), "max_iter must be an integer"),
-        (lambda: FixedPoint(tol=-1), "tol must be a number from 0"),
-        (lambda: FixedPoint(tol_norm=float("nan")), "tol_norm must be a number"),
-        (lambda: FixedPoint(keep="first"), "keep must be 'best' or 'last'"),
-        (lambda: Grid(step=0), "step must be a number from 1e-06 to 1"),
-        (lambda: Grid(step="a"), "step must be a number"),
-        (lambda: Grid(step=2), "step must be a number"),
-        (lambda: RandomSearch(3), "parameters must be 1"),
-        (lambda: RandomSearch(n_trials=0), "n_trials must be an integer"),
-        (lambda: RandomSearch(low=1, high=1), "low must be less than high"),
-        (lambda: RandomSearch(high=np.inf), "high must be a number"),
-        (lambda: Global(gap=1e-9), "gap must be a number from 1e-08 to 0.5"),
-        (lambda: Global(gap="a"), "gap must be a number"),
+        (
+            lambda: FixedPoint(max_iter=0),
+            "FixedPoint: max_iter must be an integer from 1",
+        ),
+        (lambda: FixedPoint(patience=0), "FixedPoint: patience must be an integer"),
+        (lambda: FixedPoint(max_iter=2.5), "FixedPoint: max_iter must be an integer"),
+        (lambda: FixedPoint(tol=-1), "FixedPoint: tol must be a number from 0"),
+        (
+            lambda: FixedPoint(tol_norm=float("nan")),
+            "FixedPoint: tol_norm must be a number",
+        ),
+        (lambda: FixedPoint(keep="first"), "FixedPoint: keep must be 'best' or 'last'"),
+        (lambda: Grid(step=0), "Grid: step must be a number from 1e-06 to 1"),
+        (lambda: Grid(step="a"), "Grid: step must be a number"),
+        (lambda: Grid(step=2), "Grid: step must be a number"),
+        (
+            lambda: RandomSearch(3),
+            r"RandomSearch: parameters must be 1 \(R-HLD-1\) or 2 \(R-HLD-2\), got 3$",
+        ),
+        (lambda: RandomSearch(low=-np.inf), "RandomSearch: low must be a number"),
+        (lambda: RandomSearch(n_trials=0), "RandomSearch: n_trials must be an integer"),
+        (
+            lambda: RandomSearch(low=1, high=1),
+            "RandomSearch: low must be less than high",
+        ),
+        (lambda: RandomSearch(high=np.inf), "RandomSearch: high must be a number"),
+        (lambda: Global(gap=1e-9), "Global: gap must be a number from 1e-08 to 0.5"),
+        (lambda: Global(gap="a"), "Global: gap must be a number"),
         (lambda: resolve_solver("newton"), r"solver must be one of \['global'"),
         (lambda: resolve_solver(3), "solver must be one of"),
         (lambda: resolve_solver(Grid), r"use Grid\(\)"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}" if ":" in message else message):
         settings()
+
+
+def test_limits_of_settings_are_allowed():
+    RandomSearch(n_trials=1, low=-1e6, high=1e6)
+    RandomSearch(n_trials=10**7)
+    FixedPoint(max_iter=10**9, patience=1, tol=0, tol_error=1e9)
+    Grid(step=1)
+    Grid(step=1e-6)
+    Global(gap=0.5)
 
 
 def test_settings_are_frozen():

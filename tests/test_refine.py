@@ -60,11 +60,12 @@ def random_settings(rng):
 
 def assert_same(result, truth):
     np.testing.assert_array_equal(result.history, truth.history)
+    assert result.history.dtype == np.float64
     np.testing.assert_array_equal(result.v, truth.v)
     assert result.n_iter == len(truth.history)
     assert result.errors == truth.errors
     assert result.errors_start == truth.history[0]
-    assert not result.interrupted
+    assert result.interrupted is False
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -104,6 +105,37 @@ def test_full_tiles_are_the_literal_algorithm(rng, n):
     for weight in (None, rng.random(n)):
         truth = literal_search(X, first, weight, v, **settings)
         assert_same(paper_search(X, first, weight, v, **settings), truth)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_and_calls_do_not_matter(rng, monkeypatch, threads):
+    monkeypatch.setattr(refine, "_NUMBERS_PER_THREAD", 1)
+    monkeypatch.setattr(refine, "_NUMBERS_PER_CALL", 1000)
+    for _ in range(25):
+        problem, settings = random_problem(rng), random_settings(rng)
+        result = paper_search(*problem, **settings, threads=threads)
+        assert_same(result, literal_search(*problem, **settings))
+        assert 0 <= result.touched <= 1
+
+
+def test_defaults_are_the_papers(rng):
+    first = rng.random(80) < 0.5
+    X = rng.normal(size=(80, 3)) + 0.5 * first[:, None]
+    v = np.array([1, 2, -1, 1])  # of integers
+    truth = literal_search(
+        X, first, None, v.astype(float), step=0.1, max_iter=1000, patience=100
+    )
+    assert 100 < len(truth.history) < 1000
+    assert_same(paper_search(X, first, None, v), truth)
+
+
+def test_a_search_ends_without_errors_and_not_before():
+    X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    first = np.array([False, False, True, True])
+    result = paper_search(X, first, None, np.array([1.5, 1.0]))  # 2 is wrong
+    assert result.errors_start == 1
+    assert result.errors == 0
+    assert result.history[-1] == 0
 
 
 def test_extreme_scales_are_done_canonically(rng):
@@ -192,7 +224,8 @@ def test_weights_too_unequal_to_be_counted_are_refused():
     refine.check_range_of_weights(weight, weight.sum() / 8)
     refine.check_range_of_weights(weight, 2.0)  # exactly the least share
     refine.check_range_of_weights(np.zeros(3), 0.0)
-    with pytest.raises(ValueError, match=r"1\.82e-12 for some row and 4 in all"):
+    message = r"^sample_weight times .* 1\.82e-12 for some row .* next to nothing$"
+    with pytest.raises(ValueError, match=message):
         refine.check_range_of_weights(weight, 4.0)
 
 

@@ -402,7 +402,7 @@ def test_squares_that_leave_the_range_of_float64_are_refused(make_classes):
 def test_merges_that_mean_nothing_are_refused(make_classes):
     X, y = make_classes()
     a = ClassStatistics.from_data(X, y)
-    with pytest.raises(ValueError, match="3 and of 2 features"):
+    with pytest.raises(ValueError, match=r"^statistics of 3 and of 2 .* same columns$"):
         a + ClassStatistics.from_data(X[:, :2], y)
     with pytest.raises(TypeError, match="do not mix"):
         a + ClassStatistics.from_data(X, y.astype(str))
@@ -412,8 +412,36 @@ def test_merges_that_mean_nothing_are_refused(make_classes):
         1 + a
     named = ClassStatistics.from_data(pd.DataFrame(X, columns=list("abc")), y)
     other = ClassStatistics.from_data(pd.DataFrame(X, columns=list("acb")), y)
-    with pytest.raises(ValueError, match="different features"):
+    with pytest.raises(ValueError, match=r"^statistics of different features cannot"):
         named + other
+    assert (a + named).feature_names.tolist() == ["a", "b", "c"]
+    assert (named + a).feature_names.tolist() == ["a", "b", "c"]
+
+
+def test_updates_have_weights(make_classes, rng):
+    X, y = make_classes()
+    w = rng.uniform(0, 2, len(y))
+    stats = ClassStatistics.from_data(X[:100], y[:100], w[:100])
+    stats.update(X[100:], y[100:], w[100:])
+    assert_same(stats, ClassStatistics.from_data(X, y, w))
+
+
+def test_merged_squares_that_leave_the_range_of_float64_are_refused():
+    near, far = (ClassStatistics.from_data([[x], [x]], [0, 0]) for x in (0, 1e200))
+    with pytest.raises(ValueError, match=r"^the merged data: .* feature 0 .* overflow"):
+        near + far
+    far = ClassStatistics.from_data([[-1e308]], [0])
+    with pytest.raises(ValueError, match=r"^the merged data: .* feature 0 .* overflow"):
+        ClassStatistics.from_data([[1e308]], [0]) + far
+
+
+def test_chunks_of_one_row_draw_no_warning():
+    ClassStatistics.from_data(np.eye(30), np.arange(30))
+
+
+def test_text_is_no_number():
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        ClassStatistics.from_data([["a"], ["b"]], [0, 1])
 
 
 def test_a_class_of_weight_one_has_no_covariance():
@@ -429,12 +457,17 @@ def test_a_class_of_weight_one_has_no_covariance():
 def test_repr():
     stats = ClassStatistics.from_data(np.eye(4), [0, 0, 1, 1])
     assert repr(stats) == "ClassStatistics(n_classes=2, n_features=4, weights=[2. 2.])"
+    many = ClassStatistics.from_data(np.eye(9), np.arange(9), np.full(9, 1 / 3))
+    assert repr(many).endswith(
+        "weights=[0.333333 0.333333 0.333333 ... 0.333333 0.333333 0.333333])"
+    )
+    assert "..." not in repr(ClassStatistics.from_data(np.eye(8), np.arange(8)))
 
 
 def test_labels_that_are_not_text_cannot_be_saved(tmp_path):
     stats = ClassStatistics.from_data(np.eye(4), [0, 0, 1, 1])
     stats.classes = np.array([(1, 2), "b"], dtype=object)
-    with pytest.raises(ValueError, match="numbers, booleans or strings"):
+    with pytest.raises(ValueError, match=r"^classes must be .* got \[\(1, 2\), 'b'\]$"):
         stats.save(tmp_path / "s.npz")
     assert not list(tmp_path.iterdir())
 
@@ -448,16 +481,27 @@ def test_load_refuses_damaged_content(tmp_path, make_classes, rng):
     good = dict(np.load(tmp_path / "good.npz"))
     skew = good["scatters"].copy()
     skew[0, 0, 1] += 1e3
-    bad = {
-        "unsorted": good | {"classes": good["classes"][::-1]},
-        "format list": good | {"format": np.array([1, 2])},
-        "asymmetric": good | {"scatters": skew},
-        "indefinite": good | {"scatters": -good["scatters"]},
-    }
-    for name, content in bad.items():
-        np.savez(tmp_path / f"{name}.npz", **content)
-        with pytest.raises(ValueError, match="not a readable file of class statistics"):
-            ClassStatistics.load(tmp_path / f"{name}.npz")
+    unfit = "its arrays do not fit together"
+    bad = [
+        ({"classes": good["classes"][::-1]}, unfit),
+        ({"weights": -good["weights"]}, unfit),
+        ({"feature_names": np.array(["a", "b"])}, unfit),
+        ({"format": np.array([1, 2])}, ""),
+        ({"scatters": skew}, "covariances: the matrix of class 0 is not symmetric"),
+        ({"scatters": -good["scatters"]}, "covariances: the matrix of class 0 has"),
+        ({"scatters": good["scatters"][:2]}, ""),
+        ({"weights": good["weights"] * np.nan}, "weights contains NaN"),
+        ({"means": good["means"] * np.nan}, "means contains NaN"),
+        ({"scatters": good["scatters"] * np.nan}, "scatters contains NaN"),
+    ]
+    path = tmp_path / "bad.npz"
+    for change, reason in bad:
+        np.savez(path, **(good | change))
+        with pytest.raises(ValueError, match="is not a readable file") as caught:
+            ClassStatistics.load(path)
+        message = f"path '{path}' is not a readable file of class statistics: {reason}"
+        assert str(caught.value).startswith(message)
+        assert reason != unfit or str(caught.value) == message
     whole = bytearray((tmp_path / "good.npz").read_bytes())
     for _ in range(300):  # one changed byte: refused, or harmless
         damaged = bytearray(whole)
@@ -558,8 +602,17 @@ def test_statistics_of_few_rows_are_not_saved(tmp_path):
     stats = ClassStatistics.from_data(np.arange(9.0)[:, None], [0] * 4 + [1] * 5)
     with pytest.raises(ValueError, match=r"\[0\] have fewer rows than min_count=5"):
         stats.save(tmp_path / "a.npz", min_count=5)
-    with pytest.raises(ValueError, match="min_count must be a number"):
+    with pytest.raises(ValueError, match=r"^save: min_count must be a number"):
         stats.save(tmp_path / "a.npz", min_count="many")
     assert not list(tmp_path.iterdir())
     stats.save(tmp_path / "a.npz", min_count=4)
     assert ClassStatistics.load(tmp_path / "a.npz").weights.tolist() == [4, 5]
+
+
+def test_small_weights_are_kept_and_counted(tmp_path):
+    """A class of weight 0 has no row to protect; one of weight 0.5 has."""
+    stats = ClassStatistics.from_data(np.eye(3), [0, 1, 2], [0.0, 0.5, 1.0])
+    stats.save(tmp_path / "a.npz")
+    assert ClassStatistics.load(tmp_path / "a.npz").weights.tolist() == [0, 0.5, 1]
+    with pytest.raises(ValueError, match=r"^classes \[1, 2\] have fewer rows than"):
+        stats.save(tmp_path / "b.npz", min_count=2)

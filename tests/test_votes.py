@@ -1,5 +1,6 @@
 """Votes, ties, coupling and probabilities against naive loops."""
 
+import pickle
 from fractions import Fraction
 from itertools import combinations
 
@@ -128,6 +129,7 @@ def test_crown_swaps_the_largest_to_the_winner():
     p = np.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
     crowned = crown(p.copy(), np.array([2, 1, 1]))
     assert_array_equal(crowned[0], [0.2, 0.3, 0.5])
+    assert_array_equal(crowned[2], p[2])
     assert_array_equal(crowned.argmax(axis=1), [2, 1, 1])
     assert_allclose(crowned, [[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
 
@@ -150,15 +152,25 @@ def test_two_classes_decide_by_the_sign_of_the_score():
 def test_coupled_voting_takes_the_likeliest_class(rng):
     pairs = np.array(list(combinations(range(4), 2)))
     scores = rng.normal(size=(50, 6))
-    for log_odds in (None, lambda s: 3 * s):
+    for log_odds, power in [(None, 0.5), (lambda s: 3 * s, 0.5), (None, 2.0)]:
         committee = OneVsOne(
-            make_planes([0.1] * 6), pairs, 4, "coupled", log_odds, sharpness=0.5
+            make_planes([0.1] * 6), pairs, 4, "coupled", log_odds, sharpness=power
         )
-        p = couple((log_odds or (lambda s: 2 * s))(scores), pairs, 4) ** 0.5
+        p = couple((log_odds or (lambda s: 2 * s))(scores), pairs, 4) ** power
         p /= p.sum(axis=1, keepdims=True)
         assert_allclose(committee.probabilities(scores), p, rtol=1e-12)
         assert_allclose(committee.decisions(scores), p, rtol=1e-12)
         assert_array_equal(committee.winners(scores), p.argmax(axis=1))
+
+
+def test_a_copy_counts_its_votes_anew(rng):
+    pairs = np.array(list(combinations(range(4), 2)))
+    scores = rng.normal(size=(50, 6))
+    committee = OneVsOne(make_planes(np.linspace(0, 0.4, 6)), pairs, 4, "weighted")
+    small = len(pickle.dumps(committee))
+    votes = committee.votes(scores)
+    assert len(pickle.dumps(committee)) == small
+    assert_array_equal(pickle.loads(pickle.dumps(committee)).votes(scores), votes)
 
 
 def test_sharpened_probabilities_stay_positive():
@@ -196,6 +208,7 @@ def test_one_vs_all_compares_log_odds_not_scores():
     assert plain.winners(scores)[0] == 1
     assert scaled.winners(scores * factor)[0] == 1
     assert_allclose(plain.decisions(scores), scaled.decisions(scores * factor))
+    assert_allclose(plain.probabilities(np.vstack([scores, -scores])).sum(axis=1), 1)
     p = plain.probabilities(scores)
     assert_allclose(p.sum(), 1)
     assert_allclose(p, expit(2 * scores) / expit(2 * scores).sum(), rtol=1e-12)
