@@ -47,18 +47,17 @@ def read_reasons() -> tuple[dict[str, str], dict[str, str]]:
 def page(mutants: list[Mutant]) -> str:
     """The page in Markdown."""
     lost = [mutant for mutant in mutants if mutant.status in SURVIVED]
-    noticed = len(mutants) - len(lost)
+    share = 100 * (1 - len(lost) / len(mutants))
     lines = [
         "# Mutation testing",
         "",
         "Tests that always pass prove nothing. So [mutmut](https://mutmut.readthedocs.io)",
-        "changes the code in one small way, and the quickest tests that call the changed",
-        "function run, for ten seconds at most: does one of them fail? A change is another",
-        "operator, number or text, an argument or a value left out, a branch taken always",
-        "or never.",
+        "changes the code in one small way, and the quickest tests that call the",
+        "changed function run, for ten seconds at most: does one of them fail? A change",
+        "is another operator, number or text, an argument or a value left out, a branch",
+        "taken always or never.",
         "",
-        f"Of {len(mutants):,} changes **{100 * noticed / len(mutants):.1f} % were noticed**"
-        " (`make mutation`).",
+        f"Of {len(mutants):,} changes **{share:.1f} % were noticed** (`make mutation`).",
         "",
         "| module | changes | a test fails | it hangs or crashes | survive | noticed |",
         "|---|---|---|---|---|---|",
