@@ -158,6 +158,7 @@ def test_algorithm_1_stops_where_its_transcription_stops(rng):
 
 def test_c_hld(problem):
     planes = solve(problem, Grid(step=0.01))
+    assert_array_equal(planes.n_iter, 101)
     for k, pair in enumerate(pairs_of(problem)):
         assert_same_rule(planes, k, c_hld(pair, step=0.01), pair)
 
