@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,11 @@ TRACED = {
     "test_refine",
 }
 
+
+# Tests interrupt processes that they have started. One that was itself started in the
+# background may ignore interrupts, and its children with it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What hypothesis draws is the same in every run of the same tests, until --seed asks
 # for something else. It tries constants of the modules that are imported so far, too,
