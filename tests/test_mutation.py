@@ -1,11 +1,17 @@
 """Mutation testing: which tests run, and the page."""
 
+import itertools
 import json
+import signal
 from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.mutation.plugin import SECONDS, pytest_collection_modifyitems
+from benchmarks.mutation.plugin import (
+    SECONDS,
+    pytest_collection_modifyitems,
+    pytest_runtest_call,
+)
 from benchmarks.mutation.report import Mutant, page, read_reasons
 
 
@@ -24,6 +30,18 @@ def test_the_quickest_tests_run_first_and_not_for_long(tmp_path, monkeypatch):
     )
     assert order_of(["short", "long", "new", "shorter"]) == ["new", "shorter", "short"]
     assert order_of(["long"]) == ["long"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such timers here")
+def test_a_test_that_does_not_end_fails():
+    item = SimpleNamespace(limit=0.1)
+    call = pytest_runtest_call(item)
+    next(call)
+    with pytest.raises(TimeoutError):
+        any(n < 0 for n in itertools.count())
+    with pytest.raises(StopIteration):
+        call.send(None)
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
 
 
 @pytest.fixture
