@@ -30,6 +30,11 @@ FIT = "fit DATA -t kind -o new.json"
 PREDICT = "predict model.json DATA -o out.csv --proba"
 
 
+def named(cases):
+    """Names of tests: contents are long, and some hold times of a run."""
+    return [f"{k}: {case[-1]}" for k, case in enumerate(cases)]
+
+
 # Statistics.
 
 
@@ -84,7 +89,7 @@ STATISTICS = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), STATISTICS)
+@pytest.mark.parametrize(("changes", "message"), STATISTICS, ids=named(STATISTICS))
 def test_statistics_that_are_none(changes, message):
     parts = {k: v for k, v in (members() | changes).items() if v is not None}
     data = archive_of(parts)
@@ -139,7 +144,7 @@ TEXT = [
 
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ""])
-@pytest.mark.parametrize(("command", "text", "message"), TEXT)
+@pytest.mark.parametrize(("command", "text", "message"), TEXT, ids=named(TEXT))
 def test_text_that_is_no_table(command, text, message, ending):
     data = text.encode()
     data = gzip.compress(data) if ending.endswith(".gz") else data
@@ -383,7 +388,7 @@ RESULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), RESULTS)
+@pytest.mark.parametrize(("name", "content", "message"), RESULTS, ids=named(RESULTS))
 def test_results_that_are_none(name, content, message):
     check_results(content.encode(), name)  # reproduce may begin anew
     files = {"results_csv": ROWS, "run_json": RUN} | {name.replace(".", "_"): content}
