@@ -74,7 +74,7 @@ dist: $(READY)
 test-oldest:
 	$(PYTHON) -m venv build/oldest
 	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[test]'
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto tests
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadgroup tests
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from heterolda.pencil import VARIANCE_FLOOR, Pencil, bayes_error, best_threshold
+from heterolda.pencil import (
+    VARIANCE_FLOOR,
+    Pencil,
+    _inverse_of_lower,
+    bayes_error,
+    best_threshold,
+)
 from problems import random_covariance, random_pairs
 
 
@@ -184,3 +190,9 @@ def test_bayes_error_is_the_probability_of_misclassification(rng):
     t, D, s1, s2, p1 = 0.4, 1.3, 0.7, 2.0, 0.3
     expected = p1 * norm(D, s1).cdf(t) + (1 - p1) * norm(0, s2).sf(t)
     assert_allclose(bayes_error(t, D, s1, s2, p1, 1 - p1), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("d", [1, 12, 13, 30])
+def test_inverse_of_triangular_matrices(rng, d):
+    factor = np.tril(rng.normal(size=(5, d, d))) + 5 * np.sqrt(d) * np.eye(d)
+    assert_allclose(_inverse_of_lower(factor), np.linalg.inv(factor), atol=1e-12)

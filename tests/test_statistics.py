@@ -446,10 +446,17 @@ def test_text_is_no_number():
 
 def test_a_class_of_weight_one_has_no_covariance():
     stats = ClassStatistics.from_data([[1.0], [2.0], [3.0]], ["a", "a", "b"])
-    with pytest.raises(
-        ValueError, match=r"\['b'\] have a total weight .* of 1 or less"
-    ):
+    few = (
+        r"^classes \['b'\] have a total weight .* of 1 or less, from which no "
+        r"covariance can be estimated: add samples of these classes or leave them out$"
+    )
+    with pytest.raises(ValueError, match=few):
         stats.covariances()
+    none = ClassStatistics.from_data(np.eye(2), [0, 1], [0.0, 0.0])
+    with pytest.raises(
+        ValueError, match=r"1 or less \(every sample_weight is zero\), "
+    ):
+        none.covariances()
     with pytest.raises(ValueError, match="shrinkage must be"):
         ClassStatistics.from_data(np.eye(4), [0, 0, 1, 1]).covariances("much")
 
@@ -516,8 +523,12 @@ def test_load_refuses_damaged_content(tmp_path, make_classes, rng):
 
 def test_from_moments_outside_the_range_of_float64():
     eye = np.array([np.eye(2), np.eye(2)])
+    with pytest.raises(ValueError, match="the matrix of class 1 has a negative"):
+        ClassStatistics.from_moments(
+            [0, 1], [9, 9], np.zeros((2, 2)), [np.eye(2), -np.eye(2)]
+        )
     for factor, message in ((1e-310, "underflow"), (1e308, "overflow")):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"^covariances: the values .*{message}"):
             ClassStatistics.from_moments([0, 1], [9, 9], np.zeros((2, 2)), eye * factor)
     with pytest.raises(ValueError, match="at least one feature"):
         ClassStatistics.from_moments(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 # Processor time of the tests that a mutant is put to.
-SECONDS = 10.0
+SECONDS = 4.0
 
 
 def measured():

@@ -53,7 +53,7 @@ def page(mutants: list[Mutant]) -> str:
         "",
         "Tests that always pass prove nothing. So",
         "[mutmut](https://mutmut.readthedocs.io) changes the code in one small way,",
-        "and the quickest tests that call the changed function run, for ten seconds at",
+        "and the quickest tests that call the changed function run, for four seconds at",
         "most: does one of them fail? A change is another operator, number or text, an",
         "argument or a value left out, a branch taken always or never.",
         "",
