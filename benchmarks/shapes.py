@@ -6,6 +6,8 @@ that HETEROLDA_DATA names. Without it, Gaussian classes of the same size stand i
 
 from __future__ import annotations
 
+import csv
+import gzip
 import os
 from dataclasses import dataclass
 from functools import lru_cache
@@ -96,7 +98,9 @@ def load(shape: Shape):
         return _DRAWN[shape.name](random_state=0)
     if shape.source == "real":
         path = Path(os.environ["HETEROLDA_DATA"]) / f"{shape.name}.csv.gz"
-        table = np.loadtxt(path, dtype=str, delimiter=",", skiprows=1)
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            _, *rows = csv.reader(file)
+        table = np.array(rows)
         X, y = table[:, :-1].astype(float), table[:, -1]
         if X.shape != (shape.n, shape.d):
             raise ValueError(f"{shape.name}: expected {shape.label}, got {X.shape}")

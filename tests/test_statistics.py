@@ -493,6 +493,7 @@ def test_load_refuses_damaged_content(tmp_path, make_classes, rng):
         ({"classes": good["classes"][::-1]}, unfit),
         ({"weights": -good["weights"]}, unfit),
         ({"feature_names": np.array(["a", "b"])}, unfit),
+        ({"classes_are_objects": np.array([], bool)}, unfit),
         ({"format": np.array([1, 2])}, ""),
         ({"scatters": skew}, "covariances: the matrix of class 0 is not symmetric"),
         ({"scatters": -good["scatters"]}, "covariances: the matrix of class 0 has"),

@@ -237,12 +237,14 @@ def read_moments(
         Names of the columns.
     """
     classes, names = content["classes"], content.get("feature_names")
+    objects = content["classes_are_objects"]
     weights = check_finite("weights", content["weights"], 1)
     means = check_finite("means", content["means"], 2)
     scatters = check_finite("scatters", content["scatters"], 3)
     if (
         np.any(weights < 0)
         or classes.dtype.kind not in "biufU"
+        or objects.shape != ()
         or not np.array_equal(np.unique(classes), classes)
         or (names is not None and names.shape != means.shape[1:])
     ):
@@ -250,7 +252,7 @@ def read_moments(
     check_distances(means)
     for label, scatter in zip(classes.tolist(), scatters, strict=True):
         check_covariance(label, scatter)
-    if content["classes_are_objects"] and classes.dtype.kind == "U":
+    if objects and classes.dtype.kind == "U":
         classes = classes.astype(object)
     if names is not None:
         names = names.astype(object)
