@@ -29,6 +29,7 @@ LAYERS = [
     "refine",
     "passes",
     "parts",
+    "quotes",
     "text_files",
     "standard_input",
     "arrow",

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 # Errors of a disk without room, which do not say where.
 _FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
-# Arrays may be packed, but not so that a small file fills the memory.
-_MOST = 20
+# Arrays may be packed, but not so that a small file fills the memory: this many times
+# the size of the file or these many bytes, whichever is more.
+_MOST_TIMES = 20
+_MOST_BYTES = 1 << 27
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
@@ -142,7 +144,8 @@ def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any
         if not data.startswith(b"PK"):
             raise ValueError("it is no .npz file")
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(part.file_size for part in archive.infolist()) > _MOST * len(data):
+            size = sum(part.file_size for part in archive.infolist())
+            if size > max(_MOST_TIMES * len(data), _MOST_BYTES):
                 raise ValueError("its arrays are far larger than the file")
             content = {
                 part.filename.removesuffix(".npy"): _array(archive, part)

@@ -10,17 +10,16 @@ import csv as plain_csv
 import gzip
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any
 
 from heterolda.parts import Columns, Part, errors_name, not_text
+from heterolda.quotes import CountingFile, check_quotes, whole_rows
 
 TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _BLOCK = 1 << 22
-# Quotes that do not come in pairs are taken for text after this many bytes.
-_LONGEST_RECORD = 1 << 25
 _LONGEST_HEADER = 1 << 24
 
 
@@ -62,29 +61,6 @@ class TextFiles:
     delimiter: str
 
 
-class _Counting:
-    """A file that counts quotes as it is read."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self.n_quotes = 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Read some bytes."""
-        data: bytes = self._file.read(size)
-        self.n_quotes += data.count(b'"')
-        return data
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether it is closed."""
-        return bool(self._file.closed)
-
-
 def read_text(
     source: str | TextStream, columns: Columns, delimiter: str | None = None
 ) -> Part:
@@ -111,7 +87,7 @@ def read_text(
 
     if isinstance(source, TextStream):
         where, delimiter = source.name, delimiter or source.delimiter
-        blocks = _blocks(source.chunks())
+        blocks = whole_rows(source.chunks(), delimiter, where)
         first = next(blocks, b"").lstrip(b"\r\n")
         lines = io.StringIO(first.decode("utf-8", "surrogateescape"), newline="")
         names, skip = _header(lines, delimiter, where)
@@ -142,22 +118,17 @@ def read_text(
     def of_file() -> Iterator[Any]:
         packing = "gzip" if str(source).lower().endswith(".gz") else None
         with pa.input_stream(source, compression=packing) as stream:
-            counting = _Counting(stream)
+            counting = CountingFile(stream, delimiter)
             with csv.open_csv(counting, read, *options) as reader:
                 yield from reader
-        if counting.n_quotes % 2:
+        if counting.doubtful:
             with _opened(str(source)) as file:
-                text = io.TextIOWrapper(file, "utf-8", "surrogateescape", "")
-                _check_quotes(text, delimiter, where)
+                chunks = iter(lambda: file.read(_BLOCK), b"")
+                check_quotes(chunks, delimiter, where)
 
     def of_stream() -> Iterator[Any]:
         # Arrow would read ahead in a thread of its own, which cannot be called back.
-        n_lines = 0
         for block in blocks:
-            if block.count(b'"') % 2:
-                text = block.decode("utf-8", "surrogateescape")
-                _check_quotes(io.StringIO(text, newline=""), delimiter, where, n_lines)
-            n_lines += block.count(b"\n")
             if block.strip():
                 table = csv.read_csv(pa.BufferReader(block), read, *options)
                 yield from table.to_batches()
@@ -166,21 +137,6 @@ def read_text(
     batches = of_stream if isinstance(source, TextStream) else of_file
     schema = pa.schema([(name, pa.string()) for name in names])
     return Part(where, columns, _named(batches(), names, where), schema, is_text=True)
-
-
-def _blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes, cut where a record ends: behind an even number of quotes."""
-    rest = b""
-    for chunk in chunks:
-        rest += chunk
-        end = rest.rfind(b"\n") + 1
-        while end and rest.count(b'"', 0, end) % 2 and len(rest) < _LONGEST_RECORD:
-            end = rest.rfind(b"\n", 0, end - 1) + 1
-        if end:
-            yield rest[:end]
-            rest = rest[end:]
-    if rest:
-        yield rest
 
 
 def _named(batches: Iterator[Any], names: list[str], where: str) -> Iterator[Any]:
@@ -218,32 +174,12 @@ def _resolved(
         return columns.resolve(names, where)
     except ValueError as error:
         for other in ";\t|,":
-            if other != delimiter and "".join(names).count(other) >= len(names):
+            if len(names) == 1 and other in names[0]:
                 raise ValueError(
                     f"{where}: its columns seem to be separated by {other!r}: convert "
                     "it, or read it by pyarrow.csv.open_csv with that delimiter"
                 ) from error
         raise
-
-
-def _check_quotes(
-    lines: Iterable[str], delimiter: str, where: str, n_before: int = 0
-) -> None:
-    """Refuse text in which a quote is opened and not closed.
-
-    Arrow would take all that follows for the last cell. A quote within a cell that
-    does not begin with one is a character as any other.
-    """
-    rows = plain_csv.reader(lines, delimiter=delimiter, strict=True)
-    line = 0
-    try:
-        for _ in rows:
-            line = rows.line_num
-    except plain_csv.Error as error:
-        raise ValueError(
-            f"{where}: a quote is not closed, or stands within quotes, in the row "
-            f"after line {n_before + line}: close it, or write it twice"
-        ) from error
 
 
 def _header(lines: IO[str], delimiter: str, where: str) -> tuple[list[str], int]:

@@ -99,6 +99,8 @@ def fit(
             _check(recommended, settings, columns, exclude)
             if out == Path("-"):
                 raise ValueError("--out: a model needs a file, - will not do")
+            if out and out.resolve() in [Path(name).resolve() for name in data]:
+                raise ValueError(f"--out {out}: it would replace the data")
         again = accuracy or cv is not None or settings.strategy is not None
         with source_of(data, form, delimiter, again=again) as source, plain_notes():
             rows = LabelledData(
