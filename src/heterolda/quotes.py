@@ -136,14 +136,12 @@ def whole_rows(chunks: Iterable[bytes], delimiter: str, where: str) -> Iterator[
             yield rest[:end]
             n_lines += rest.count(b"\n", 0, end)
             rest, done = rest[end:], done - end
+        elif len(rest) > _LONGEST_ROW and done < len(rest):
+            raise refused(done)
         elif len(rest) > _LONGEST_ROW:
-            raise (
-                refused(done)
-                if done < len(rest)
-                else ValueError(
-                    f"{where}: the row after line {n_lines} is longer than "
-                    f"{_LONGEST_ROW >> 20} MB"
-                )
+            raise ValueError(
+                f"{where}: the row after line {n_lines} is longer than "
+                f"{_LONGEST_ROW >> 20} MB"
             )
     if closed(last=True)[0] < len(rest):
         raise refused(done)

@@ -63,8 +63,7 @@ def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
     "'a', 'b' and 1 more"
     """
     given = labels.tolist() if isinstance(labels, np.ndarray) else labels
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return ", ".join(map(repr, given[:most])) + more
+    return ", ".join(map(repr, given[:most])) + _more(len(labels) - most)
 
 
 def listed(labels: NDArray[Any], most: int = 10) -> str:
@@ -89,8 +88,11 @@ def listed(labels: NDArray[Any], most: int = 10) -> str:
     >>> listed(np.arange(3)), listed(np.arange(300), most=2)
     ('[0, 1, 2]', '[0, 1] and 298 more')
     """
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return f"{labels[:most].tolist()}{more}"
+    return f"{labels[:most].tolist()}{_more(len(labels) - most)}"
+
+
+def _more(number: int) -> str:
+    return f" and {number} more" if number > 0 else ""
 
 
 def percent(share: float) -> str:
