@@ -107,6 +107,9 @@ def test_commands_refuse_swallowed_rows_and_keep_the_data():
         assert result.exit_code == 1
         assert "a quote is not closed, or stands within quotes" in result.stderr
         assert not (folder / "out.csv").exists()
+        (folder / "bad.csv").write_text(good + '1,"2,a,z\n')
+        result = invoke("fit", "bad.csv", "-t", "kind", "--exclude", "note")
+        assert "a quote is not closed, or stands within quotes" in result.stderr
         result = invoke(
             "fit", "good.csv", "-t", "kind", "--exclude", "note", "-o", "./good.csv"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ def predict_batches(
     columns: Sequence[str],
     output: Output,
     notice: Callable[[str], None],
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """Predict the rows of files, in their order.
 
     Parameters

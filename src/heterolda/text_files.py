@@ -119,8 +119,15 @@ def read_text(
         packing = "gzip" if str(source).lower().endswith(".gz") else None
         with pa.input_stream(source, compression=packing) as stream:
             counting = CountingFile(stream, delimiter)
-            with csv.open_csv(counting, read, *options) as reader:
-                yield from reader
+            try:
+                with csv.open_csv(counting, read, *options) as reader:
+                    yield from reader
+            except pa.ArrowInvalid:
+                look_again(counting)  # whose message would be the better one
+                raise
+        look_again(counting)
+
+    def look_again(counting: CountingFile) -> None:
         if counting.doubtful:
             with _opened(str(source)) as file:
                 chunks = iter(lambda: file.read(_BLOCK), b"")

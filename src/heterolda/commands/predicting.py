@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from enum import StrEnum
 from typing import Annotated
 
@@ -109,8 +110,11 @@ def predict(
         with (
             source_of(data, form, delimiter, again=False) as source,
             Activity(quiet) as activity,
+            # Its thread must have ended before the process does, however that ends.
+            closing(
+                predict_batches(fitted, source, names, output, notes.append)
+            ) as batches,
         ):
-            batches = predict_batches(fitted, source, names, output, notes.append)
             n_rows = write_table(batches, out, activity.rows("predicting"))
         for note in notes:
             notice(f"note: {note}")
