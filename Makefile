@@ -35,7 +35,7 @@ soak: $(READY)
 
 # Known vulnerabilities of what is installed; the status is 2 where nobody can be asked.
 audit: $(READY)
-	$(BIN)/python tests/audit.py
+	$(BIN)/python tests/project/audit.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
@@ -52,7 +52,7 @@ mutation: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python -m benchmarks.mutation
 
 hostile: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m hostile
 
 docs: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
@@ -68,7 +68,7 @@ dist: $(READY)
 	$(BIN)/python -m build --quiet
 	$(PYTHON) -m venv build/clean
 	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	build/clean/$(SCRIPTS)/python tests/smoke.py
+	build/clean/$(SCRIPTS)/python tests/project/smoke.py
 
 # The oldest versions that are supported, in an environment of their own.
 test-oldest:

@@ -20,7 +20,7 @@ from benchmarks.cases import all_cases
 from benchmarks.picture import draw
 from benchmarks.report import machine, page, with_summary
 from benchmarks.runner import FULL, QUICK, Settings
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

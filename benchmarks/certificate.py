@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks.verifier import error_of_rule, verify
 from heterolda import Global
-from heterolda.pencil import Pencil
+from heterolda.solvers.pencil import Pencil
 
 Array = NDArray[np.float64]
 Problem = tuple[Array, Array, Array]

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.runner import Case, Method, Settings
 from benchmarks.shapes import Shape
 from heterolda import GaussianLinearDiscriminant
-from heterolda.refine import SearchResult, paper_search
+from heterolda.search.algorithm2 import SearchResult, paper_search
 
 GROUP = "local search"
 # Rows, features, iterations; and for a quick run: rows, iterations; the target.

@@ -20,8 +20,8 @@ from benchmarks.methods import OURS, PEERS
 from benchmarks.runner import Settings
 from benchmarks.shapes import PAPER_SHAPES, Shape, load
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Global
-from heterolda.pencil import Pencil
-from heterolda.validation import NUMERIC_TYPES, check_labels
+from heterolda.foundations.validation import NUMERIC_TYPES, check_labels
+from heterolda.solvers.pencil import Pencil
 
 # The columns, in seconds. "eigh" is a part of "pencils": one bare call for all pairs.
 STAGES = ("validation", "statistics", "pencils", "eigh", "search")

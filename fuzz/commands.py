@@ -14,7 +14,8 @@ from unittest import mock
 from typer.testing import CliRunner
 
 from fuzz.reader import is_worded
-from heterolda.commands import app, shared
+from heterolda.cli import shared
+from heterolda.cli.commands import app
 
 # A line of this length can still be read.
 _LONGEST_LINE = 2000

@@ -16,7 +16,7 @@ from heterolda import GaussianLinearDiscriminant, Grid, LocalNeighborhoodSearch
 from heterolda.export.json_file import json_text, parse_json
 from heterolda.export.model_file import from_document, to_document
 
-SEEDS = Path(__file__).parent.parent / "tests" / "data"
+SEEDS = Path(__file__).parent.parent / "tests" / "golden"
 METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
 
 

@@ -176,5 +176,5 @@ def _add_bomb(archive, name, n_blocks):
 
 READER = Reader(
     *("statistics", ".npz", seeds, change, check),
-    ("heterolda.statistics", "heterolda.files"),
+    ("heterolda.statistics.class_statistics", "heterolda.foundations.files"),
 )

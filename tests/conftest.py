@@ -9,18 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from browsing import open_browser
+from helpers.browsing import open_browser
 
-# Tests of the modules whose branches are counted; pyproject.toml names those. The
-# tracer sleeps in all other files, where it would only cost time.
-TRACED = {
-    "test_statistics",
-    "test_pencil",
-    "test_global",
-    "test_paper_solvers",
-    "test_votes",
-    "test_refine",
-}
+# Tests of the folders whose branches are counted; pyproject.toml names those. The
+# tracer sleeps in all other tests, where it would only cost time.
+TRACED = {"statistics", "solvers"}
 
 
 # Tests interrupt processes that they have started. One that was itself started in the
@@ -51,7 +44,7 @@ def pytest_collection_modifyitems(items):
     """Trace what is counted; the guide to deployment runs a compiler."""
     missing = pytest.mark.skip(reason="gcc is not installed")
     for item in items:
-        if item.path.stem not in TRACED:
+        if item.path.parent.name not in TRACED:
             item.add_marker("no_cover")
         if item.path.name == "deployment.md" and shutil.which("gcc") is None:
             item.add_marker(missing)

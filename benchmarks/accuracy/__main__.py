@@ -26,11 +26,11 @@ from benchmarks.accuracy.study import (
     AccuracyStudy,
     Score,
 )
+from heterolda.cli.terminal import ProgressDisplay
 from heterolda.experiments.catalogue import resolve_datasets
 from heterolda.experiments.protocol import run
 from heterolda.experiments.results import read_results
-from heterolda.files import written_whole
-from heterolda.terminal import ProgressDisplay
+from heterolda.foundations.files import written_whole
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 

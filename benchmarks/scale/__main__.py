@@ -28,7 +28,7 @@ from benchmarks.scale.cluster import TwoWorkers
 from benchmarks.scale.data import FULL, QUICK, Folder, Sizes
 from benchmarks.scale.report import page
 from benchmarks.scale.streams import PEERS, Growth, Memory, Throughput
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 NAME = "benchmarks_scale.md"

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from benchmarks.shapes import Shape, gaussian_classes
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 FEATURES, CLASSES, TARGET = 30, 4, "kind"
 NAMES = [f"x{j}" for j in range(FEATURES)]

@@ -5,7 +5,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heterolda.discriminant import GaussianLinearDiscriminant
+    from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+    from heterolda.estimators.local_search import LocalNeighborhoodSearch
+    from heterolda.estimators.recipes import recommended
     from heterolda.exceptions import (
         MissingRowsWarning,
         PrecisionWarning,
@@ -15,17 +17,15 @@ if TYPE_CHECKING:
         TrivialRuleWarning,
     )
     from heterolda.export import load, save
-    from heterolda.frontier import Frontier
-    from heterolda.heteroscedasticity import (
+    from heterolda.inspection.heteroscedasticity import (
         BoxTest,
         HeteroscedasticityReport,
         heteroscedasticity_report,
     )
-    from heterolda.local_search import LocalNeighborhoodSearch
-    from heterolda.operating_points import OperatingPoint
-    from heterolda.recipes import recommended
     from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
-    from heterolda.statistics import ClassStatistics
+    from heterolda.statistics.class_statistics import ClassStatistics
+    from heterolda.tradeoff.frontier import Frontier
+    from heterolda.tradeoff.operating_points import OperatingPoint
 
 __all__ = [
     "BoundaryDisplay",
@@ -61,11 +61,11 @@ __version__ = "0.1.0"
 # Where the names are, which are imported when they are first used: scikit-learn takes
 # seconds, and a command that prints its help should not.
 _PLACES = {
-    "discriminant": ["GaussianLinearDiscriminant"],
-    "displays.boundary": ["BoundaryDisplay"],
-    "displays.error_curve": ["ErrorCurveDisplay"],
-    "displays.frontier_curve": ["FrontierDisplay"],
-    "displays.projection": ["ProjectionDisplay"],
+    "estimators.discriminant": ["GaussianLinearDiscriminant"],
+    "inspection.displays.boundary": ["BoundaryDisplay"],
+    "inspection.displays.error_curve": ["ErrorCurveDisplay"],
+    "inspection.displays.frontier_curve": ["FrontierDisplay"],
+    "inspection.displays.projection": ["ProjectionDisplay"],
     "exceptions": [
         "MissingRowsWarning",
         "PrecisionWarning",
@@ -75,17 +75,17 @@ _PLACES = {
         "TrivialRuleWarning",
     ],
     "export": ["load", "save"],
-    "frontier": ["Frontier"],
-    "heteroscedasticity": [
+    "tradeoff.frontier": ["Frontier"],
+    "inspection.heteroscedasticity": [
         "BoxTest",
         "HeteroscedasticityReport",
         "heteroscedasticity_report",
     ],
-    "local_search": ["LocalNeighborhoodSearch"],
-    "operating_points": ["OperatingPoint"],
-    "recipes": ["recommended"],
+    "estimators.local_search": ["LocalNeighborhoodSearch"],
+    "tradeoff.operating_points": ["OperatingPoint"],
+    "estimators.recipes": ["recommended"],
     "solvers": ["Fisher", "FixedPoint", "Global", "Grid", "RandomSearch"],
-    "statistics": ["ClassStatistics"],
+    "statistics.class_statistics": ["ClassStatistics"],
 }
 _PLACE = {name: place for place, names in _PLACES.items() for name in names}
 # One import at a time: threads that enter scikit-learn's circle of imports at
@@ -103,4 +103,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

@@ -21,7 +21,7 @@ from heterolda.experiments.records import (
     read_rows,
     read_run,
 )
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 if sys.platform == "win32":
     import msvcrt

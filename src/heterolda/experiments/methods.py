@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.experiments.catalogue import resolve_names
-from heterolda.local_search import LocalNeighborhoodSearch
 
 __all__ = ["METHODS", "Method", "resolve_methods"]
 

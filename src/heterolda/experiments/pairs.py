@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.experiments import datasets
 from heterolda.experiments.catalogue import CATALOGUE
-from heterolda.local_search import LocalNeighborhoodSearch
-from heterolda.pencil import Pencil, bayes_error, best_threshold
+from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
 
 __all__ = ["PairStudy", "study_pair"]
 

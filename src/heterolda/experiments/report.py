@@ -20,7 +20,7 @@ from heterolda.experiments.ranks import Comparison, compare
 from heterolda.experiments.results import Results, read_results
 from heterolda.experiments.svg import marker
 from heterolda.experiments.tables import make_table
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 __all__ = ["write_report"]
 

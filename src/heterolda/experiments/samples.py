@@ -10,7 +10,7 @@ from pathlib import Path
 from sklearn import datasets as bundled
 
 from heterolda.experiments.datasets import load
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 __all__ = ["LABELS", "write_sample"]
 

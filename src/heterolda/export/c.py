@@ -16,7 +16,7 @@ from heterolda.export.c_source import Source
 from heterolda.export.c_text import comment
 from heterolda.export.fitted import Rules, read_rules
 from heterolda.export.fixed_point import FixedPoint, to_fixed_point
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 Array = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.export.c_code as c_code
+from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
 from heterolda.export.c_text import label_table, number, table
 from heterolda.export.fitted import Rules
 from heterolda.export.fixed_point import LARGEST, FixedPoint
-from heterolda.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
 
 Array = NDArray[np.float64]
 

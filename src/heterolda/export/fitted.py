@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.discriminant import GaussianLinearDiscriminant
-from heterolda.local_search import LocalNeighborhoodSearch
-from heterolda.posterior import LogOdds, SidedLogOdds
-from heterolda.votes import OneVsAll, OneVsOne, vote_weights
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.posterior import LogOdds, SidedLogOdds
+from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
 
 Array = NDArray[np.float64]
 Array32 = NDArray[np.float32]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.export.fitted import Rules
-from heterolda.validation import check_finite
+from heterolda.foundations.validation import check_finite
 
 Array = NDArray[np.float64]
 

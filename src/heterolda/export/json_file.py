@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 # Limits of what is read: they bound the time and the memory that any file can take.
 MOST_BYTES = 1 << 30

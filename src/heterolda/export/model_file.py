@@ -6,7 +6,8 @@ import os
 import sys
 from typing import Any
 
-from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.export.fields import Fields, shown
 from heterolda.export.json_file import read_json, write_json
 from heterolda.export.models import (
@@ -15,8 +16,7 @@ from heterolda.export.models import (
     model_from_json,
     model_to_json,
 )
-from heterolda.files import unreadable
-from heterolda.local_search import LocalNeighborhoodSearch
+from heterolda.foundations.files import unreadable
 
 FORMAT = "heterolda-model"
 # Raise it when the keys or their meaning change, and go on reading the older ones.

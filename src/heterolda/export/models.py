@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
-from heterolda.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.export.fields import Fields, check_floats, check_list, check_text
 from heterolda.export.parameters import (
     estimator_from_json,
@@ -25,8 +26,7 @@ from heterolda.export.rules import (
     statistics_to_json,
     without_nan,
 )
-from heterolda.local_search import LocalNeighborhoodSearch
-from heterolda.shrinkage import Shrinkage
+from heterolda.statistics.shrinkage import Shrinkage
 
 DISCRIMINANT = GaussianLinearDiscriminant.__name__
 SEARCH = LocalNeighborhoodSearch.__name__

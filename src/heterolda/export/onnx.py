@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from heterolda.export.fitted import CLASSIFIERS
 from heterolda.export.onnx_graph import convert
-from heterolda.files import written_whole
+from heterolda.foundations.files import written_whole
 
 _OPTIONS = {
     "zipmap": [True, False, "columns"],

@@ -1,8 +1,8 @@
 """The graph of a classifier, from standard operators of opset 13 or newer.
 
 A graph computes the scores in the format of its input. What follows from them is
-little; it is in double precision, by the formulas of :mod:`heterolda.posterior` and
-:mod:`heterolda.votes`.
+little; it is in double precision, by the formulas of
+:mod:`heterolda.estimators.posterior` and :mod:`heterolda.estimators.votes`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
 from heterolda.export.fitted import Rules, read_rules
-from heterolda.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
 
 _OLDEST_OPSET = 13
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from heterolda.criteria import check_costs
 from heterolda.export.fields import Fields, check_list, check_text, shown
 from heterolda.solvers import (
     Fisher,
@@ -24,6 +23,7 @@ from heterolda.solvers import (
     RandomSearch,
     resolve_solver,
 )
+from heterolda.tradeoff.criteria import check_costs
 
 _SOLVERS = {
     cls.__name__: cls for cls in (Fisher, FixedPoint, Global, Grid, RandomSearch)

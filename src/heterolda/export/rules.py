@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.estimators.posterior import LogOdds, SidedLogOdds
+from heterolda.estimators.votes import Binary, OneVsAll, OneVsOne
 from heterolda.export.fields import Fields, check_list, check_text
-from heterolda.hyperplanes import Hyperplanes, Status
-from heterolda.posterior import LogOdds, SidedLogOdds
-from heterolda.statistics import ClassStatistics
-from heterolda.validation import check_covariance
-from heterolda.votes import Binary, OneVsAll, OneVsOne
+from heterolda.foundations.validation import check_covariance
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.statistics.class_statistics import ClassStatistics
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda.hyperplanes import Hyperplanes
-from heterolda.pencil import Pencil
-from heterolda.process_wide import one_blas_thread
+from heterolda.foundations.threads import one_blas_thread
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.grid import Grid
+from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.random_search import RandomSearch
 
 Array = NDArray[np.float64]

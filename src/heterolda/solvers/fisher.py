@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda.hyperplanes import Hyperplanes, Status
-from heterolda.pencil import Pencil, bayes_error
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.pencil import Pencil, bayes_error
 
 Array = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda.hyperplanes import Hyperplanes, Status
-from heterolda.pencil import Pencil, bayes_error, best_threshold
+from heterolda.foundations.validation import check_number
 from heterolda.solvers.fisher import fisher_direction
-from heterolda.validation import check_number
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
 
 Array = NDArray[np.float64]
 

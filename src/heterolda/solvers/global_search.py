@@ -9,12 +9,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from heterolda.arc import Arc, ArcPoints
-from heterolda.hyperplanes import Hyperplanes, Status
-from heterolda.pencil import Pencil, bayes_error, best_threshold
-from heterolda.roots import interpolated_roots, newton_roots
+from heterolda.foundations.roots import interpolated_roots, newton_roots
+from heterolda.foundations.validation import check_number
+from heterolda.solvers.arc import Arc, ArcPoints
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
 from heterolda.solvers.pieces import Pieces, proven_bound
-from heterolda.validation import check_number
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda.hyperplanes import Hyperplanes
-from heterolda.pencil import RANK_TOLERANCE, Pencil
+from heterolda.foundations.validation import check_number
+from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
 from heterolda.solvers.trials import best_trial
-from heterolda.validation import check_number
 
 Array = NDArray[np.float64]
 

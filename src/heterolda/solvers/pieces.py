@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.arc import ArcPoints
+from heterolda.solvers.arc import ArcPoints
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -7,10 +7,10 @@ from typing import Literal
 
 from numpy.random import Generator
 
-from heterolda.hyperplanes import Hyperplanes
-from heterolda.pencil import Pencil
+from heterolda.foundations.validation import check_number
+from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.trials import best_trial
-from heterolda.validation import check_number
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from heterolda.hyperplanes import Hyperplanes, Status
-from heterolda.pencil import Pencil
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.pencil import Pencil
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -1,0 +1,38 @@
+"""The command ``heterolda``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib.util import find_spec
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command ``heterolda``; it needs the extra ``heterolda[cli]``."""
+    missing = [name for name in ("typer", "rich") if find_spec(name) is None]
+    if missing:
+        sys.exit(
+            f"heterolda: the command line needs {' and '.join(missing)}: "
+            "pip install 'heterolda[cli]'"
+        )
+    try:
+        # A terminated command tidies up as an interrupted one does.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        _open_streams()
+        from heterolda.cli.commands import app
+
+        app()
+    except KeyboardInterrupt:
+        sys.exit("heterolda: interrupted")
+
+
+def _open_streams() -> None:
+    """Let streams that are closed be empty ones: a file must not take their places."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            stream = open(handle, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)

@@ -1,0 +1,5 @@
+"""``python -m heterolda.cli``."""
+
+from heterolda.cli import main
+
+main()

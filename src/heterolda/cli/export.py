@@ -1,0 +1,118 @@
+"""The command that turns a model into C or ONNX."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from heterolda.cli.shared import (
+    Debug,
+    ModelFile,
+    errors_in_one_line,
+    load_model,
+    plain_notes,
+    tell,
+    usage_errors,
+)
+
+__all__ = ["export"]
+
+# The types of features that each form has, the default first.
+_TYPES = {"c": ("float", "double", "int16"), "onnx": ("float32", "float64")}
+_ENDINGS = {".h": "c", ".onnx": "onnx"}
+
+
+class Form(StrEnum):
+    """What to write."""
+
+    c = "c"
+    onnx = "onnx"
+
+
+def export(
+    model: ModelFile,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")
+    ],
+    to: Annotated[
+        Form | None,
+        typer.Option(
+            help="A C header without any library, or an ONNX graph; by default what "
+            "the file's ending says, .h or .onnx."
+        ),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            help="Type of the features: float, double or int16 for C, float32 or "
+            "float64 for ONNX.",
+            show_default="float or float32",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PREFIX",
+            help="For C: how all names begin; by default as the file's does.",
+        ),
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Write a model as a C header or an ONNX graph.
+
+    For example:
+
+    - `heterolda export iris.json --out iris.h`
+    - `heterolda export iris.json --to c --dtype int16 --out iris.h --name iris`
+    - `heterolda export iris.json --to onnx --out iris.onnx`
+    """
+    with errors_in_one_line(debug):
+        with usage_errors():
+            form = to.value if to else _ENDINGS.get(out.suffix.lower())
+            if form is None:
+                raise ValueError(f"--out {out}: say by --to what to write, c or onnx")
+            kind = dtype or _TYPES[form][0]
+            if kind not in _TYPES[form]:
+                options = ", ".join(_TYPES[form])
+                raise ValueError(f"--dtype {kind}: for {form} it is one of {options}")
+            if form != "c" and name is not None:
+                raise ValueError("--name is for C")
+        with plain_notes():
+            fitted = load_model(model)
+            write = _write_c if form == "c" else _write_onnx
+            tell(write(fitted, out, kind, name))
+
+
+def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
+    from heterolda.export import export_c
+    from heterolda.inspection.model_facts import feature_names
+
+    header = export_c(model, out, dtype, name=name)
+    kind = {"int16": "int16_t"}.get(dtype, dtype)
+    return [
+        f"{out}: int {header.name}_predict(const {kind} *x), with "
+        f"{header.constant_bytes} bytes of constants and at most "
+        f"{header.multiplications} multiplications",
+        f"features, in this order: {', '.join(feature_names(model))}",
+        f"answers: {_answers(model)}",
+    ]
+
+
+def _write_onnx(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
+    from heterolda.export import to_onnx
+    from heterolda.inspection.model_facts import feature_names
+
+    to_onnx(model, out, dtype)
+    return [
+        f"{out}: input X of {dtype}, outputs label and probabilities",
+        f"features, in this order: {', '.join(feature_names(model))}",
+    ]
+
+
+def _answers(model: Any) -> str:
+    labels = model.classes_.tolist()
+    return ", ".join(f"{k} is {label}" for k, label in enumerate(labels))

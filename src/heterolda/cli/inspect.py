@@ -1,0 +1,72 @@
+"""The command that puts a model into words and pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heterolda.cli.shared import (
+    Debug,
+    ModelFile,
+    errors_in_one_line,
+    load_model,
+    notice,
+    split_names,
+    tell,
+    usage_errors,
+)
+
+__all__ = ["inspect"]
+
+
+def inspect(
+    model: ModelFile,
+    pair: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL,LABEL", help="Only the rule for these two classes."
+        ),
+    ] = None,
+    rules: Annotated[
+        int, typer.Option(min=1, help="How many rules to show, the worst first.")
+    ] = 3,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page with tables and pictures instead, which needs no "
+            "network.",
+        ),
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Show the rules of a model in words.
+
+    For each pair of classes: which features weigh most, their coefficients and the
+    threshold, and which error rates other rules of the optimal trade-off would have.
+    Weights are those of features in units of their standard deviation within classes.
+
+    For example:
+
+    - `heterolda inspect iris.json`
+    - `heterolda inspect iris.json --pair setosa,virginica`
+    - `heterolda inspect iris.json --html iris.html`
+    """
+    with errors_in_one_line(debug):
+        from heterolda.inspection.model_text import choose_pairs, describe_model
+
+        with usage_errors():
+            labels = split_names(pair)
+            if pair is not None and len(labels) != 2:
+                raise ValueError(f"--pair {pair}: write two labels, LABEL,LABEL")
+        fitted = load_model(model)
+        pairs = choose_pairs(fitted, (labels[0], labels[1]) if labels else None, rules)
+        if html is None:
+            tell(describe_model(fitted, str(model), pairs))
+            return
+        from heterolda.inspection.model_card import write_card
+
+        write_card(fitted, model.name, html, pairs)
+        notice(f"the page is in {html}")

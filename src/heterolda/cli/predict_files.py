@@ -1,0 +1,208 @@
+"""Predictions for the rows of files, batch by batch, beside what the files have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.cli.evaluate_files import without_names
+from heterolda.data.arrow import features_of, open_source
+from heterolda.data.batches import ahead
+from heterolda.data.parts import Columns, Part
+
+Array = NDArray[np.float64]
+
+__all__ = ["Output", "predict_batches"]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the table of predictions has.
+
+    Attributes
+    ----------
+    column : str
+        Name of the column of predictions.
+    proba : bool
+        Whether a column with the probability of each class follows.
+    only : tuple of str
+        Columns of the data to keep, if not all of them.
+    missing : {"error", "keep", "drop"}
+        What becomes of rows in which a feature is missing: an error, an empty
+        prediction, or nothing.
+    numbers : bool
+        Whether the features of text files become numbers instead of staying as they
+        are written.
+    """
+
+    column: str = "prediction"
+    proba: bool = False
+    only: tuple[str, ...] = ()
+    missing: str = "error"
+    numbers: bool = False
+
+    def new_columns(self, classes: NDArray[Any]) -> list[str]:
+        """Names of the columns that are added."""
+        labels = classes.tolist() if self.proba else []
+        return [self.column, *(f"probability_{label}" for label in labels)]
+
+
+def predict_batches(
+    model: Any,
+    source: Any,
+    columns: Sequence[str],
+    output: Output,
+    notice: Callable[[str], None],
+) -> Generator[Any, None, None]:
+    """Predict the rows of files, in their order.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        The model.
+    source : path, list of paths, TextStream, or Arrow data
+        As for :func:`heterolda.data.streaming.statistics_from_batches`.
+    columns : sequence of str
+        Columns of the features, in the order of the model.
+    output : Output
+        What is wanted.
+    notice : callable
+        Is told in a line what the user should know.
+
+    Yields
+    ------
+    RecordBatch
+        Columns of the data, then the prediction, then probabilities. The first has no
+        rows.
+    """
+    wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
+    plain = without_names(model)
+    n_dropped = 0
+    for part, batch, n_before in ahead(_batches(open_source(source, wanted)), source):
+        if batch is None:
+            _check_names(part, output.new_columns(model.classes_), output)
+            used = *columns, *output.only
+            extra = [name for name in part.schema.names if name not in used]
+            if extra:
+                notice(f"columns that the model does not use: {', '.join(extra)}")
+            yield _without_rows(part, plain, output)
+            continue
+        X = features_of(batch, part, n_before)
+        absent = _absent(X, part, n_before, output.missing)
+        if output.missing == "drop" and absent.any():
+            n_dropped += int(absent.sum())
+            batch, X, absent = _taken(batch, X, absent)
+        yield _appended(batch, X, absent, part, plain, output)
+    if n_dropped:
+        notice(f"{n_dropped} rows have missing values and were left out")
+
+
+def _batches(parts: Iterator[Part]) -> Iterator[tuple[Part, Any, int]]:
+    """All batches with the columns of the first part in its order, after a None.
+
+    With each batch comes the number of rows of its part before it.
+    """
+    first: Part | None = None
+    for part in parts:
+        if first is None:
+            first = part
+            yield part, None, 0
+        names = first.schema.names
+        differing = set(part.schema.names) ^ set(names)
+        if differing:
+            raise ValueError(
+                f"{part.name}: its columns are not those of {first.name}: "
+                f"{sorted(differing)} are in one of them only"
+            )
+        n_before = 0
+        for batch in part.batches:
+            yield part, batch.select(names), n_before
+            n_before += batch.num_rows
+
+
+def _without_rows(part: Part, model: Any, output: Output) -> Any:
+    """A batch that has columns only."""
+    import pyarrow as pa
+
+    none = pa.RecordBatch.from_pylist([], schema=part.schema)
+    X = np.empty((0, len(part.columns.features or ())))
+    return _appended(none, X, np.zeros(0, bool), part, model, output)
+
+
+def _check_names(part: Part, added: list[str], output: Output) -> None:
+    """Refuse new columns that have the names of others."""
+    names = [*(output.only or part.schema.names), *added]
+    clash = next((name for name in added if names.count(name) > 1), None)
+    if clash is not None:
+        raise ValueError(
+            f"{part.name}: there is a column named {clash!r} already: choose another "
+            "name for the predictions"
+        )
+
+
+def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.bool_]:
+    """Rows with missing values, if there may be such; infinity may never be there."""
+    gaps, infinite = np.isnan(X), np.isinf(X)
+    if infinite.any():
+        place = _place(infinite, part, n_before)
+        raise ValueError(f"{place} is infinite: every number must be finite")
+    if missing == "error" and gaps.any():
+        raise ValueError(
+            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose what to "
+            "do with such rows"
+        )
+    return np.asarray(gaps.any(axis=1))
+
+
+def _place(wrong: NDArray[np.bool_], part: Part, n_before: int) -> str:
+    """Where the first value is that is wrong."""
+    row, j = np.argwhere(wrong)[0]
+    name = (part.columns.features or ())[j]
+    return f"{part.name}: column {name!r}, row {n_before + row + 1}"
+
+
+def _taken(
+    batch: Any, X: Array, absent: NDArray[np.bool_]
+) -> tuple[Any, Array, NDArray[np.bool_]]:
+    """The rows that are complete."""
+    import pyarrow as pa
+
+    kept = ~absent
+    return batch.filter(pa.array(kept)), X[kept], absent[kept]
+
+
+def _appended(
+    batch: Any,
+    X: Array,
+    absent: NDArray[np.bool_],
+    part: Part,
+    model: Any,
+    output: Output,
+) -> Any:
+    """A batch with its predictions."""
+    import pyarrow as pa
+
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    if output.numbers and part.is_text:
+        gaps = np.isnan(X)
+        for j, name in enumerate(part.columns.features or ()):
+            columns[name] = pa.array(X[:, j], mask=gaps[:, j])
+    if output.only:
+        columns = {name: columns[name] for name in output.only}
+    known = np.where(absent[:, None], 0.0, X) if absent.any() else X
+    prediction, *probabilities = output.new_columns(model.classes_)
+    winners, chances = np.zeros(0, np.int64), np.zeros((0, len(probabilities)))
+    if len(X) and output.proba:
+        chances = model.predict_proba(known)
+        winners = chances.argmax(axis=1)
+    elif len(X):
+        winners = model._blockwise(known, "winners")
+    labels = pa.array(model.classes_.tolist())
+    columns[prediction] = labels.take(pa.array(winners, mask=absent))
+    for j, name in enumerate(probabilities):
+        columns[name] = pa.array(chances[:, j], mask=absent)
+    return pa.RecordBatch.from_pydict(columns)

@@ -1,0 +1,212 @@
+"""The commands of the paper's study."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heterolda.cli.shared import Debug, errors_in_one_line, usage_errors
+from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
+
+__all__ = ["datasets", "report", "reproduce"]
+
+PAPER_TRIALS = 20
+# Those of heterolda.experiments.methods, which is slow to import.
+METHOD_NAMES = (
+    "LDA, C-HLD, R-HLD-1, R-HLD-2, GLD, LNS, SVM, GLD-global, global+LNS, "
+    "LinearDiscriminantAnalysis, LogisticRegression, LinearSVC"
+)
+
+
+class Format(StrEnum):
+    """Forms of the tables."""
+
+    text = "text"
+    markdown = "markdown"
+    csv = "csv"
+    latex = "latex"
+
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder with files NAME.csv.gz. By default the one that HETEROLDA_DATA "
+        "names."
+    ),
+]
+
+
+def reproduce(
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Names with commas between, or the groups all, paper, embedded. By "
+            "default all that need no download, see: heterolda datasets."
+        ),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Of {METHOD_NAMES}; or the groups all, paper."),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Number of shuffles; 1 by default.")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of each shuffle.")] = 10,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes; by default as many as processors."),
+    ] = None,
+    data_dir: DataDir = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
+        "heterolda-results"
+    ),
+    full: Annotated[
+        bool, typer.Option("--full", help=f"The paper's {PAPER_TRIALS} trials.")
+    ] = False,
+    table_format: Annotated[
+        Format, typer.Option("--format", help="Form of the tables.")
+    ] = Format.text,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD:DATASET=TRIALS",
+            help="Fewer trials of a slow method on a large set.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first trial.")] = 0,
+    debug: Debug = False,
+) -> None:
+    """Run the paper's study and print its Tables 2, 3 and 4.
+
+    The results are kept in a folder. The same command goes on where an interrupted one
+    stopped; another one adds data sets, methods or trials to it.
+    """
+    with errors_in_one_line(debug):
+        from joblib import cpu_count
+
+        from heterolda.cli.terminal import ProgressDisplay
+        from heterolda.experiments.methods import resolve_methods
+        from heterolda.experiments.protocol import Study, run
+
+        with usage_errors():
+            if full and trials not in (None, PAPER_TRIALS):
+                raise ValueError(f"--full means --trials {PAPER_TRIALS}, got {trials}")
+            study = Study(
+                datasets=_chosen_datasets(datasets, data_dir),
+                methods=resolve_methods(_split(methods) if methods else ["all"]),
+                trials=PAPER_TRIALS if full else trials or 1,
+                folds=folds,
+                seed=seed,
+                limits=dict(map(_limit, limit or [])),
+            )
+        with ProgressDisplay() as display:
+            try:
+                run(study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir)
+            except KeyboardInterrupt:
+                raise RuntimeError(
+                    f"interrupted; what is done is kept in {str(out)!r}, and the same "
+                    "command goes on from there"
+                ) from None
+        _print_tables(out, table_format)
+
+
+def datasets(
+    details: Annotated[
+        bool, typer.Option("--details", help="Show origin, licence and notes.")
+    ] = False,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Write this set to a CSV file, its labels in 'class'."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="By default NAME.csv."),
+    ] = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """List the data sets and say which are available here, or write one to a file.
+
+    For example:
+
+    - `heterolda datasets`
+    - `heterolda datasets --write wine --out wine.csv`
+    """
+    texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
+    with errors_in_one_line(debug):
+        from heterolda.experiments.datasets import where
+
+        if write is not None:
+            from heterolda.experiments.samples import write_sample
+
+            with usage_errors():
+                if write not in CATALOGUE:
+                    raise ValueError(f"--write {write}: no data set has this name")
+            print(write_sample(write, out, data_dir))
+            return
+        print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
+        for row in CATALOGUE.values():
+            place = where(row.name, data_dir)
+            absent = "no: needs its file" + (", or OpenML" if row.openml else "")
+            available = absent if place is None else f"yes: {texts[place]}"
+            print(f"{row.name:14}{row.label:7}{row.n:7}{row.d:5}{row.k:4}  {available}")
+            if details:
+                openml = f" OpenML: {row.openml.data_id}." if row.openml else ""
+                print(f"    {row.origin}. Licence: {row.licence}.{openml}")
+                print(f"    {row.notes}\n" if row.notes else "")
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The page; by default in the folder.")
+    ] = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Write a page with tables and pictures of a folder of results."""
+    with errors_in_one_line(debug):
+        from heterolda.experiments.report import write_report
+
+        print(write_report(folder, out, data_dir))
+
+
+def _split(names: list[str] | None) -> list[str]:
+    """Names of an option that may be repeated and may have commas."""
+    parts = [part.strip() for text in names or [] for part in text.split(",")]
+    return [part for part in parts if part]
+
+
+def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str]:
+    """The sets that were asked for, or all that need no download."""
+    if names:
+        return resolve_datasets(_split(names))
+    from heterolda.experiments.datasets import where
+
+    return [name for name in CATALOGUE if where(name, data_dir) is not None]
+
+
+def _limit(text: str) -> tuple[str, int]:
+    """Key and number of an option METHOD:DATASET=TRIALS."""
+    pair, _, number = text.partition("=")
+    method, _, dataset = pair.partition(":")
+    known = method in METHOD_NAMES.split(", ") and dataset in CATALOGUE
+    if not known or not number.isdecimal() or int(number) < 1:
+        raise ValueError(
+            f"--limit {text}: write METHOD:DATASET=TRIALS, for instance SVM:shuttle=2"
+        )
+    return pair, int(number)
+
+
+def _print_tables(folder: Path, form: Format) -> None:
+    """Print the paper's Tables 2, 3 and 4."""
+    from heterolda.experiments.tables import read_results, render
+
+    results = read_results(folder)
+    for table in (2, 3, 4):
+        print(render(results, table, form.value))

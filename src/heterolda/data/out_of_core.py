@@ -1,0 +1,178 @@
+"""Fitting estimators to files and Arrow streams that do not fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from heterolda.data.batches import list_of_names
+from heterolda.data.labelled_data import LabelledData, Places, Progress, nothing
+from heterolda.foundations.validation import check_number
+from heterolda.search.algorithm2 import Report
+from heterolda.search.passes import Look, Near, Pairing, Walk, look
+
+Estimator = TypeVar("Estimator")
+
+# Copies of the rows at hand that there are at the same time, at most.
+_COPIES = 4
+
+
+def fit_batches(
+    estimator: Estimator,
+    source: Any,
+    target: str,
+    *,
+    columns: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    sample_weight: str | None = None,
+    missing: str = "error",
+    batch_size: int | None = None,
+    memory: float = 2**29,
+    progress: Progress = nothing,
+) -> Estimator:
+    """Fit an estimator to files or Arrow data, batch by batch.
+
+    A discriminant needs one pass, to gather class statistics. A search with the
+    strategy "paper" goes through the rows again and again, until it has seen enough:
+    it keeps the rows that are nearest to the threshold in memory and makes as many
+    iterations as these suffice for; the rule is the same as for rows in memory.
+
+    Parameters
+    ----------
+    estimator : GaussianLinearDiscriminant or LocalNeighborhoodSearch
+        Is fitted and returned.
+    source, target, columns, exclude, sample_weight, missing, batch_size
+        As for :func:`heterolda.data.statistics_from_batches`. For a search, the
+        source must be one that can be read more than once.
+    memory : float, default=2**29
+        Bytes for the rows that a search keeps. The more, the fewer passes.
+    progress : callable
+        Called after each batch of the first pass with the number of rows so far. Of
+        later ones `verbose` of the search tells.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from heterolda import LocalNeighborhoodSearch
+    >>> from heterolda.data.out_of_core import fit_batches
+    >>> table = pa.table(
+    ...     {"width": [1.0, 2.0, 4.0, 3.0, 7.0], "kind": ["a", "a", "a", "b", "b"]}
+    ... )
+    >>> search = fit_batches(LocalNeighborhoodSearch(), table, "kind")
+    >>> search.n_errors_
+    array([1])
+    """
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise TypeError(f"estimator must be an object, got a class: pass {name}()")
+    check_number("fit_batches", "memory", memory, 1, np.inf)
+    data = LabelledData(
+        source,
+        target,
+        None if columns is None else list_of_names("columns", columns),
+        list_of_names("exclude", exclude),
+        sample_weight,
+        missing,
+        batch_size,
+    )
+    if hasattr(estimator, "_fit_distant"):
+        if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
+            raise _read_once(source)
+        estimator._fit_distant(FileRows(data, memory, progress))
+    elif hasattr(estimator, "fit_statistics"):
+        estimator.fit_statistics(data.statistics(progress))
+    else:
+        raise TypeError(
+            "estimator must be a GaussianLinearDiscriminant or a "
+            f"LocalNeighborhoodSearch, got {type(estimator).__name__}"
+        )
+    return estimator
+
+
+def _read_once(source: Any) -> TypeError:
+    """The error for rows that are gone after a pass."""
+    return TypeError(
+        f"source can be read only once, being a {type(source).__name__}, but the "
+        "search goes through the rows again and again: pass files, a dataset or a table"
+    )
+
+
+class FileRows:
+    """Rows of files for a search.
+
+    Parameters
+    ----------
+    data : LabelledData
+        Where they are.
+    memory : float
+        Bytes for the rows at hand.
+    progress : callable
+        Called with the number of rows so far, in the first pass.
+    """
+
+    def __init__(self, data: LabelledData, memory: float, progress: Progress):
+        self.data = data
+        self.statistics = data.statistics(progress)
+        self.weighted = data.sample_weight is not None
+        row = 8 * (self.statistics.n_features + 3)
+        self.room = max(1, int(memory / (_COPIES * row)))
+        self._near: dict[int, Near] = {}
+
+    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Let the walks, by the numbers of their pairs, arrive where they are."""
+        self._near = {}
+        room = max(1, self.room // len(walks))
+        pools = {k: _Pool(room) for k in walks}
+        places = Places(pairing.classes)
+        n_rows = 0
+        for batch in self.data.batches():
+            n_rows += len(batch.X)
+            arrays = batch.X, places.of(batch), batch.weight
+            for k, rows in pairing.rows(walks, *arrays):
+                walk, pool = walks[k], pools[k]
+                pool.add(look(rows, walk.v, walk.step, room, pool.horizon))
+        if not n_rows:  # the first pass found some
+            raise _read_once(self.data.source)
+        for k, walk in walks.items():
+            total = pools[k].total()
+            walk.arrive(total.errors, total.changes, total.near.horizon)
+            self._near[k] = total.near
+
+    def go_on(
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+    ) -> None:
+        """Let each walk go on to its horizon."""
+        for k, walk in walks.items():
+            walk.go_on(self._near.pop(k), reports[k], pairing.unit(k))
+
+
+class _Pool:
+    """The sum of looks at several batches, with the rows nearest in all."""
+
+    def __init__(self, room: int):
+        self.room = room
+        self.horizon = np.inf
+        self._looks: list[Look] = []
+
+    def add(self, found: Look) -> None:
+        """Add the look at a batch."""
+        self._looks.append(found)
+        self.horizon = min(self.horizon, found.near.horizon)
+        if sum(len(seen.near.sizes) for seen in self._looks) > 1.5 * self.room:
+            self._looks = [self.total()]
+            self.horizon = self._looks[0].near.horizon
+
+    def total(self) -> Look:
+        """The look at all batches."""
+        return Look(
+            sum(seen.errors for seen in self._looks),
+            np.sum([seen.changes for seen in self._looks], axis=0),
+            Near.joined([seen.near for seen in self._looks], self.room),
+        )

@@ -1,0 +1,1 @@
+"""What users import: the discriminant, the local search, votes, probabilities."""

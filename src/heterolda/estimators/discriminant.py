@@ -1,0 +1,418 @@
+"""The scikit-learn estimator."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.prediction import LinearRules
+from heterolda.estimators.tradeoff import OnTheFrontier
+from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
+from heterolda.exceptions import warn_of_trivial_rules, warn_of_weak_moments
+from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.validation import (
+    NUMERIC_TYPES,
+    check_labels,
+    check_priors,
+    check_sample_weight,
+)
+from heterolda.foundations.wording import listed
+from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
+from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.statistics.chunks import all_labels, among
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.moments import all_others
+from heterolda.statistics.shrinkage import (
+    Shrinkage,
+    choose_shrinkage,
+    class_covariances,
+    needs_no_rows,
+)
+from heterolda.tradeoff.criteria import (
+    CRITERIA,
+    error_rates,
+    resolve_criterion,
+    stakes,
+    with_risk,
+)
+
+
+class GaussianLinearDiscriminant(
+    LinearRules, OnTheFrontier, ClassifierMixin, BaseEstimator
+):
+    r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
+
+    For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
+    :math:`p_k` it finds the hyperplane :math:`w \cdot x = w_0` that minimises
+
+    .. math::
+        p_e = p_1 \Phi\Bigl(\frac{w_0 - w \cdot m_1}{\sqrt{w' S_1 w}}\Bigr)
+            + p_2 \Phi\Bigl(\frac{w \cdot m_2 - w_0}{\sqrt{w' S_2 w}}\Bigr),
+
+    equation (19) of [1]_, globally and with a proof of how near the optimum it is.
+    More than two classes are decided pair by pair. Everything is computed from
+    class weights, means and covariances, gathered in one pass over the data.
+
+    Parameters
+    ----------
+    solver : str or settings object, default="global"
+        - "global": the certified global optimum (:class:`Global`);
+        - "fixed-point": the paper's Algorithm 1 (:class:`FixedPoint`);
+        - "c-hld": a grid of convex combinations (:class:`Grid`);
+        - "r-hld-1", "r-hld-2": random combinations (:class:`RandomSearch`);
+        - "fisher": linear discriminant analysis of each pair (:class:`Fisher`).
+
+        An object such as ``FixedPoint(max_iter=50)`` gives other settings.
+    priors : array-like of shape (n_classes,), default=None
+        Class probabilities; relative frequencies by default.
+    shrinkage : float in [0, 1], "auto", "cv" or None, default=None
+        Move each class covariance towards the pooled one, by this weight; "auto"
+        means ``d / (n_k + d)``. See :meth:`ClassStatistics.covariances`. Use it
+        when some class has few samples for the number of features. "cv" chooses
+        that weight, none included, and how far the pooled covariance moves towards
+        its diagonal, by the likelihood of rows that are left out; it needs the rows,
+        so only `fit` can do it.
+    multiclass : {"ovo", "ova"}, default="ovo"
+        One rule for each pair of classes, or one for each class against all others.
+    voting : {"weighted", "majority"}, default="weighted"
+        For "ovo": a pair's vote counts :math:`1 - p_e`, or one. Exact ties are
+        broken by the sums of the pairs' scores, then by the order of `classes_`.
+    criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
+        What the rule of each pair is optimal for: least error (or expected cost),
+        equal error rates of both classes, or least error of one of two classes while
+        that of the other keeps to `max_error`. The last two take `solver="global"`.
+    costs : array-like of shape (n_classes, n_classes), dict or None, default=None
+        For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true: by
+        label in nested dictionaries, where what is left out costs 1, or in a data
+        frame; a matrix is in the order of `classes_`, which is sorted. Right
+        decisions cost 0. In each pair costs multiply the priors.
+    max_error : dict or None, default=None
+        For "neyman-pearson": ``{label: q}``, the greatest error rate of one class.
+        The bound holds under the fitted Gaussian model, not on data: check it on
+        rows held out, or choose a smaller q.
+    random_state : int, RandomState instance or None, default=None
+        For the random trials of "r-hld-1" and "r-hld-2".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors.
+    statistics_ : ClassStatistics
+        Weights, means and scatter of the classes.
+    shrinkage_ : Shrinkage or None
+        What "cv" has chosen: `to_pooled`, for each class the weight of the pooled
+        covariance, and `to_diagonal`, the weight of its diagonal in the pooled one.
+        None for other settings.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Class indices (i, j), i < j, of each rule. For "ova" with three or more
+        classes, rule k has (-1, k): all others against class k.
+    coef_ : ndarray of shape (n_pairs, n_features)
+        Normals of the hyperplanes. A positive score ``coef_ @ x + intercept_``
+        means the second class of the pair, as in every binary classifier.
+    intercept_ : ndarray of shape (n_pairs,)
+        Their offsets.
+    bayes_error_ : ndarray of shape (n_pairs,)
+        Error of each rule under the Gaussian model and the priors.
+    error_rates_ : ndarray of shape (n_pairs, 2)
+        Error rates of the first and the second class of each pair under that model.
+    risk_ : ndarray of shape (n_pairs,)
+        Expected cost of each rule; the error, if there are no costs.
+    gap_ : ndarray of shape (n_pairs,)
+        (value - proven lower bound) / value of what the criterion minimises: the
+        error, the risk, the larger error rate (minimax), or the one that is not
+        bounded (neyman-pearson). NaN for solvers without a certificate.
+    frontier_ : sequence of Frontier
+        The optimal trade-off between the two error rates of each pair.
+    trivial_ : ndarray of bool of shape (n_pairs,)
+        Pairs whose rule is always to choose the likelier class (by priors times
+        costs): for "global", because no hyperplane beats it; for others, because
+        they found none.
+    n_iter_ : ndarray of int of shape (n_pairs,)
+        Iterations, trials or evaluations that the solver spent on each pair.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str of shape (n_features,)
+        Names of the features, if X had string column names.
+
+    See Also
+    --------
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Equal covariances.
+    sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : The optimal
+        quadratic rule.
+
+    Notes
+    -----
+    Where the classes have equal covariances the rule is that of linear discriminant
+    analysis; for two classes the score is the log-odds, as there, with the unbiased
+    pooled covariance (divisor n - 2).
+
+    `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
+    two classes it is the probability given the *score*, not given all of x. With
+    `costs` or another criterion it refers to the priors for which the threshold is
+    the best along that normal, so that `predict` is its argmax there, too.
+
+    References
+    ----------
+    .. [1] K. S. Gyamfi, J. Brusey, A. Hunt and E. Gaura (2017), "Linear classifier
+       design under heteroscedasticity in Linear Discriminant Analysis", Expert
+       Systems with Applications 79, 44-52.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(size=(200, 2)), rng.normal(1, 3, size=(200, 2))])
+    >>> y = np.repeat([0, 1], 200)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> model.predict([[0, 0], [4, 4]])
+    array([0, 1])
+    >>> bool(model.gap_[0] <= 1e-3)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        "solver": "no_validation",  # resolve_solver lists the valid names
+        "priors": ["array-like", None],
+        "shrinkage": [
+            StrOptions({"auto", "cv"}),
+            Interval(Real, 0, 1, closed="both"),
+            None,
+        ],
+        "multiclass": [StrOptions({"ovo", "ova"})],
+        "voting": [StrOptions({"weighted", "majority"})],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "costs": ["array-like", dict, None],
+        "max_error": [dict, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        solver: str | Solver = "global",
+        priors=None,
+        shrinkage=None,
+        multiclass="ovo",
+        voting="weighted",
+        criterion="bayes",
+        costs=None,
+        max_error=None,
+        random_state=None,
+    ):
+        self.solver = solver
+        self.priors = priors
+        self.shrinkage = shrinkage
+        self.multiclass = multiclass
+        self.voting = voting
+        self.criterion = criterion
+        self.costs = costs
+        self.max_error = max_error
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            Training data, real numbers.
+        y : array-like or dask collection of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like or dask collection, default=None
+            Frequencies: weight 3 equals three copies of the row.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            The fitted estimator.
+        """
+        lazy = lazy_backend(X)
+        if lazy is not None and needs_no_rows(self):
+            return self.fit_statistics(lazy.statistics(X, y, sample_weight))
+        solver = resolve_solver(self.solver)
+        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
+        classes = check_labels(y)
+        weight = check_sample_weight(sample_weight, len(X))
+        names = getattr(self, "feature_names_in_", None)
+        statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
+        chosen = None
+        if self.shrinkage == "cv" and len(classes) > 1:
+            statistics.covariances()  # says what is wrong with too small classes
+            chosen = choose_shrinkage(X, y, weight, statistics)
+        return self._solve(statistics, solver, chosen)
+
+    @available_if(needs_no_rows)
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add a chunk of data to the statistics and solve again.
+
+        Each call solves all pairs anew. To gather many chunks before solving once,
+        use :meth:`ClassStatistics.update` and :meth:`fit_statistics`.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            A chunk of data with any selection of the classes, or no rows at all.
+        y : array-like or dask collection of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever occur; needed at the first call.
+        sample_weight : array-like or dask collection, default=None
+            Frequencies.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            The estimator. While some class still has a total weight of 1 or less,
+            it cannot predict and says so.
+        """
+        solver = resolve_solver(self.solver)
+        first = not hasattr(self, "classes_")
+        if not first:
+            self._check_statistics()
+        known = all_labels(classes, None if first else self.classes_)
+        lazy = lazy_backend(X)
+        if lazy is None:
+            checks = {"dtype": NUMERIC_TYPES, "ensure_min_samples": 0}
+            X, y = validate_data(self, X, y, reset=first, **checks)
+            weight = check_sample_weight(sample_weight, len(X))
+            names = getattr(self, "feature_names_in_", None)
+            labels = check_labels(y, whole=False)
+            chunk = ClassStatistics.from_arrays(X, y, labels, weight, names)
+        else:
+            if not first:  # says what is wrong before it goes through the data
+                validate_data(self, lazy.sample(X), reset=False)
+            chunk = lazy.statistics(X, y, sample_weight)
+        statistics = among(known, chunk)
+        if not first:
+            statistics = self.statistics_ + statistics
+        if np.all(statistics.weights > 1):
+            self._solve(statistics, solver)
+        self.classes_ = statistics.classes
+        self.statistics_ = statistics
+        return self._name_features()
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_statistics(self, statistics):
+        """Fit from class statistics instead of data.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Gathered in chunks, merged from several sites, or given as moments.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            The fitted estimator.
+        """
+        needs_no_rows(self)
+        if not isinstance(statistics, ClassStatistics):
+            raise TypeError(
+                "statistics must be a ClassStatistics object, got "
+                f"{type(statistics).__name__}: use fit(X, y) for data"
+            )
+        self._solve(statistics.copy(), resolve_solver(self.solver))
+        return self._name_features()
+
+    def _name_features(self):
+        """Write the number and the names of the features, as the statistics have it."""
+        self.n_features_in_ = self.statistics_.n_features
+        if self.statistics_.feature_names is not None:
+            self.feature_names_in_ = self.statistics_.feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def _solve(
+        self,
+        statistics: ClassStatistics,
+        solver: Solver,
+        chosen: Shrinkage | None = None,
+    ):
+        """Solve all pairs and write the fitted attributes."""
+        if statistics.n_classes < 2:
+            raise ValueError(
+                f"a classifier needs at least 2 classes, got {statistics.n_classes} "
+                "class: pass data of two classes or more"
+            )
+        k = statistics.n_classes
+        one_vs_all = self.multiclass == "ova" and k > 2
+        request = self.criterion, self.costs, self.max_error, statistics.classes
+        solver, costs = resolve_criterion(*request, solver, one_vs_all=one_vs_all)
+        means = statistics.means
+        cov = class_covariances(statistics, self.shrinkage, chosen)
+        weights = statistics.weights
+        priors = check_priors(self.priors, weights)
+        moments = statistics.classes, weights, means, cov
+        warn_of_weak_moments(*moments, shrunk=bool(self.shrinkage))
+        seed = 0  # deterministic solvers leave random_state untouched
+        if isinstance(solver, RandomSearch):
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+        if one_vs_all:
+            pairs = np.column_stack([np.full(k, -1), np.arange(k)])
+            rest_means, rest_cov = all_others(means, cov, priors)
+            means = np.concatenate([rest_means, means])
+            cov = np.concatenate([rest_cov, cov])
+            others = np.where(np.eye(k), 0.0, priors).sum(axis=1)  # not 1 - priors
+            shares = np.concatenate([others, priors])
+            weights = np.concatenate([weights.sum() - weights, weights])
+            solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
+        else:
+            pairs = solved = np.column_stack(np.triu_indices(k, 1))
+            shares = priors
+        staked = stakes(shares, costs, solved, statistics.classes)
+        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed, staked)
+        planes, risk = with_risk(planes, shares, solved, costs)
+        trivial = pairs[planes.trivial]
+        warn_of_trivial_rules(statistics.classes, trivial, costs=costs is not None)
+
+        self.classes_ = statistics.classes
+        self.statistics_ = statistics
+        self.shrinkage_ = chosen
+        self.priors_ = priors
+        self.pairs_ = pairs
+        self.coef_ = planes.coef
+        self.intercept_ = planes.intercept
+        self.bayes_error_ = planes.error
+        self.error_rates_ = error_rates(planes)
+        self.risk_ = risk
+        self.gap_ = planes.gap
+        self.trivial_ = planes.trivial
+        self.n_iter_ = planes.n_iter
+        self._committee = self._join(planes)
+        # What was fitted, whatever set_params says later.
+        names = "solver", "shrinkage", "criterion", "costs"
+        self._settings = {name: getattr(self, name) for name in names}
+        return self
+
+    def _join(self, planes: Hyperplanes) -> Committee:
+        """How the rules decide together."""
+        k = len(self.classes_)
+        if k == 2:
+            return Binary(planes)
+        if self.pairs_[0, 0] < 0:
+            return OneVsAll(planes)
+        return OneVsOne(planes, self.pairs_, k, self.voting)
+
+    def _check_ready(self):
+        """Refuse to predict while `partial_fit` still waits for some class."""
+        check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
+        if not hasattr(self, "coef_"):
+            short = self.classes_[self.statistics_.weights <= 1]
+            raise NotFittedError(
+                "this GaussianLinearDiscriminant cannot predict yet: classes "
+                f"{listed(short)} still have a total weight of 1 or less; call "
+                "partial_fit with more samples of them"
+            )

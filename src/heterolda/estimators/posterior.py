@@ -1,0 +1,161 @@
+"""Posterior probabilities along the normal of a hyperplane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from heterolda.foundations.roots import bracketed_roots
+from heterolda.solvers.hyperplanes import Hyperplanes
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# Log-odds are kept within these limits, where exp is finite and positive.
+MOST_LOG_ODDS = 700.0
+# Least log-odds for the second class at a positive score: enough to decide argmax.
+LEAST_LOG_ODDS = 1e-9
+# Numbers beyond this, or below its inverse, are too near to those without a square.
+_EXTREME = 1e140
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """Posterior log-odds of the second class as a monotone function of the score.
+
+    Along a hyperplane's normal both classes are Gaussian, so the log-odds are a
+    parabola through zero at the threshold: ``bend s^2 + slope s``. It turns back in
+    the tail of the wider class. From the point where the posterior equals its own
+    average over the rest of the tail, that average is used, which is what isotonic
+    regression of the posterior on the score gives: the result is calibrated, and
+    its sign is that of the score.
+
+    Attributes
+    ----------
+    bend, slope : ndarray of shape (n_pairs,)
+        The parabola.
+    low, high : ndarray of shape (n_pairs,)
+        Limits to which scores are clipped before it is applied.
+    unit : ndarray of shape (n_pairs,)
+        Unit of the scores in the parabola; 1 unless they are extreme.
+    """
+
+    bend: Array
+    slope: Array
+    low: Array
+    high: Array
+    unit: Array
+
+    @classmethod
+    def from_hyperplanes(cls, planes: Hyperplanes) -> LogOdds:
+        """Log-odds of each pair, from the projected means and deviations.
+
+        The priors are those that make the threshold the Bayes one along w, condition
+        (29): the given priors if the rule has the best threshold, and effective ones
+        otherwise. Where even so the tail speaks against the rule (a local minimum
+        worse than the trivial rule), the probability stays next to one half.
+        """
+        trivial = planes.trivial
+        mean1, mean2 = planes.means.T
+        sd1, sd2 = np.where(trivial, 1.0, planes.deviations.T)
+        unit = np.minimum(sd1, sd2)  # so that no square overflows
+        with np.errstate(over="ignore"):
+            ratios = np.array([mean1, mean2, sd1, sd2]) / unit
+        mean1, mean2, sd1, sd2 = np.clip(ratios, -_EXTREME, _EXTREME)
+        bend = 0.5 * (1 / sd1**2 - 1 / sd2**2)
+        slope = mean2 / sd2**2 - mean1 / sd1**2
+
+        # The parabola turns on the negative side if the second class is the wider
+        # one; mirroring brings all turns to the positive side.
+        mirrored = sd2 > sd1
+        sign = np.where(mirrored, -1.0, 1.0)
+        wide, narrow = sign * np.where(mirrored, (mean2, mean1), (mean1, mean2))
+        sd_wide, sd_narrow = np.where(mirrored, (sd2, sd1), (sd1, sd2))
+        # ln of the ratio of the effective priors, narrow to wide, from (29).
+        prior = 0.5 * (narrow / sd_narrow) ** 2 + np.log(sd_narrow)
+        prior -= 0.5 * (wide / sd_wide) ** 2 + np.log(sd_wide)
+
+        def excess(i: Index, s: Array) -> Array:
+            """Log-odds at s, less those of the average posterior beyond s."""
+            tail: Array = prior[i] + log_ndtr((narrow[i] - s) / sd_narrow[i])
+            tail -= log_ndtr((wide[i] - s) / sd_wide[i])
+            tail -= s * (slope[i] - np.abs(bend[i]) * s)
+            return -tail
+
+        limit = np.full(len(unit), np.inf)
+        turns = np.flatnonzero((bend != 0) & (slope > 0) & ~trivial)
+        vertex = 0.5 * slope[turns] / np.abs(bend[turns])
+        at_zero = excess(turns, np.zeros(len(turns)))
+        with np.errstate(invalid="ignore"):
+            at_vertex = excess(turns, vertex)
+        # Far out both tails underflow and the comparison means nothing: the log-odds
+        # there are beyond any limit, and the vertex is as good a place as any.
+        inside = (at_zero < 0) & (at_vertex > 0)
+        limit[turns] = np.where(at_zero < 0, vertex, 0.0)
+        solved = turns[inside]
+        limit[solved] = bracketed_roots(
+            lambda index, s: excess(solved[index], s),
+            np.zeros(len(solved)),
+            vertex[inside],
+            at_zero[inside],
+            at_vertex[inside],
+        )
+        limit *= unit
+        infinity = np.full(len(unit), np.inf)
+        low = np.where(mirrored, -limit, -infinity)
+        high = np.where(mirrored, infinity, limit)
+        inverted = (slope <= 0) & ~trivial
+        low[inverted] = high[inverted] = 0.0
+        extreme = (unit > _EXTREME) | (unit < 1 / _EXTREME)
+        kept = np.where(extreme, unit, 1.0)
+        unit = unit / kept
+        return cls(
+            bend=np.where(trivial, 0.0, bend / unit**2),
+            slope=np.where(trivial, 1.0, slope / unit),
+            low=low,
+            high=high,
+            unit=kept,
+        )
+
+    def __call__(self, scores: Array) -> Array:
+        """Log-odds at scores of shape (n_samples, n_pairs)."""
+        s = np.clip(scores, self.low, self.high)
+        with np.errstate(over="ignore"):
+            if (self.unit != 1).any():
+                s /= self.unit
+            odds = s * (self.bend * s + self.slope)
+        odds = np.clip(odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        return np.where(
+            scores > 0, np.maximum(odds, LEAST_LOG_ODDS), np.minimum(odds, 0.0)
+        )
+
+
+@dataclass(frozen=True)
+class SidedLogOdds:
+    """Log-odds of the second class that are linear in the score on each side of zero.
+
+    Attributes
+    ----------
+    offset, slope : ndarray of shape (2, n_pairs)
+        Not negative. The log-odds are ``offset[1] + slope[1] s`` for a positive score s
+        and ``-offset[0] + slope[0] s`` for others.
+    """
+
+    offset: Array
+    slope: Array
+
+    def __call__(self, scores: Array) -> Array:
+        """Log-odds at scores of shape (n_samples, n_pairs)."""
+        positive = scores > 0
+        with np.errstate(over="ignore"):
+            line = np.where(
+                positive,
+                self.offset[1] + self.slope[1] * scores,
+                self.slope[0] * scores - self.offset[0],
+            )
+        odds: Array = np.clip(line, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        odds[positive] = np.maximum(odds[positive], LEAST_LOG_ODDS)
+        return odds

@@ -1,0 +1,164 @@
+"""Prediction, shared by the estimators."""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from heterolda.data.lazy import lazy_backend
+from heterolda.foundations.validation import NUMERIC_TYPES
+from heterolda.solvers.hyperplanes import linear_scores
+
+# Scores of many pairs are formed for so many numbers at a time, to stay in cache.
+_BLOCK_SIZE = 1 << 17
+
+
+def _also_lazily(method):
+    """Let a method take a lazy collection of rows and return a lazy result."""
+
+    @wraps(method)
+    def call(self, X):
+        lazy = lazy_backend(X)
+        if lazy is None:
+            return method(self, X)
+        self._check_ready()
+        return lazy.apply(partial(method, self), X)
+
+    return call
+
+
+class LinearRules:
+    """Methods of a classifier that holds linear rules and a committee of them.
+
+    Fitting sets `classes_`, `coef_`, `intercept_` and `_committee`, one of
+    :mod:`heterolda.estimators.votes`.
+    """
+
+    def _check_ready(self):
+        """Refuse to predict before `fit`."""
+        check_is_fitted(self)
+
+    def _scores(self, rows, normals):
+        """Scores of rows of float64, one column for each rule."""
+        return linear_scores(rows, normals, self.intercept_)
+
+    def _blockwise(self, X, method: str):
+        """Apply a method of the committee to the scores of X, block by block."""
+        self._check_ready()
+        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
+        function = getattr(self._committee, method)
+        normals = np.ascontiguousarray(self.coef_.T)
+        # Rows of float64 are used where they lie; of others a block is converted.
+        width = normals.shape[1] if X.dtype == np.float64 else max(normals.shape)
+        step = max(256, _BLOCK_SIZE // width)
+
+        def block(start):
+            rows = X[start : start + step].astype(np.float64, copy=False)
+            return function(self._scores(rows, normals))
+
+        first = block(0)
+        if len(X) <= step:
+            return first
+        result = np.empty((len(X), *first.shape[1:]), first.dtype)
+        result[:step] = first
+        for start in range(step, len(X), step):
+            result[start : start + step] = block(start)
+        return result
+
+    @_also_lazily
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: ``X @ coef_[0] + intercept_[0]``, positive for the second
+            class. More, one-vs-one: the sums of votes, exactly tied classes being
+            set apart by the least step of a float; or the coupled probabilities, if
+            these decide. One-vs-all: the log-odds of each class against all others.
+        """
+        return self._blockwise(X, "decisions")
+
+    @_also_lazily
+    def predict(self, X):
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels: those of the largest decision value and the largest probability.
+        """
+        winners = self._blockwise(X, "winners")
+        return self.classes_[winners]
+
+    @_also_lazily
+    def predict_proba(self, X):
+        """Predict class probabilities, under the Gaussian model unless said otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Two classes: the probability of each class given the score. It is
+            calibrated for a discriminant of Gaussian classes. More: the pairwise
+            probabilities, coupled (one-vs-one) or scaled (one-vs-all); the largest is
+            swapped to the class that `predict` names, and calibration is not promised.
+            Those of a search with the strategy "smooth" are calibrated by rows that
+            were held out, for any number of classes.
+        """
+        return self._blockwise(X, "probabilities")
+
+    @_also_lazily
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`, finite everywhere.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log probabilities.
+        """
+        return np.log(self.predict_proba(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy on some data.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            Data.
+        y : array-like or dask collection of shape (n_samples,)
+            Labels.
+        sample_weight : array-like or dask collection, default=None
+            Weights.
+
+        Returns
+        -------
+        float
+            Share of the weight of the rows that are predicted right.
+        """
+        lazy = lazy_backend(X)
+        if lazy is None:
+            return super().score(X, y, sample_weight)
+        self._check_ready()
+        return lazy.accuracy(self.predict, X, y, sample_weight)

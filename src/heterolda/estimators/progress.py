@@ -1,0 +1,137 @@
+"""Tells the user and scikit-learn's callbacks how a search over pairs gets on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Event, Lock
+from typing import Any
+
+from heterolda.estimators.pair_search import Refined
+from heterolda.search.algorithm2 import Report
+
+
+class Progress:
+    """Progress of a search over pairs of classes, which may run in several threads.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that searches. Where it has callbacks, each pair is a task and
+        each report of its search a subtask.
+    labels : list of tuple
+        The two labels of each pair.
+    max_reports : int or None
+        Most reports that the search of a pair makes, if known.
+    verbose : int
+        1 prints a line for the choice and for each pair, 2 one for each report, too.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        labels: list[tuple[Any, Any]],
+        max_reports: int | None,
+        verbose: int,
+    ):
+        self.estimator = estimator
+        self.labels = labels
+        self.max_reports = max_reports
+        self.verbose = verbose
+        self.stop = Event()
+        self._lock = Lock()
+        self.n_done = 0
+        self._root: Any = None
+        if hasattr(estimator, "_skl_callbacks"):
+            self._root = estimator._init_callback_context(
+                max_subtasks=len(labels), sequential_subtasks=False
+            )
+
+    def begin(self, X: Any, y: Any) -> None:
+        """The fit begins."""
+        if self._root is not None:
+            self._root.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+
+    def tell_choice(self, chosen: dict[str, Any]) -> None:
+        """A refinement was chosen for all pairs, by cross-validation."""
+        if self.verbose:
+            shown = [k for k in chosen if k not in ("candidates", "error")]
+            print(
+                f"cross-validation of {len(chosen['candidates'])} candidates: "
+                + "".join(f"{k} {chosen[k]}, " for k in shown)
+                + f"error {chosen['error']:.4f}"
+            )
+
+    def begin_pair(self, k: int) -> tuple[Any, Report]:
+        """The search of a pair begins; returns its task and what it reports to."""
+        task = None
+        if self._root is not None:
+            with self._lock:
+                task = self._root.subcontext(
+                    task_name="pair", task_id=k, max_subtasks=self.max_reports
+                )
+                task.call_on_fit_task_begin(estimator=self.estimator)
+
+        def report(n_iter: int, errors: float, fewest: float) -> None:
+            enough = False
+            with self._lock:
+                if self.verbose > 1:
+                    print(
+                        f"{self._name(k)}: iteration {n_iter}, {errors:g} errors, "
+                        f"fewest {fewest:g}"
+                    )
+                if task is not None:
+                    part = task.subcontext(task_name="iterations")
+                    part.call_on_fit_task_begin(estimator=self.estimator)
+                    enough = part.call_on_fit_task_end(estimator=self.estimator)
+            if enough or self.stop.is_set():
+                raise KeyboardInterrupt
+
+        return task, report
+
+    def end_pair(self, k: int, task: Any, refined: Refined) -> None:
+        """The search of a pair has ended."""
+        with self._lock:
+            self.n_done += not self.stop.is_set()
+            if self.verbose:
+                print(
+                    f"[{self.n_done}/{len(self.labels)}] {self._name(k)}: "
+                    f"{refined.errors_start:g} -> {refined.errors:g} errors "
+                    f"in {len(refined.history)} iterations"
+                )
+            if task is not None:
+                task.call_on_fit_task_end(estimator=self.estimator)
+
+    def run(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
+        """Do the work of all pairs in threads; the main one waits for an interrupt."""
+        n_pairs = len(self.labels)
+        with ThreadPoolExecutor(min(n_jobs, n_pairs)) as pool:
+            futures = [pool.submit(work, k) for k in range(n_pairs)]
+            try:
+                if wait(futures, return_when=FIRST_EXCEPTION).not_done:
+                    self.stop.set()  # one has failed
+            except KeyboardInterrupt:
+                self.stop.set()
+            return [future.result() for future in futures]
+
+    def run_all(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
+        """The same for work that is of no use in part: an interrupt is raised again."""
+
+        def task(k: int) -> Any:
+            return None if self.stop.is_set() else work(k)
+
+        done = self.run(task, n_jobs)
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        return done
+
+    def end(self, X: Any, y: Any) -> None:
+        """The fit has ended; the estimator is ready."""
+        if self._root is not None:
+            self._root.call_on_fit_task_end(
+                estimator=self.estimator, X=X, y=y, reconstruction_attributes={}
+            )
+
+    def _name(self, k: int) -> str:
+        first, second = self.labels[k]
+        return f"{first!r} and {second!r}"

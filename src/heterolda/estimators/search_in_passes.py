@@ -1,0 +1,129 @@
+"""The search over pairs of classes whose rows are not in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.estimators.pair_search import Refined, tame
+from heterolda.estimators.progress import Progress
+from heterolda.search.algorithm2 import Report, tell
+from heterolda.search.passes import Pairing, Walk
+from heterolda.statistics.class_statistics import ClassStatistics
+
+Array = NDArray[np.float64]
+
+
+class DistantRows(Protocol):
+    """Rows in files or on a cluster, that can be gone through again and again.
+
+    Attributes
+    ----------
+    statistics : ClassStatistics
+        Those of all rows.
+    weighted : bool
+        Whether rows have weights.
+    """
+
+    statistics: ClassStatistics
+    weighted: bool
+
+    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Let the walks, by the numbers of their pairs, arrive where they are."""
+
+    def go_on(
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+    ) -> None:
+        """Let each walk go on to its horizon."""
+
+
+def refine_in_passes(
+    rows: DistantRows,
+    pairing: Pairing,
+    starts: Array,
+    progress: Progress,
+    *,
+    step: float,
+    max_iter: int,
+    patience: int,
+) -> list[Refined]:
+    """Refine the rules of all pairs by Algorithm 2.
+
+    Parameters
+    ----------
+    rows : DistantRows
+        The rows.
+    pairing : Pairing
+        Their pairs.
+    starts : ndarray of shape (n_pairs, n_features + 1)
+        The rules to start from, as in :mod:`heterolda.search.algorithm2`.
+    progress : Progress
+        Is told how the search gets on. A KeyboardInterrupt after the first pass ends
+        the search with the best rules so far.
+    step, max_iter, patience
+        As for :func:`heterolda.search.algorithm2.paper_search`.
+
+    Returns
+    -------
+    list of Refined
+        The refined rules.
+    """
+    sizes = _sizes(rows.statistics)
+    walks = [Walk(tame(v, sizes), step, max_iter, patience) for v in starts]
+    tasks, reports = zip(*map(progress.begin_pair, range(len(walks))), strict=True)
+    refined: dict[int, Refined] = {}
+
+    def close(k: int) -> None:
+        refined[k] = _summarise(rows.statistics, pairing, k, walks[k])
+        progress.end_pair(k, tasks[k], refined[k])
+
+    try:
+        while active := {k: walk for k, walk in enumerate(walks) if not walk.ended}:
+            rows.look(pairing, active)
+            for k, walk in active.items():
+                tell(reports[k], walk.state, pairing.unit(k))
+            rows.go_on(pairing, active, list(reports))
+            for k in active:
+                if walks[k].ended:
+                    close(k)
+    except KeyboardInterrupt:
+        if any(walk.state[0] == 0 for walk in walks):
+            raise  # not even the starts are counted
+        progress.stop.set()
+    for k in range(len(walks)):
+        if k not in refined:
+            close(k)
+    return [refined[k] for k in range(len(walks))]
+
+
+def _sizes(statistics: ClassStatistics) -> Array:
+    """Bounds on the features of rows of weight 1 or more: mean and scatter."""
+    squares = np.diagonal(statistics.scatters, axis1=1, axis2=2)
+    sizes: Array = np.max(np.abs(statistics.means) + np.sqrt(squares), axis=0)
+    return sizes
+
+
+def _summarise(
+    statistics: ClassStatistics, pairing: Pairing, k: int, walk: Walk
+) -> Refined:
+    """The record of a refined rule, with moments from the class statistics."""
+    result = walk.result(pairing.unit(k))
+    pair = pairing.pairs[k]
+    w0, w = result.v[0], result.v[1:]
+    totals = statistics.weights[pair]
+    means = w0 - statistics.means[pair] @ w
+    squares = np.einsum("i,kij,j->k", w, statistics.scatters[pair], w)
+    spread = np.maximum(squares, 0) / np.maximum(totals - 1, totals / 2)
+    return Refined(
+        rule=result.v,
+        errors_start=result.errors_start,
+        errors=result.errors,
+        errors_held_out=np.nan,
+        error_rate=result.errors / float(pairing.totals[pair].sum()),
+        history=result.history,
+        means=(float(means[0]), float(means[1])),
+        deviations=(float(np.sqrt(spread[0])), float(np.sqrt(spread[1]))),
+    )

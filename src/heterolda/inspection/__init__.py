@@ -1,0 +1,1 @@
+"""Models and data in words and pictures."""

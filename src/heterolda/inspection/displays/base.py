@@ -1,0 +1,100 @@
+"""What the displays share: matplotlib on demand, colours, the choice of a pair."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data
+
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.foundations.validation import check_labels, check_pair
+
+COLOURS = "#2a6fbb", "#d1602b"
+INK = "0.15"
+# Rows of data that a picture shows; of more, a sample.
+MOST_POINTS = 2000
+
+
+def pyplot():
+    """Matplotlib, or a word on how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "displays need matplotlib: pip install 'heterolda[plot]'"
+        ) from error
+    return plt
+
+
+def axes_or_new(ax):
+    """The given axes, or those of a new figure."""
+    if ax is None:
+        ax = pyplot().subplots(figsize=(6.4, 4.6), layout="constrained")[1]
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def fit_pairs(statistics, priors, shrinkage):
+    """The discriminant of some statistics."""
+    model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
+    return model.fit_statistics(statistics)
+
+
+def check_estimator(estimator):
+    """Refuse what is not a fitted discriminant with a rule for each pair."""
+    if not isinstance(estimator, GaussianLinearDiscriminant):
+        raise TypeError(
+            "estimator must be a GaussianLinearDiscriminant, got "
+            f"{type(estimator).__name__}: use from_statistics for anything else"
+        )
+    estimator._check_ready()
+    if estimator.pairs_[0, 0] < 0:
+        raise ValueError(
+            "displays are about pairs of classes: fit with multiclass='ovo'"
+        )
+    return estimator
+
+
+def choose_pair(estimator, pair):
+    """Index of the pair with these two labels, or of the pair of largest error."""
+    if pair is None:
+        return int(estimator.bayes_error_.argmax())
+    places = sorted(check_pair(pair, estimator.classes_))
+    return estimator.pairs_.tolist().index(places)
+
+
+def check_rows(estimator, X, y):
+    """Data and labels as arrays, checked as `predict` does, or None without data."""
+    if X is None and y is None:
+        return None
+    if X is None or y is None:
+        missing, given = ("X", "y") if X is None else ("y", "X")
+        raise ValueError(
+            f"{given} without {missing}: pass both the rows and their labels, or none"
+        )
+    X = validate_data(estimator, X, dtype=np.float64, reset=False)
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    known = estimator.classes_.tolist()
+    unseen = [label for label in check_labels(y).tolist() if label not in known]
+    if unseen:
+        raise ValueError(
+            f"y has labels {unseen} that are not among the classes {known} of the "
+            "fit: leave these rows out"
+        )
+    return X, y
+
+
+def rows_of_pair(estimator, k, data):
+    """The rows of the two classes of pair k, as two arrays, or None without data."""
+    if data is None:
+        return None
+    X, y = data
+    return [X[y == label] for label in estimator.classes_[estimator.pairs_[k]]]
+
+
+def thin(rows):
+    """Rows for a picture: all, or a sample that is the same each time."""
+    if len(rows) <= MOST_POINTS:
+        return rows
+    return rows[np.random.default_rng(0).choice(len(rows), MOST_POINTS, replace=False)]

@@ -1,0 +1,340 @@
+"""Rules in the plane of the discriminant and of the widest direction within it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heterolda.foundations.wording import percent
+from heterolda.inspection.displays.base import (
+    COLOURS,
+    INK,
+    axes_or_new,
+    check_estimator,
+    check_rows,
+    choose_pair,
+    fit_pairs,
+    rows_of_pair,
+    thin,
+)
+from heterolda.search.algorithm2 import paper_search
+from heterolda.solvers import (
+    SOLVERS,
+    Fisher,
+    FixedPoint,
+    Global,
+    Grid,
+    RandomSearch,
+    resolve_solver,
+)
+
+_REACH = 2.8  # deviations of both classes that the picture shows
+_STYLES = {
+    "LDA": {"color": INK, "lw": 1.6, "ls": (0, (5, 3))},
+    "GLD": {"color": INK, "lw": 2.4, "ls": "-"},
+    "LNS": {"color": "#2e8b57", "lw": 1.8, "ls": (0, (6, 2, 1, 2))},
+}
+_NAMES = {
+    Fisher: "LDA",
+    FixedPoint: "Algorithm 1",
+    Global: "GLD",
+    Grid: "C-HLD",
+    RandomSearch: "R-HLD",
+}
+
+
+class BoundaryDisplay:
+    """Data, classes and rules of a pair in a plane.
+
+    The plane is spanned by the normal of the rule and the principal direction of the
+    pooled covariance orthogonal to it, in units of the pooled deviations of the
+    features, and goes through the midpoint of the means. Data and ellipses (one and
+    two deviations) are projections on it; rules and the quadratic boundary are where
+    they cut it. So with more than two features only the rule of the discriminant
+    itself divides the projected data exactly as it divides the data.
+
+    The rule of the discriminant is named after its solver, "GLD" if that is "global".
+    A rule that does not cut the plane at all is left out, and so is that of linear
+    discriminant analysis where it always gives the same answer.
+
+    Parameters
+    ----------
+    means : ndarray of shape (2, 2)
+        Projected means.
+    covariances : ndarray of shape (2, 2, 2)
+        Projected covariances.
+    rules : dict
+        For each name (a, b, c): the line a s + b t + c = 0; a positive value means
+        the second class.
+    errors : dict
+        Label of each rule.
+    quadratic : tuple of three ndarray or None
+        Two axes and the log-odds of the second class on their grid.
+    classes : ndarray of shape (2,)
+        Labels.
+    points : list of two ndarray of shape (n_k, 2) or None, default=None
+        Projected data.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    lines_ : dict
+        The lines of the rules.
+    ellipses_, scatters_ : lists
+        Of the classes.
+    quadratic_ : matplotlib contour or None
+        The quadratic boundary.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import BoundaryDisplay, GaussianLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> display = BoundaryDisplay.from_estimator(model, X, y)
+    >>> display.ax_.get_title()
+    '0 or 1'
+    >>> matplotlib.pyplot.close(display.figure_)
+    """
+
+    def __init__(
+        self, *, means, covariances, rules, errors, quadratic, classes, points=None
+    ):
+        self.means = means
+        self.covariances = covariances
+        self.rules = rules
+        self.errors = errors
+        self.quadratic = quadratic
+        self.classes = classes
+        self.points = points
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
+        """Draw the plane of a rule of a fitted discriminant.
+
+        Parameters
+        ----------
+        estimator : GaussianLinearDiscriminant
+            Fitted.
+        X : array-like of shape (n_samples, n_features) or None, default=None
+            Training data. With them the rule of `LocalNeighborhoodSearch`, started
+            from that of the discriminant, is drawn, too.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their labels.
+        pair : tuple of two labels or None, default=None
+            The pair of classes; the one of largest error by default.
+        ax : matplotlib axes or None, default=None
+            Where to draw.
+
+        Returns
+        -------
+        BoundaryDisplay
+            The display.
+        """
+        k = choose_pair(check_estimator(estimator), pair)
+        if estimator.n_features_in_ < 2:
+            raise ValueError("a plane needs two features or more, but there is only 1")
+        if estimator.trivial_[k]:
+            raise ValueError(
+                f"the rule of {estimator.classes_[estimator.pairs_[k]].tolist()} is "
+                "always to choose the same class, and has no normal: choose another "
+                "pair, priors or costs"
+            )
+        rows = rows_of_pair(estimator, k, check_rows(estimator, X, y))
+        frontier = estimator.frontier_[k]
+        pencil = frontier.pencil
+        coef, intercept = estimator.coef_[k], estimator.intercept_[k]
+        fisher = SOLVERS["fisher"].solve(pencil, np.random.default_rng(0))
+        name = _name(estimator._settings)
+        hyperplanes, errors = {}, {}
+        if not fisher.trivial[0]:
+            hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
+            errors["LDA"] = f"LDA: error {percent(fisher.error[0])}"
+        hyperplanes[name] = coef, intercept
+        errors[name] = f"{name}: error {percent(estimator.bayes_error_[k])}"
+        if rows is not None and min(map(len, rows)) > 0:
+            search = _search(rows, coef, intercept)
+            hyperplanes["LNS"] = -search.v[1:], search.v[0]
+            before, after = int(search.errors_start), int(search.errors)
+            errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
+        plane = _Plane(pencil, coef)
+        return cls(
+            means=plane.project(pencil.means[0]),
+            covariances=plane.axes.T @ pencil.covariances[0] @ plane.axes,
+            rules={key: plane.cut(*rule) for key, rule in hyperplanes.items()},
+            errors=errors,
+            quadratic=plane.quadratic(pencil),
+            classes=frontier.classes,
+            points=None if rows is None else [plane.project(thin(r)) for r in rows],
+        ).plot(ax=ax)
+
+    @classmethod
+    def from_statistics(
+        cls,
+        statistics,
+        X=None,
+        y=None,
+        *,
+        priors=None,
+        shrinkage=None,
+        pair=None,
+        ax=None,
+    ):
+        """Draw the plane of the best rule for class statistics.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Weights, means and covariances.
+        X, y
+            As for `from_estimator`.
+        priors, shrinkage
+            As for `GaussianLinearDiscriminant`.
+        pair, ax
+            As for `from_estimator`.
+
+        Returns
+        -------
+        BoundaryDisplay
+            The display.
+        """
+        model = fit_pairs(statistics, priors, shrinkage)
+        return cls.from_estimator(model, X, y, pair=pair, ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        BoundaryDisplay
+            The display itself.
+        """
+        ax = axes_or_new(ax)
+        from matplotlib.patches import Ellipse
+
+        self.scatters_, self.ellipses_, self.lines_ = [], [], {}
+        for k, colour in enumerate(COLOURS):
+            if self.points is not None:
+                dots = {"s": 7, "color": colour, "alpha": 0.35, "linewidths": 0}
+                self.scatters_.append(ax.scatter(*self.points[k].T, **dots))
+            values, vectors = np.linalg.eigh(self.covariances[k])
+            angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
+            for radius in (1, 2):
+                width, height = 2 * radius * np.sqrt(np.maximum(values[::-1], 0))
+                shape = {"angle": angle, "fill": False, "color": colour, "lw": 1.5}
+                ellipse = Ellipse(self.means[k], width, height, **shape)
+                self.ellipses_.append(ax.add_patch(ellipse))
+            (mean,) = ax.plot(*self.means[k], "o", color=colour, mec="white", ms=8)
+            mean.set_label(str(self.classes[k]))
+        (left, right), (low, high) = _limits(self.means, self.covariances)
+        # Far outside, so that lines of any direction cross the picture.
+        far = 4 * np.hypot(right - left, high - low)
+        middle = np.array([0.5 * (left + right), 0.5 * (low + high)])
+        for name, (a, b, c) in self.rules.items():
+            if not np.hypot(a, b) > 0:
+                continue
+            normal = np.array([a, b]) / np.hypot(a, b)
+            foot = middle - (normal @ middle + c / np.hypot(a, b)) * normal
+            ends = foot + far * np.array([[-1], [1]]) * [-normal[1], normal[0]]
+            style = _STYLES.get(name, _STYLES["GLD"]) | {"label": self.errors[name]}
+            (self.lines_[name],) = ax.plot(*ends.T, **style)
+        self.quadratic_ = None
+        if (
+            self.quadratic is not None
+            and self.quadratic[2].min() < 0 < self.quadratic[2].max()
+        ):
+            self.quadratic_ = ax.contour(
+                *self.quadratic, levels=[0.0], colors="#8a4fbf", linewidths=1.6
+            )
+            ax.plot([], [], color="#8a4fbf", lw=1.6, label="quadratic boundary")
+        ax.set(
+            xlim=(left, right),
+            ylim=(low, high),
+            xlabel="along the normal of the rule",
+            ylabel="widest direction within the rule",
+            title=f"{self.classes[0]} or {self.classes[1]}",
+        )
+        ax.legend(fontsize="small", framealpha=0.95, edgecolor="0.8")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _name(settings):
+    """What the rule of a discriminant is called."""
+    solver = resolve_solver(settings["solver"])
+    name = _NAMES.get(type(solver), type(solver).__name__)
+    if settings["costs"] is not None:
+        name += " with costs"
+    if settings["criterion"] != "bayes":
+        name += f", {settings['criterion']}"
+    return name
+
+
+class _Plane:
+    """The plane through the midpoint of the means, with two axes in it."""
+
+    def __init__(self, pencil, coef):
+        cov, weights = pencil.covariances[0], pencil.weights[0]
+        pooled = np.tensordot(weights / weights.sum(), cov, axes=1)
+        variance = np.diag(pooled)
+        scale = np.sqrt(np.where(variance > 0, variance, 1.0))
+        normal = coef * scale
+        normal = normal / np.linalg.norm(normal)
+        others = np.eye(len(coef)) - np.outer(normal, normal)
+        within = others @ (pooled / np.outer(scale, scale)) @ others
+        # The normal itself comes last, also where nothing else varies.
+        widest = np.linalg.eigh(within - np.outer(normal, normal))[1][:, -1]
+        self.origin = pencil.means[0].mean(axis=0)
+        self.inside = scale[:, None] * np.column_stack([normal, widest])
+        self.axes = np.column_stack([normal, widest]) / scale[:, None]
+        ends = _limits(self.project(pencil.means[0]), self.axes.T @ cov @ self.axes)
+        self.grid = [np.linspace(*limits, 201) for limits in ends]
+
+    def project(self, rows):
+        """Coordinates in the plane."""
+        return (rows - self.origin) @ self.axes
+
+    def cut(self, coef, intercept):
+        """The line in which a hyperplane cuts the plane."""
+        return (*(coef @ self.inside), coef @ self.origin + intercept)
+
+    def quadratic(self, pencil):
+        """Log-odds of the second class on a grid, or None if they are infinite."""
+        s, t = np.meshgrid(*self.grid)
+        rows = self.origin + np.stack([s, t], axis=-1) @ self.inside.T
+        odds = []
+        for mean, cov, prior in zip(
+            pencil.means[0], pencil.covariances[0], pencil.priors[0], strict=True
+        ):
+            scale = np.sqrt(np.diag(cov))
+            if not np.all(scale > 0):
+                return None
+            values, axes = np.linalg.eigh(cov / np.outer(scale, scale))
+            if values[0] <= 1e-13 * values[-1]:
+                return None
+            z = ((rows - mean) / scale) @ axes
+            log_det = np.log(values).sum() + 2 * np.log(scale).sum()
+            odds.append(np.log(prior) - 0.5 * (np.sum(z * z / values, -1) + log_det))
+        return s, t, odds[1] - odds[0]
+
+
+def _limits(means, covariances):
+    """Limits of both axes that show both classes."""
+    reach = _REACH * np.sqrt(np.einsum("kii->ki", covariances))
+    low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
+    margin = 0.03 * (high - low) + 1e-9 * (high - low).max()
+    return np.column_stack([low - margin, high + margin])
+
+
+def _search(rows, coef, intercept):
+    """The local neighbourhood search on the rows, from the rule of the discriminant."""
+    X = np.ascontiguousarray(np.concatenate(rows))
+    first = np.arange(len(X)) < len(rows[0])
+    return paper_search(X, first, None, np.append(intercept, -coef))

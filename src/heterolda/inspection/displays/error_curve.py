@@ -1,0 +1,248 @@
+"""The error along the arc of admissible rules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heterolda.foundations.roots import bracketed_roots
+from heterolda.foundations.wording import percent
+from heterolda.inspection.displays.base import (
+    COLOURS,
+    INK,
+    axes_or_new,
+    check_estimator,
+    choose_pair,
+    fit_pairs,
+)
+from heterolda.solvers import SOLVERS
+
+_METHODS = {
+    "fisher": ("Fisher (LDA)", "s"),
+    "fixed-point": ("Algorithm 1", "x"),
+    "c-hld": ("C-HLD", "+"),
+    "global": ("global optimum", "*"),
+}
+
+
+class ErrorCurveDisplay:
+    """Error over the whole arc of admissible rules of a pair of classes.
+
+    With every local minimum, the places where several methods end, and the certified
+    bound: below it there is no linear rule at all.
+
+    Parameters
+    ----------
+    theta, error : ndarray of shape (n_points,)
+        The curve.
+    minima : ndarray of shape (n_minima, 2)
+        Places and errors of the local minima.
+    landings : dict
+        For each method its place and error; the place is NaN for a rule that does not
+        belong to the arc. Fisher's rule has a normal of the arc with a threshold of
+        its own, so that it need not lie on the curve; nor need that of C-HLD.
+    bound : float
+        Proven lower bound of the error of any linear rule.
+    trivial : float
+        Error of always choosing the likelier class.
+    classes : ndarray of shape (2,)
+        Labels.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    line_ : matplotlib line
+        The curve.
+    minima_, markers_
+        Line of the minima; dictionary of the markers.
+    bound_ : matplotlib polygon
+        The shaded part.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import ErrorCurveDisplay, GaussianLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> display = ErrorCurveDisplay.from_estimator(model)
+    >>> sorted(display.landings)
+    ['Algorithm 1', 'C-HLD', 'Fisher (LDA)', 'global optimum']
+    >>> matplotlib.pyplot.close(display.figure_)
+    """
+
+    def __init__(self, *, theta, error, minima, landings, bound, trivial, classes):
+        self.theta = theta
+        self.error = error
+        self.minima = minima
+        self.landings = landings
+        self.bound = bound
+        self.trivial = trivial
+        self.classes = classes
+
+    @classmethod
+    def from_estimator(cls, estimator, *, pair=None, ax=None):
+        """Draw the curve of a fitted discriminant.
+
+        Parameters
+        ----------
+        estimator : GaussianLinearDiscriminant
+            Fitted.
+        pair : tuple of two labels or None, default=None
+            The pair of classes; the one of largest error by default.
+        ax : matplotlib axes or None, default=None
+            Where to draw.
+
+        Returns
+        -------
+        ErrorCurveDisplay
+            The display.
+        """
+        k = choose_pair(check_estimator(estimator), pair)
+        frontier = estimator.frontier_[k]
+        pencil, arc = frontier.pencil, frontier.arc
+        p1, p2 = pencil.priors[0]
+        # Places that are even in theta, and places that are even in the error rates.
+        low, high = frontier.theta_range
+        inner = np.linspace(low, high, 802)[1:-1]
+        x = np.sort(np.append(frontier._positions(inner), frontier._curve(400)))
+        e1, e2 = frontier._rates(x)
+        least = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
+        minima = np.column_stack([frontier._angles(least), least])
+        if len(least):
+            rates = frontier._rates(least)
+            minima[:, 1] = p1 * rates[0] + p2 * rates[1]
+        landings, best = {}, None
+        for name, (label, _) in _METHODS.items():
+            planes = SOLVERS[name].solve(pencil, np.random.default_rng(0))
+            landings[label] = _place(frontier, planes), float(planes.error[0])
+            best = planes
+        return cls(
+            theta=frontier._angles(x),
+            error=p1 * e1 + p2 * e2,
+            minima=minima,
+            landings=landings,
+            bound=float(best.error[0] * (1 - best.gap[0])),
+            trivial=float(min(p1, p2)),
+            classes=frontier.classes,
+        ).plot(ax=ax)
+
+    @classmethod
+    def from_statistics(
+        cls, statistics, *, priors=None, shrinkage=None, pair=None, ax=None
+    ):
+        """Draw the curve of class statistics.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Weights, means and covariances.
+        priors, shrinkage
+            As for `GaussianLinearDiscriminant`.
+        pair, ax
+            As for `from_estimator`.
+
+        Returns
+        -------
+        ErrorCurveDisplay
+            The display.
+        """
+        model = fit_pairs(statistics, priors, shrinkage)
+        return cls.from_estimator(model, pair=pair, ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ErrorCurveDisplay
+            The display itself.
+        """
+        ax = axes_or_new(ax)
+        degrees = np.degrees(self.theta)
+        (self.line_,) = ax.plot(degrees, self.error, color=COLOURS[0], lw=2)
+        self.bound_ = ax.axhspan(
+            0, self.bound, color="0.9", lw=0, label=f"no rule below {self.bound:.4g}"
+        )
+        ax.axhline(
+            self.trivial, color="0.6", lw=1, ls=(0, (1, 2)), label="likelier class"
+        )
+        (self.minima_,) = ax.plot(
+            np.degrees(self.minima[:, 0]),
+            self.minima[:, 1],
+            "o",
+            mfc="white",
+            mec=COLOURS[0],
+            ms=11,
+            label="local minima",
+        )
+        self.markers_ = {}
+        for (label, (theta, error)), (_, marker) in zip(
+            self.landings.items(), _METHODS.values(), strict=True
+        ):
+            best = marker == "*"
+            (self.markers_[label],) = ax.plot(
+                [np.degrees(theta)],
+                [error],
+                marker,
+                color=COLOURS[1] if best else INK,
+                mew=0 if best else 1.4,
+                ms=17 if best else 8,
+                label=f"{label}: {percent(error)}",
+                zorder=3 if best else 4,
+                clip_on=False,
+            )
+        errors = [error for _, error in self.landings.values()]
+        highest = max(self.error.max(), self.trivial, *errors)
+        ax.set(
+            xlim=(degrees.min(), degrees.max()),
+            ylim=(0, 1.08 * highest),
+            xlabel="place θ on the arc of admissible rules, in degrees",
+            ylabel="error",
+            title=f"{self.classes[0]} or {self.classes[1]}",
+        )
+        ax.legend(fontsize="small", framealpha=0.95, edgecolor="0.8")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _local_minima(arc, x):
+    """Positions of the local minima of the error between consecutive positions."""
+    slope = arc.evaluate(np.zeros(len(x), np.intp), x).slope
+    left = np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
+    return bracketed_roots(
+        lambda index, places: arc.evaluate(np.zeros(len(index), np.intp), places).slope,
+        x[left],
+        x[left + 1],
+        slope[left],
+        slope[left + 1],
+    )
+
+
+def _place(frontier, planes):
+    """The theta of a rule's normal; NaN where it is none of the arc.
+
+    From w = V u, (b alpha + a beta) u = c is linear in a and b. Where all normals of
+    the arc are the same the threshold tells a and b: a = z2 / sigma2, b = -z1 / sigma1.
+    """
+    low, high = frontier.theta_range
+    if planes.trivial[0]:
+        return high if planes.intercept[0] > 0 else low
+    if frontier.separable:
+        return np.nan
+    pencil = frontier.pencil
+    w = -planes.coef[0]
+    u = pencil.basis[0].T @ pencil.covariances[0].sum(axis=0) @ w
+    matrix = np.column_stack([pencil.beta[0] * u, pencil.alpha[0] * u])
+    (a, b), _, rank, _ = np.linalg.lstsq(matrix, pencil.c[0], rcond=1e-8)
+    if rank < 2:
+        mean, deviation = planes.means[0], planes.deviations[0]
+        a, b = mean[1] / deviation[1] ** 2, -mean[0] / deviation[0] ** 2
+    theta = np.arctan2(a, b)
+    return float(theta) if low <= theta <= high else np.nan

@@ -1,0 +1,233 @@
+"""The optimal linear ROC curve."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heterolda.foundations.wording import percent
+from heterolda.inspection.displays.base import (
+    COLOURS,
+    INK,
+    axes_or_new,
+    check_estimator,
+    check_rows,
+    choose_pair,
+    fit_pairs,
+    rows_of_pair,
+)
+from heterolda.solvers.hyperplanes import linear_scores
+
+# Rows whose scores under all rules of the curve are formed together.
+_BLOCK = 2048
+
+
+class FrontierDisplay:
+    """Optimal linear ROC curve of a pair of classes, with operating points.
+
+    The second class is the positive one. Given data, the rates that the rules of the
+    curve have on them are drawn over it: where the two part, the data are not normal,
+    or too few. The rule of the estimator itself has a point of its own if it is
+    another one than those of least error and minimax: one with costs or a bound lies
+    on the curve, that of another solver usually below.
+
+    Parameters
+    ----------
+    fpr, tpr : ndarray of shape (n_points,)
+        The curve: false and true positive rates.
+    auc : float
+        Area under it.
+    points : dict
+        Pairs of rates of some operating points.
+    classes : ndarray of shape (2,)
+        Labels.
+    empirical : tuple of two ndarray or None, default=None
+        The same rates on data.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    line_, empirical_line_ : matplotlib lines
+        The curves; the second is None without data.
+    points_ : dict
+        The markers.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import FrontierDisplay, GaussianLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> display = FrontierDisplay.from_estimator(model, X, y)
+    >>> display.ax_.get_title()
+    '0 or 1'
+    >>> matplotlib.pyplot.close(display.figure_)
+    """
+
+    def __init__(self, *, fpr, tpr, auc, points, classes, empirical=None):
+        self.fpr = fpr
+        self.tpr = tpr
+        self.auc = auc
+        self.points = points
+        self.classes = classes
+        self.empirical = empirical
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
+        """Draw the curve of a fitted discriminant.
+
+        Parameters
+        ----------
+        estimator : GaussianLinearDiscriminant
+            Fitted.
+        X : array-like of shape (n_samples, n_features) or None, default=None
+            Test data, with rows of both classes.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their labels.
+        pair : tuple of two labels or None, default=None
+            The pair of classes; the one of largest error by default.
+        ax : matplotlib axes or None, default=None
+            Where to draw.
+
+        Returns
+        -------
+        FrontierDisplay
+            The display.
+        """
+        k = choose_pair(check_estimator(estimator), pair)
+        rows = rows_of_pair(estimator, k, check_rows(estimator, X, y))
+        frontier = estimator.frontier_[k]
+        x = frontier._curve(300)
+        e1, e2 = frontier._rates(x)
+        empirical = None
+        if rows is not None:
+            absent = [
+                label
+                for label, part in zip(frontier.classes.tolist(), rows, strict=True)
+                if not len(part)
+            ]
+            if absent:
+                raise ValueError(
+                    f"y has no rows of the classes {absent}, hence there are no rates "
+                    "on the data: pass data of both classes of the pair, or none"
+                )
+            coef, intercept = frontier._rules(x[1:-1])
+            shares = [_positive_shares(part, coef, intercept) for part in rows]
+            # At the ends all rows are of one class.
+            empirical = tuple(np.concatenate([[0.0], s, [1.0]]) for s in shares)
+        points = {}
+        for criterion, name in (("bayes", "least error"), ("minimax", "minimax")):
+            first, second = frontier.at(criterion).error_rates
+            points[name] = first, 1 - second
+        first, second = estimator.error_rates_[k]
+        here = first, 1 - second
+        # Not a second time, where the rule is one of these points.
+        if not any(np.allclose(here, p, rtol=0.01, atol=1e-9) for p in points.values()):
+            points["this rule"] = here
+        return cls(
+            fpr=e1,
+            tpr=1 - e2,
+            auc=frontier.auc,
+            points=points,
+            classes=frontier.classes,
+            empirical=empirical,
+        ).plot(ax=ax)
+
+    @classmethod
+    def from_statistics(
+        cls,
+        statistics,
+        X=None,
+        y=None,
+        *,
+        priors=None,
+        shrinkage=None,
+        pair=None,
+        ax=None,
+    ):
+        """Draw the curve of class statistics.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Weights, means and covariances.
+        X, y
+            As for `from_estimator`.
+        priors, shrinkage
+            As for `GaussianLinearDiscriminant`.
+        pair, ax
+            As for `from_estimator`.
+
+        Returns
+        -------
+        FrontierDisplay
+            The display.
+        """
+        model = fit_pairs(statistics, priors, shrinkage)
+        return cls.from_estimator(model, X, y, pair=pair, ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        FrontierDisplay
+            The display itself.
+        """
+        ax = axes_or_new(ax)
+        ax.plot([0, 1], [0, 1], color="0.75", lw=1, ls=(0, (1, 2)))
+        (self.line_,) = ax.plot(
+            self.fpr,
+            self.tpr,
+            color=COLOURS[0],
+            lw=2.2,
+            label=f"optimal linear rules, area {self.auc:.4f}",
+        )
+        self.empirical_line_ = None
+        if self.empirical is not None:
+            (self.empirical_line_,) = ax.plot(
+                *self.empirical, color=INK, lw=1, label="the same rules on the data"
+            )
+        self.points_ = {}
+        for (name, (fpr, tpr)), marker in zip(self.points.items(), "*os", strict=False):
+            label = f"{name}: {percent(fpr)}, {percent(1 - tpr)}"
+            (self.points_[name],) = ax.plot(
+                [fpr],
+                [tpr],
+                marker,
+                color=COLOURS[1],
+                mec="white",
+                ms=13 if marker == "*" else 8,
+                label=label,
+                zorder=4,
+                clip_on=False,
+            )
+        first, second = self.classes
+        ax.set(
+            xlim=(0, 1),
+            ylim=(0, 1),
+            aspect="equal",
+            xlabel=f"error rate of {first}",
+            ylabel=f"share of {second} found (1 - error rate)",
+            title=f"{first} or {second}",
+        )
+        ax.legend(loc="lower right", fontsize="small", framealpha=0.95, edgecolor="0.8")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _positive_shares(rows, coef, intercept):
+    """Share of the rows that each rule gives to the second class."""
+    normals = np.ascontiguousarray(coef.T)
+    counts = np.zeros(len(intercept))
+    for start in range(0, len(rows), _BLOCK):
+        scores = linear_scores(rows[start : start + _BLOCK], normals, intercept)
+        counts += np.count_nonzero(scores > 0, axis=0)
+    return counts / len(rows)

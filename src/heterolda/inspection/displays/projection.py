@@ -1,0 +1,258 @@
+"""The classes along the normals of the hyperplanes."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+
+from heterolda.foundations.wording import percent
+from heterolda.inspection.displays.base import (
+    COLOURS,
+    INK,
+    check_estimator,
+    check_rows,
+    choose_pair,
+    fit_pairs,
+    pyplot,
+    rows_of_pair,
+)
+
+_REACH = 3.5  # deviations that a panel shows
+_TALLEST = 6.0  # times the lower peak: a higher one is cut off, or hides all else
+
+
+class ProjectionDisplay:
+    """Both classes of a pair along the normal of its hyperplane.
+
+    The densities of the scores, each times its prior; histograms of the data;
+    the threshold; and the two areas of wrong decisions, which together are the error.
+    With more than two classes there is a panel for each pair, worst pairs first.
+
+    Parameters
+    ----------
+    panels : list of dict
+        For each pair `classes`, `priors`, `means` and `deviations` of the scores,
+        `error_rates` and `error`; `scores` of the data or None; for a trivial rule
+        `answer`, the label that it always gives, else None.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes or ndarray of axes
+        One, or one for each panel.
+    figure_
+        Where it was drawn.
+    lines_, areas_, histograms_ : list of lists
+        For each panel the densities, the shaded areas and the histograms.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import ProjectionDisplay, GaussianLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianLinearDiscriminant().fit(X, y)
+    >>> display = ProjectionDisplay.from_estimator(model, X, y)
+    >>> display.figure_.axes[0].get_xlabel()
+    'score, in mean deviations'
+    >>> matplotlib.pyplot.close(display.figure_)
+    """
+
+    def __init__(self, *, panels):
+        self.panels = panels
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X=None, y=None, *, pair=None, max_panels=9, ax=None
+    ):
+        """Draw the classes along the rules of a fitted discriminant.
+
+        Parameters
+        ----------
+        estimator : GaussianLinearDiscriminant
+            Fitted.
+        X : array-like of shape (n_samples, n_features) or None, default=None
+            Data for the histograms.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their labels.
+        pair : tuple of two labels or None, default=None
+            Only this pair; all by default.
+        max_panels : int, default=9
+            Most panels, at least 1.
+        ax : matplotlib axes, array of axes or None, default=None
+            Where to draw, one for each panel.
+
+        Returns
+        -------
+        ProjectionDisplay
+            The display.
+        """
+        check_estimator(estimator)
+        if not isinstance(max_panels, Integral) or max_panels < 1:
+            raise ValueError(
+                f"max_panels must be an integer from 1 on, got {max_panels!r}: use "
+                "pair=(label, label) to draw a single pair"
+            )
+        order = np.argsort(-estimator.bayes_error_, kind="stable")[:max_panels]
+        if pair is not None:
+            order = [choose_pair(estimator, pair)]
+        planes = estimator._committee.planes
+        data = check_rows(estimator, X, y)
+        panels = []
+        for k in order:
+            two = estimator.pairs_[k]
+            classes, priors = estimator.classes_[two], estimator.priors_[two]
+            rows = rows_of_pair(estimator, k, data)
+            coef, intercept = estimator.coef_[k], estimator.intercept_[k]
+            trivial = bool(estimator.trivial_[k])
+            panels.append(
+                {
+                    "classes": classes,
+                    "priors": priors / priors.sum(),
+                    "means": planes.means[k],
+                    "deviations": planes.deviations[k],
+                    "error_rates": estimator.error_rates_[k],
+                    "error": estimator.bayes_error_[k],
+                    "scores": None
+                    if rows is None or trivial
+                    else [part @ coef + intercept for part in rows],
+                    "answer": classes[int(intercept > 0)] if trivial else None,
+                }
+            )
+        return cls(panels=panels).plot(ax=ax)
+
+    @classmethod
+    def from_statistics(
+        cls,
+        statistics,
+        X=None,
+        y=None,
+        *,
+        priors=None,
+        shrinkage=None,
+        pair=None,
+        max_panels=9,
+        ax=None,
+    ):
+        """Draw the classes along the best rules for class statistics.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Weights, means and covariances.
+        X, y
+            As for `from_estimator`.
+        priors, shrinkage
+            As for `GaussianLinearDiscriminant`.
+        pair, max_panels, ax
+            As for `from_estimator`.
+
+        Returns
+        -------
+        ProjectionDisplay
+            The display.
+        """
+        model = fit_pairs(statistics, priors, shrinkage)
+        return cls.from_estimator(model, X, y, pair=pair, max_panels=max_panels, ax=ax)
+
+    def plot(self, ax=None):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, array of axes or None, default=None
+            Where to draw, one for each panel; a new figure by default.
+
+        Returns
+        -------
+        ProjectionDisplay
+            The display itself.
+        """
+        n = len(self.panels)
+        if ax is None:
+            columns = min(n, 3)
+            rows = -(-n // columns)
+            size = (6.4, 4.2) if n == 1 else (4.2 * columns, 3.2 * rows)
+            _, grid = pyplot().subplots(
+                rows, columns, figsize=size, squeeze=False, layout="constrained"
+            )
+            for empty in grid.ravel()[n:]:
+                empty.set_axis_off()
+            axes = grid.ravel()[:n]
+        else:
+            axes = np.ravel(np.array(ax, dtype=object))
+            if len(axes) != n:
+                raise ValueError(
+                    f"ax must have one axes for each of the {n} panels, got {len(axes)}"
+                )
+        self.lines_, self.areas_, self.histograms_ = [], [], []
+        for panel, one in zip(self.panels, axes, strict=True):
+            lines, areas, histograms = _draw(panel, one)
+            self.lines_.append(lines)
+            self.areas_.append(areas)
+            self.histograms_.append(histograms)
+        self.ax_ = axes[0] if n == 1 else axes
+        self.figure_ = axes[0].figure
+        return self
+
+
+def _draw(panel, ax):
+    """One pair; scores are shown in units of the mean deviation."""
+    first, second = panel["classes"]
+    title = f"{first} or {second}: error {percent(panel['error'])}"
+    ax.set(title=title, yticks=[])
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    if panel["answer"] is not None:
+        text = f"always {panel['answer']}:\nno hyperplane is better"
+        ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes)
+        ax.set(xticks=[])
+        return [], [], []
+    unit = np.sqrt(np.mean(panel["deviations"] ** 2))
+    means, deviations = panel["means"] / unit, panel["deviations"] / unit
+    low = min(*(means - _REACH * deviations), 0)
+    high = max(*(means + _REACH * deviations), 0)
+    # Enough points for the narrower of the two.
+    x = np.unique(
+        np.concatenate(
+            [
+                [0.0, low, high],
+                *(
+                    m + s * np.linspace(-6, 6, 400)
+                    for m, s in zip(means, deviations, strict=True)
+                ),
+            ]
+        )
+    )
+    x = x[(low <= x) & (x <= high)]
+    lines, areas, histograms, tallest = [], [], [], 0.0
+    for k, colour in enumerate(COLOURS):
+        z = (x - means[k]) / deviations[k]
+        scale = panel["priors"][k] / (deviations[k] * np.sqrt(2 * np.pi))
+        density = scale * np.exp(-0.5 * z * z)
+        wrong = x >= 0 if k == 0 else x <= 0
+        label = f"{panel['classes'][k]}: {percent(panel['error_rates'][k])} wrong"
+        if panel["scores"] is not None and len(panel["scores"][k]):
+            scores = panel["scores"][k] / unit
+            bins = np.clip(int(np.sqrt(len(scores))), 10, 60)
+            weights = np.full(len(scores), panel["priors"][k] / len(scores))
+            height, edges = np.histogram(scores, bins, weights=weights)
+            height = height / np.diff(edges)
+            tallest = max(tallest, height.max())
+            histograms.append(
+                ax.stairs(height, edges, fill=True, color=colour, alpha=0.2)
+            )
+        (line,) = ax.plot(x, density, color=colour, lw=1.8, label=label)
+        lines.append(line)
+        areas.append(
+            ax.fill_between(
+                x[wrong], density[wrong], color=colour, alpha=0.65, lw=0, zorder=3
+            )
+        )
+    ax.axvline(0, color=INK, lw=1.2)
+    peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
+    # With room for the legend.
+    top = 1.3 * min(max(peaks.max(), tallest), _TALLEST * peaks.min())
+    ax.set(xlim=(low, high), ylim=(0, top), xlabel="score, in mean deviations")
+    ax.legend(fontsize="small", framealpha=0.9, edgecolor="0.8")
+    return lines, areas, histograms

@@ -1,0 +1,201 @@
+"""How good probabilities are on rows of known class, added up batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Scores", "wilson_interval"]
+
+Array = NDArray[np.float64]
+
+N_BINS = 10
+# Probabilities below this count as it, so that one row cannot make a loss infinite.
+_LEAST = np.finfo(np.float64).eps
+
+
+@dataclass(eq=False)
+class Scores:
+    """Sums over rows from which accuracy, calibration and loss follow.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels.
+
+    Attributes
+    ----------
+    confusion : ndarray of shape (n_classes, n_classes)
+        Weight of the rows of each class (first index) by what was predicted.
+    n_rows : int
+        Number of rows, whatever their weights.
+    bins : ndarray of shape (3, n_bins)
+        By the probability of the predicted class, in equal steps from 0 to 1: weight,
+        sum of these probabilities, weight of the rows predicted right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heterolda.inspection.scoring import Scores
+    >>> scores = Scores(np.array(["a", "b"]))
+    >>> scores.add(np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]))
+    >>> round(scores.accuracy, 3), round(scores.balanced_accuracy, 3)
+    (0.667, 0.75)
+    """
+
+    classes: NDArray[Any]
+    confusion: Array = field(init=False)
+    bins: Array = field(init=False)
+    n_rows: int = field(default=0, init=False)
+    _loss: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        k = len(self.classes)
+        self.confusion = np.zeros((k, k))
+        self.bins = np.zeros((3, N_BINS))
+
+    def add(
+        self,
+        truth: NDArray[np.intp],
+        probabilities: Array,
+        weight: Array | None = None,
+    ) -> None:
+        """Add rows.
+
+        Parameters
+        ----------
+        truth : ndarray of shape (n_rows,)
+            Index of the true class of each row.
+        probabilities : ndarray of shape (n_rows, n_classes)
+            Probabilities of the classes; the largest is the prediction.
+        weight : ndarray of shape (n_rows,) or None, default=None
+            Sample weights.
+        """
+        w = np.ones(len(truth)) if weight is None else weight
+        winner = probabilities.argmax(axis=1)
+        every = np.arange(len(truth))
+        self.n_rows += len(truth)
+        np.add.at(self.confusion, (truth, winner), w)
+        confidence = probabilities[every, winner]
+        place = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
+        for total, values in zip(
+            self.bins, (w, w * confidence, w * (winner == truth)), strict=True
+        ):
+            np.add.at(total, place, values)
+        chance = np.maximum(probabilities[every, truth], _LEAST)
+        self._loss -= float(w @ np.log(chance))
+
+    @property
+    def weight(self) -> float:
+        """Total weight of the rows."""
+        return float(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the rows that are predicted right."""
+        return float(self.confusion.trace() / self.weight)
+
+    @property
+    def recalls(self) -> Array:
+        """For each class the share of its rows that are predicted right, or NaN."""
+        totals = self.confusion.sum(axis=1)
+        present = np.where(totals > 0, totals, np.nan)
+        recalls: Array = self.confusion.diagonal() / present
+        return recalls
+
+    @property
+    def precisions(self) -> Array:
+        """For each class the share of its predictions that are right, or NaN."""
+        totals = self.confusion.sum(axis=0)
+        given = np.where(totals > 0, totals, np.nan)
+        precisions: Array = self.confusion.diagonal() / given
+        return precisions
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean recall of the classes that there are."""
+        return float(np.nanmean(self.recalls))
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of minus the logarithm of the true class's probability."""
+        return self._loss / self.weight
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected calibration error.
+
+        The mean distance, over the bins, of the probability of the predicted class
+        from the share of predictions that are right.
+        """
+        _, confidence, right = self.bins
+        return float(np.abs(confidence - right).sum() / self.weight)
+
+    @property
+    def reliability(self) -> list[dict[str, float]]:
+        """The bins that have rows, each with `low`, `high`, `weight` and two means."""
+        return [
+            {
+                "low": k / N_BINS,
+                "high": (k + 1) / N_BINS,
+                "weight": float(weight),
+                "mean_probability": float(confidence / weight),
+                "share_right": float(right / weight),
+            }
+            for k, (weight, confidence, right) in enumerate(self.bins.T)
+            if weight > 0
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """All of it in numbers, lists and dictionaries, as JSON has them."""
+        return {
+            "n_rows": self.n_rows,
+            "weight": self.weight,
+            "classes": self.classes.tolist(),
+            "accuracy": self.accuracy,
+            "balanced_accuracy": self.balanced_accuracy,
+            "log_loss": self.log_loss,
+            "expected_calibration_error": self.calibration_error,
+            "recall": _or_none(self.recalls),
+            "precision": _or_none(self.precisions),
+            "confusion": self.confusion.tolist(),
+            "reliability": self.reliability,
+        }
+
+
+def _or_none(values: Array) -> list[float | None]:
+    """Numbers, with None for NaN, which JSON does not know."""
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
+def wilson_interval(share: float, n: float, z: float = 1.96) -> tuple[float, float]:
+    """Confidence interval of a share, by Wilson's score.
+
+    Parameters
+    ----------
+    share : float in [0, 1]
+        Observed share.
+    n : float
+        Number of observations.
+    z : float, default=1.96
+        Normal deviate; the default gives 95 %.
+
+    Returns
+    -------
+    low, high : float
+        The interval.
+
+    Examples
+    --------
+    >>> from heterolda.inspection.scoring import wilson_interval
+    >>> low, high = wilson_interval(0.9, 100)
+    >>> round(low, 3), round(high, 3)
+    (0.826, 0.945)
+    """
+    centre = share + z * z / (2 * n)
+    reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    return float((centre - reach) / scale), float((centre + reach) / scale)

@@ -1,0 +1,1 @@
+"""Compiled loops; importing one of these files imports Numba."""

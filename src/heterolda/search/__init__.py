@@ -1,0 +1,1 @@
+"""Fewer training errors: searches on arrays, without estimators."""

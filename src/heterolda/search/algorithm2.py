@@ -1,0 +1,321 @@
+"""Algorithm 2: local search for the linear rule with the fewest training errors.
+
+Pure functions on arrays. A rule is v = (w0, w_1, ..., w_d) in the paper's sign: class 1
+when w.x >= w0, so that a row exactly on the threshold is class 1. The sum w.x is taken
+from left to right; that makes every count of errors one definite number, which does
+not depend on the number of threads or on how the search is organised.
+
+Its relative that looks at all real steps is in :mod:`heterolda.search.exact`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Count = NDArray[np.int64]
+Report = Callable[[int, float, float], object]
+
+# Numbers that a thread must have to itself before a second one pays.
+_NUMBERS_PER_THREAD = 2**20
+# Numbers that the kernel may go through before it returns to look for an interrupt.
+_NUMBERS_PER_CALL = 2**26
+# Rows that iterations may touch in excess, as a share of all, until rows are sorted
+# again: about as many as sorting them takes as long to touch.
+_LENIENCY = 2.0
+# Smallest share of the sum of all weights that a row may have.
+_LEAST_SHARE = 2.0**-40
+# Iterations that the log has room for at first.
+_FIRST_LOG = 1024
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes
+    ----------
+    path : ndarray of shape (n_rules, d + 1)
+        The rules that were the best so far when they were found, in that order: the
+        start first, the best ever seen last.
+    errors : float
+        Weighted training errors of the last of them, counted from scratch.
+    errors_start : float
+        Those of the start.
+    history : ndarray of shape (n_iter,)
+        Errors of the current rule at each iteration, that of the start first.
+    touched : float
+        Share of rows, averaged over the iterations of the paper's search, whose
+        neighbours were evaluated; the others could not change sides.
+    interrupted : bool
+        Whether a KeyboardInterrupt ended the search.
+    """
+
+    path: Array
+    errors: float
+    errors_start: float
+    history: Array
+    touched: float
+    interrupted: bool
+
+    @property
+    def v(self) -> Array:
+        """The best rule ever seen, (w0, w_1, ..., w_d)."""
+        best: Array = self.path[-1]
+        return best
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations; evaluating the start is the first."""
+        return len(self.history)
+
+
+def grid_digits(total: float) -> int:
+    """Binary digits after the point that leave room for sums up to a total weight."""
+    # Two to the power of -1074 is the least float.
+    return min(52 - math.frexp(total)[1], 1074)
+
+
+def check_range_of_weights(weight: Array, total: float) -> None:
+    """Refuse weights that are too small a share of a total to be counted on a grid."""
+    least = weight.min(initial=np.inf, where=weight > 0)
+    if least < _LEAST_SHARE * total:
+        raise ValueError(
+            f"sample_weight times class_weight is {least:.3g} for some row and "
+            f"{total:.3g} in all, too unequal for errors to be counted: leave out rows "
+            "that weigh next to nothing"
+        )
+
+
+def grid_weights(weight: Array) -> tuple[Count, float]:
+    """Round weights to a binary grid on which all sums are exact, in any order.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,)
+        Non-negative weights.
+
+    Returns
+    -------
+    multiples : ndarray of shape (n,)
+        The weights as multiples of the unit; their sum is below 2**53.
+    unit : float
+        A power of two, at most 2**-51 of the sum of the weights; so integers up to
+        that sum stay what they are.
+    """
+    digits = grid_digits(float(np.sum(weight)))
+    return np.rint(np.ldexp(weight, digits)).astype(np.int64), math.ldexp(1, -digits)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data in the form that the compiled loops take."""
+
+    X: Array
+    first: NDArray[np.bool_]
+    weight: Count
+    unit: float
+
+    @classmethod
+    def from_arrays(
+        cls, X: Array, first: NDArray[np.bool_], weight: Array | None
+    ) -> Problem:
+        """Round the weights; no weights at all become an empty array."""
+        if weight is None:
+            return cls(X, first, np.empty(0, dtype=np.int64), 1.0)
+        return cls(X, first, *grid_weights(weight))
+
+    def parts(self, n_parts: int) -> list[Problem]:
+        """Cut the rows into consecutive parts of about the same size."""
+        ends = [len(self.X) * k // n_parts for k in range(n_parts + 1)]
+        return [
+            Problem(self.X[a:b], self.first[a:b], self.weight[a:b], self.unit)
+            for a, b in pairwise(ends)
+        ]
+
+    def count(self, v: Array) -> int:
+        """Errors of v, from scratch, in units."""
+        from heterolda.kernels.algorithm2 import count_errors
+
+        return int(count_errors(self.X, self.first, self.weight, v))
+
+
+def count_errors(
+    X: Array, first: NDArray[np.bool_], weight: Array | None, v: Array
+) -> float:
+    """Weighted errors of a rule, from scratch.
+
+    Parameters
+    ----------
+    X, first, weight, v
+        As for `paper_search`.
+
+    Returns
+    -------
+    float
+        The sum of the weights of the rows on the wrong side.
+    """
+    problem = Problem.from_arrays(X, first, weight)
+    return problem.unit * problem.count(v)
+
+
+def paper_search(
+    X: Array,
+    first: NDArray[np.bool_],
+    weight: Array | None,
+    v: Array,
+    *,
+    step: float = 0.1,
+    max_iter: int = 1000,
+    patience: int = 100,
+    threads: int = 1,
+    report: Report | None = None,
+    copy: bool = True,
+) -> SearchResult:
+    """Algorithm 2 of the paper: from neighbour to neighbour, whatever its errors.
+
+    Each iteration counts the errors of the 2 (d + 1) neighbours v_i +- step |v_i| and
+    moves to the best, even if it is no better than the current rule. Of equals the
+    first wins, in the order i = 0, ..., d with w0 = v_0 and plus before minus. The
+    search stops after `max_iter` iterations, after `patience` iterations without
+    a new lowest count, or as soon as there are no errors.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Finite data, C-contiguous.
+    first : ndarray of shape (n,)
+        True for rows of class 1.
+    weight : ndarray of shape (n,) or None
+        Non-negative weights of the errors, rounded as by `grid_weights`; None counts
+        errors.
+    v : ndarray of shape (d + 1,)
+        The start (w0, w_1, ..., w_d).
+    step : float, default=0.1
+        Length of a step, relative to the coefficient.
+    max_iter : int, default=1000
+        Most iterations; evaluating the start is the first.
+    patience : int, default=100
+        Most iterations without a new lowest count.
+    threads : int, default=1
+        Most threads. They share the rows if there are enough to be worth it; the
+        result is the same for any number.
+    report : callable or None, default=None
+        Called now and then, several times a second, with the number of iterations so
+        far (evaluating the start is the first), the errors of the current rule and
+        the fewest so far. A KeyboardInterrupt that it raises ends the search.
+    copy : bool, default=True
+        Whether to keep a scaled copy of the rows in single precision, half the size
+        of the data. Without it the search is slower.
+
+    Returns
+    -------
+    SearchResult
+        The best rule ever seen, the first of equals. After a KeyboardInterrupt it is
+        the best so far.
+    """
+    from heterolda.kernels.algorithm2 import FEWEST, ITERATIONS, STALLED, TOUCHED
+    from heterolda.kernels.blocks import make_block
+
+    problem = Problem.from_arrays(X, first, weight)
+    parts = problem.parts(max(1, min(threads, X.size // _NUMBERS_PER_THREAD)))
+    blocks = [make_block(p.X, p.first, p.weight, copy) for p in parts]
+    now = np.array(v, dtype=np.float64)
+    log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
+    interrupted = False
+    with ThreadPoolExecutor(len(parts)) as pool:
+        start = sum(_at_once(pool, [partial(p.count, now) for p in parts]))
+        state = np.array([1, start, start, 0])
+        log[:, 0] = start, -1
+        try:
+            tell(report, state, problem.unit)
+            while (
+                state[ITERATIONS] < max_iter
+                and state[STALLED] < patience
+                and state[FEWEST] > 0
+            ):
+                log = with_room(log, int(state[ITERATIONS]))
+                until = int(state[ITERATIONS]) + 1 + _NUMBERS_PER_CALL // X.size
+                until = min(until, max_iter, log.shape[1])
+                _iterate(blocks, pool, (now, state, log), step, patience, until)
+                tell(report, state, problem.unit)
+        except KeyboardInterrupt:
+            interrupted = True
+        n_iter = int(state[ITERATIONS])
+        path = best_rules(v, log[:, :n_iter], step)
+        errors = sum(_at_once(pool, [partial(p.count, path[-1]) for p in parts]))
+    touched = sum(block.book[TOUCHED] for block in blocks)
+    return SearchResult(
+        path=path,
+        errors=problem.unit * errors,
+        errors_start=problem.unit * start,
+        history=np.multiply(log[0, :n_iter], problem.unit, dtype=np.float64),
+        touched=float(touched / (len(X) * max(n_iter - 1, 1))),
+        interrupted=interrupted,
+    )
+
+
+def _at_once(pool: ThreadPoolExecutor, calls: list[Callable[[], Any]]) -> list[Any]:
+    """Make calls at the same time, the first of them in this thread."""
+    others = [pool.submit(call) for call in calls[1:]]
+    return [calls[0](), *(other.result() for other in others)]
+
+
+def _iterate(
+    blocks: list[Any],
+    pool: ThreadPoolExecutor,
+    books: tuple[Array, Count, Count],
+    step: float,
+    patience: int,
+    until: int,
+) -> None:
+    """Make iterations: until a number of them on a single block, one on several."""
+    from heterolda.kernels.algorithm2 import move, run
+
+    v, state, log = books
+    changes = np.zeros((len(blocks), 2 * len(v)), dtype=np.int64)
+    settings = step, _LENIENCY, patience, until if len(blocks) == 1 else 0
+
+    calls: list[Callable[[], Any]] = [
+        partial(run, block, v, counts, *settings, state, log)
+        for block, counts in zip(blocks, changes, strict=True)
+    ]
+    _at_once(pool, calls)
+    if len(blocks) > 1:
+        move.py_func(v, changes.sum(axis=0), step, state, log)
+
+
+def with_room(log: Count, n_iter: int) -> Count:
+    """The log, twice as long if it is full."""
+    return log if n_iter < log.shape[1] else np.hstack([log, np.empty_like(log)])
+
+
+def best_rules(v: Array, log: Count, step: float) -> Array:
+    """Rules with a new lowest count, from walking the moves in the log again."""
+    now = np.array(v, dtype=np.float64).tolist()  # whose products may overflow
+    history, moves = log
+    found = history < np.minimum.accumulate(np.append(history[0], history[:-1]))
+    path = [now.copy()]
+    for k, move in enumerate(moves[1 : int(np.argmin(history)) + 1].tolist(), 1):
+        i, back = divmod(move, 2)
+        size = step * abs(now[i])
+        now[i] += -size if back else size
+        if found[k]:
+            path.append(now.copy())
+    return np.array(path)
+
+
+def tell(report: Report | None, state: Count, unit: float) -> None:
+    """Report the number of iterations, the errors and the fewest of `state`."""
+    if report is not None:
+        n_iter, errors, fewest = state[:3].tolist()
+        report(n_iter, unit * errors, unit * fewest)

@@ -1,0 +1,308 @@
+"""The arc of admissible rules of a pair of classes.
+
+With a = sin(theta), b = cos(theta), the rules
+
+    w(theta) = V (c / g),   g_i = alpha_i cos(theta) + beta_i sin(theta)
+    w0(theta) = w.m1 - cos(theta) sigma1^2 = w.m2 + sin(theta) sigma2^2
+
+for which every g_i > 0 form an open arc of theta, and every admissible linear rule
+for two Gaussians is one of them (Anderson and Bahadur 1962). Along it
+
+    y1 = sigma1 cos(theta) falls,   y2 = sigma2 sin(theta) grows
+
+so the errors e1 = Phi(-y1) and e2 = Phi(-y2) trade off monotonically; and
+sigma1 / sigma2 grows, because larger theta shifts the weights u_i^2 of
+sigma1^2 / (sigma1^2 + sigma2^2) = sum alpha_i u_i^2 / sum u_i^2 to larger alpha_i.
+
+A point of the arc is given by x = ln(p / q), where p and q are its distances from
+the low and the high end. Near an end one g_i vanishes; measured from that end it
+keeps its relative precision, and equal steps of x approach the end geometrically.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_ndtr
+
+from heterolda.solvers.pencil import Pencil
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# In the hard case c_i = 0 at the end of the arc and the admissible rules go on as
+# w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that
+# turn, without any visible change to the problem.
+_LIFT = 1e-30
+# Rows of `ArcPoints` at the low and the high end, all but the priors.
+with np.errstate(divide="ignore", invalid="ignore"):
+    _ENDS = np.array([[-1, -1, 0, 0, 1, -1, 0, 0], [1, 0, -1, 0, -1, 1, 0, 0]]) / 0.0
+# A slope below this share of its terms is taken for zero: the error of such a point is
+# that of the minimum up to the square of this.
+_FLAT = 1e-10
+
+
+@dataclass(frozen=True)
+class ArcPoints:
+    """Points on arcs, and the quantities that are monotone along them.
+
+    Attributes
+    ----------
+    table : ndarray of shape (8, m)
+        One row for each of the properties, so that points are moved in one go.
+    """
+
+    table: Array
+
+    def _row(self, k: int) -> Array:
+        row: Array = self.table[k]
+        return row
+
+    @property
+    def x(self) -> Array:
+        """Positions; -inf and inf are the ends."""
+        return self._row(0)
+
+    @property
+    def log_error1(self) -> Array:
+        """ln(p1 e1)."""
+        return self._row(1)
+
+    @property
+    def log_error2(self) -> Array:
+        """ln(p2 e2)."""
+        return self._row(2)
+
+    @property
+    def log_error(self) -> Array:
+        """ln(p1 e1 + p2 e2)."""
+        return self._row(3)
+
+    @property
+    def y1(self) -> Array:
+        """Distance of the threshold from the mean of class 1, in deviations."""
+        return self._row(4)
+
+    @property
+    def y2(self) -> Array:
+        """The same of class 2."""
+        return self._row(5)
+
+    @property
+    def log_ratio(self) -> Array:
+        """ln(sigma1 / sigma2)."""
+        return self._row(6)
+
+    @property
+    def slope(self) -> Array:
+        """A number with the sign of d p_e / d theta; 0 where (29) holds."""
+        return self._row(7)
+
+    def take(self, index: Index) -> ArcPoints:
+        """Select points by index."""
+        return ArcPoints(self.table.take(index, axis=1))
+
+    @staticmethod
+    def concatenate(parts: list[ArcPoints]) -> ArcPoints:
+        """Join lists of points."""
+        return ArcPoints(np.concatenate([part.table for part in parts], axis=1))
+
+
+@dataclass(frozen=True)
+class Arc:
+    """The arcs of a batch of pairs, ready to be evaluated anywhere.
+
+    Attributes
+    ----------
+    c : ndarray of shape (n_pairs, n_features)
+        From the pencil, lifted in the hard case.
+    diagonals : ndarray of shape (n_pairs, n_features, 2)
+        alpha and beta.
+    forms : ndarray of shape (n_pairs, 4, n_features)
+        Coefficients of g in the sine and the cosine of the distance from the low end,
+        and from the high one. All are positive, so that g keeps its relative
+        precision.
+    low, high : ndarray of shape (n_pairs,)
+        The ends lie at theta = -low and theta = pi/2 + high.
+    log_priors : ndarray of shape (2, n_pairs)
+        ln p1 and ln p2.
+    """
+
+    c: Array
+    diagonals: Array
+    forms: Array
+    low: Array
+    high: Array
+    log_priors: Array
+
+    @classmethod
+    def from_pencil(cls, pencil: Pencil) -> Arc:
+        """Find the ends of the arcs of a batch of pairs."""
+        alpha, beta, c = pencil.alpha, pencil.beta, pencil.c.copy()
+        diagonals = np.array([alpha, beta])
+        zeros = np.arctan2(diagonals, diagonals[::-1])  # psi and phi: they sum to pi/2
+        rows = np.arange(len(c))
+        lift = _LIFT * np.abs(c).max(axis=1)
+        lift[lift == 0] = _LIFT
+        for pole in zeros.argmin(axis=2):
+            at_pole = c[rows, pole]
+            small = np.abs(at_pole) < lift
+            if small.any():
+                c[rows, pole] = np.where(small, np.copysign(lift, at_pole), at_pole)
+        ends = zeros.min(axis=2)
+        # With r_i = hypot(alpha_i, beta_i), at the distance p from the low end and q
+        # from the high one, g_i = r_i sin(p + psi_i - low) = r_i sin(q + phi_i - high).
+        beyond = zeros - ends[:, :, None]
+        forms = np.stack([np.cos(beyond), np.sin(beyond)], axis=1).reshape(4, *c.shape)
+        forms *= np.hypot(alpha, beta)
+        return cls(
+            c=c,
+            diagonals=np.ascontiguousarray(diagonals.transpose(1, 2, 0)),
+            forms=np.ascontiguousarray(forms.swapaxes(0, 1)),
+            low=ends[0],
+            high=ends[1],
+            log_priors=np.log(pencil.priors.T),
+        )
+
+    def coordinates(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
+        """Coordinates u of w = V u at points of the arcs.
+
+        Parameters
+        ----------
+        pair : ndarray of shape (m,)
+            Which arc each point lies on.
+        x : ndarray of shape (m,)
+            Positions.
+
+        Returns
+        -------
+        u : ndarray of shape (m, n_features)
+            c / g.
+        cos, sin : ndarray of shape (m,)
+            The weights b = cos(theta) of S1 and a = sin(theta) of S2.
+        """
+        g, (cos, sin), _ = self._forms_at(pair, x[:, None])
+        return self.c[pair] / g[:, 0], cos[:, 0], sin[:, 0]
+
+    def _forms_at(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
+        """The g_i, the cosine and sine of theta, and d theta / dx.
+
+        On each arc any number of points: x is of shape (m, k).
+        """
+        low, high = self.low[pair, None], self.high[pair, None]
+        length = low + high + 0.5 * np.pi
+        is_low = x <= 0
+        share = expit(-np.abs(x))
+        near = length * share  # distance from the nearer end
+        weights = np.empty((*x.shape, 4))
+        sin = np.sin(near, out=weights[..., 2])
+        cos = np.cos(near, out=weights[..., 3])
+        np.multiply(sin, is_low, out=weights[..., 0])
+        np.multiply(cos, is_low, out=weights[..., 1])
+        weights[..., 2:] -= weights[..., :2]
+        far = length - near
+        circle = np.empty((2, *x.shape))
+        np.subtract(np.where(is_low, far, near), high, out=circle[0])
+        np.subtract(np.where(is_low, near, far), low, out=circle[1])
+        g = weights @ self.forms[pair]
+        return g, np.sin(circle, out=circle), near * (1 - share)
+
+    def evaluate(self, pair: Index, x: Array) -> ArcPoints:
+        """Errors at points of the arcs.
+
+        Parameters
+        ----------
+        pair : ndarray of shape (m,)
+            Which arc the points of a row lie on.
+        x : ndarray of shape (m,) or (m, k)
+            Positions.
+
+        Returns
+        -------
+        ArcPoints
+            The points, row after row.
+        """
+        table = np.empty((8, x.size))
+        x = x[:, None] if x.ndim == 1 else x
+        grid = table.reshape(8, *x.shape)
+        g, circle, _ = self._forms_at(pair, x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            u = np.divide(self.c[pair][:, None], g, out=g)
+            u *= u
+            variances = (u @ self.diagonals[pair]).transpose(2, 0, 1)
+            grid[0] = x
+            y = np.multiply(np.sqrt(variances), circle, out=grid[4:6])
+            # Where squares overflow the ratio is unknown: no sign of the slope is.
+            grid[6] = 0.5 * np.log(variances[0] / variances[1])
+            log_priors = self.log_priors[:, pair, None]
+            np.add(log_priors, log_ndtr(-y), out=grid[1:3])
+            np.logaddexp(grid[1], grid[2], out=grid[3])
+            squares = y * y
+            slope = log_priors[0] - log_priors[1] - grid[6]
+            slope -= 0.5 * (squares[0] - squares[1])
+            # What cannot be told from zero is a minimum, up to rounding.
+            slope[np.abs(slope) < _FLAT * (1 + squares[0] + squares[1])] = 0.0
+            grid[7] = slope
+        return ArcPoints(table)
+
+    def slopes(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
+        """The slope, its derivative, and how fast the errors are traded.
+
+        Parameters
+        ----------
+        pair, x : ndarray of shape (m,)
+            As for `coordinates`.
+
+        Returns
+        -------
+        slope, derivative : ndarray of shape (m,)
+            The slope as in `ArcPoints`, and its derivative with respect to x.
+        motion : ndarray of shape (3, m)
+            y1, y2 and -dy1/dx.
+        """
+        g, circle, speed = self._forms_at(pair, x[:, None])
+        g, (cos, sin), dtheta = g[:, 0], circle[:, :, 0], speed[:, 0]
+        log1, log2 = self.log_priors[:, pair]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            square = (self.c[pair] / g) ** 2
+            diagonals = self.diagonals[pair]
+            v1, v2 = np.einsum("mi,mik->km", square, diagonals)
+            sigma1 = np.sqrt(v1)
+            motion = np.array([sigma1 * cos, np.sqrt(v2) * sin, dtheta / sigma1])
+            y1, y2 = motion[:2]
+            slope = log1 - log2 - 0.5 * (np.log(v1 / v2) + y1 * y1 - y2 * y2)
+            # With T = sum of alpha beta u^2 / g, d y1 = -T/sigma1 and d y2 = T/sigma2;
+            # d ln(sigma) is a mean of g'/g, g' = beta cos - alpha sin.
+            square /= g
+            mixed = (diagonals * square[:, :, None]).mT @ diagonals
+            T = mixed[:, 0, 1]
+            turn = cos * (mixed[:, 1, 1] / v2 - T / v1)
+            turn += sin * (mixed[:, 0, 0] / v1 - T / v2)
+            derivative = (T * (cos + sin) - turn) * dtheta
+            motion[2] *= T
+        return slope, derivative, motion
+
+    def ends(self, pair: Index) -> tuple[ArcPoints, ArcPoints]:
+        """The limits at the two ends: each class in turn is always right."""
+        log1, log2 = self.log_priors[:, pair]
+        low, high = np.repeat(_ENDS[:, :, None], len(pair), axis=2)
+        low[2], low[3] = log2, log2
+        high[1], high[3] = log1, log1
+        return ArcPoints(low), ArcPoints(high)
+
+    def slope_bounds(
+        self, pair: Index, a: ArcPoints, b: ArcPoints
+    ) -> tuple[Array, Array]:
+        """Bounds of the slope on the pieces from a to b, by monotonicity."""
+        log1, log2 = self.log_priors[:, pair]
+        prior = log1 - log2
+        sizes = np.abs(a.table[4:6]), np.abs(b.table[4:6])
+        with np.errstate(invalid="ignore"):
+            y1_most, y2_most = np.maximum(*sizes)
+            y1_least = np.maximum(np.maximum(b.y1, -a.y1), 0.0)
+            y2_least = np.maximum(np.maximum(a.y2, -b.y2), 0.0)
+            lower = prior - b.log_ratio - 0.5 * (y1_most**2 - y2_least**2)
+            upper = prior - a.log_ratio - 0.5 * (y1_least**2 - y2_most**2)
+        return lower, upper

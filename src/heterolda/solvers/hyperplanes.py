@@ -1,0 +1,248 @@
+"""The record that every solver returns, and the sign convention.
+
+The paper's class 1 is the first class i of a pair (i, j) and its rule decides class 1
+when w.x >= w0. Stored are coef = -w and intercept = w0, so that a positive score
+coef.x + intercept means the second class j, as in every binary scikit-learn
+classifier; a score of exactly zero means class i. This module is the only place that
+turns one into the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.solvers.pencil import EPS, Pencil
+
+Array = NDArray[np.float64]
+
+# Projected standard deviation, relative to the distance of the means, that stands for
+# "none" where a direction separates the classes without any variance.
+_NO_DEVIATION = 1e-7
+# Scores are kept below this, so that sums of them do not overflow.
+_LARGEST_SCORE = 1e300
+
+
+class Status(IntEnum):
+    """How a solver ended with a pair."""
+
+    CLOSED_FORM = 0
+    CERTIFIED = 1
+    BEST_TRIAL = 2
+    CONVERGED = 3
+    MAX_ITER = 4
+    NO_ROOT = 5
+    TRIVIAL = 6
+    SEPARABLE = 7
+
+
+@dataclass(frozen=True)
+class Hyperplanes:
+    """One linear rule for each pair of classes.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_pairs, n_features)
+        Minus w; zero for a trivial rule.
+    intercept : ndarray of shape (n_pairs,)
+        w0; the prior log-odds for a trivial rule.
+    error : ndarray of shape (n_pairs,)
+        Error p_e of the rule under the Gaussian model.
+    gap : ndarray of shape (n_pairs,)
+        (error - proven lower bound) / error; NaN without a certificate.
+    n_iter : ndarray of shape (n_pairs,)
+        Iterations, trials or evaluations that the solver spent.
+    status : ndarray of shape (n_pairs,)
+        `Status` of each pair.
+    means, deviations : ndarray of shape (n_pairs, 2)
+        Mean and standard deviation of the score in the two classes.
+    """
+
+    coef: Array
+    intercept: Array
+    error: Array
+    gap: Array
+    n_iter: NDArray[np.intp]
+    status: NDArray[np.intp]
+    means: Array
+    deviations: Array
+
+    @property
+    def trivial(self) -> NDArray[np.bool_]:
+        """Pairs for which always choosing the likelier class is the rule."""
+        trivial: NDArray[np.bool_] = self.status == Status.TRIVIAL
+        return trivial
+
+    @classmethod
+    def from_coordinates(
+        cls,
+        pencil: Pencil,
+        u: Array,
+        t: Array,
+        error: Array,
+        *,
+        status: NDArray[np.intp],
+        n_iter: NDArray[np.intp],
+        gap: Array | None = None,
+    ) -> Hyperplanes:
+        """Rules from their coordinates in the pencil.
+
+        Parameters
+        ----------
+        pencil : Pencil
+            The pairs.
+        u : ndarray of shape (n_pairs, n_features)
+            Coordinates of w = V u.
+        t : ndarray of shape (n_pairs,)
+            Thresholds, measured from the mean of class 2. NaN asks for the trivial
+            rule, and so does a w of zero.
+        error : ndarray of shape (n_pairs,)
+            Errors of the rules.
+        status, n_iter : ndarray of shape (n_pairs,)
+            As in the record.
+        gap : ndarray of shape (n_pairs,) or None, default=None
+            Proven gaps of a solver with a certificate.
+
+        Returns
+        -------
+        Hyperplanes
+            The record. A pair that some direction separates without any variance
+            gets that direction and error 0, whatever the solver found.
+        """
+        p1, p2 = pencil.priors.T
+        w = (pencil.basis @ u[:, :, None])[:, :, 0]
+        D, sigma1, sigma2 = pencil.project(u)
+        deviations = np.array([sigma1, sigma2]).T
+        separable = (pencil.separation != 0).any(axis=1)
+        trivial = np.isnan(t) | ~w.any(axis=1) | (deviations == 0).any(axis=1)
+        gap = np.full(len(t), np.nan) if gap is None else gap
+        if separable.any():
+            trivial &= ~separable
+            gap = np.where(separable & ~np.isnan(gap), 0.0, gap)
+            w = np.where(separable[:, None], pencil.separation, w)
+            t = np.where(separable, 1.0, t)
+            D = np.where(separable, 2.0, D)
+            deviations[separable] = 2 * _NO_DEVIATION
+            error = np.where(separable, 0.0, error)
+            status = np.where(separable, Status.SEPARABLE, status)
+        means = np.array([t - D, t]).T
+        w0 = np.einsum("pi,pi->p", w, pencil.means[:, 1]) + t
+        if trivial.any():
+            odds = pencil.log_tau
+            w[trivial] = 0.0
+            deviations[trivial] = 0.0
+            means[trivial] = odds[trivial, None]
+            w0 = np.where(trivial, odds, w0)
+            error = np.where(trivial, np.minimum(p1, p2), error)
+            status = np.where(trivial, Status.TRIVIAL, status)
+        return cls(-w, w0, error, gap, n_iter, status, means, deviations)
+
+    @classmethod
+    def from_projections(
+        cls,
+        coef: Array,
+        intercept: Array,
+        error: Array,
+        *,
+        n_iter: NDArray[np.intp],
+        means: Array,
+        deviations: Array,
+    ) -> Hyperplanes:
+        """Rules that were found in some other way than from the pencil.
+
+        Parameters
+        ----------
+        coef, intercept, error, n_iter, means, deviations : ndarray
+            As in the record. Where both classes have one and the same score, the
+            rule is trivial.
+
+        Returns
+        -------
+        Hyperplanes
+            The record.
+        """
+        distance = np.abs(means[:, 1] - means[:, 0])[:, None]
+        deviations = np.maximum(deviations, _NO_DEVIATION * distance)
+        trivial = ~np.any(coef, axis=1) | np.any(deviations == 0, axis=1)
+        return cls(
+            coef=coef,
+            intercept=intercept,
+            error=error,
+            gap=np.full(len(coef), np.nan),
+            n_iter=n_iter,
+            status=np.where(trivial, Status.TRIVIAL, Status.BEST_TRIAL),
+            means=means,
+            deviations=deviations,
+        )
+
+    @classmethod
+    def concatenate(cls, parts: list[Hyperplanes]) -> Hyperplanes:
+        """Join the records of consecutive batches of pairs."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls))
+        )
+
+
+def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
+    """Scores of rows of data, finite and with the right sign even if products overflow.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_features)
+        Data.
+    normals : ndarray of shape (n_features, n_pairs)
+        Transposed `coef`.
+    intercept : ndarray of shape (n_pairs,)
+        Offsets.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_pairs)
+        Positive for the second class of a pair.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores: Array = rows @ normals
+        scores += intercept
+        # The sum of all is finite unless one of them is not, or nearly so.
+        if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
+            huge = ~np.isfinite(scores).all(axis=1)
+            size = np.abs(rows[huge]).max(axis=1, keepdims=True)
+            scores[huge] = size * (rows[huge] / size @ normals + intercept / size)
+            np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
+    return scores
+
+
+def settle_ties(scores: Array, rows: Array, coef: Array, intercept: Array) -> Array:
+    """Scores that rounding may have put on the wrong side, computed in a fixed order.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_pairs)
+        Scores of the rows, changed in place.
+    rows : ndarray of shape (n_samples, n_features)
+        Data.
+    coef, intercept : ndarray
+        The rules.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_pairs)
+        The scores. Those next to zero are w0 - w.x with the sum taken from left to
+        right, so that their sides are those that the local search counts.
+    """
+    d = rows.shape[1]
+    size = np.maximum(rows.max(axis=1), -rows.min(axis=1))
+    with np.errstate(over="ignore"):
+        reach = np.multiply.outer(size, np.abs(coef).sum(axis=1)) + np.abs(intercept)
+        bound = 4 * (d + 2) * EPS * reach
+    row, pair = np.nonzero((np.abs(scores) <= bound) & np.isfinite(bound))
+    total = -coef[pair, 0] * rows[row, 0]
+    for k in range(1, d):
+        total += -coef[pair, k] * rows[row, k]
+    scores[row, pair] = intercept[pair] - total
+    return scores

@@ -1,0 +1,412 @@
+"""Additive class statistics: all that fitting needs to know about the data."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_X_y
+
+from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
+from heterolda.foundations.sklearn_private import get_feature_names
+from heterolda.foundations.validation import (
+    NUMERIC_TYPES,
+    check_covariance,
+    check_labels,
+    check_number,
+    check_sample_weight,
+    encode,
+    union_of_labels,
+)
+from heterolda.foundations.wording import listed
+from heterolda.statistics.moments import (
+    add_rows,
+    check_moments,
+    check_range,
+    gather,
+    read_moments,
+    shrink,
+)
+
+Array = NDArray[np.float64]
+
+# Rows are gathered class by class into a buffer of about this size, small enough
+# to stay in cache while it is centred and multiplied.
+_BUFFER_BYTES = 1 << 20
+# Labels are sorted within blocks of this many rows, so that the gathered rows lie
+# near each other even if X is a memory map larger than memory.
+_BLOCK_ROWS = 1 << 17
+_FILE_FORMAT = 1
+
+
+class ClassStatistics:
+    """Weight, mean and centred scatter of every class.
+
+    The statistics of two disjoint data sets add up to those of their union
+    (``a + b``), so they can be gathered in chunks, in parallel, or at sites that
+    may not share rows. Scatter is centred, never a raw sum of squares: merging
+    follows Chan, Golub and LeVeque, and data far from the origin loses nothing.
+
+    Weights are frequencies: a row of weight 3 counts as three copies, a row of
+    weight 0 as none.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Distinct labels, sorted.
+    weights : ndarray of shape (n_classes,)
+        Total weight of each class.
+    means : ndarray of shape (n_classes, n_features)
+        Class means.
+    scatters : ndarray of shape (n_classes, n_features, n_features)
+        Sums of weighted outer products of the deviations from the class mean.
+    feature_names : ndarray of str of shape (n_features,) or None, default=None
+        Names of the columns, if they had any.
+
+    References
+    ----------
+    T. F. Chan, G. H. Golub and R. J. LeVeque (1983), "Algorithms for computing the
+    sample variance", The American Statistician 37, 242-247.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics
+    >>> a = ClassStatistics.from_data([[0.0], [2.0], [5.0]], ["no", "no", "yes"])
+    >>> b = ClassStatistics.from_data([[7.0]], ["yes"])
+    >>> both = a + b
+    >>> both
+    ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
+    >>> both.covariances()[:, 0, 0]
+    array([2., 2.])
+    """
+
+    def __init__(
+        self,
+        classes: NDArray[Any],
+        weights: Array,
+        means: Array,
+        scatters: Array,
+        feature_names: NDArray[Any] | None = None,
+    ) -> None:
+        k, d = means.shape
+        if not classes.shape == weights.shape == (k,) or scatters.shape != (k, d, d):
+            raise ValueError(
+                f"classes, weights, means and scatters must describe the same classes "
+                f"and features, got shapes {classes.shape}, {weights.shape}, "
+                f"{means.shape} and {scatters.shape}"
+            )
+        self.classes = classes
+        self.weights = weights
+        self.means = means
+        self.scatters = scatters
+        self.feature_names = feature_names
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.means.shape[1])
+
+    def __repr__(self) -> str:
+        weights = np.array2string(self.weights, threshold=8, precision=6)
+        return (
+            f"ClassStatistics(n_classes={self.n_classes}, "
+            f"n_features={self.n_features}, weights={weights})"
+        )
+
+    def copy(self) -> Self:
+        """An independent copy, which later updates do not change."""
+        return copy.deepcopy(self)
+
+    @classmethod
+    def from_data(
+        cls, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Gather the statistics of a data set in one pass, without copying it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Real numbers of any type; sums are taken in float64.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative frequencies.
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics.
+        """
+        names = get_feature_names(X)
+        data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
+        classes = check_labels(labels, whole=False)
+        weight = check_sample_weight(sample_weight, len(data))
+        return cls.from_arrays(data, labels, classes, weight, names)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: NDArray[Any],
+        y: NDArray[Any],
+        classes: NDArray[Any],
+        sample_weight: Array | None = None,
+        feature_names: NDArray[Any] | None = None,
+    ) -> Self:
+        """`from_data` for arrays that have been validated already.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Finite real numbers.
+        y : ndarray of shape (n_samples,)
+            Labels, each of them in `classes`.
+        classes : ndarray of shape (n_classes,)
+            Distinct labels, sorted; some may be absent from `y`.
+        sample_weight : ndarray of shape (n_samples,) or None, default=None
+            Non-negative frequencies.
+        feature_names : ndarray of str of shape (n_features,) or None, default=None
+            Names of the columns.
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics.
+        """
+        n_classes, d = len(classes), X.shape[1]
+        stats = cls(
+            classes,
+            np.zeros(n_classes),
+            np.zeros((n_classes, d)),
+            np.zeros((n_classes, d, d)),
+            feature_names,
+        )
+        room = np.empty(max(16 * d, _BUFFER_BYTES // 8))[: len(X) * d]
+        step = max(1, len(room) // max(d, 1))
+        ones = np.ones(step)
+        for start in range(0, len(X), _BLOCK_ROWS):
+            codes = encode(y[start : start + _BLOCK_ROWS], classes)
+            order = codes.argsort(kind="stable") + start
+            bounds = np.bincount(codes, minlength=n_classes).cumsum().tolist()
+            for k, (low, high) in enumerate(
+                zip([0, *bounds[:-1]], bounds, strict=True)
+            ):
+                rows = order[low:high]
+                if sample_weight is not None:
+                    rows = rows[sample_weight[rows] > 0]
+                for first in range(0, len(rows), step):
+                    chunk = rows[first : first + step]
+                    w = ones[: len(chunk)]
+                    if sample_weight is not None:
+                        w = sample_weight[chunk]
+                    stats.weights[k] = add_rows(
+                        gather(X, chunk, room),
+                        w,
+                        stats.weights[k],
+                        stats.means[k],
+                        stats.scatters[k],
+                    )
+        finite = np.isfinite(stats.scatters).all(axis=(1, 2))
+        if not finite.all():
+            check_range(stats.scatters[finite.argmin()], np.zeros(d, bool))
+        return stats
+
+    @classmethod
+    def from_moments(
+        cls,
+        classes: ArrayLike,
+        counts: ArrayLike,
+        means: ArrayLike,
+        covariances: ArrayLike,
+    ) -> Self:
+        """Statistics from published or aggregated moments.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,)
+            Distinct labels, in any order.
+        counts : array-like of shape (n_classes,)
+            Number of samples, or total weight, of each class; more than 1.
+        means : array-like of shape (n_classes, n_features)
+            Class means.
+        covariances : array-like of shape (n_classes, n_features, n_features)
+            Unbiased class covariances (divisor: count - 1).
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics.
+        """
+        labels, n, mean, cov = check_moments(classes, counts, means, covariances)
+        with np.errstate(over="ignore"):
+            scatter = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
+        for label, matrix, squares in zip(labels.tolist(), cov, scatter, strict=True):
+            check_covariance(label, matrix)
+            check_range(squares, np.diag(matrix) > 0, "covariances")
+        order = np.argsort(labels)
+        return cls(labels[order], n[order], mean[order], scatter[order])
+
+    def update(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add the rows of another chunk of data, in place.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The chunk; it may hold any selection of classes, new ones too.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative frequencies.
+
+        Returns
+        -------
+        ClassStatistics
+            The object itself. If the chunk is refused, it is left as it was.
+        """
+        self.__dict__.update((self + self.from_data(X, y, sample_weight)).__dict__)
+        return self
+
+    def __add__(self, other: object) -> Self:
+        if not isinstance(other, ClassStatistics):
+            return NotImplemented
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"statistics of {self.n_features} and of {other.n_features} features "
+                "cannot be merged: they must describe the same columns"
+            )
+        names, others = self.feature_names, other.feature_names
+        if names is None:
+            names = others
+        elif others is not None and not np.array_equal(names, others):
+            raise ValueError(
+                "statistics of different features cannot be merged: feature_names are "
+                f"{list(names)} and {list(others)}; reorder or rename the columns first"
+            )
+        classes = union_of_labels(self.classes, other.classes)
+        k, d = len(classes), self.n_features
+        merged = type(self)(
+            classes, np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)), names
+        )
+        for part in (self, other):
+            where = np.searchsorted(classes, part.classes)
+            for i, j in enumerate(where):
+                merged._add(j, part.weights[i], part.means[i], part.scatters[i])
+        return merged
+
+    def __radd__(self, other: object) -> Self:
+        return self.copy() if other == 0 else NotImplemented  # for sum(parts)
+
+    def _add(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
+        """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
+        if weight == 0:
+            return
+        if self.weights[k] == 0:
+            self.means[k], self.scatters[k] = mean, scatter
+            self.weights[k] = weight
+            return
+        total = self.weights[k] + weight
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = mean - self.means[k]
+            self.means[k] += shift * (weight / total)
+            outer = np.outer(shift, shift)
+            self.scatters[k] += outer * (self.weights[k] * weight / total)
+            self.scatters[k] += scatter
+        check_range(self.scatters[k], shift != 0, "the merged data")
+        self.weights[k] = total
+
+    def covariances(self, shrinkage: float | str | None = None) -> Array:
+        """Class covariances with divisor W_k - 1, optionally shrunk.
+
+        With shrinkage, class k's covariance becomes
+        ``(1 - rho_k) S_k + rho_k S_pooled``; a singular pooled covariance is first
+        moved towards its own diagonal.
+
+        Parameters
+        ----------
+        shrinkage : float in [0, 1], "auto" or None, default=None
+            ``rho_k`` for all classes; "auto" means ``d / (W_k + d)``.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_features, n_features)
+            The covariances.
+        """
+        short = self.weights <= 1
+        if short.any():
+            zero = " (every sample_weight is zero)" if not self.weights.any() else ""
+            raise ValueError(
+                f"classes {listed(self.classes[short])} have a total weight (number of "
+                f"samples, or sum of sample_weight) of 1 or less{zero}, from which "
+                "no covariance can be estimated: add samples of these classes or "
+                "leave them out"
+            )
+        if shrinkage is not None:
+            return shrink(self.scatters, self.weights, shrinkage)
+        cov: Array = self.scatters / (self.weights - 1)[:, None, None]
+        return cov
+
+    def save(self, path: PathOrFile, *, min_count: float = 0) -> None:
+        """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str, path-like or binary file
+            The file. No pickle is involved, so labels must be numbers, booleans
+            or strings.
+        min_count : float, default=0
+            Least total weight of a class: statistics of a few rows give them away.
+        """
+        check_number("save", "min_count", min_count, 0, np.inf)
+        classes = self.classes
+        few = (self.weights > 0) & (self.weights < min_count)
+        if few.any():
+            raise ValueError(
+                f"classes {listed(classes[few])} have fewer rows than min_count="
+                f"{min_count}; their statistics would give them away: leave them out"
+            )
+        if classes.dtype.kind not in "biufU":
+            if not all(isinstance(label, str) for label in classes):
+                raise ValueError(
+                    "classes must be numbers, booleans or strings to be saved without "
+                    f"pickle, got {classes.tolist()!r}"
+                )
+            classes = classes.astype(str)
+        content = {
+            "format": np.array(_FILE_FORMAT),
+            "classes": classes,
+            "classes_are_objects": np.array(classes is not self.classes),
+            "weights": self.weights,
+            "means": self.means,
+            "scatters": self.scatters,
+        }
+        if self.feature_names is not None:
+            content["feature_names"] = self.feature_names.astype(str)
+        write_npz(path, content)
+
+    @classmethod
+    def load(cls, path: PathOrFile) -> Self:
+        """Read statistics written by `save`.
+
+        Parameters
+        ----------
+        path : str, path-like or binary file
+            The file.
+
+        Returns
+        -------
+        ClassStatistics
+            The statistics.
+        """
+        content = read_npz(path, "class statistics", _FILE_FORMAT)
+        try:
+            return cls(*read_moments(content))
+        except (KeyError, TypeError, ValueError) as error:
+            raise unreadable(path, "class statistics", error) from error

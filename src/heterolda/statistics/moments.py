@@ -1,0 +1,357 @@
+"""Moments of Gaussian classes: gathering, shrinking and mixing them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heterolda.foundations.validation import (
+    check_covariance,
+    check_finite,
+    check_labels,
+)
+from heterolda.foundations.wording import listed
+
+Array = NDArray[np.float64]
+
+# Below this a sum of squares has lost digits to underflow.
+_SMALLEST_SQUARE = 1e-305
+# A pooled covariance counts as singular if the eigenvalues of its correlation form
+# spread further than this.
+SINGULAR = 1e-10
+
+# Of the covariances, in a fit: the sum so far, that of a batch, both, and in factors.
+_COPIES = 4
+
+
+def gather(X: NDArray[Any], rows: NDArray[np.intp], room: Array) -> Array:
+    """Some rows of a matrix in float64, laid out in memory as the matrix is.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Numbers.
+    rows : ndarray of shape (n_rows,)
+        Which rows.
+    room : ndarray of shape (size,)
+        Where to put them; `size` is at least ``n_rows * n_features``.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+        A view of `room`.
+    """
+    room = room[: len(rows) * X.shape[1]]
+    # Columns that lie one after the other, as those of data frames, stay so.
+    if X.flags.f_contiguous and not X.flags.c_contiguous:
+        columns = room.reshape(X.shape[1], len(rows))
+        if X.dtype == room.dtype:
+            X.T.take(rows, axis=1, out=columns, mode="clip")
+        else:
+            columns[...] = X.T[:, rows]
+        return columns.T
+    z = room.reshape(len(rows), X.shape[1])
+    if X.dtype == room.dtype and X.flags.c_contiguous:
+        X.take(rows, axis=0, out=z, mode="clip")
+    else:
+        z[...] = X[rows]
+    return z
+
+
+def add_rows(
+    z: Array, weight: Array, before: float, mean: Array, scatter: Array
+) -> float:
+    """Add rows to the mean and the centred scatter of a class, in place.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_rows, n_features)
+        At least one row of finite numbers; overwritten.
+    weight : ndarray of shape (n_rows,)
+        Positive weights.
+    before : float
+        Total weight so far.
+    mean : ndarray of shape (n_features,)
+        Weighted mean so far.
+    scatter : ndarray of shape (n_features, n_features)
+        Weighted sum of outer products of the deviations from the mean, so far.
+
+    Returns
+    -------
+    float
+        Total weight with the new rows.
+    """
+    more = float(weight.sum())
+    total = before + more
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Centring on a row first makes the scatter of a constant column exactly zero
+        # and takes out any offset before sums are formed. The mean of a class that
+        # has as much weight already does that too, and saves a pass.
+        known = before >= more
+        origin = mean if known else z[0].copy()
+        z -= origin
+        shift = (weight @ z) / more
+        if not known:
+            z -= shift
+            shift += origin - mean
+        if more != len(z) or (weight != 1).any():
+            z *= np.sqrt(weight)[:, None]
+        product = z.T @ z
+        if product.diagonal().min(initial=1.0) < _SMALLEST_SQUARE:
+            check_range(product, (z != 0).any(axis=0))
+        scatter += product
+        if known:
+            # What is taken off is at most half of what was summed: no digits are lost.
+            scatter -= np.outer(shift, shift * (more * more / total))
+            mean += shift * (more / total)
+        elif before == 0:
+            mean += shift
+        else:  # Chan, Golub and LeVeque, pairwise update
+            scatter += np.outer(shift, shift * (before * more / total))
+            mean += shift * (more / total)
+    return total
+
+
+def check_room(n_classes: int, n_features: int) -> None:
+    """Refuse covariances, a few copies of which are larger than the machine's memory.
+
+    Parameters
+    ----------
+    n_classes, n_features : int
+        A matrix is needed for each class, and a row and a column for each feature.
+    """
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not every system says
+        return
+    size = 8 * n_classes * n_features**2
+    if _COPIES * size > there:
+        raise ValueError(
+            f"the covariances of {n_classes} classes and {n_features} features take "
+            f"{size / 1e9:.0f} GB, of which a fit needs {_COPIES} times as much; this "
+            f"machine has {there / 1e9:.0f} GB: choose fewer features"
+        )
+
+
+def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> None:
+    """Refuse scatter whose squares have left the range of float64.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (n_features, n_features)
+        Sums of squares and products.
+    varies : ndarray of shape (n_features,)
+        Features whose sum of squares cannot be zero.
+    name : str, default="X"
+        Name of the argument.
+    """
+    squares = np.diag(scatter)
+    if not np.all(np.isfinite(scatter)):
+        column = int(np.argmin(np.isfinite(squares)))
+        raise ValueError(
+            f"{name}: the values of feature {column} are so large that their squares "
+            "overflow float64: divide the feature by a constant"
+        )
+    vanished = varies & (squares < _SMALLEST_SQUARE)
+    if vanished.any():
+        raise ValueError(
+            f"{name}: the values of feature {int(np.argmax(vanished))} vary so little "
+            "that their squares underflow float64: multiply the feature by a constant"
+        )
+
+
+def check_distances(means: Array) -> None:
+    """Refuse means so far apart that the square of their distance overflows.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_classes, n_features)
+        Class means.
+    """
+    with np.errstate(over="ignore"):
+        apart = np.ptp(means, axis=0) if len(means) else np.zeros(means.shape[1])
+        squares = apart**2
+    check_range(np.diag(squares), np.zeros(len(squares), bool), "means")
+
+
+def check_moments(
+    classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
+) -> tuple[NDArray[Any], Array, Array, Array]:
+    """Refuse moments that do not fit together; matrices are looked at elsewhere.
+
+    Parameters
+    ----------
+    classes, counts, means, covariances : array-like
+        Arguments of `ClassStatistics.from_moments`.
+
+    Returns
+    -------
+    tuple of ndarray
+        The same as arrays.
+    """
+    labels = np.asarray(classes)
+    if labels.ndim != 1 or len(check_labels(labels, "classes", whole=False)) != len(
+        labels
+    ):
+        raise ValueError("classes must be a one-dimensional list of distinct labels")
+    n = check_finite("counts", counts, 1)
+    mean = check_finite("means", means, 2)
+    cov = check_finite("covariances", covariances, 3)
+    shape = (len(labels), mean.shape[1])
+    if n.shape != shape[:1] or mean.shape[0] != shape[0]:
+        raise ValueError(
+            f"classes, counts and means must have one entry per class, got "
+            f"{len(labels)}, {len(n)} and {mean.shape[0]}"
+        )
+    if shape[1] == 0:
+        raise ValueError("means must have at least one feature")
+    if cov.shape != (*shape, shape[1]):
+        raise ValueError(
+            f"covariances must have shape {(*shape, shape[1])} to match classes "
+            f"and means, got {cov.shape}"
+        )
+    if np.any(n <= 1):
+        raise ValueError(
+            f"counts must exceed 1: classes {listed(labels[n <= 1])} have no more "
+            "than one sample, from which no covariance can be estimated; leave "
+            "them out or merge them"
+        )
+    check_distances(mean)
+    return labels, n, mean, cov
+
+
+def read_moments(
+    content: dict[str, NDArray[Any]],
+) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None]:
+    """Check the arrays of a file, which may hold anything.
+
+    Parameters
+    ----------
+    content : dict
+        The arrays, by name; a KeyError says which is missing.
+
+    Returns
+    -------
+    classes, weights, means, scatters : ndarray
+        As `ClassStatistics` has them.
+    feature_names : ndarray or None
+        Names of the columns.
+    """
+    classes, names = content["classes"], content.get("feature_names")
+    objects = content["classes_are_objects"]
+    weights = check_finite("weights", content["weights"], 1)
+    means = check_finite("means", content["means"], 2)
+    scatters = check_finite("scatters", content["scatters"], 3)
+    if (
+        np.any(weights < 0)
+        or classes.dtype.kind not in "biufU"
+        or objects.shape != ()
+        or not np.array_equal(np.unique(classes), classes)
+        or (names is not None and names.shape != means.shape[1:])
+    ):
+        raise ValueError("its arrays do not fit together")
+    check_distances(means)
+    for label, scatter in zip(classes.tolist(), scatters, strict=True):
+        check_covariance(label, scatter)
+    if objects and classes.dtype.kind == "U":
+        classes = classes.astype(object)
+    if names is not None:
+        names = names.astype(object)
+    return classes, weights, means, scatters, names
+
+
+def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:
+    """Class covariances, moved towards the pooled covariance.
+
+    Class k gets ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance is
+    itself singular it is first shrunk towards its own diagonal, by
+    ``d / (W - K + d)``, where W is the total weight and K the number of classes.
+
+    Parameters
+    ----------
+    scatters : ndarray of shape (n_classes, n_features, n_features)
+        Class scatter.
+    weights : ndarray of shape (n_classes,)
+        Total weights, each above 1.
+    shrinkage : float in [0, 1] or "auto"
+        ``rho_k`` for all classes; "auto" means ``d / (W_k + d)``.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_features, n_features)
+        The covariances.
+    """
+    d = scatters.shape[1]
+    if shrinkage == "auto":
+        rho = d / (weights + d)
+    elif not isinstance(shrinkage, str) and 0 <= shrinkage <= 1:
+        rho = np.full(len(weights), float(shrinkage))
+    else:
+        raise ValueError(
+            f"shrinkage must be None, 'auto' or a number in [0, 1], got {shrinkage!r}"
+        )
+    freedom = weights.sum() - len(weights)
+    pooled = scatters.sum(axis=0) / freedom
+    scale = np.sqrt(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
+    spectrum = np.linalg.eigvalsh(pooled / scale / scale[:, None])
+    singular = spectrum[0] <= SINGULAR * spectrum[-1]
+    return blend(scatters, weights, rho, d / (freedom + d) if singular else 0.0)
+
+
+def blend(scatters: Array, weights: Array, rho: Array, gamma: float) -> Array:
+    """Mixtures of class covariances with the pooled one and its diagonal.
+
+    Parameters
+    ----------
+    scatters : ndarray of shape (n_classes, n_features, n_features)
+        Class scatter.
+    weights : ndarray of shape (n_classes,)
+        Total weights, each above 1.
+    rho : ndarray of shape (n_classes,)
+        Weight of the pooled covariance in that of each class.
+    gamma : float
+        Weight of its diagonal in the pooled covariance.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_features, n_features)
+        The covariances.
+    """
+    pooled = scatters.sum(axis=0) / (weights.sum() - len(weights))
+    if gamma:
+        pooled = (1 - gamma) * pooled + gamma * np.diag(np.diag(pooled))
+    own = ((1 - rho) / (weights - 1))[:, None, None]
+    blended: Array = own * scatters + rho[:, None, None] * pooled
+    return blended
+
+
+def all_others(means: Array, covariances: Array, priors: Array) -> tuple[Array, Array]:
+    """Means and covariances of the mixtures of all classes but one.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_classes, n_features)
+        Class means.
+    covariances : ndarray of shape (n_classes, n_features, n_features)
+        Class covariances.
+    priors : ndarray of shape (n_classes,)
+        Class priors, by which the others are mixed.
+
+    Returns
+    -------
+    means : ndarray of shape (n_classes, n_features)
+        Mean of the mixture without class k.
+    covariances : ndarray of shape (n_classes, n_features, n_features)
+        Its covariance, within and between the classes.
+    """
+    share = np.tile(priors, (len(priors), 1))
+    np.fill_diagonal(share, 0.0)
+    share /= share.sum(axis=1, keepdims=True)
+    origin = means.mean(axis=0)  # subtracted so that offsets cancel
+    mixed = share @ (means - origin) + origin
+    shifts = (means - mixed[:, None, :]) * np.sqrt(share)[:, :, None]
+    within = np.tensordot(share, covariances, axes=1)
+    return mixed, within + shifts.mT @ shifts

@@ -1,0 +1,1 @@
+"""Other points of the optimal curve than that of least error."""

@@ -1,0 +1,425 @@
+"""The optimal trade-off between the two error rates of a pair of classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from heterolda.foundations.validation import (
+    check_covariance,
+    check_finite,
+    check_pair,
+    check_priors,
+)
+from heterolda.solvers import Global, Solver, resolve_solver
+from heterolda.solvers.arc import Arc
+from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.pencil import Pencil
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.moments import check_moments
+from heterolda.tradeoff.criteria import (
+    error_rates,
+    resolve_criterion,
+    stakes,
+    with_risk,
+)
+from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
+
+Array = NDArray[np.float64]
+
+_NO_DRAWS = np.random.default_rng(0)
+_PAIR = np.array([[0, 1]])
+# Normal deviates between which the curve is drawn and integrated.
+_REACH = 9.0
+# Widest step of the quadrature, in x; on this scale all g_i are smooth.
+_STEP = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    r"""All admissible linear rules of two Gaussian classes: the optimal ROC curve.
+
+    For every :math:`\theta` of an open interval the rule
+
+    .. math::
+        w = (\sin\theta\, S_2 + \cos\theta\, S_1)^{-1} (m_1 - m_2), \quad
+        w_0 = w \cdot m_2 + \sin\theta\, w' S_2 w
+
+    has an error rate of the first class that only grows with :math:`\theta` and one
+    of the second that only falls, and no linear rule is better in both than one of
+    these (Anderson and Bahadur 1962). Rules with :math:`\sin\theta + \cos\theta < 0`
+    belong to it, too: they have large error rates of one class.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+        Labels of the first and the second class.
+    pencil : Pencil
+        Both classes in diagonal form, a batch of one.
+
+    Notes
+    -----
+    Where the difference of the means has no part along an extreme direction of the
+    two covariances, a part of the curve belongs to one :math:`\theta`, the end of the
+    interval. `at` and `roc_curve` know this part; a function of :math:`\theta`
+    cannot.
+
+    If some direction separates the classes without any variance, that hyperplane is
+    the rule at every :math:`\theta` inside of the interval, with error rates of zero.
+
+    References
+    ----------
+    T. W. Anderson and R. R. Bahadur (1962), "Classification into two multivariate
+    normal distributions with different covariance matrices", The Annals of
+    Mathematical Statistics 33, 420-431.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics, Frontier
+    >>> moments = ClassStatistics.from_moments(
+    ...     ["sick", "well"], [50, 50], [[0, 0], [2, 1]], [[[1, 0], [0, 1]]] * 2
+    ... )
+    >>> frontier = Frontier.from_statistics(moments)
+    >>> round(frontier.auc, 3)
+    0.943
+    >>> point = frontier.at("neyman-pearson", max_error={"sick": 0.01})
+    >>> point.error_rates.round(3)
+    array([0.01 , 0.536])
+    """
+
+    classes: NDArray[Any]
+    pencil: Pencil
+
+    @classmethod
+    def from_moments(
+        cls,
+        classes: ArrayLike,
+        means: ArrayLike,
+        covariances: ArrayLike,
+        priors: ArrayLike,
+        weights: ArrayLike,
+    ) -> Frontier:
+        """The frontier of two classes with given moments.
+
+        Parameters
+        ----------
+        classes : array-like of shape (2,)
+            Labels of the first and the second class.
+        means : array-like of shape (2, n_features)
+            Class means.
+        covariances : array-like of shape (2, n_features, n_features)
+            Class covariances.
+        priors, weights : array-like of shape (2,)
+            Class priors, in proportion, and total weights, above 1.
+
+        Returns
+        -------
+        Frontier
+            The frontier.
+        """
+        labels, n, m, cov = check_moments(classes, weights, means, covariances)
+        if len(labels) != 2:
+            raise ValueError(f"classes must be two labels, got {labels.tolist()}")
+        for label, matrix in zip(labels.tolist(), cov, strict=True):
+            check_covariance(label, matrix)
+        p = check_finite("priors", priors, 1)
+        if p.shape != (2,) or not np.all(p > 0):
+            raise ValueError(f"priors must be two positive numbers, got {p.tolist()}")
+        return cls._of_two(labels, m, cov, p, n)
+
+    @classmethod
+    def _of_two(
+        cls,
+        classes: NDArray[Any],
+        means: Array,
+        covariances: Array,
+        priors: Array,
+        weights: Array,
+    ) -> Frontier:
+        """The same of moments that need no check."""
+        shares = priors / priors.sum()
+        pencil = Pencil.from_moments(
+            means[None], covariances[None], shares[None], weights[None]
+        )
+        return cls(classes, pencil)
+
+    @classmethod
+    def from_statistics(
+        cls,
+        statistics: ClassStatistics,
+        pair: tuple[Any, Any] | None = None,
+        *,
+        priors: ArrayLike | None = None,
+        shrinkage: float | str | None = None,
+    ) -> Frontier:
+        """The frontier of two classes of some statistics.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Weights, means and covariances.
+        pair : tuple of two labels or None, default=None
+            The first and the second class; not needed if there are only two.
+        priors : array-like of shape (n_classes,) or None, default=None
+            Priors of all classes; relative frequencies by default.
+        shrinkage : float in [0, 1], "auto" or None, default=None
+            As for :meth:`ClassStatistics.covariances`.
+
+        Returns
+        -------
+        Frontier
+            The frontier.
+        """
+        if not isinstance(statistics, ClassStatistics):
+            raise TypeError(
+                "statistics must be a ClassStatistics object, got "
+                f"{type(statistics).__name__}: use ClassStatistics.from_data(X, y)"
+            )
+        if pair is None and statistics.n_classes != 2:
+            raise ValueError(
+                "a frontier is about two classes: choose two labels of "
+                f"{statistics.classes.tolist()} by pair=(label, label)"
+            )
+        two = [0, 1] if pair is None else check_pair(pair, statistics.classes)
+        return cls._of_two(
+            statistics.classes[two],
+            statistics.means[two],
+            statistics.covariances(shrinkage)[two],
+            check_priors(priors, statistics.weights)[two],
+            statistics.weights[two],
+        )
+
+    @cached_property
+    def arc(self) -> Arc:
+        """The arc, ready to be evaluated."""
+        return Arc.from_pencil(self.pencil)
+
+    @property
+    def theta_range(self) -> tuple[float, float]:
+        """The two ends of the interval of theta."""
+        return -float(self.arc.low[0]), 0.5 * np.pi + float(self.arc.high[0])
+
+    @property
+    def separable(self) -> bool:
+        """Whether some direction separates the classes without any variance."""
+        return bool(self.pencil.separation.any())
+
+    def error_rates(self, theta: ArrayLike) -> tuple[Array, Array]:
+        """Error rates of both classes along the curve.
+
+        Parameters
+        ----------
+        theta : float or array-like
+            Places, the ends of `theta_range` included.
+
+        Returns
+        -------
+        e1, e2 : ndarray of the shape of `theta`
+            Error rates of the first and the second class.
+        """
+        angle = np.asarray(theta, dtype=np.float64)
+        e1, e2 = self._rates(self._positions(angle))
+        return e1.reshape(angle.shape), e2.reshape(angle.shape)
+
+    def rule(self, theta: ArrayLike) -> tuple[Array, Array]:
+        """Rules along the curve.
+
+        Parameters
+        ----------
+        theta : float or array-like
+            Places inside of `theta_range`.
+
+        Returns
+        -------
+        coef : ndarray of shape (..., n_features)
+            Normals; a positive score ``coef @ x + intercept`` means the second class.
+        intercept : ndarray of shape (...)
+            Offsets.
+        """
+        angle = np.asarray(theta, dtype=np.float64)
+        x = self._positions(angle)
+        if np.isinf(x).any():
+            raise ValueError(
+                "theta is an end of theta_range, where the rule is always to choose "
+                "the same class and there is no hyperplane"
+            )
+        coef, intercept = self._rules(x)
+        return coef.reshape(*angle.shape, -1), intercept.reshape(angle.shape)
+
+    def at(
+        self,
+        criterion: str = "bayes",
+        *,
+        priors: ArrayLike | None = None,
+        costs: ArrayLike | dict[Any, Any] | None = None,
+        max_error: dict[Any, float] | None = None,
+        solver: str | Solver | None = None,
+    ) -> OperatingPoint:
+        """The rule that is optimal for some purpose.
+
+        Parameters
+        ----------
+        criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
+            Least error or expected cost; equal error rates; least error of a class
+            while that of the other is bounded.
+        priors : array-like of shape (2,) or None, default=None
+            Priors of the two classes; those of the frontier by default.
+        costs : array-like of shape (2, 2), dict of dict or None, default=None
+            For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true.
+        max_error : dict or None, default=None
+            For "neyman-pearson": ``{label: q}``, a bound under the Gaussian model.
+        solver : Global or None, default=None
+            Settings of the search for "bayes"; others follow no curve.
+
+        Returns
+        -------
+        OperatingPoint
+            The rule, computed from the moments alone.
+        """
+        chosen = Global() if solver is None else resolve_solver(solver)
+        if not isinstance(chosen, Global):
+            raise ValueError(
+                "solver must be Global(...), whose rules are those of the frontier, "
+                f"got {solver!r}: use GaussianLinearDiscriminant for other solvers"
+            )
+        chosen, matrix = resolve_criterion(
+            criterion, costs, max_error, self.classes, chosen
+        )
+        pencil = self.pencil
+        if priors is not None:
+            given = check_priors(priors, np.ones(2))
+            pencil = replace(pencil, priors=given[None])
+        p = pencil.priors[0]
+        weighted = pencil
+        shares = stakes(p, matrix, _PAIR, self.classes)
+        if shares is not None:
+            weighted = replace(pencil, priors=shares / shares.sum())
+        planes = chosen.solve(weighted, _NO_DRAWS)
+        planes, risk = with_risk(planes, p, _PAIR, matrix)
+        return OperatingPoint(
+            criterion=criterion,
+            theta=self._theta(planes),
+            coef=planes.coef[0],
+            intercept=float(planes.intercept[0]),
+            error_rates=error_rates(planes)[0],
+            error=float(planes.error[0]),
+            risk=float(risk[0]),
+            gap=float(planes.gap[0]),
+        )
+
+    def roc_curve(self, n_points: int = 200) -> tuple[Array, Array, Array]:
+        """The optimal linear ROC curve, the second class being the positive one.
+
+        Parameters
+        ----------
+        n_points : int, default=200
+            Number of points besides the two ends, evenly spaced in the normal
+            deviates of one error rate and of the other.
+
+        Returns
+        -------
+        fpr : ndarray of shape (n_points + 2,)
+            False positive rates, growing: error rates of the first class.
+        tpr : ndarray of shape (n_points + 2,)
+            True positive rates: one minus the error rates of the second class.
+        theta : ndarray of shape (n_points + 2,)
+            Places on the arc, instead of thresholds.
+        """
+        x = self._curve(n_points)
+        e1, e2 = self._rates(x)
+        return e1, 1 - e2, self._angles(x)
+
+    @cached_property
+    def auc(self) -> float:
+        """Area under the optimal linear ROC curve, to about 12 digits."""
+        if self.separable:
+            return 1.0
+        # 1 - area = integral of e2 de1, de1 = phi(y1) (-dy1/dx) dx. Between nodes y1
+        # and y2 change by no more than a half, and x by no more than _STEP.
+        y = np.arange(-_REACH, _REACH + 0.1, 0.5)
+        x = self._nodes(y, y)
+        parts = np.maximum(np.ceil(np.diff(x) / _STEP), 1).astype(int)
+        widths = np.repeat(np.diff(x) / parts, parts)
+        count = np.arange(len(widths)) - np.repeat(np.cumsum(parts) - parts, parts)
+        left = np.repeat(x[:-1], parts) + count * widths
+        nodes, weights = np.polynomial.legendre.leggauss(10)
+        places = left[:, None] + widths[:, None] * 0.5 * (nodes + 1)
+        zeros = np.zeros(places.size, np.intp)
+        y1, y2, speed = self.arc.slopes(zeros, places.ravel())[2]
+        values = ndtr(-y2) * np.exp(-0.5 * y1 * y1) / np.sqrt(2 * np.pi) * speed
+        sums = values.reshape(places.shape) @ weights
+        return float(1 - 0.5 * sums @ widths)
+
+    def _nodes(self, y1: Array, y2: Array) -> Array:
+        """Positions at which y1 or y2 has one of some values, in order."""
+        x = [
+            positions(self.arc, np.zeros(len(y), np.intp), k, y)
+            for k, y in enumerate((y1, y2))
+        ]
+        return np.sort(np.concatenate(x))
+
+    def _curve(self, n_points: int) -> Array:
+        """Positions that make a smooth picture of the curve, with both ends."""
+        if not isinstance(n_points, Integral) or n_points < 2:
+            raise ValueError(f"n_points must be an integer from 2 on, got {n_points!r}")
+        halves = (n_points + 1) // 2, n_points // 2
+        x = self._nodes(*(np.linspace(-_REACH, _REACH, count) for count in halves))
+        return np.concatenate([[-np.inf], x, [np.inf]])
+
+    def _rates(self, x: Array) -> tuple[Array, Array]:
+        """Error rates at positions x."""
+        inside = np.isfinite(x)
+        e1, e2 = (x > 0).astype(float), (x < 0).astype(float)
+        points = self.arc.evaluate(np.zeros(inside.sum(), np.intp), x[inside])
+        e1[inside], e2[inside] = ndtr(-points.y1), ndtr(-points.y2)
+        if self.separable:
+            e1[inside], e2[inside] = 0.0, 0.0
+        return e1, e2
+
+    def _rules(self, x: Array) -> tuple[Array, Array]:
+        """Normals and offsets at finite positions x."""
+        pencil, zeros = self.pencil, np.zeros(x.size, np.intp)
+        u, t = coordinates(pencil, self.arc, zeros, x)
+        w = u @ pencil.basis[0].T
+        if self.separable:
+            w, t = np.tile(pencil.separation, (x.size, 1)), np.ones(x.size)
+        return -w, w @ pencil.means[0, 1] + t
+
+    def _positions(self, theta: Array) -> Array:
+        """Positions x = ln(p / q) from the distances p and q from the two ends."""
+        low, high = self.theta_range
+        angle = theta.ravel()
+        if not np.all((low <= angle) & (angle <= high)):
+            raise ValueError(
+                f"theta must lie in theta_range, from {low:.6g} to {high:.6g}, where "
+                "the rules are admissible"
+            )
+        with np.errstate(divide="ignore"):
+            x: Array = np.log(angle - low) - np.log(high - angle)
+        return x
+
+    def _angles(self, x: Array) -> Array:
+        """The inverse of `_positions`."""
+        low, high = self.theta_range
+        with np.errstate(over="ignore"):
+            near = (high - low) / (1 + np.exp(np.abs(x)))
+        return np.where(x <= 0, low + near, high - near)
+
+    def _theta(self, planes: Hyperplanes) -> float:
+        """Where on the arc a rule lies."""
+        low, high = self.theta_range
+        if planes.trivial[0]:
+            return high if planes.intercept[0] > 0 else low
+        if self.separable:
+            return 0.25 * np.pi
+        # Of the two error rates the one that is not in its tail tells more.
+        y = [-1, 1] * planes.means[0] / planes.deviations[0]
+        k = int(np.abs(y).argmin())
+        x = positions(self.arc, np.zeros(1, np.intp), k, y[k : k + 1])
+        return float(self._angles(x)[0])

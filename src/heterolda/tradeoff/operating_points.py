@@ -1,0 +1,240 @@
+"""Points of the arc that answer other questions than that of least error.
+
+The arc of admissible rules is the optimal trade-off between the two error rates of a
+pair of classes: e1 only grows along it and e2 only falls. So
+
+- costs multiply the priors, and least risk is least error under these;
+- the minimax rule is the one root of y1 = y2, where both error rates are equal;
+- the Neyman-Pearson rule for "e1 <= q" is the one root of y1 = Phi^-1(1 - q), and
+  for "e2 <= q" that of y2 = Phi^-1(1 - q).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtri
+
+from heterolda.foundations.roots import bracketed_roots
+from heterolda.solvers.arc import Arc
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.pencil import Pencil
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# Positions between which every root lies: beyond, the distance from an end underflows.
+_FARTHEST = 700.0
+# A Neyman-Pearson rule is proven by a point this far (relatively) beyond its own.
+_BEYOND = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """One rule of a frontier.
+
+    Attributes
+    ----------
+    criterion : str
+        What it is optimal for.
+    theta : float
+        Its place on the arc. The ends of the arc are the rules that always give the
+        same answer. Where the difference of the means has no part along an extreme
+        direction of the covariances, a whole part of the curve belongs to an end:
+        then `coef` and `intercept` tell the rule and theta does not.
+    coef : ndarray of shape (n_features,)
+        Normal of the hyperplane; a positive score ``coef @ x + intercept`` means the
+        second class.
+    intercept : float
+        Its offset.
+    error_rates : ndarray of shape (2,)
+        Error rates of the two classes under the Gaussian model, not on data.
+    error : float
+        Error under the priors.
+    risk : float
+        Expected cost; the error if there are no costs.
+    gap : float
+        Proven relative gap of what the criterion minimises.
+
+    Examples
+    --------
+    >>> from heterolda import ClassStatistics, Frontier
+    >>> moments = ClassStatistics.from_moments(
+    ...     ["sick", "well"], [50, 50], [[0], [3]], [[[1.0]], [[2.0]]]
+    ... )
+    >>> point = Frontier.from_statistics(moments).at("minimax")
+    >>> point.error_rates.round(3)
+    array([0.107, 0.107])
+    """
+
+    criterion: str
+    theta: float
+    coef: Array
+    intercept: float
+    error_rates: Array
+    error: float
+    risk: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Minimax:
+    """The rule whose larger error rate is least: both are equal.
+
+    Its gap is that of the larger error rate. No rule has a larger one below
+    min(e1, e2) at any point of the arc, because one of the two only grows from there
+    in either direction.
+    """
+
+    moore_penrose = False
+
+    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+        """Rules for a batch of pairs; `rng` is not used."""
+        arc = Arc.from_pencil(pencil)
+
+        def difference(pair: Index, x: Array) -> Array:
+            points = arc.evaluate(pair, x)
+            with np.errstate(invalid="ignore"):
+                return points.y1 - points.y2
+
+        x = _roots(difference, np.arange(len(pencil.c)))
+        points = arc.evaluate(np.arange(len(x)), x)
+        log_e = log_ndtr(-np.sort([points.y1, points.y2], axis=0))
+        return rules_at(pencil, arc, x, 0.0 - np.expm1(log_e[1] - log_e[0]))
+
+
+@dataclass(frozen=True)
+class NeymanPearson:
+    """The rule of least error of one class, given a bound of the other's.
+
+    Its gap is that of the error rate that is not bounded: no rule that keeps the
+    bound has less than that of a point of the arc where the bound is exceeded.
+
+    Parameters
+    ----------
+    k : {0, 1}
+        The class whose error rate is bounded, first or second of the pair.
+    q : float in (0, 1)
+        The bound.
+    """
+
+    k: int
+    q: float
+
+    moore_penrose = False
+
+    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+        """Rules for a batch of pairs; `rng` is not used."""
+        arc = Arc.from_pencil(pencil)
+        pair = np.arange(len(pencil.c))
+        y = np.full(len(pair), -ndtri(self.q))
+        x = positions(arc, pair, self.k, y)
+        sign = 1.0 if self.k == 0 else -1.0
+        other = 5 - self.k
+        log_e = log_ndtr(-arc.evaluate(pair, x).table[other])
+        least = np.full(len(x), -np.inf)
+        for power in range(8):
+            step = sign * _BEYOND * 10.0**power * (1 + np.abs(x))
+            beyond = arc.evaluate(pair, x + step).table
+            proven = (beyond[4 + self.k] <= y) & np.isneginf(least)
+            least = np.where(proven, log_ndtr(-beyond[other]), least)
+        gap = 0.0 - np.expm1(np.minimum(least - log_e, 0.0))
+        gap[np.exp(log_e) == 0] = 0.0  # an error rate of zero is proven as it is
+        return rules_at(pencil, arc, x, gap)
+
+
+def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:
+    """Where on the arcs an error rate has a given value.
+
+    Parameters
+    ----------
+    arc : Arc
+        The arcs.
+    pair : ndarray of shape (m,)
+        Which arc each point lies on.
+    k : {0, 1}
+        Whose error rate, first or second class.
+    y : ndarray of shape (m,)
+        Normal deviates: the error rates are Phi(-y).
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Positions x, as in :mod:`heterolda.solvers.arc`.
+    """
+
+    def excess(index: Index, x: Array) -> Array:
+        table = arc.evaluate(pair[index], x).table
+        difference: Array = table[4 + k] - y[index]
+        return difference
+
+    return _roots(excess, np.arange(len(pair)))
+
+
+def _roots(function: Any, index: Index) -> Array:
+    """Roots of functions that are monotone along whole arcs."""
+    a = np.full(len(index), -_FARTHEST)
+    return bracketed_roots(function, a, -a, function(index, a), function(index, -a))
+
+
+def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array, Array]:
+    """Coordinates u of w = V u at points of the arcs, and thresholds t.
+
+    They have the scale of (11) where that exists, as those of the global solver.
+
+    Parameters
+    ----------
+    pencil : Pencil
+        The pairs.
+    arc : Arc
+        Their arcs.
+    pair, x : ndarray of shape (m,)
+        Which arc each point lies on, and where.
+
+    Returns
+    -------
+    u : ndarray of shape (m, n_features)
+        Coordinates.
+    t : ndarray of shape (m,)
+        Thresholds, measured from the mean of class 2.
+    """
+    u, cos, sin = arc.coordinates(pair, x)
+    size = np.where(cos + sin > 0, cos + sin, 1.0)
+    u *= size[:, None]
+    t: Array = sin / size * np.einsum("mi,mi->m", u * u, pencil.beta[pair])
+    return u, t
+
+
+def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Hyperplanes:
+    """Rules at one point of each arc.
+
+    Parameters
+    ----------
+    pencil : Pencil
+        The pairs.
+    arc : Arc
+        Their arcs.
+    x, gap : ndarray of shape (n_pairs,)
+        Positions, and what is proven of them.
+
+    Returns
+    -------
+    Hyperplanes
+        The rules.
+    """
+    every = np.arange(len(x))
+    u, t = coordinates(pencil, arc, every, x)
+    error = np.exp(arc.evaluate(every, x).log_error)
+    return Hyperplanes.from_coordinates(
+        pencil,
+        u,
+        t,
+        error,
+        status=np.full(len(x), Status.CERTIFIED, np.intp),
+        n_iter=np.ones(len(x), np.intp),
+        gap=gap,
+    )

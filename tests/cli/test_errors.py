@@ -1,0 +1,412 @@
+"""Bad invocations: one line, the right status, and nothing left behind."""
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import heterolda
+from helpers.cli import command, invoke, make_frame, names, start, succeed
+from heterolda import GaussianLinearDiscriminant
+
+FEATURES = names()
+
+
+def table(frame):
+    return frame.drop(columns="id").to_csv(index=False)
+
+
+def damaged_files(frame, model):
+    """Contents of files that are wrong in some way."""
+    good = table(frame)
+    head = good.splitlines()[0]
+    newer = json.loads(model) | {"version": 99}
+    return {
+        "good.csv": good,
+        "model.json": model,
+        "empty.csv": "",
+        "blank.csv": "\n\n\n",
+        "header.csv": head + "\n",
+        "one-class.csv": re.sub("(north|east|south)\n", "west\n", good),
+        "single.csv": good + "1,2,3,centre\n",
+        "words.csv": good + "1,two,3,west\n",
+        "infinite.csv": good + "1,inf,3,west\n",
+        "gap.csv": good + "1,,3,west\n",
+        "no-label.csv": good + "1,2,3,\n",
+        "twice.csv": good.replace("x1", "x0", 1),
+        "ragged.csv": good + "1,2,3\n",
+        "latin.csv": (good + "1,2,3,Süd\n").encode("latin-1"),
+        "latin-header.csv": good.replace("x1", "größe", 1).encode("latin-1"),
+        "utf16.csv": good.encode("utf-16"),
+        "nul.csv": good.replace(",", ",\0", 5),
+        "noise.csv": bytes(range(256)) * 20,
+        "noise.csv.gz": b"this was never packed",
+        "cut.csv.gz": gzip.compress(good.encode() * 50)[:400],
+        "noise.parquet": b"PAR1" + bytes(100) + b"PAR1",
+        "table.xlsx": "PK",
+        "others.csv": "x0,x9,kind\n1,2,west\n",
+        "taken.csv": good.replace("kind", "prediction", 1),
+        "strange.csv": good + "1,2,3,mars\n",
+        "double.csv": "a,x0,x1,x2,a\n1,2,3,4,5\n",
+        "rest.csv": "x0,x1,x2,kind,also\n1,2,3,west,west\n",
+        "no-target.csv": "x0,x1,x2\n1,2,3\n",
+        "cut.json": model[: len(model) // 2],
+        "noise.json": bytes(range(256)),
+        "other.json": '{"a": 1}',
+        "newer.json": json.dumps(newer),
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bad")
+    frame = make_frame(np.random.default_rng(0))
+    model = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
+    heterolda.save(model, folder / "model.json")
+    text = (folder / "model.json").read_text()
+    for name, content in damaged_files(frame, text).items():
+        data = content if isinstance(content, bytes) else content.encode()
+        (folder / name).write_bytes(data)
+    (folder / "folder").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
+FIT = "--target kind --out new.json"
+BAD = [
+    # the data
+    (f"fit nothing.csv {FIT}", 1, "there is no file 'nothing.csv'"),
+    (f"fit 'none*.csv' {FIT}", 1, "there is no file"),
+    (f"fit folder {FIT}", 1, "the folder 'folder' has no file that ends in"),
+    (f"fit table.xlsx {FIT}", 1, "kind of the file 'table.xlsx' is not known"),
+    (f"fit empty.csv {FIT}", 1, "empty.csv is empty"),
+    (f"fit blank.csv {FIT}", 1, "blank.csv is empty"),
+    (f"fit header.csv {FIT}", 1, "the data have no rows"),
+    (f"fit header.csv {FIT} --refine", 1, "the data have no rows"),
+    (f"fit one-class.csv {FIT}", 1, "at least 2 classes, got 1"),
+    (f"fit single.csv {FIT}", 1, "classes ['centre'] have a total weight"),
+    (f"fit words.csv {FIT}", 1, "words.csv: column 'x1' must be numbers.*'two'"),
+    (f"fit infinite.csv {FIT}", 1, "infinite.csv: column 'x1' contains infinity"),
+    (f"fit gap.csv {FIT}", 1, "gap.csv: column 'x1' has missing .* --missing drop"),
+    (f"fit no-label.csv {FIT}", 1, "no-label.csv: column 'kind' has missing"),
+    (f"fit twice.csv {FIT}", 1, r"twice.csv: several columns are named \['x0'\]"),
+    ("fit good.csv -t kind -o -", 2, "--out: a model needs a file"),
+    (f"fit ragged.csv {FIT}", 1, "ragged.csv cannot be .* Expected 4 columns, got 3"),
+    (f"fit latin.csv {FIT}", 1, "latin.csv is not text in UTF-8: .* iconv"),
+    (f"fit latin-header.csv {FIT}", 1, "latin-header.csv is not text in UTF-8"),
+    (f"fit utf16.csv {FIT}", 1, "utf16.csv is not text in UTF-8"),
+    (f"fit nul.csv {FIT}", 1, "nul.csv"),
+    (f"fit noise.csv {FIT}", 1, "noise.csv is not text in UTF-8"),
+    (f"fit noise.csv.gz {FIT}", 1, "noise.csv.gz cannot be read: Not a gzipped file"),
+    (f"fit cut.csv.gz {FIT}", 1, "cut.csv.gz cannot be read"),
+    (f"fit noise.parquet {FIT}", 1, "noise.parquet cannot be read"),
+    (f"fit good.csv others.csv {FIT}", 1, "others.csv: its columns are not those of"),
+    # the columns
+    ("fit good.csv --target sort --out new.json", 1, "no column is named 'sort'"),
+    (f"fit good.csv {FIT} --columns x0,x7", 1, "no column is named 'x7'"),
+    (f"fit good.csv {FIT} --exclude x0,x1,x2", 1, "there is no column besides"),
+    (f"fit good.csv {FIT} --columns kind", 1, "--columns, --exclude, --target"),
+    (f"fit good.csv {FIT} --sample-weight kind", 1, "name ['kind'] more than once"),
+    # the options
+    (f"fit good.csv {FIT} --solver best", 2, "--solver"),
+    (f"fit good.csv {FIT} --cv 1", 2, "--cv"),
+    (f"fit good.csv {FIT} --cv ten", 2, "--cv"),
+    (f"fit good.csv {FIT} --bogus", 2, "--bogus"),
+    (f"fit good.csv {FIT} --shrinkage much", 2, "--shrinkage much: must be a number"),
+    (f"fit good.csv {FIT} --shrinkage nan", 2, "--shrinkage nan: must be a number"),
+    (f"fit good.csv {FIT} --costs north=3", 2, "write TRUE:DECIDED=COST"),
+    (f"fit good.csv {FIT} --costs {{north:", 2, "this JSON cannot be read"),
+    (f"fit good.csv {FIT} --costs north:mars=3", 1, "'mars' is none of the classes"),
+    (f"fit good.csv {FIT} --priors north", 2, "write LABEL=NUMBER"),
+    (f"fit good.csv {FIT} --priors north=1", 1, "--priors lack the classes 'east'"),
+    (f"fit good.csv {FIT} --priors north=1,east=1,south=1,west=1", 1, "sum to one"),
+    (f"fit good.csv {FIT} --max-error north=.1", 2, "--criterion neyman-pearson and"),
+    (f"fit good.csv {FIT} --criterion neyman-pearson", 2, "--max-error LABEL=BOUND"),
+    (f"fit good.csv {FIT} --refine --costs north:west=2", 2, "--class-weight"),
+    (f"fit good.csv {FIT} --class-weight balanced", 2, "--class-weight is for"),
+    (f"fit good.csv {FIT} --voting coupled", 2, "--voting coupled is for --refine"),
+    ("fit good.csv", 2, "--target"),
+    ("fit", 2, "DATA"),
+    ("fitt good.csv", 2, "No such command 'fitt'"),
+    (f"fit - good.csv {FIT}", 2, "no file can follow it"),
+    # where to write
+    ("fit good.csv -t kind -o nowhere/new.json", 1, "the folder 'nowhere' does not"),
+    ("fit good.csv -t kind -o folder", 1, "'folder' is a folder"),
+    ("fit good.csv -t kind -o good.csv/new.json", 1, "'good.csv' does not exist"),
+    ("predict model.json good.csv -o nowhere/out.csv", 1, "'nowhere' does not exist"),
+    ("predict model.json good.csv -o out.xlsx", 2, "kind of the file 'out.xlsx'"),
+    ("inspect model.json --html nowhere/card.html", 1, "'nowhere' does not exist"),
+    ("export model.json -o nowhere/rule.h", 1, "'nowhere' does not exist"),
+    # the model
+    ("predict nothing.json good.csv", 1, "nothing.json: No such file or directory"),
+    ("predict folder good.csv", 1, "'folder' is not a readable file"),
+    ("predict cut.json good.csv", 1, "'cut.json' is not a readable file .* no JSON"),
+    ("predict noise.json good.csv", 1, "'noise.json' is not a readable file"),
+    ("predict other.json good.csv", 1, "'other.json' is not a readable file"),
+    ("predict newer.json good.csv", 1, "version 99 is newer .* upgrade heterolda"),
+    ("evaluate good.csv good.csv", 1, "'good.csv' is not a readable file"),
+    ("inspect cut.json", 1, "'cut.json' is not a readable file"),
+    # predictions
+    ("predict model.json others.csv -o out.csv", 1, "no column is named 'x1', 'x2'"),
+    ("predict model.json gap.csv -o out.csv", 1, "column 'x1', row 201 is missing"),
+    ("predict model.json infinite.csv -o o.csv", 1, "'x1', row 201 is infinite"),
+    ("predict model.json double.csv -o out.csv", 1, "several columns are named"),
+    ("predict model.json words.csv -o o.parquet", 1, "row 201 has 'two'"),
+    ("predict model.json ragged.csv -o out.csv.gz", 1, "ragged.csv cannot be read"),
+    ("predict model.json latin.csv -o out.csv", 1, "latin.csv is not text in UTF-8"),
+    ("predict model.json taken.csv -o out.csv", 1, "named 'prediction' already"),
+    (
+        "predict model.json good.csv --id name -o out.csv",
+        1,
+        "no column is named 'name'",
+    ),
+    ("predict model.json good.csv others.csv -o o.csv", 1, "others.csv: no column"),
+    # evaluation, inspection, export
+    ("evaluate model.json header.csv", 1, "the data have no rows"),
+    ("evaluate model.json strange.csv", 1, "labels ['mars'] that are none of the"),
+    ("evaluate model.json rest.csv", 1, "name the column of the labels by --target"),
+    ("evaluate model.json no-target.csv", 1, "there is no column of labels"),
+    ("evaluate model.json good.csv --target sort", 1, "no column is named 'sort'"),
+    ("inspect model.json --pair north", 2, "write two labels"),
+    ("inspect model.json --pair north,mars", 1, "there is no pair 'north' and 'mars'"),
+    ("inspect model.json --rules 0", 2, "--rules"),
+    ("export model.json -o rule.txt", 2, "say by --to what to write"),
+    ("export model.json -o rule.h --dtype float16", 2, "one of float, double, int16"),
+    ("export model.json -o rule.onnx --name me", 2, "--name is for C"),
+    ("export model.json -o rule.h --name 7up", 1, "name '7up'"),
+]
+
+
+def listing(folder):
+    return sorted((p.name, p.stat().st_mtime_ns) for p in folder.iterdir())
+
+
+def split(line):
+    return [word.strip("'") for word in line.split()]
+
+
+def matches(message, text):
+    return message in text or re.search(message, text)
+
+
+@pytest.mark.parametrize(("line", "status", "message"), BAD)
+def test_bad_invocations_say_why_in_one_line(folder, line, status, message):
+    before = listing(folder)
+    result = invoke(*split(line))
+    assert result.exit_code == status, (result.stderr, result.exception)
+    assert result.stderr.count("\n") == 1, result.stderr
+    assert matches(message, result.stderr), result.stderr
+    assert result.stderr.startswith("heterolda")
+    assert result.stdout == ""
+    assert listing(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "standard input is empty"),
+        ("x0,x1,x2\n1,2,3\n", "standard input: no column is named 'kind'"),
+        ("x0,kind\n1,west\nx,east\n", "standard input: column 'x0' must be numbers"),
+        ("x0,kind\n1,west\n2,east,3\n", "standard input cannot be read"),
+    ],
+)
+def test_bad_standard_input(folder, text, message):
+    before = listing(folder)
+    result = invoke("fit", "-", *FIT.split(), stdin=text)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+    assert listing(folder) == before
+
+
+def run(*arguments, **settings):
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, **settings
+    )
+
+
+def test_status_and_traceback_of_the_real_command(folder):
+    wrong = run("fit", "good.csv", "--cv", "1")
+    assert wrong.returncode == 2
+    assert wrong.stderr.count("\n") == 1
+    absent = run("predict", "nothing.json", "good.csv")
+    assert absent.returncode == 1
+    assert absent.stderr == "heterolda: nothing.json: No such file or directory\n"
+    shown = invoke("predict", "nothing.json", "good.csv", "--debug")
+    assert shown.exit_code == 1
+    assert "Traceback" in shown.stderr
+    assert run("--version").stdout == f"heterolda {heterolda.__version__}\n"
+    assert "evaluate" in succeed()
+
+
+def test_a_full_disk_leaves_nothing(folder):
+    before = listing(folder)
+    if os.path.exists("/dev/full"):
+        full = invoke("fit", "good.csv", "-t", "kind", "-o", "/dev/full")
+        assert full.exit_code == 1
+        assert full.stderr == "heterolda: /dev/full: No space left on device\n"
+        assert not os.path.isfile("/dev/full")
+    # A limit on the size of files fails in the middle of writing, as a full disk does.
+    words = " ".join(command("predict", "model.json", "good.csv", "-o", "out.csv"))
+    limited = subprocess.run(
+        ["bash", "-c", f"ulimit -f 1; exec {words}"], capture_output=True, text=True
+    )
+    assert limited.returncode == 1
+    assert limited.stderr == "heterolda: out.csv: File too large\n"
+    assert listing(folder) == before
+
+
+def test_an_old_file_is_kept_when_a_new_one_cannot_be_made(folder, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+    assert invoke("predict", "model.json", "gap.csv", "-o", out).exit_code == 1
+    assert out.read_text() == "old"
+    succeed("predict", "model.json", "good.csv", "-o", out)
+    assert out.read_text().startswith("x0,x1,x2,kind,prediction\n")
+    assert sorted(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_what_is_forbidden_is_named(folder, tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("x")
+    secret.chmod(0)
+    result = invoke("fit", secret, "-t", "kind")
+    assert result.exit_code == 1
+    assert "Permission denied" in result.stderr
+    tmp_path.chmod(0o500)
+    result = invoke("fit", "good.csv", "-t", "kind", "-o", tmp_path / "new.json")
+    tmp_path.chmod(0o700)
+    assert result.exit_code == 1
+    assert "Permission denied" in result.stderr
+
+
+def wait_for(condition):
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail("it does not come to pass")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing(folder, tmp_path, sent):
+    """In the middle of the output, while the input is waited for."""
+    out = tmp_path / "out.csv"
+    with start(
+        "predict", "model.json", "-", "-o", out, stdin=subprocess.PIPE, bufsize=0
+    ) as process:
+        process.stdin.write(b"x0,x1,x2\n" + b"1,2,3\n" * 20_000)
+        # There is a file with rows, under a name of its own.
+        wait_for(lambda: any(p.stat().st_size for p in tmp_path.iterdir()))
+        assert not out.exists()
+        process.send_signal(sent)
+        assert process.wait(30) == 1
+        assert process.stderr.read() == b"heterolda: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_an_interrupted_search_saves_nothing(rng, tmp_path):
+    """The estimator would go on with what it has; whoever presses Ctrl-C would not."""
+    data = tmp_path / "data.parquet"
+    make_frame(rng, 100_000, d=10).to_parquet(data)
+    options = [
+        "-t",
+        "kind",
+        "--exclude",
+        "id",
+        "--strategy",
+        "exact",
+        "--no-accuracy",
+        "-o",
+    ]
+    with start("fit", data, *options, tmp_path / "new.json") as process:
+        time.sleep(3)  # whatever it is doing then, the outcome is the same
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        status = process.wait(60)
+        if status != -signal.SIGINT:  # that is Python itself, before it reads a command
+            assert status == 1
+            # Python itself may complain of a file that an import had open.
+            assert process.stderr.read().splitlines()[-1] == b"heterolda: interrupted"
+    assert list(tmp_path.iterdir()) == [data]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("heterolda ev", ["evaluate"]),
+        ("heterolda fit --shr", ["--shrinkage"]),
+        ("heterolda fit --solver c", ["c-hld"]),
+    ],
+)
+def test_the_shell_completes_commands_options_and_values(words, expected):
+    protocol = {
+        "_HETEROLDA_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
+    code = (
+        "import sys; sys.argv[0] = 'heterolda'; from heterolda.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | protocol,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["fit", "predict", "evaluate", "inspect", "export", "reproduce"]
+)
+def test_help_is_complete(name):
+    shown = " ".join(succeed(name, "--help").split())
+    assert "--debug" in shown
+    if name != "reproduce":
+        assert f"heterolda {name} iris" in shown
+
+
+def test_commands_start_without_the_heavy_libraries():
+    code = "from heterolda.cli import app; import sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "typer" in loaded
+    assert not loaded & {"sklearn", "scipy", "pyarrow", "matplotlib", "numba"}
+
+
+def test_what_is_not_installed_is_named(folder):
+    code = (
+        "import sys; sys.modules['pyarrow'] = None; import heterolda.cli as c; c.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "fit", "good.csv", "-t", "kind"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'heterolda[cli]'" in done.stderr
+
+
+def test_labels_of_a_parquet_file_with_parts(folder, tmp_path):
+    pd.DataFrame({"x0": [1.0, 2], "kind": [0.5, 1.5]}).to_parquet(
+        tmp_path / "p.parquet"
+    )
+    result = invoke("fit", tmp_path / "p.parquet", "-t", "kind")
+    assert result.exit_code == 1
+    assert "must be whole numbers, booleans or text" in result.stderr

@@ -1,0 +1,170 @@
+"""heterolda evaluate: the figures are those of scikit-learn and of definitions."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    confusion_matrix,
+    log_loss,
+    precision_score,
+    recall_score,
+)
+
+import heterolda
+from helpers.cli import KINDS, invoke, make_frame, names, succeed
+from heterolda import GaussianLinearDiscriminant
+from heterolda.inspection.scoring import Scores, wilson_interval
+
+FEATURES = names()
+
+
+@pytest.fixture
+def frame(rng):
+    return make_frame(rng, 400)
+
+
+@pytest.fixture
+def model(frame):
+    half = frame[::2]
+    return GaussianLinearDiscriminant().fit(half[FEATURES], half["kind"])
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    heterolda.save(model, tmp_path / "model.json")
+    return tmp_path / "model.json"
+
+
+def calibration_error(truth, chances, weight):
+    """Expected calibration error by its definition, row by row."""
+    best = chances.max(axis=1)
+    bins = [min(int(10 * p), 9) for p in best]
+    right = chances.argmax(axis=1) == truth
+    total = 0.0
+    for k in range(10):
+        mine = np.array([b == k for b in bins])
+        if mine.any():
+            w = weight[mine]
+            total += abs(w @ best[mine] - w @ right[mine])
+    return total / weight.sum()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_figures_are_those_of_scikit_learn(frame, model, path, tmp_path, rng, weighted):
+    test = frame[1::2].assign(times=rng.integers(1, 4, 200) if weighted else 1)
+    data = tmp_path / "test.parquet"
+    test.to_parquet(data, row_group_size=37)
+    options = ["--sample-weight", "times"] if weighted else []
+    found = json.loads(
+        succeed("evaluate", path, data, "-t", "kind", "--json", *options)
+    )
+    y, w = test["kind"], test["times"].to_numpy(dtype=float)
+    chances = model.predict_proba(test[FEATURES])
+    answer = model.predict(test[FEATURES])
+    truth = np.searchsorted(model.classes_, y.to_numpy(dtype=str))
+    assert found["classes"] == sorted(KINDS)
+    assert found["n_rows"] == 200
+    assert found["weight"] == w.sum()
+    for name, value in {
+        "accuracy": accuracy_score(y, answer, sample_weight=w),
+        "balanced_accuracy": balanced_accuracy_score(y, answer, sample_weight=w),
+        "log_loss": log_loss(y, chances, sample_weight=w),
+        "confusion": confusion_matrix(y, answer, sample_weight=w),
+        "recall": recall_score(y, answer, average=None, sample_weight=w),
+        "precision": precision_score(y, answer, average=None, sample_weight=w),
+        "expected_calibration_error": calibration_error(truth, chances, w),
+    }.items():
+        assert_allclose(found[name], value, rtol=1e-9, err_msg=name)
+    assert sum(row["weight"] for row in found["reliability"]) == w.sum()
+    means = [row["weight"] * row["share_right"] for row in found["reliability"]]
+    assert sum(means) == pytest.approx(found["accuracy"] * w.sum())
+    for row in found["reliability"]:
+        assert row["low"] <= row["mean_probability"] <= row["high"]
+
+
+def test_the_text_says_the_same(frame, path, tmp_path):
+    data = tmp_path / "test.csv"
+    frame[1::2][["kind", *reversed(FEATURES)]].to_csv(data, index=False)
+    found = json.loads(succeed("evaluate", path, data, "--json"))
+    shown = succeed("evaluate", path, data)
+    low, high = wilson_interval(found["accuracy"], 200)
+    assert re.search(
+        rf"^accuracy +{100 * found['accuracy']:.2f} %  \(95 % interval: "
+        rf"{100 * low:.2f} to {100 * high:.2f} %\)$",
+        shown,
+        re.MULTILINE,
+    )
+    assert f"{100 * found['expected_calibration_error']:.2f} %" in shown
+    for kind, row in zip(found["classes"], found["confusion"], strict=True):
+        counts = r" +".join(f"{int(n)}" for n in row)
+        assert re.search(rf"^{kind} +{counts} +[\d.]+ %$", shown, re.MULTILINE)
+    text = data.read_text()
+    assert succeed("evaluate", path, "-", stdin=text) == shown.replace(
+        str(data), "standard input"
+    )
+
+
+def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
+    part = frame[frame["kind"] != "west"][["kind", *FEATURES]].copy()
+    part.iloc[0, 1] = np.nan
+    data = tmp_path / "part.csv"
+    part.to_csv(data, index=False)
+    result = invoke("evaluate", path, data)
+    assert result.exit_code == 1
+    assert "column 'x0' has missing values" in result.stderr
+    found = json.loads(succeed("evaluate", path, data, "--missing", "drop", "--json"))
+    assert found["n_rows"] == len(part) - 1
+    assert found["recall"][3] is None
+    assert found["balanced_accuracy"] == pytest.approx(np.mean(found["recall"][:3]))
+
+
+def test_many_classes_show_what_is_confused_most(rng, tmp_path):
+    kinds = [f"k{k:02d}" for k in range(14)]
+    frame = make_frame(rng, 700, kinds)
+    model = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
+    heterolda.save(model, tmp_path / "m.json")
+    frame.drop(columns="id").to_parquet(tmp_path / "d.parquet")
+    shown = succeed("evaluate", tmp_path / "m.json", tmp_path / "d.parquet")
+    counts = confusion_matrix(frame["kind"], model.predict(frame[FEATURES]))
+    np.fill_diagonal(counts, 0)
+    lines = re.findall(r"^(k\d\d) +(k\d\d) +(\d+) +[\d.]+ %$", shown, re.MULTILINE)
+    assert [int(n) for *_, n in lines] == sorted(counts.ravel())[::-1][: len(lines)]
+    for true, given, n in lines:
+        assert counts[kinds.index(true), kinds.index(given)] == int(n)
+
+
+def test_labels_are_found_whatever_their_form(rng, tmp_path):
+    """Numbers and truth values of a model, as text and as Parquet has them."""
+    for labels in (np.arange(200) % 4, np.arange(200) % 2 == 1):
+        frame = make_frame(rng).drop(columns="id").assign(kind=labels)
+        model = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
+        heterolda.save(model, tmp_path / "m.json")
+        frame.to_csv(tmp_path / "d.csv", index=False)
+        frame.to_parquet(tmp_path / "d.parquet")
+        found = [
+            json.loads(succeed("evaluate", tmp_path / "m.json", tmp_path / d, "--json"))
+            for d in ("d.csv", "d.parquet")
+        ]
+        assert found[0]["confusion"] == found[1]["confusion"]
+        truth = model.score(frame[FEATURES], frame["kind"])
+        assert found[0]["accuracy"] == pytest.approx(truth)
+
+
+def test_sums_do_not_depend_on_batches(rng):
+    truth = rng.integers(0, 4, 300)
+    chances = rng.dirichlet(np.ones(4), 300)
+    chances[0] = [1, 0, 0, 0]  # in the last bin, and the loss of class 1 stays finite
+    truth[0] = 1
+    whole, parts = Scores(np.arange(4)), Scores(np.arange(4))
+    whole.add(truth, chances)
+    for rows in np.array_split(np.arange(300), 7):
+        parts.add(truth[rows], chances[rows])
+    assert np.isfinite(whole.log_loss)
+    for name in ("accuracy", "log_loss", "calibration_error", "balanced_accuracy"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-12)
+    assert whole.reliability[-1]["high"] == 1

@@ -1,0 +1,441 @@
+"""Small files that once broke a reader, or might: what comes of each is known."""
+
+import gzip
+import io
+import json
+import pickle
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fuzz.commands import a_folder
+from fuzz.results_files import check as check_results
+from fuzz.results_files import good
+from fuzz.statistics_npz import check as check_statistics
+from fuzz.statistics_npz import seeds as statistics_files
+from fuzz.tables import check as check_table
+from fuzz.tables import model, text_seeds, written
+from helpers.cli import invoke, succeed
+from heterolda import ClassStatistics, GaussianLinearDiscriminant, SimilarLabelsWarning
+from heterolda.data.out_of_core import fit_batches
+from heterolda.data.streaming import statistics_from_batches
+
+GOOD = text_seeds()[0].decode()
+FIT = "fit DATA -t kind -o new.json"
+PREDICT = "predict model.json DATA -o out.csv --proba"
+
+
+def named(cases):
+    """Names of tests: contents are long, and some hold times of a run."""
+    return [f"{k}: {case[-1]}" for k, case in enumerate(cases)]
+
+
+# Statistics.
+
+
+def members():
+    """The arrays of a good file, as bytes."""
+    with zipfile.ZipFile(io.BytesIO(statistics_files()[1])) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def archive_of(parts, packing=zipfile.ZIP_STORED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", packing) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=True)
+    return file.getvalue()
+
+
+def claims(shape, kind="<f8"):
+    """An array without numbers whose header claims some."""
+    text = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    head = text.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head
+
+
+STATISTICS = [
+    ({"scatters.npy": claims((100_000, 100_000))}, "has not the size that it says"),
+    ({"means.npy": claims((2, 9**19))}, "has not the size that it says"),
+    ({"means.npy": claims((-1,))}, "not the size"),
+    ({"means.npy": b"\x93NUMPY\x07\x00"}, "unknown version|format version"),
+    ({"means.npy": b""}, "not a readable file"),
+    ({"weights.npy": npy(np.array([1, None]))}, "holds Python objects"),
+    ({"weights.npy": pickle.dumps([1, 2])}, "not a readable file"),
+    ({"weights.npy": npy([1.0, np.nan, 1, 1])}, "NaN or infinity"),
+    ({"weights.npy": npy([1.0, -1, 1, 1])}, "do not fit together"),
+    ({"weights.npy": npy([1 + 2j] * 4)}, "must be real numbers"),
+    ({"means.npy": npy(np.full((4, 2), np.inf))}, "NaN or infinity"),
+    ({"means.npy": npy([[1e308, 0]] * 2 + [[-1e308, 0]] * 2)}, "overflow float64"),
+    ({"scatters.npy": npy(-np.ones((4, 2, 2)))}, "negative variance"),
+    ({"scatters.npy": npy(np.ones((4, 3, 3)))}, "not a readable file"),
+    ({"classes.npy": npy(np.array([b"a", b"b", b"c", b"d"]))}, "do not fit together"),
+    ({"classes.npy": npy(np.arange(4).astype("M8[s]"))}, "do not fit together"),
+    ({"classes.npy": npy(["a", "a", "b", "c"])}, "do not fit together"),
+    ({"format.npy": npy(99)}, "format 99 is not known"),
+    ({"format.npy": None}, "it lacks 'format'"),
+    ({"classes_are_objects.npy": None}, "it lacks"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), STATISTICS, ids=named(STATISTICS))
+def test_statistics_that_are_none(changes, message):
+    parts = {k: v for k, v in (members() | changes).items() if v is not None}
+    data = archive_of(parts)
+    with pytest.raises(ValueError, match=message):
+        ClassStatistics.load(io.BytesIO(data))
+    assert not check_statistics(data)
+
+
+def test_statistics_that_are_larger_than_their_file():
+    zeros = {"scatters.npy": npy(np.zeros((4, 2100, 2100)))}
+    data = archive_of(members() | zeros, zipfile.ZIP_DEFLATED)
+    assert len(data) < 200_000
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="arrays are far larger than the file"):
+        ClassStatistics.load(io.BytesIO(data))
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()
+
+
+def test_statistics_may_be_packed():
+    assert check_statistics(archive_of(members(), zipfile.ZIP_DEFLATED))
+    X = np.zeros((40, 300))  # most pictures have such borders
+    X[:, :5] = np.random.default_rng(0).normal(size=(40, 5))
+    stats = ClassStatistics.from_data(X, np.arange(40) % 2)
+    file, packed = io.BytesIO(), io.BytesIO()
+    stats.save(file)
+    np.savez_compressed(packed, **dict(np.load(io.BytesIO(file.getvalue()))))
+    assert len(file.getvalue()) > 100 * len(packed.getvalue())
+    loaded = ClassStatistics.load(io.BytesIO(packed.getvalue()))
+    assert np.array_equal(loaded.scatters, stats.scatters)
+
+
+# Text.
+
+TEXT = [
+    (
+        FIT,
+        GOOD.replace(",", ";"),
+        "seem to be separated by ';': name it by --delimiter",
+    ),
+    (FIT, GOOD.replace(",", "\t"), r"seem to be separated by '\t'"),
+    (PREDICT, GOOD.replace(",", "|"), "seem to be separated by '|'"),
+    (FIT, GOOD + '1,2,"north\n', "a quote is not closed"),
+    (FIT, GOOD + '1,2,"north', "a quote is not closed"),
+    (FIT, GOOD + '1,2,"north""\n', "a quote is not closed"),
+    (PREDICT, GOOD + '1,2,"north\n3,4,south\n', "in the row after line 25"),
+    (FIT, GOOD.replace("north", '"north', 1), "a quote is not closed"),
+    (FIT, GOOD + '"1,2,north\n', "Expected 3 columns, got 1|a quote is not"),
+    (FIT, GOOD + "1.5,\x1b[31m2,north\n", r"invalid value '\x1b[31m2'"),
+    (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "zzz [...] zzz"),
+    (FIT, f"x0,{'k' * 200_000}\n1,2\n", "field larger than field limit"),
+    (FIT, "x0\0,kind\n1,2\n", "is not text in UTF-8"),
+    (FIT, "kind\n1\n2\n", "there is no column besides ['kind']"),
+    (FIT, "x0,x0,kind\n1,2,a\n", "several columns are named ['x0']"),
+    (FIT, ",,\n1,2,a\n", "has no name"),
+    (FIT, GOOD + "9e999,1,north\n", "infinity"),
+    (FIT, GOOD + "1e200,1,north\n-1e200,1,north\n", "too large|overflow|square"),
+    (PREDICT, GOOD + "1,½,north\n", "must be numbers, but row 25 has '½'"),
+    (PREDICT, GOOD.replace("kind", "prediction"), "named 'prediction' already"),
+]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ""])
+@pytest.mark.parametrize(("command", "text", "message"), TEXT, ids=named(TEXT))
+def test_text_that_is_no_table(command, text, message, ending):
+    data = text.encode()
+    data = gzip.compress(data) if ending.endswith(".gz") else data
+    assert not check_table(data, ending, command)
+    with a_folder(model_json=model(), **({f"data{ending}": data} if ending else {})):
+        words = command.replace("DATA", f"data{ending}" if ending else "-").split()
+        said = invoke(*words, stdin=None if ending else text).stderr
+    assert any(part in said for part in message.split("|")) or message in said, said
+
+
+def test_text_with_another_delimiter():
+    expected = None
+    for data, mark in ((GOOD, ","), (GOOD.replace(",", ";"), ";")):
+        with a_folder(data_csv=data.encode(), model_json=model()):
+            fitted = succeed("fit", "data.csv", "-t", "kind", "--delimiter", mark)
+            piped = succeed("fit", "-", "-t", "kind", "--delimiter", mark, stdin=data)
+            words = "predict", "model.json", "data.csv", "--delimiter", mark
+            table = succeed(*words, "--proba")
+            report = succeed("evaluate", *words[1:])
+        assert piped == fitted.replace("data.csv", "standard input")
+        expected = expected or (fitted, table, report)
+        assert (fitted, table, report) == expected
+    with a_folder(data_csv=GOOD.replace(",", "\t").encode()):
+        assert "24 rows" in succeed(
+            "fit", "data.csv", "-t", "kind", "--delimiter", "tab"
+        )
+        result = invoke("fit", "data.csv", "-t", "kind", "--delimiter", ";;")
+        assert result.exit_code == 2
+        assert "--delimiter ;;: must be one character" in result.stderr
+
+
+def test_decimal_commas():
+    data = GOOD.replace(",", ";").replace(".", ",").encode()
+    with a_folder(data_csv=data, model_json=model()):
+        for words in ("fit data.csv -t kind", "predict model.json data.csv"):
+            result = invoke(*words.split(), "--delimiter", ";")
+            assert result.exit_code == 1
+            assert "; write a decimal point" in result.stderr
+
+
+def test_quotes_within_a_cell_are_characters():
+    text = GOOD.replace("north", '5" pipe')
+    assert text.count('"') % 2 == 0
+    for data in (text, text + '1,2,5" pipe\n'):
+        assert check_table(data.encode(), ".csv", FIT)
+        assert check_table(data.encode(), "", FIT)
+
+
+def test_a_packed_text_without_an_end_needs_little_memory():
+    for text, message in (
+        (b"x0,kind\n1," + b"a" * 9_000_000, "a row is longer than 4 MB: perhaps a"),
+        (b'x0,kind\n1,"' + b"a\n" * 4_500_000, "a quote is not closed"),
+    ):
+        with a_folder(data_csv_gz=gzip.compress(text, 1)):
+            result = invoke("fit", "data.csv.gz", "-t", "kind")
+        assert result.exit_code == 1
+        assert message in result.stderr
+
+
+def test_very_many_columns():
+    names = ",".join(f"c{k}" for k in range(40_000)) + ",x0,x1,kind\n"
+    with a_folder(data_csv=names.encode(), model_json=model()):
+        for words in ("fit data.csv -t kind", "predict model.json data.csv"):
+            result = invoke(*words.split())
+            assert result.exit_code == 1
+            assert "40003 columns are too many, at most 30000" in result.stderr
+        result = invoke("fit", "data.csv", "-t", "kind", "--columns", "x0,x1")
+        assert "the data have no rows" in result.stderr
+
+
+def test_covariances_larger_than_the_machine(monkeypatch):
+    monkeypatch.setattr("heterolda.statistics.moments.os.sysconf", lambda name: 2**15)
+    d = 3000
+    header = ",".join(f"c{k}" for k in range(d)) + ",kind\n"
+    rows = "".join("1," * d + f"{k % 4}\n" for k in range(8))
+    with a_folder(data_csv=(header + rows).encode()):
+        for option in ((), ("--shrinkage", "cv")):
+            result = invoke("fit", "data.csv", "-t", "kind", *option)
+            assert result.exit_code == 1
+            assert "covariances of 4 classes and 3000 features take" in result.stderr
+
+
+def test_labels_that_look_alike():
+    labels = ["1", "1.0", "2", "a ", "a", "b", "A", "c"] * 3
+    table = pa.table({"x": np.arange(24.0) ** 2, "kind": labels})
+    expected = r"'1' and '1.0'; 'a ' and 'a'\. If they"
+    with pytest.warns(SimilarLabelsWarning, match=expected):
+        statistics = statistics_from_batches(table, "kind")
+    assert len(statistics.classes) == 8
+    text = GOOD.replace("north", "north ", 3)
+    with a_folder(data_csv=text.encode()):
+        for option in ((), ("--recommended",)):
+            result = invoke("fit", "data.csv", "-t", "kind", *option)
+            assert result.exit_code == 0
+            notes = [line for line in result.stderr.splitlines() if "alike" in line]
+            assert len(notes) == 1
+            assert "'north ' and 'north'" in notes[0]
+
+
+def test_names_that_command_a_terminal_are_shown_and_not_obeyed():
+    text = GOOD.replace("north", "\x1b[31mred").replace("x0", "\u202etxt\u2028y")
+    with a_folder(data_csv=text.encode()):
+        said = succeed("fit", "data.csv", "-t", "kind", "-o", "new.json")
+        assert "\x1b" not in said
+        assert r"\x1b[31mred" in said
+        shown = succeed("inspect", "new.json")
+        assert r"\u202etxt\u2028y" in shown
+        assert "\x1b" not in shown
+        # Tables keep what they are given.
+        table = succeed("predict", "new.json", "data.csv")
+        assert "\x1b[31mred" in table
+
+
+# Parquet.
+
+
+def columns(n=24, **changes):
+    rng = np.random.default_rng(0)
+    kinds = np.array(["north", "south", "east", "west"])
+    plain = {"x0": rng.normal(size=n), "x1": rng.normal(size=n)}
+    return pa.table({**plain, "kind": kinds[np.arange(n) % 4], **changes})
+
+
+ODD = {
+    "nested": (pa.array([[1.0]] * 24), "list<"),
+    "struct": (pa.array([{"a": 1}] * 24), "struct<"),
+    "time": (pa.array(np.arange(24).astype("M8[ms]")), "timestamp"),
+    "bytes": (pa.array([b"1"] * 24), "binary"),
+    "text": (pa.array(["1"] * 24), "string"),
+    "packed text": (pa.array(["1"] * 24).dictionary_encode(), "string"),
+    "time of day": (pa.array(np.arange(24).astype("m8[s]")), "duration"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_parquet_columns_that_are_no_numbers(kind):
+    column, name = ODD[kind]
+    data = written(columns(x1=column))
+    for command in (FIT, PREDICT):
+        assert not check_table(data, ".parquet", command)
+    with a_folder(data_parquet=data):
+        said = invoke("fit", "data.parquet", "-t", "kind").stderr
+    assert "column 'x1' must be numbers, but is of type" in said
+    assert name in said
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_parquet_columns_of_any_type_are_passed_on(kind):
+    table = columns(extra=ODD[kind][0])
+    with a_folder(data_parquet=written(table), model_json=model()):
+        succeed("predict", "model.json", "data.parquet", "-o", "out.parquet")
+        out = pq.read_table("out.parquet")
+    assert out.drop_columns("prediction").equals(table)
+
+
+def test_parquet_numbers_of_other_types():
+    x0 = pa.array(range(24)).cast(pa.decimal128(21, 2))
+    x1 = pa.array([True, False] * 12).dictionary_encode()
+    assert check_table(written(columns(x0=x0, x1=x1)), ".parquet", FIT)
+    nothing = pa.nulls(24)
+    assert not check_table(written(columns(x0=nothing)), ".parquet", FIT)
+    assert not check_table(written(columns(0)), ".parquet", FIT)
+    assert check_table(written(columns(0)), ".parquet", PREDICT)
+
+
+@pytest.mark.parametrize("cut", [0, 3, 8, 100, -100, -9, -8, -4, -1])
+def test_parquet_that_is_cut(cut):
+    assert not check_table(written(columns())[:cut], ".parquet", FIT)
+
+
+def test_parquet_with_damaged_text():
+    for word, command in ((b"north", FIT), (b"north", PREDICT), (b"kind", FIT)):
+        data = written(columns(), compression="none", store_schema=False)
+        damaged = data.replace(word, b"\xc3" + word[1:])
+        assert not check_table(damaged, ".parquet", command)
+
+
+def test_long_text_in_many_rows_of_a_small_parquet_file():
+    # Spelled out, the labels would take 20 GB.
+    n = 100_000
+    indices = pa.array(np.arange(n) % 2, pa.int32())
+    labels = pa.DictionaryArray.from_arrays(indices, ["a" * 200_000, "b" * 200_000])
+    few = np.random.default_rng(0).integers(0, 3, n)
+    data = written(
+        columns(n, kind=labels, x0=few, x1=few[::-1]),
+        store_schema=False,
+        compression="gzip",
+    )
+    assert len(data) < 100_000
+    before = pa.total_allocated_bytes()
+    with a_folder(data_parquet=data):
+        succeed("fit", "data.parquet", "-t", "kind", "-o", "new.json")
+        succeed("evaluate", "new.json", "data.parquet")
+    pool = pa.default_memory_pool()
+    assert pool.max_memory() - before < 500_000_000
+
+
+def test_text_of_a_parquet_file_comes_in_pieces():
+    n = 20_000
+    indices = pa.array(np.arange(n) % 2, pa.int32())
+    long = pa.DictionaryArray.from_arrays(indices, ["a" * 5000, "é,\n" * 1000])
+    table = columns(n, note=long.cast(pa.string()))
+    with a_folder(data_parquet=written(table), model_json=model()):
+        succeed("predict", "model.json", "data.parquet", "-o", "out.parquet")
+        out = pq.read_table("out.parquet")
+    assert out.drop_columns("prediction").equals(table)
+
+
+# Results of the study.
+
+ROWS, RUN = (content.decode() for content in good())
+LINE = ROWS.splitlines()[1]
+RESULTS = [
+    (
+        "results.csv",
+        ROWS.replace(LINE, LINE.replace(",0,0,", f",{10**20},0,")),
+        "count",
+    ),
+    ("results.csv", ROWS.replace(LINE, LINE.replace("75,75", f"75,{9**99}")), "larger"),
+    ("results.csv", ROWS.replace(LINE, f"{'z' * 9000},LDA"), "2 fields instead of 11"),
+    (
+        "results.csv",
+        ROWS.replace(LINE, LINE.replace("75,75", f"75,{'z' * 9000}")),
+        "zz",
+    ),
+    ("results.csv", ROWS + LINE + "\n", "the same fold stands on an earlier line"),
+    ("results.csv", ROWS.replace("iris,LDA,0", ",LDA,0"), "names no data set"),
+    ("results.csv", ROWS.replace("\n", "\n\0"), "results.csv"),
+    ("results.csv", "\ufeff" + ROWS, "not a file of results"),
+    ("results.csv", "", "not a file of results"),
+    ("run.json", "", "not the description of a run"),
+    ("run.json", "[" * 100_000, "not the description of a run"),
+    ("run.json", RUN.replace('"LDA": 1', f'"LDA": {10**20}'), "at least 1"),
+    ("run.json", RUN.replace('"folds": 2', f'"folds": {10**20}'), "at least 1"),
+    ("run.json", RUN.replace('"folds": 2', '"folds": true'), "at least 1"),
+    ("run.json", json.dumps(json.loads(RUN) | {"plan": {"iris": [["a", 1]]}}), "plan"),
+    ("run.json", json.dumps(json.loads(RUN) | {"plan": {"iris": None}}), "plan"),
+    ("run.json", json.dumps(json.loads(RUN) | {"plan": {}}), "plan"),
+    ("run.json", json.dumps(json.loads(RUN) | {"plan": {"iris": {}}}), "plan"),
+    ("run.json", RUN.replace('"seed": 0', '"seed": "0"'), "lacks 'seed'"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), RESULTS, ids=named(RESULTS))
+def test_results_that_are_none(name, content, message):
+    check_results(content.encode(), name)  # reproduce may begin anew
+    files = {"results_csv": ROWS, "run_json": RUN} | {name.replace(".", "_"): content}
+    with a_folder(**{key: text.encode() for key, text in files.items()}):
+        result = invoke("report", ".")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert len(result.stderr) < 1200
+
+
+def test_a_plan_of_very_many_trials_is_only_incomplete():
+    plan = RUN.replace('"LDA": 1', f'"LDA": {10**9}')
+    with a_folder(results_csv=ROWS.encode(), run_json=plan.encode()) as folder:
+        succeed("report", ".")
+        assert "This run is incomplete" in (folder / "report.html").read_text("utf-8")
+
+
+# Streams.
+
+
+class OneShot:
+    """Arrow data that can be handed over once, and is empty afterwards."""
+
+    def __init__(self, table):
+        self.tables = [table, table.slice(0, 0)]
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        table = self.tables.pop(0) if len(self.tables) > 1 else self.tables[0]
+        return table.__arrow_c_stream__(requested_schema)
+
+
+def test_a_stream_that_can_be_read_once():
+    from heterolda import LocalNeighborhoodSearch
+
+    fitted = fit_batches(GaussianLinearDiscriminant(), OneShot(columns()), "kind")
+    assert fitted.score(columns().select(["x0", "x1"]).to_pandas(), KINDS) > 0
+    with pytest.raises(TypeError, match="can be read only once, being a OneShot"):
+        fit_batches(LocalNeighborhoodSearch(), OneShot(columns()), "kind")
+
+
+KINDS = columns()["kind"].to_pylist()

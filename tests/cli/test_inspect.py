@@ -1,0 +1,238 @@
+"""heterolda inspect and export: rules in words, a page, and files that run."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import heterolda
+from helpers.browsing import requests
+from helpers.cli import KINDS, invoke, make_frame, names, rows_of, succeed
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+)
+from heterolda.cli.study import METHOD_NAMES
+from heterolda.experiments.methods import METHODS
+
+FEATURES = names(12)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return make_frame(np.random.default_rng(0), 800, d=12)
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    heterolda.save(model, path)
+    return path
+
+
+def pooled_deviations(frame):
+    parts = [frame.loc[frame["kind"] == kind, FEATURES] for kind in KINDS]
+    squares = sum(((part - part.mean()) ** 2).sum() for part in parts)
+    return np.sqrt(squares / (len(frame) - len(KINDS))).to_numpy()
+
+
+def test_a_rule_in_words(frame, model, path):
+    shown = succeed("inspect", path, "--pair", "west,north")
+    k = model.pairs_.tolist().index([1, 3])
+    weights = np.abs(model.coef_[k]) * pooled_deviations(frame)
+    weights /= weights.sum()
+    order = np.argsort(-weights)
+    assert f"exceeds {-model.intercept_[k]:.6g}, else north" in shown
+    lines = re.findall(
+        r"^  (x\d+) +([\d.]+) % +(\S+) +(\S+) +(north|west)$", shown, re.MULTILINE
+    )
+    assert [line[0] for line in lines] == [FEATURES[j] for j in order[:10]]
+    for (_, share, coef, deviation, side), j in zip(lines, order, strict=False):
+        assert float(share) == pytest.approx(100 * weights[j], abs=0.051)
+        assert float(coef) == pytest.approx(model.coef_[k, j], rel=1e-5)
+        assert float(deviation) == pytest.approx(pooled_deviations(frame)[j], rel=1e-3)
+        assert side == ("west" if model.coef_[k, j] > 0 else "north")
+    assert "and 2 more features with" in shown
+    assert "1 of 6 rules" in shown
+
+
+def test_other_operating_points(model, path):
+    shown = succeed("inspect", path, "--rules", "1")
+    k = int(model.bayes_error_.argmax())
+    frontier = model.frontier_[k]
+    first, second = frontier.classes
+
+    def rates(name):
+        line = re.search(rf"^  {name} +(.*)$", shown, re.MULTILINE)[1]
+        return [float(x) for x in re.findall(r"([\d.]+) %", line)]
+
+    def close(name, point):
+        values = 100 * np.array([*point.error_rates, point.error])
+        np.testing.assert_allclose(rates(name), values, atol=0.0501)
+
+    close("least error", frontier.at())
+    close("both classes equally often wrong", frontier.at("minimax"))
+    for label in (first, second):
+        bound = frontier.at("neyman-pearson", max_error={label: 0.01})
+        close(f"{label} wrong in 1 %", bound)
+    assert rates("this rule")[2] == pytest.approx(100 * model.bayes_error_[k], abs=0.06)
+
+
+def test_features_over_all_rules(frame, model, path):
+    shares = np.abs(model.coef_) * pooled_deviations(frame)
+    shares = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
+    shown = succeed("inspect", path)
+    lines = re.findall(r"^(x\d+) +([\d.]+) %$", shown, re.MULTILINE)
+    order = np.argsort(-shares)
+    assert [name for name, _ in lines] == [FEATURES[j] for j in order[:10]]
+    assert shown.count("The answer is") == 3
+
+
+OTHERS = {
+    "refined": lambda: LocalNeighborhoodSearch(),
+    "against the rest": lambda: GaussianLinearDiscriminant(multiclass="ova"),
+    "costs": lambda: GaussianLinearDiscriminant(costs={"west": {"north": 5}}),
+    "minimax": lambda: GaussianLinearDiscriminant(criterion="minimax"),
+    "shrunk": lambda: GaussianLinearDiscriminant(shrinkage="cv"),
+    "lda": lambda: GaussianLinearDiscriminant(solver="fisher"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_every_kind_of_model_has_words_and_a_card(kind, frame, tmp_path):
+    model = OTHERS[kind]().fit(frame[FEATURES[:3]], frame["kind"])
+    path, page = tmp_path / "m.json", tmp_path / "m.html"
+    for statistics in (True, False):
+        heterolda.save(model, path, include_statistics=statistics)
+        shown = succeed("inspect", path)
+        assert ("no class statistics" in shown) == (not statistics)
+        assert shown.count("The answer is") >= 3
+        succeed("inspect", path, "--html", page, "--rules", "1")
+        text = page.read_text(encoding="utf-8")
+        pictures = text.count("<img ")
+        assert pictures == (4 if statistics and kind != "against the rest" else 0)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_rules_without_a_hyperplane_and_with_one_feature(tmp_path):
+    moments = [0, 1], [190, 10], [[0], [0.1]], [[[1]], [[0.5]]]
+    statistics = ClassStatistics.from_moments(*moments)
+    model = GaussianLinearDiscriminant().fit_statistics(statistics)
+    assert model.trivial_[0]
+    path, page = tmp_path / "m.json", tmp_path / "m.html"
+    heterolda.save(model, path)
+    assert "The answer is always 0" in succeed("inspect", path)
+    succeed("inspect", path, "--html", page)
+    assert "The answer is always 0" in page.read_text(encoding="utf-8")
+
+
+def card(folder, name):
+    model = folder / "model.json"
+    succeed("inspect", model, "--rules", "1", "--html", folder / name)
+
+
+@pytest.fixture(scope="module")
+def page(frame, tmp_path_factory):
+    """A card with names that must be escaped."""
+    odd = {"x0": "<script>alert(1)</script>", "x1": "a & b $x"}
+    model = GaussianLinearDiscriminant().fit(
+        frame[FEATURES].rename(columns=odd), frame["kind"].replace("west", "<b>west")
+    )
+    folder = tmp_path_factory.mktemp("card")
+    heterolda.save(model, folder / "model.json")
+    card(folder, "card.html")
+    return folder / "card.html"
+
+
+def test_the_card_needs_nothing_else_and_is_the_same_every_time(page):
+    text = page.read_text(encoding="utf-8")
+    assert "://" not in text
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert "<b>" not in text
+    assert "a &amp; b $x" in text
+    card(page.parent, "again.html")
+    assert (page.parent / "again.html").read_bytes() == page.read_bytes()
+
+
+def test_the_card_in_a_browser(page, browser):
+    browser.get(page.as_uri())
+    assert browser.title == "model.json: model card"
+    sizes = browser.execute_script(
+        "return [...document.images].map((i) => [i.naturalWidth, i.clientWidth])"
+    )
+    assert len(sizes) == 4
+    assert np.min(sizes) > 200
+    assert browser.get_log("browser") == []
+    asked = requests(browser, page.as_uri())
+    assert [url for url in asked if not url.startswith("data:")] == [page.as_uri()]
+
+    def brightness(key):
+        style = f"return getComputedStyle(document.body).{key}"
+        colour = browser.execute_script(style)
+        return np.mean([int(v) for v in re.findall(r"\d+", colour)[:3]])
+
+    for scheme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        assert (brightness("backgroundColor") > 200) == (scheme == "light")
+        assert abs(brightness("backgroundColor") - brightness("color")) > 150
+    phone = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    width = browser.execute_script("return document.documentElement.scrollWidth")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert width == 390
+
+
+def test_an_exported_header_decides_as_the_model(frame, model, path, tmp_path):
+    if shutil.which("gcc") is None:
+        pytest.skip("no C compiler: gcc is missing")
+    shown = succeed("export", path, "--out", tmp_path / "rule.h", "--dtype", "double")
+    assert "int rule_predict(const double *x)" in shown
+    assert f"in this order: {', '.join(FEATURES)}" in shown
+    assert "answers: 0 is east, 1 is north" in shown
+    (tmp_path / "main.c").write_text(
+        '#include <stdio.h>\n#include "rule.h"\nint main(void) { double x[12]; int j;'
+        ' for (;;) { for (j = 0; j < 12; j++) if (scanf("%lf,", &x[j]) != 1) return 0;'
+        ' printf("%d\\n", rule_predict(x)); } }'
+    )
+    program = tmp_path / "program"
+    subprocess.run(["gcc", tmp_path / "main.c", "-o", program], check=True)
+    rows = frame[FEATURES].to_csv(index=False, header=False, float_format="%.17g")
+    run = subprocess.run(
+        program, input=rows, capture_output=True, text=True, check=True
+    )
+    answers = np.array(run.stdout.split(), dtype=int)
+    assert (model.classes_[answers] == model.predict(frame[FEATURES])).mean() > 0.999
+
+
+def test_an_exported_graph_decides_as_the_model(frame, model, path, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    out = tmp_path / "rule.onnx"
+    succeed("export", path, "--to", "onnx", "--out", out, "--dtype", "float64")
+    session = runtime.InferenceSession(out.read_bytes())
+    labels, _ = session.run(None, {"X": frame[FEATURES].to_numpy()})
+    assert (labels == model.predict(frame[FEATURES])).mean() > 0.999
+
+
+def test_data_sets_can_be_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert succeed("datasets", "--write", "iris") == "iris.csv\n"
+    rows = rows_of((tmp_path / "iris.csv").read_text())
+    assert rows[0][-1] == "class"
+    assert {row[-1] for row in rows[1:]} == {"setosa", "versicolor", "virginica"}
+    succeed("datasets", "--write", "D2", "--out", tmp_path / "d2.csv")
+    assert len(rows_of((tmp_path / "d2.csv").read_text())) == 6001
+    assert invoke("datasets", "--write", "irises").exit_code == 2
+
+
+def test_the_help_names_the_methods_that_there_are():
+    assert METHOD_NAMES.split(", ") == list(METHODS)

@@ -1,0 +1,272 @@
+"""heterolda predict: what comes in goes out unchanged, and a prediction beside it."""
+
+import gzip
+import io
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pyarrow import csv
+
+import heterolda
+from helpers.cli import command, invoke, make_frame, names, rows_of, start, succeed
+from heterolda import GaussianLinearDiscriminant
+from heterolda.data.table_files import text_of
+from heterolda.data.text_files import parsed_numbers
+
+FEATURES = names()
+# What a table of text may hold: nothing of it may change.
+ODD = ["007", "2024-01-02", 'a "b", c', "two\nlines", "", " é ", "NA", "1.50", "x\ty"]
+
+
+@pytest.fixture
+def frame(rng):
+    return make_frame(rng)
+
+
+@pytest.fixture
+def model(frame):
+    return GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    heterolda.save(model, tmp_path / "model.json")
+    return tmp_path / "model.json"
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    """A table with odd text, whose columns are in another order than the model's."""
+    table = frame[["x2", "id", "kind", "x0", "x1"]].copy()
+    table["note"] = [ODD[k % len(ODD)] for k in range(len(table))]
+    table["x1"] = [f"{x:+.4e} " for x in table["x1"]]
+    table.to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv"
+
+
+def expected(model, data, missing=()):
+    table = pd.read_csv(data)
+    return model.predict(table[FEATURES])
+
+
+def test_columns_and_order_are_kept_and_text_is_unchanged(model, path, data, tmp_path):
+    out = tmp_path / "out.csv"
+    result = invoke("predict", path, data, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    before = rows_of(data.read_text(encoding="utf-8"))
+    after = rows_of(out.read_text(encoding="utf-8"))
+    assert [row[:-1] for row in after] == before
+    assert after[0][-1] == "prediction"
+    assert [row[-1] for row in after[1:]] == expected(model, data).tolist()
+    assert "does not use: id, kind, note" in result.stderr
+    assert "200 rows in" in result.stderr
+    assert succeed("predict", path, data) == out.read_text(encoding="utf-8")
+
+
+def test_only_identifiers_and_probabilities(model, path, data):
+    shown = rows_of(succeed("predict", path, data, "--id", "id,note", "--proba"))
+    chances = [f"probability_{kind}" for kind in model.classes_]
+    assert shown[0] == ["id", "note", "prediction", *chances]
+    before = rows_of(data.read_text(encoding="utf-8"))
+    assert [row[:2] for row in shown[1:]] == [[r[1], r[5]] for r in before[1:]]
+    given = np.array([[float(x) for x in row[3:]] for row in shown[1:]])
+    assert_allclose(given, model.predict_proba(pd.read_csv(data)[FEATURES]), rtol=1e-12)
+    assert_array_equal(
+        model.classes_[given.argmax(axis=1)], [row[2] for row in shown[1:]]
+    )
+
+
+@pytest.mark.parametrize("end", ["tsv", "csv.gz", "parquet"])
+def test_every_kind_of_file_has_the_same_rows(model, path, data, tmp_path, end):
+    out = tmp_path / f"out.{end}"
+    succeed("predict", path, data, "-o", out)
+    before = rows_of(data.read_text(encoding="utf-8"))
+    if end == "parquet":
+        table = pq.read_table(out)
+        assert table.schema.field("note").type == pa.string()
+        for name in FEATURES:
+            assert table.schema.field(name).type == pa.float64()
+        assert table["id"].to_pylist() == [row[1] for row in before[1:]]
+        assert table["note"].to_pylist() == [row[5] for row in before[1:]]
+        assert_allclose(table["x1"], [float(row[4]) for row in before[1:]])
+        found = table["prediction"].to_pylist()
+        # What was written can be predicted again.
+        again = succeed("predict", path, out, "--column", "again", "--id", "prediction")
+        assert all(first == second for first, second in rows_of(again)[1:])
+    else:
+        raw = out.read_bytes()
+        text = (gzip.decompress(raw) if end == "csv.gz" else raw).decode()
+        rows = rows_of(text, "\t" if end == "tsv" else ",")
+        assert [row[:-1] for row in rows] == before
+        found = [row[-1] for row in rows[1:]]
+    assert found == expected(model, data).tolist()
+
+
+def test_parquet_columns_keep_their_types(path, frame, tmp_path):
+    table = pa.Table.from_pandas(frame, preserve_index=False).append_column(
+        "when", pa.array(np.arange(200), pa.timestamp("s"))
+    )
+    table = table.append_column("some", pa.array([[1], None] * 100))
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=17)
+    succeed("predict", path, tmp_path / "in.parquet", "-o", tmp_path / "out.parquet")
+    out = pq.read_table(tmp_path / "out.parquet")
+    assert pq.read_metadata(tmp_path / "out.parquet").num_row_groups == 1
+    assert out.schema.names == [*table.schema.names, "prediction"]
+    assert out.drop_columns("prediction").equals(pq.read_table(tmp_path / "in.parquet"))
+    result = invoke("predict", path, tmp_path / "in.parquet", "-o", tmp_path / "o.csv")
+    assert result.exit_code == 1
+    assert "column 'some' of type list" in result.stderr
+    shown = succeed("predict", path, tmp_path / "in.parquet", "--id", "when,id")
+    assert rows_of(shown)[3][:2] == ["1970-01-01 00:00:02.000", frame["id"][2]]
+
+
+def test_several_files_and_standard_input(model, path, frame, data, tmp_path):
+    frame[:70].to_csv(tmp_path / "part-1.csv", index=False)
+    shuffled = [*reversed(frame.columns)]
+    frame[70:][shuffled].to_csv(tmp_path / "part-2.tsv", index=False, sep="\t")
+    shown = rows_of(succeed("predict", path, *sorted(tmp_path.glob("part-*"))))
+    assert shown[0] == [*frame.columns, "prediction"]
+    assert [row[0] for row in shown[1:]] == frame["id"].tolist()
+    assert [row[-1] for row in shown[1:]] == model.predict(frame[FEATURES]).tolist()
+    text = data.read_text(encoding="utf-8")
+    assert succeed("predict", path, "-", stdin=text) == succeed("predict", path, data)
+
+
+def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_path):
+    holes = frame.astype(dict.fromkeys(FEATURES, object))
+    holes.loc[3, "x1"], holes.loc[150, "x0"], holes.loc[151, "x2"] = "", "NaN", "null"
+    data = tmp_path / "holes.csv"
+    holes.to_csv(data, index=False)
+    result = invoke("predict", path, data)
+    assert result.exit_code == 1
+    assert "holes.csv: column 'x1', row 4 is missing: fill it in" in result.stderr
+    assert "--missing keep or drop" in result.stderr
+    gaps = [3, 150, 151]
+    truth = model.predict(frame[FEATURES]).astype(object)
+    truth[gaps] = ""
+    shown = rows_of(succeed("predict", path, data, "--missing", "keep", "--proba"))
+    assert [row[5] for row in shown[1:]] == truth.tolist()
+    assert [shown[k + 1][5:] for k in gaps] == [[""] * 5] * 3
+    assert [row[2] for row in shown[1:]] == holes["x1"].astype(str).tolist()
+    result = invoke("predict", path, data, "--missing", "drop")
+    kept = [row[0] for row in rows_of(result.stdout)[1:]]
+    assert kept == frame["id"].drop(gaps).tolist()
+    assert "note: 3 rows have missing values and were left out" in result.stderr
+    out = tmp_path / "out.parquet"
+    succeed("predict", path, data, "--missing", "keep", "-o", out)
+    table = pq.read_table(out)
+    assert table["prediction"].to_pylist() == [p or None for p in truth]
+    assert table["x1"][3].as_py() is None
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_table_without_rows_stays_one(path, frame, tmp_path, end):
+    head = tmp_path / f"head.{end}"
+    write = {"csv": frame[:0].to_csv, "parquet": frame[:0].to_parquet}[end]
+    write(head, index=False)
+    out = tmp_path / "out.csv"
+    succeed("predict", path, head, "-o", out)
+    assert out.read_text() == "id,x0,x1,x2,kind,prediction\n"
+    if end == "csv":
+        text = head.read_text()
+        assert succeed("predict", path, "-", stdin=text) == out.read_text()
+
+
+def test_numbers_and_truth_values_as_labels(frame, tmp_path):
+    table = frame[FEATURES]
+    for labels, words in (
+        (np.arange(200) % 4 - 1, ["-1", "0", "1", "2"]),
+        (np.arange(200) % 2 == 0, ["false", "true"]),
+    ):
+        model = GaussianLinearDiscriminant(priors=None).fit(table, labels)
+        heterolda.save(model, tmp_path / "m.json")
+        table.to_csv(tmp_path / "d.csv", index=False)
+        shown = rows_of(succeed("predict", tmp_path / "m.json", tmp_path / "d.csv"))
+        found = [words.index(row[-1]) for row in shown[1:]]
+        assert_array_equal(model.classes_[found], model.predict(table))
+
+
+def test_a_model_without_names_takes_them_from_the_command(frame, tmp_path):
+    bare = GaussianLinearDiscriminant().fit(frame[FEATURES].to_numpy(), frame["kind"])
+    path, data = tmp_path / "m.json", tmp_path / "d.csv"
+    heterolda.save(bare, path)
+    frame[::-1].to_csv(data, index=False)
+    result = invoke("predict", path, data)
+    assert result.exit_code == 1
+    assert "name its 3 columns by --columns" in result.stderr
+    shown = rows_of(succeed("predict", path, data, "--columns", "x0,x1,x2"))
+    truth = bare.predict(frame[FEATURES].to_numpy())[::-1]
+    assert [row[-1] for row in shown[1:]] == truth.tolist()
+
+
+SPELLINGS = (
+    *("1", "1.5", "+2", " 1", "1 ", "\t4", "nan", "NaN", "-nan", "NA", "N/A", "null"),
+    *("", " ", "1e5", "1E-5", ".5", "5.", "-0", "1e-400", "007", "1.#QNAN", "#N/A"),
+    *("inf", "-Infinity", "1e400", "x", "1_0", "0x10", "1e", "1,5", "é", "--1", "1d5"),
+)
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_numbers_in_text_are_read_as_fit_reads_them(text):
+    """Arrow's own reader is the reference; predict reads the text first."""
+    quoted = text_of(pa.record_batch({"a": [text, "1"], "b": ["1", "1"]}), ",")
+    convert = csv.ConvertOptions(column_types={"a": pa.float64()})
+    read = csv.ReadOptions(column_names=["a", "b"])
+    try:
+        truth = csv.read_csv(io.BytesIO(quoted), read, None, convert)["a"].to_pylist()
+    except pa.ArrowInvalid:
+        with pytest.raises(ValueError, match="column 'a' must be numbers, but row 8"):
+            parsed_numbers(pa.array(["1", text, "x"]), "a", "file", 6)
+        return
+    found = parsed_numbers(pa.array([text, "1"]), "a", "file", 0).to_pylist()
+    assert repr(found) == repr(truth)
+
+
+def test_text_is_quoted_where_it_must_be(rng):
+    letters = np.array(list('ab,"\n\r\té 0'))
+    for _ in range(50):
+        table = [
+            ["".join(rng.choice(letters, rng.integers(0, 4))) for _ in range(3)]
+            for _ in range(6)
+        ]
+        batch = pa.record_batch(
+            [list(c) for c in zip(*table, strict=True)], list("abc")
+        )
+        for delimiter in ",\t":
+            assert rows_of(text_of(batch, delimiter).decode(), delimiter) == table
+            part = text_of(batch.slice(2, 3), delimiter).decode()
+            assert rows_of(part, delimiter) == table[2:5]
+
+
+def test_an_endless_stream_is_predicted_as_it_comes(path):
+    """Rows come out while more go in; a reader that goes away ends it in silence."""
+    feed = "echo x0,x1,x2,s; while :; do echo '1,2,3,\"a\nb\"'; done"
+    with (
+        subprocess.Popen(["sh", "-c", feed], stdout=subprocess.PIPE) as source,
+        start("predict", path, "-", stdin=source.stdout) as process,
+    ):
+        source.stdout.close()
+        lines = [process.stdout.readline() for _ in range(1001)]
+        assert lines[0] == b"x0,x1,x2,s,prediction\n"
+        assert set(lines[1::2]) == {b'1,2,3,"a\n'}
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 1
+        source.terminate()
+
+
+def test_a_reader_that_stops_early_is_no_error(path, data):
+    words = " ".join(command("predict", path, data))
+    run = subprocess.run(
+        ["bash", "-c", f"{words} 2> >(cat >&2) | head -n 1"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout == "x2,id,kind,x0,x1,note,prediction\n"
+    assert "Error" not in run.stderr
+    assert "Traceback" not in run.stderr

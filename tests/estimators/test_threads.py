@@ -1,0 +1,235 @@
+"""Threads and processes at once: the same results, and nothing left behind."""
+
+import pickle
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import reduce
+from operator import add
+from threading import Barrier
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from heterolda import (
+    ClassStatistics,
+    Frontier,
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+)
+from heterolda.foundations.threads import no_warnings, one_blas_thread
+
+N_THREADS = 16
+METHODS = ("predict", "predict_proba", "decision_function")
+
+
+@pytest.fixture(autouse=True)
+def _switch_often():
+    """Let threads take turns as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def at_once(work, n_threads=N_THREADS):
+    """Results of a function in threads that start together."""
+    together = Barrier(n_threads)
+
+    def task(k):
+        together.wait()
+        return work(k)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(task, range(n_threads)))
+
+
+def draw(rng, k, d=3, each=12):
+    """Classes of unequal covariance."""
+    y = np.arange(k * each) % k
+    shapes, centres = rng.normal(size=(k, d, d)), 2 * rng.normal(size=(k, d))
+    return (rng.normal(size=(len(y), 1, d)) @ shapes[y])[:, 0] + centres[y], y
+
+
+def search(**settings):
+    return LocalNeighborhoodSearch(random_state=0, max_iter=30, patience=5, **settings)
+
+
+MODELS = {
+    "binary": (GaussianLinearDiscriminant(), 2),
+    "four classes": (GaussianLinearDiscriminant(), 4),
+    "one against all": (GaussianLinearDiscriminant(multiclass="ova"), 4),
+    "ten classes": (GaussianLinearDiscriminant(voting="majority"), 10),
+    "random search": (GaussianLinearDiscriminant(solver="r-hld-2", random_state=0), 4),
+    "paper": (search(), 4),
+    "exact": (search(strategy="exact"), 2),
+    "smooth": (search(strategy="smooth"), 4),
+}
+models = pytest.mark.parametrize(
+    ("model", "k"), [pytest.param(*value, id=key) for key, value in MODELS.items()]
+)
+
+
+def fitted_values(model, X, y):
+    """All that a fresh fit gives, as bytes."""
+    model = clone(model).fit(X, y)
+    values = [model.coef_, model.intercept_, *(getattr(model, m)(X) for m in METHODS)]
+    return [value.tobytes() for value in values]
+
+
+@models
+def test_many_threads_predict_with_one_model(rng, model, k):
+    X, y = draw(rng, k)
+    model.fit(X, y)
+    serial = [getattr(pickle.loads(pickle.dumps(model)), name)(X) for name in METHODS]
+    for _ in range(2):
+        fresh = pickle.loads(pickle.dumps(model))  # without what is computed lazily
+
+        def work(number, model=fresh):
+            order = np.roll(METHODS, number)
+            found = {name: getattr(model, name)(X) for name in order}
+            pickle.dumps(model)
+            return [found[name] for name in METHODS]
+
+        for found in at_once(work):
+            for value, wanted in zip(found, serial, strict=True):
+                assert_array_equal(value, wanted)
+
+
+@models
+def test_fits_at_once_are_those_one_after_the_other(rng, model, k):
+    X, y = draw(rng, k)
+    serial = fitted_values(model, X, y)
+    for found in at_once(lambda _: fitted_values(model, X, y), 4):
+        assert found == serial
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_fits_in_joblib_are_those_one_after_the_other(rng, backend):
+    tasks = [
+        (clone(model).set_params(**jobs), *draw(rng, k))
+        for model, k in MODELS.values()
+        for jobs in ([{}, {"n_jobs": 2}] if hasattr(model, "n_jobs") else [{}])
+    ]
+    serial = [fitted_values(*task) for task in tasks]
+    work = [delayed(fitted_values)(*task) for task in tasks]
+    assert Parallel(n_jobs=2, backend=backend)(work) == serial
+
+
+def test_fits_at_once_leave_the_process_as_it_was(rng):
+    X, y = draw(rng, 4, d=60, each=80)  # large enough for threads of BLAS
+    few = draw(rng, 4)
+
+    def work(number):
+        for _ in range(2):
+            GaussianLinearDiscriminant().fit(X, y)
+        search(strategy="smooth").fit(*few)
+
+    # Checks of scikit-learn, too, set a filter for a moment, and threads may leave it.
+    with two_blas_threads(), warnings.catch_warnings():
+        at_once(work, 4)
+        assert blas_threads() == {2}
+        assert ("ignore", None, Warning, None, 0) not in warnings.filters
+
+
+def blas_threads():
+    return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+
+
+@contextmanager
+def two_blas_threads():
+    """Set by a thread that has ended: as long as one lives, only it can set them."""
+    before = max(blas_threads())
+    at_once(lambda _: threadpool_limits(2, user_api="blas"), 1)
+    yield
+    at_once(lambda _: threadpool_limits(before, user_api="blas"), 1)
+
+
+@pytest.mark.parametrize("context", [no_warnings, one_blas_thread])
+def test_the_first_of_two_threads_leaves_first(context):
+    """What the second found, when it came, is not what it must put back."""
+    first_is_in, second_is_in, first_is_out = (Barrier(2) for _ in range(3))
+    inside = []
+
+    def work(number):
+        if number == 0:
+            with context():
+                first_is_in.wait()
+                second_is_in.wait()
+            first_is_out.wait()
+        else:
+            first_is_in.wait()
+            with context():
+                second_is_in.wait()
+                first_is_out.wait()
+                inside.append(warnings.filters[0][0])
+
+    with two_blas_threads():
+        before = blas_threads(), warnings.filters[0][0]
+        at_once(work, 2)
+        assert (blas_threads(), warnings.filters[0][0]) == before
+    if context is no_warnings:
+        assert inside == ["ignore"]
+
+
+def test_many_threads_share_a_frontier(rng):
+    X, y = draw(rng, 2)
+    statistics = ClassStatistics.from_data(X, y)
+    serial, shared = (Frontier.from_statistics(statistics) for _ in range(2))
+    for found in at_once(lambda _: (shared.auc, *shared.theta_range)):
+        assert found == (serial.auc, *serial.theta_range)
+
+
+def test_threads_gather_statistics_of_their_own(rng):
+    X, y = draw(rng, 4, each=64)
+    parts = at_once(lambda k: ClassStatistics.from_data(X[k::16], y[k::16]))
+    merged = GaussianLinearDiscriminant().fit_statistics(reduce(add, parts))
+    whole = GaussianLinearDiscriminant().fit(X, y)
+    assert_allclose(merged.coef_, whole.coef_, rtol=1e-9)
+
+
+FRESH = """
+import os, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+
+sys.setswitchinterval(1e-6)
+together = threading.Barrier(16)
+NAMES = ["GaussianLinearDiscriminant", "LocalNeighborhoodSearch", "ClassStatistics"]
+
+
+def work(k):
+    together.wait()
+    import heterolda
+
+    names = NAMES[k % 3:] + NAMES[: k % 3]
+    found = {name: getattr(heterolda, name) for name in names}
+    X = [[(7 * i % 11) + i % 4, (5 * i % 13) - i % 4] for i in range(60)]
+    y = [i % 4 for i in range(60)]
+    search = found["LocalNeighborhoodSearch"](random_state=0).fit(X, y)
+    return search.coef_.tobytes() + search.predict_proba(X).tobytes()
+
+
+with ThreadPoolExecutor(16) as pool:
+    results = set(pool.map(work, range(16)))
+assert len(results) == 1, "threads differ"
+if hasattr(os, "fork"):
+    together = threading.Barrier(1)
+    child = os.fork()
+    if not child:
+        os._exit(0 if {work(0)} == results else 1)
+    assert os.waitpid(child, 0)[1] == 0, "a forked process differs"
+"""
+
+
+def test_first_calls_in_threads_of_a_fresh_process():
+    """Names are imported, loops are compiled or loaded, and the process is forked."""
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,322 @@
+"""Votes, ties, coupling and probabilities against naive loops."""
+
+import pickle
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from scipy.stats import norm
+from sklearn.isotonic import isotonic_regression
+
+from heterolda import GaussianLinearDiscriminant
+from heterolda.estimators.posterior import LogOdds
+from heterolda.estimators.votes import (
+    Binary,
+    OneVsAll,
+    OneVsOne,
+    couple,
+    crown,
+    rank_ties,
+    sharpen,
+    vote_weights,
+)
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
+
+
+def make_planes(error, means=None, deviations=None, status=None):
+    """A record with the parts that votes and probabilities look at."""
+    n = len(error)
+    means = np.tile([-1.0, 1.0], (n, 1)) if means is None else means
+    deviations = np.ones((n, 2)) if deviations is None else deviations
+    return Hyperplanes(
+        coef=np.ones((n, 1)),
+        intercept=np.zeros(n),
+        error=np.asarray(error, float),
+        gap=np.zeros(n),
+        n_iter=np.ones(n, int),
+        status=np.full(n, Status.CERTIFIED) if status is None else np.array(status),
+        means=np.tile([-1.0, 1.0], (n, 1)) if means is None else np.array(means, float),
+        deviations=np.ones((n, 2))
+        if deviations is None
+        else np.array(deviations, float),
+    )
+
+
+def naive_winner(scores, pairs, errors, n_classes, weighted):
+    """Exact arithmetic: votes, then summed scores, then the order of the classes."""
+    votes = [Fraction(0)] * n_classes
+    confidence = [0.0] * n_classes
+    for score, (i, j), error in zip(scores, pairs, errors, strict=True):
+        votes[j if score > 0 else i] += 1 - Fraction(error) if weighted else 1
+        confidence[j] += score
+        confidence[i] -= score
+    return max(range(n_classes), key=lambda k: (votes[k], confidence[k], -k))
+
+
+@pytest.mark.parametrize("k", [3, 4, 7, 26])
+@pytest.mark.parametrize("voting", ["weighted", "majority"])
+def test_winner_equals_exact_arithmetic(rng, k, voting):
+    pairs = np.array(list(combinations(range(k), 2)))
+    for error in (rng.uniform(0, 0.5, len(pairs)), np.full(len(pairs), 0.3)):
+        scores = rng.normal(size=(300, len(pairs)))
+        scores[:100] = np.sign(scores[:100])  # many exact ties
+        committee = OneVsOne(make_planes(error), pairs, k, voting)
+        expected = [
+            naive_winner(row, pairs, error, k, voting == "weighted") for row in scores
+        ]
+        assert_array_equal(committee.winners(scores), expected)
+        assert_array_equal(committee.decisions(scores).argmax(axis=1), expected)
+        assert_array_equal(committee.probabilities(scores).argmax(axis=1), expected)
+
+
+def test_vote_sums_are_exact_in_any_order(rng):
+    for k in (3, 4, 26, 300):
+        weights = vote_weights(rng.uniform(0, 0.5, 200), k, "weighted")
+        exact = sum(map(Fraction, weights[:k]))
+        for _ in range(5):
+            order = rng.permutation(min(k, 200))
+            assert Fraction(float(np.sum(weights[order]))) == exact
+        assert_allclose(vote_weights(np.array([0.25]), k, "weighted"), 0.75, rtol=1e-12)
+
+
+def test_ties_are_set_apart_by_the_least_step():
+    pairs = np.array(list(combinations(range(4), 2)))
+    votes = np.array([[2.0, 2.0, 1.0, 1.0], [3.0, 2.0, 1.0, 0.0]])
+    scores = np.zeros((2, 6))
+    scores[0, 0] = 0.5  # class 1 is a little surer than class 0
+    ranked = rank_ties(votes, scores, pairs)
+    assert ranked[0, 1] == np.nextafter(2.0, 3.0)
+    assert ranked[0, 0] == 2.0
+    assert ranked[0, 2] == np.nextafter(1.0, 3.0)  # the first of equals comes first
+    assert_array_equal(ranked[1], votes[1])
+
+
+def test_coupling_is_exact_for_consistent_pairs(rng):
+    for k in (3, 4, 8):
+        p = rng.dirichlet(np.ones(k), size=50)
+        pairs = np.array(list(combinations(range(k), 2)))
+        log_odds = np.log(p[:, pairs[:, 1]] / p[:, pairs[:, 0]])
+        assert_allclose(couple(log_odds, pairs, k), p, rtol=1e-10)
+
+
+def test_coupling_equals_its_formula(rng):
+    pairs = np.array(list(combinations(range(4), 2)))
+    r = rng.uniform(0.01, 0.99, size=(20, 6))  # probability of the second class
+    coupled = couple(np.log(r / (1 - r)), pairs, 4)
+    for row, got in zip(r, coupled, strict=True):
+        p = np.zeros(4)
+        for i in range(4):
+            total = 0.0
+            for (a, b), q in zip(pairs, row, strict=True):
+                if i in (a, b):
+                    total += 1 / (q if i == b else 1 - q)
+            p[i] = 1 / (total - (4 - 2))
+        assert_allclose(got, p / p.sum(), rtol=1e-12)
+
+
+def test_coupling_of_certainties_is_finite():
+    pairs = np.array(list(combinations(range(4), 2)))
+    for odds in (700.0, -700.0):
+        p = couple(np.full((1, 6), odds), pairs, 4)
+        assert np.all(p > 0)
+        assert_allclose(p.sum(), 1)
+
+
+def test_crown_swaps_the_largest_to_the_winner():
+    p = np.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
+    crowned = crown(p.copy(), np.array([2, 1, 1]))
+    assert_array_equal(crowned[0], [0.2, 0.3, 0.5])
+    assert_array_equal(crowned[2], p[2])
+    assert_array_equal(crowned.argmax(axis=1), [2, 1, 1])
+    assert_allclose(crowned, [[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
+
+
+def test_two_classes_decide_by_the_sign_of_the_score():
+    scores = np.array([[-2.0], [0.0], [1e-300], [3.0]])
+    # Deviations and means of equal size: the log-odds are twice the score.
+    for committee in (
+        Binary(make_planes([0.2])),
+        Binary(make_planes([0.2]), log_odds=lambda s: 2 * s),
+    ):
+        assert_array_equal(committee.decisions(scores), scores[:, 0])
+        assert_array_equal(committee.winners(scores), [0, 0, 1, 1])
+        p = committee.probabilities(scores)
+        # A posterior next to one half is moved off it, by less than this.
+        assert_allclose(p[:, 1], expit(2 * scores[:, 0]), rtol=1e-8)
+        assert_allclose(p[:, 0], expit(-2 * scores[:, 0]), rtol=1e-8)
+
+
+def test_coupled_voting_takes_the_likeliest_class(rng):
+    pairs = np.array(list(combinations(range(4), 2)))
+    scores = rng.normal(size=(50, 6))
+    for log_odds, power in [(None, 0.5), (lambda s: 3 * s, 0.5), (None, 2.0)]:
+        committee = OneVsOne(
+            make_planes([0.1] * 6), pairs, 4, "coupled", log_odds, sharpness=power
+        )
+        p = couple((log_odds or (lambda s: 2 * s))(scores), pairs, 4) ** power
+        p /= p.sum(axis=1, keepdims=True)
+        assert_allclose(committee.probabilities(scores), p, rtol=1e-12)
+        assert_allclose(committee.decisions(scores), p, rtol=1e-12)
+        assert_array_equal(committee.winners(scores), p.argmax(axis=1))
+
+
+def test_a_copy_counts_its_votes_anew(rng):
+    pairs = np.array(list(combinations(range(4), 2)))
+    scores = rng.normal(size=(50, 6))
+    committee = OneVsOne(make_planes(np.linspace(0, 0.4, 6)), pairs, 4, "weighted")
+    small = len(pickle.dumps(committee))
+    votes = committee.votes(scores)
+    assert len(pickle.dumps(committee)) == small
+    assert_array_equal(pickle.loads(pickle.dumps(committee)).votes(scores), votes)
+
+
+def test_sharpened_probabilities_stay_positive():
+    p = np.array([[0.5, 0.3, 0.2], [1 - 2e-300, 1e-300, 1e-300]])
+    assert_allclose(sharpen(p, 2.0)[0], np.array([25, 9, 4]) / 38, rtol=1e-14)
+    assert_allclose(sharpen(p, 1.0)[0], p[0], rtol=1e-14)
+    assert np.all(sharpen(p, 2.0)[1] > 0)  # squares of 1e-300 would be zero
+    assert_allclose(sharpen(p, 0.5)[1, 1], 1e-150, rtol=1e-12)
+
+
+@pytest.mark.parametrize("voting", ["weighted", "majority", "coupled"])
+def test_many_classes_take_the_sparse_way_to_the_same_answers(rng, monkeypatch, voting):
+    pairs = np.array(list(combinations(range(5), 2)))
+    scores = rng.normal(size=(40, 10))
+    answers = []
+    for many in (64, 4):
+        monkeypatch.setattr("heterolda.estimators.votes._MANY_CLASSES", many)
+        committee = OneVsOne(make_planes(np.linspace(0, 0.4, 10)), pairs, 5, voting)
+        answers.append((committee.decisions(scores), committee.probabilities(scores)))
+    for dense, sparse in zip(*answers, strict=True):
+        assert_allclose(sparse, dense, rtol=1e-13)
+
+
+def test_one_vs_all_compares_log_odds_not_scores():
+    """The scale of a score is arbitrary; doubling it changes no winner."""
+    means = np.tile([-1.0, 1.0], (4, 1))
+    scores = np.array([[0.5, 1.2, -1.0, 0.2]])
+    plain = OneVsAll(make_planes([0.2] * 4, means))
+    factor = np.array([10.0, 1.0, 1.0, 1.0])
+    scaled = OneVsAll(
+        make_planes(
+            [0.2] * 4, means * factor[:, None], np.ones((4, 2)) * factor[:, None]
+        )
+    )
+    assert plain.winners(scores)[0] == 1
+    assert scaled.winners(scores * factor)[0] == 1
+    assert_allclose(plain.decisions(scores), scaled.decisions(scores * factor))
+    assert_allclose(plain.probabilities(np.vstack([scores, -scores])).sum(axis=1), 1)
+    p = plain.probabilities(scores)
+    assert_allclose(p.sum(), 1)
+    assert_allclose(p, expit(2 * scores) / expit(2 * scores).sum(), rtol=1e-12)
+
+
+# Projected means and deviations of a rule whose threshold, at zero, is the Bayes one.
+PROBLEMS = [
+    (0.5, [-1.0, 2.0], [1.0, 1.0]),
+    (0.5, [-1.0, 1.0], [1.0, 3.0]),
+    (0.3, [-1.5, 0.4], [2.0, 0.5]),
+    (0.35, [-1.5, 2.0], [1.0, 4.0]),
+    (0.7, [-0.2, 3.0], [0.1, 2.0]),
+]
+
+
+def bayes_threshold(p1, means, deviations):
+    """Shift the projected problem so that its best threshold lies at zero."""
+    t = np.linspace(-8, 8, 160_001)
+    e = p1 * norm.sf(t, means[0], deviations[0])
+    e += (1 - p1) * norm.cdf(t, means[1], deviations[1])
+    best = t[np.argmin(e)]
+    return np.array(means) - best, e.min()
+
+
+@pytest.mark.parametrize(("p1", "means", "deviations"), PROBLEMS)
+def test_probabilities_equal_isotonic_regression(p1, means, deviations):
+    """The monotone posterior is the isotonic regression of the posterior."""
+    means, error = bayes_threshold(p1, means, deviations)
+    assert error < min(p1, 1 - p1)
+    odds = LogOdds.from_hyperplanes(make_planes([error], [means], [deviations]))
+    s = np.linspace(-40, 40, 400_001)
+    d1 = p1 * norm.pdf(s, means[0], deviations[0])
+    d2 = (1 - p1) * norm.pdf(s, means[1], deviations[1])
+    density = d1 + d2
+    posterior = np.divide(d2, density, out=np.full_like(s, 0.5), where=density > 0)
+    expected = isotonic_regression(posterior, sample_weight=density + 1e-300)
+    got = expit(odds(s[:, None]))[:, 0]
+    heavy = density > 1e-6
+    assert_allclose(got[heavy], expected[heavy], atol=2e-3)
+    assert np.all(np.diff(got) >= -1e-12)
+    assert_array_equal(got > 0.5, s > 0)
+
+
+@pytest.mark.parametrize(("p1", "means", "deviations"), PROBLEMS)
+def test_calibration_on_gaussian_points(rng, p1, means, deviations):
+    """Expected calibration error of 100,000 points in ten bins."""
+    means, _ = bayes_threshold(p1, means, deviations)
+
+    def draw(n):
+        y = (rng.random(n) > p1).astype(int)
+        X = rng.normal(size=(n, 2)) * np.array([deviations, [1.0, 0.5]]).T[y]
+        X[:, 0] += means[y]
+        return X, y
+
+    model = GaussianLinearDiscriminant().fit(*draw(100_000))
+    X, y = draw(100_000)
+    p = model.predict_proba(X)[:, 1]
+    bins = np.minimum((p * 10).astype(int), 9)
+    gaps = [abs(np.sum(p[bins == b] - y[bins == b])) for b in range(10)]
+    assert sum(gaps) / len(p) < 0.01
+
+
+def test_probability_of_a_threshold_that_is_not_the_best():
+    """Effective priors: one half at the threshold, monotone on both sides."""
+    planes = make_planes([0.3], [[-0.2, 2.0]], [[1.0, 2.0]])
+    s = np.linspace(-10, 10, 2001)
+    p = expit(LogOdds.from_hyperplanes(planes)(s[:, None]))[:, 0]
+    assert np.all(np.diff(p) >= 0)
+    assert_array_equal(p > 0.5, s > 0)
+    assert p[1000] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("means", "deviations"),
+    [
+        ([1.0, -1.0], [1.0, 1.0]),  # the wrong way round
+        ([-3.0, -2.9], [1.0, 0.4]),  # both classes on one side
+        ([0.1, 0.2], [1.0, 30.0]),
+    ],
+)
+def test_a_rule_not_worth_its_threshold_still_agrees_with_itself(means, deviations):
+    planes = make_planes([0.6], [means], [deviations])
+    s = np.array([-1e300, -50, -1e-30, 0.0, 1e-30, 2.0, 1e300])
+    with np.errstate(all="raise"):
+        p = expit(LogOdds.from_hyperplanes(planes)(s[:, None]))[:, 0]
+    assert_array_equal(p > 0.5, s > 0)
+    assert np.all(np.diff(p) >= 0)
+
+
+def test_the_trivial_rule_predicts_its_prior():
+    prior = np.log(0.2 / 0.8)
+    planes = make_planes([0.2], [[prior, prior]], [[0.0, 0.0]], [Status.TRIVIAL])
+    p = expit(LogOdds.from_hyperplanes(planes)(np.array([[prior]])))
+    assert_allclose(p, 0.2)
+
+
+@pytest.mark.parametrize("unit", [1e-250, 1e-160, 1e160, 1e250])
+def test_probabilities_of_extreme_scores(unit):
+    """Squares of the deviations leave the range, and the probabilities do not care."""
+    means, deviations = np.array([[-1.0, 2.0]]), np.array([[0.5, 1.5]])
+    s = np.linspace(-4, 4, 41)[:, None]
+    plain = LogOdds.from_hyperplanes(make_planes([0.1], means, deviations))
+    scaled = make_planes([0.1], unit * means, unit * deviations)
+    assert_allclose(LogOdds.from_hyperplanes(scaled)(unit * s), plain(s), rtol=1e-9)
+
+
+def test_probabilities_of_deviations_that_differ_beyond_measure():
+    planes = make_planes([0.1], [[-1e-200, 1e100]], [[1e-200, 1e100]])
+    p = expit(LogOdds.from_hyperplanes(planes)(np.array([[-1e-199], [1e-199], [1e99]])))
+    assert np.isfinite(p).all()
+    assert p[0] <= 0.5 < p[1] <= p[2]

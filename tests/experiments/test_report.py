@@ -1,0 +1,228 @@
+"""The report: what the page says, and how it behaves in a real browser."""
+
+import re
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from helpers.browsing import overflow, requests, set_scheme
+from helpers.study import METHODS, SIZES, make_rows, write_run
+from heterolda import GaussianLinearDiscriminant
+from heterolda.experiments import datasets, figures, pairs, svg
+from heterolda.experiments.report import write_report
+from heterolda.experiments.results import read_results
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A report without the data of liver and wine_white."""
+    folder = tmp_path_factory.mktemp("study")
+    run = write_run(folder / "run", make_rows(np.random.default_rng(0)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("HETEROLDA_DATA", raising=False)
+        path = write_report(run)
+    assert path == run / "report.html"
+    return path
+
+
+def test_the_page_is_self_contained(page):
+    text = page.read_text(encoding="utf-8")
+    assert "://" not in text
+    assert not re.search(r"(src|href)=\"(?!#|data:)", text)
+    assert "url(" not in text
+    assert "made up &lt;for a test&gt;" in text  # facts of the run are escaped
+    assert "default-src 'none'" in text
+
+
+def test_the_page_says_which_pictures_lack_their_data(page):
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert text.count("the data are not on this machine: liver, wine_white.") == 2
+    assert "† SVM on wine_white: 1 of 3 trials" in text
+    assert "This run is incomplete" not in text
+
+
+def test_the_report_is_the_same_every_time(page, tmp_path, monkeypatch):
+    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
+    again = write_report(page.parent, tmp_path / "again.html")
+    assert again.read_bytes() == page.read_bytes()
+
+
+def test_an_incomplete_run_gets_a_warning(tmp_path, rng, monkeypatch):
+    rows = [row for row in make_rows(rng) if row[0] in ("liver", "iris")]
+    rows = [row for row in rows if row[:2] != ["iris", "SVM"]]
+    run = write_run(tmp_path / "run", rows[:-1])
+    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
+    text = " ".join(write_report(run).read_text(encoding="utf-8").split())
+    combinations = len(SIZES) * len(METHODS)
+    # Two sets, less the two of iris that are not finished.
+    there = 2 * len(METHODS) - 2
+    assert f"{there} of {combinations} combinations" in text
+    assert "7 methods on 2 data sets" not in text
+    assert "SVM, which is not complete" in text
+
+
+def test_nothing_is_written_where_it_cannot_be(tmp_path, rng, page):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        write_report(page.parent, tmp_path / "nowhere" / "report.html")
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        write_report(tmp_path / "missing")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_curves_and_choices_are_those_of_the_definition(monkeypatch):
+    """Equations (12) and (13) with matrix inverses, and the errors counted by hand."""
+    study = pairs.study_pair("D2")
+    X, y = datasets.make_d2(random_state=0)
+    S1, S2 = (np.cov(X[y == k].T) for k in (1, 2))
+    m1, m2 = (X[y == k].mean(axis=0) for k in (1, 2))
+    normal = NormalDist()
+    for i in (0, 60, 150, len(study.s) - 1):
+        s = study.s[i]
+        w = np.linalg.solve(s * S1 + (1 - s) * S2, m1 - m2)
+        s1, s2 = np.sqrt(w @ S1 @ w), np.sqrt(w @ S2 @ w)
+
+        def error(w0, w=w, s1=s1, s2=s2):
+            first, second = (w0 - w @ m1) / s1, (w @ m2 - w0) / s2
+            return normal.cdf(first) / 3 + normal.cdf(second) * 2 / 3
+
+        w0 = s * (w @ m2) * s1**2 + (1 - s) * (w @ m1) * s2**2
+        w0 /= s * s1**2 + (1 - s) * s2**2
+        assert study.error[i] == pytest.approx(error(w0), rel=1e-9)
+        grid = np.linspace(w @ m2 - 6 * s2, w @ m1 + 6 * s1, 2001)
+        least = min(map(error, grid))
+        assert study.best_error[i] == pytest.approx(least, abs=1e-5)
+    assert study.choices["LDA"][0] == pytest.approx(1 / 3, abs=1e-6)
+    best = GaussianLinearDiscriminant().fit(X, y).bayes_error_[0]
+    assert study.choices["GLD-global"][1] == pytest.approx(best, rel=1e-9)
+    assert study.error.min() == pytest.approx(best, rel=1e-6)
+    for method, (s, e) in study.choices.items():
+        if method != "LDA":  # which has a threshold of its own
+            assert np.interp(s, study.s, study.error) == pytest.approx(e, rel=1e-5)
+    assert study.histories["LNS"].min() <= study.histories["LNS"][0]
+
+
+def test_no_data_are_fetched_for_pictures(tmp_path, monkeypatch):
+    def refuse(name, data_dir=None):
+        raise AssertionError("must not be called")
+
+    monkeypatch.setattr(datasets, "load", refuse)
+    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
+    assert pairs.study_pair("letters") is None
+    assert pairs.study_pair("letters", tmp_path) is None
+
+
+def test_the_pareto_front_by_its_definition(rng):
+    points = {f"m{k}": tuple(rng.integers(0, 6, 2)) for k in range(12)}
+    front = figures.pareto_front(points)
+    for name, (time, score) in points.items():
+        beaten = any(
+            (t < time and s >= score) or (t <= time and s > score)
+            for t, s in points.values()
+        )
+        assert (name in front) == (not beaten)
+    assert [points[name] for name in front] == sorted(points[n] for n in front)
+
+
+def test_ticks_are_round_and_inside():
+    assert svg.ticks(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
+    assert svg.ticks(0.002, 5, log=True) == pytest.approx([0.01, 0.1, 1])
+    assert svg.ticks(0.004, 0.04, log=True) == pytest.approx([0.005, 0.01, 0.02])
+    assert svg.ticks(-0.1, 2.2, whole=True) == [0, 1, 2]
+    assert svg.ticks(81.2, 82.9) == pytest.approx([81.5, 82, 82.5])
+
+
+def test_unknown_methods_are_drawn_too(tmp_path, rng):
+    rows = [row for row in make_rows(rng) if row[0] == "iris"]
+    rows += [[row[0], "mine & yours", *row[2:]] for row in rows if row[1] == "LDA"]
+    results = read_results(write_run(tmp_path / "run", rows))
+    assert "mine &amp; yours" in figures.trade_off(results, "iris")
+    assert figures.trade_off(results, "liver") is None
+
+
+def column(browser, table, method):
+    """Names and main figures of a table's rows, from top to bottom."""
+    return browser.execute_script(
+        """
+        const table = document.querySelector(arguments[0] + " table");
+        const heads = [...table.tHead.rows[0].cells].map((c) => c.innerText);
+        const at = heads.findIndex((text) => text.trim() === arguments[1]);
+        return [...table.tBodies[0].rows].map((row) =>
+            [row.cells[0].innerText.split(/\\s/)[0], row.cells[at].dataset.value]);
+        """,
+        table,
+        method,
+    )
+
+
+def test_the_page_in_a_browser(page, browser):
+    browser.get(page.as_uri())
+    assert browser.title == "heterolda: the paper's study, reproduced"
+
+    # Pictures: one for each set, or for each set whose data are there, and two ranks.
+    for section, n in (("trade-off", 5), ("curves", 3), ("searches", 3), ("ranks", 2)):
+        sizes = browser.execute_script(
+            "return [...document.querySelectorAll(arguments[0])].map((s) =>"
+            " [s.getBoundingClientRect().width, s.getBoundingClientRect().height])",
+            f"#{section} figure > svg",
+        )
+        assert len(sizes) == n
+        assert np.min(sizes) > 100
+    markers = "#trade-off figure:first-child .m"
+    assert len(browser.find_elements("css selector", markers)) == len(METHODS)
+
+    # A click sorts, a second one turns the order, and the header says so.
+    for table, method, falling_first in (
+        ("#table-2", "GLD", False),
+        ("#table-3", "LDA", True),
+        ("#table-4", "SVM", False),
+    ):
+        before = column(browser, table, method)
+        path = f"//*[@id='{table[1:]}']//button[.='{method}']"
+        button = browser.find_element("xpath", path)
+        header = button.find_element("xpath", "..")
+        for falling in (falling_first, not falling_first):
+            button.click()
+            after = column(browser, table, method)
+            expected = sorted(before, key=lambda row: float(row[1]), reverse=falling)
+            assert after == expected
+            order = "descending" if falling else "ascending"
+            assert header.get_attribute("aria-sort") == order
+        browser.find_element("css selector", f"{table} button").click()
+        assert column(browser, table, method) == before
+
+    # The legend picks methods out.
+    legend = browser.find_element("css selector", "#legend button")
+    legend.click()
+    assert legend.get_attribute("aria-pressed") == "true"
+    dim = "return getComputedStyle(document.querySelector('figure .m-1')).opacity"
+    assert float(browser.execute_script(dim)) < 0.5
+    legend.click()
+    assert float(browser.execute_script(dim)) == 1
+
+    assert browser.get_log("browser") == []
+    asked = requests(browser, page.as_uri())
+    assert [url for url in asked if not url.startswith("data:")] == [page.as_uri()]
+
+
+def test_the_page_in_light_and_dark_and_on_a_phone(page, browser):
+    browser.get(page.as_uri())
+    colours = """
+        const colour = (css, key) => getComputedStyle(document.querySelector(css))[key];
+        return [colour("body", "backgroundColor"), colour("body", "color"),
+            colour("svg .tick", "fill"), colour("figure .m-0 circle", "stroke"),
+            colour("polyline.axis", "stroke")]"""
+
+    def brightness(colour):
+        return np.mean([int(v) for v in re.findall(r"\d+", colour)[:3]])
+
+    for scheme in ("light", "dark"):
+        set_scheme(browser, scheme)
+        ground, *inks = map(brightness, browser.execute_script(colours))
+        assert (ground > 200) == (scheme == "light")
+        for ink in inks[:2]:
+            assert abs(ink - ground) > 90
+        assert abs(inks[-1] - ground) > 90
+
+    assert overflow(browser, 390) == 0
+    assert browser.get_log("browser") == []

@@ -1,0 +1,76 @@
+"""The committed results of the paper's study: what was measured, and what must hold."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heterolda.experiments.paper import printed
+from heterolda.experiments.results import read_results
+from heterolda.experiments.tables import render
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
+METHODS = ["LDA", "C-HLD", "GLD"]
+NEAR = ["shuttle", "segmentation", "spambase", "wine_white"]
+NEAR += ["pendigits", "satellite", "letters"]
+SMALL = ["liver", "vowels", "zernike", "D1"]
+TABLE_2 = "vowels zernike segmentation spambase wine_white satellite letters pendigits"
+
+
+@pytest.fixture(scope="module")
+def results():
+    return read_results(FOLDER)
+
+
+def test_the_run_is_complete(results):
+    assert results.trials == 20
+    assert len(results.datasets) == 12
+    assert len(results.cells) == 12 * 12
+    assert all(cell.complete for cell in results.cells.values())
+    limited = {key for key, cell in results.cells.items() if cell.remark()}
+    assert limited == {("shuttle", "SVM"), ("letters", "SVM")}
+    assert (FOLDER / "results.csv").stat().st_size < 2e6
+
+
+@pytest.mark.parametrize("dataset", [*NEAR, *SMALL])
+@pytest.mark.parametrize("method", METHODS)
+def test_accuracies_are_those_of_table_3(results, dataset, method):
+    if (dataset, method) == ("D1", "GLD"):
+        pytest.skip("Algorithm 1 fails on some draws of D1, see docs/reproduction")
+    ours = results.cells[dataset, method].accuracies.mean()
+    tolerance = 0.6 if dataset in NEAR else 1.6
+    assert ours == pytest.approx(printed(3, dataset, method), abs=tolerance)
+
+
+@pytest.mark.parametrize("dataset", TABLE_2.split())
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_are_those_of_table_2(results, dataset, method):
+    cell = results.cells[dataset, method]
+    units = 2 if (dataset, method) == ("wine_white", "C-HLD") else 1
+    ours = round(1000 * cell.bayes_error / cell.n, 4)
+    assert abs(ours - printed(2, dataset, method)) <= units * 1e-4 + 1e-9
+
+
+def test_the_global_optimum_is_never_above_algorithm_1(results):
+    for dataset in results.datasets:
+        ours = {r.key[2:]: r for r in results.cells[dataset, "GLD-global"].rows}
+        theirs = {r.key[2:]: r for r in results.cells[dataset, "GLD"].rows}
+        assert ours.keys() == theirs.keys()
+        for key, row in ours.items():
+            # Singular covariances, as in segmentation, are known to rounding errors.
+            assert row.bayes_error <= theirs[key].bayes_error * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("table", [2, 3, 4])
+def test_the_committed_tables_are_those_of_the_results(results, table):
+    text = (FOLDER / "tables.md").read_text(encoding="utf-8")
+    assert render(results, table, "markdown").strip() in text
+
+
+def test_algorithm_1_on_d1_is_as_the_page_says(results):
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    gld = results.cells["D1", "GLD"]
+    assert f"{gld.accuracies.mean():.2f}" in page
+    best = {r.key[2:]: r.bayes_error for r in results.cells["D1", "GLD-global"].rows}
+    failed = np.sum([r.bayes_error > 1.02 * best[r.key[2:]] for r in gld.rows])
+    assert f"{failed} of 200 folds" in page

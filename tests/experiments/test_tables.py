@@ -1,0 +1,359 @@
+"""Tables 2 to 4 against figures computed here in another way; ranks; file errors."""
+
+import csv
+import io
+import re
+from statistics import mean, median, stdev
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from helpers.study import (
+    FOLDS,
+    METHODS,
+    SIZES,
+    TRIALS,
+    WITH_ERROR,
+    make_rows,
+    write_run,
+)
+from heterolda.experiments import paper
+from heterolda.experiments.ranks import compare, critical_difference
+from heterolda.experiments.tables import make_table, read_results, render
+
+
+@pytest.fixture
+def rows(rng):
+    return make_rows(rng)
+
+
+@pytest.fixture
+def results(tmp_path, rows):
+    return read_results(write_run(tmp_path / "run", rows))
+
+
+def parsed(results, table):
+    text = render(results, table, "csv")
+    records = csv.DictReader(io.StringIO(text))
+    return {(r["dataset"], r["method"]): r for r in records}
+
+
+def of(rows, dataset, method):
+    return [row for row in rows if row[:2] == [dataset, method]]
+
+
+def trial_accuracies(rows, dataset, method):
+    found = of(rows, dataset, method)
+    trials = sorted({row[2] for row in found})
+    return [
+        100
+        * sum(row[6] for row in found if row[2] == trial)
+        / sum(row[5] for row in found if row[2] == trial)
+        for trial in trials
+    ]
+
+
+def test_the_papers_figures_are_quoted():
+    """Spot checks of each printed table, by the paper's rows."""
+    assert paper.printed(2, "liver", "GLD") == 0.9838
+    assert paper.printed(2, "zernike", "R-HLD-2") == 0.0048
+    assert paper.printed(3, "wine_white", "C-HLD") == 46.59
+    assert paper.printed(3, "pendigits", "SVM") == 97.84
+    assert paper.printed(4, "shuttle", "SVM") == 4623.138
+    assert paper.printed(4, "liver", "R-HLD-1") == 0.1415
+    assert paper.printed(2, "D1", "LNS") is None  # Table 2 has no such column
+    assert paper.printed(3, "iris", "LDA") is None
+    assert paper.printed(3, "letters", "GLD-global") is None
+    assert paper.printed(3, "D2-0.53", "GLD") == 78.37
+    for table, columns in (
+        (paper.BAYES_ERROR, 5),
+        (paper.ACCURACY, 7),
+        (paper.SECONDS, 7),
+    ):
+        assert list(table) == list(paper.CHARACTERISTICS)
+        assert {len(row) for row in table.values()} == {columns}
+
+
+def test_table_2_has_percentages_and_the_papers_factor(rows, results):
+    table = parsed(results, 2)
+    assert set(table) == {(d, m) for d in SIZES for m in WITH_ERROR}
+    for (dataset, method), record in table.items():
+        p_e = mean(float(row[7]) for row in of(rows, dataset, method))
+        n = SIZES[dataset]
+        assert float(record["percent"]) == pytest.approx(100 * p_e)
+        assert float(record["factor"]) == pytest.approx(1000 / n * p_e)
+        if dataset in paper.BAYES_ERROR and method != "GLD-global":
+            printed = paper.printed(2, dataset, method)
+            assert float(record["paper"]) == printed
+            assert float(record["difference"]) == pytest.approx(
+                1000 / n * p_e - printed
+            )
+        else:
+            assert record["paper"] == record["difference"] == ""
+
+
+def test_table_3_has_means_and_deviations_of_trials(rows, results):
+    table = parsed(results, 3)
+    assert set(table) == {(d, m) for d in SIZES for m in METHODS}
+    for (dataset, method), record in table.items():
+        trials = trial_accuracies(rows, dataset, method)
+        assert float(record["accuracy"]) == pytest.approx(mean(trials))
+        if len(trials) > 1:
+            assert float(record["deviation"]) == pytest.approx(stdev(trials))
+        else:
+            assert record["deviation"] == ""
+    gld = table["liver", "GLD"]
+    assert float(gld["difference"]) == pytest.approx(float(gld["accuracy"]) - 63.77)
+
+
+def test_table_4_is_the_median_of_ratios_of_the_same_fold(rows, results):
+    table = parsed(results, 4)
+    for (dataset, method), record in table.items():
+        lda = {(r[2], r[3]): float(r[8]) for r in of(rows, dataset, "LDA")}
+        ratios = [float(r[8]) / lda[r[2], r[3]] for r in of(rows, dataset, method)]
+        assert float(record["ratio"]) == pytest.approx(median(ratios))
+        if dataset == "liver" and method == "SVM":
+            assert float(record["paper"]) == pytest.approx(2.673 / 0.001)
+            ours = float(record["ratio"])
+            assert float(record["quotient"]) == pytest.approx(ours / 2673)
+    assert table["D2", "LDA"]["ratio"] == "1.0"
+
+
+def test_without_lda_there_are_no_ratios(tmp_path, rows):
+    rows = [row for row in rows if row[1] != "LDA"]
+    run = write_run(tmp_path / "run", rows)
+    assert parsed(read_results(run), 4) == {}
+    text = render(read_results(run), 4, "text")
+    assert "No results: LDA on D2, LDA on liver" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("table", [2, 3, 4])
+def test_best_figures_are_marked_in_every_format(rows, results, table):
+    key = {2: "percent", 3: "accuracy", 4: "ratio"}[table]
+    digits = {2: 3, 3: 2, 4: None}[table]
+    records = parsed(results, table)
+    for dataset in SIZES:
+        values = {m: float(r[key]) for (d, m), r in records.items() if d == dataset}
+        goal = max(values.values()) if table == 3 else min(values.values())
+        best = {m for (d, m), r in records.items() if d == dataset and r["best"] == "1"}
+        assert {m for m, v in values.items() if v == goal} <= best
+        if digits is None:
+            continue
+        printed = f"{goal:.{digits}f}"
+        mark = "†?"
+        assert re.search(rf" {printed}\*{mark}", render(results, table, "text"))
+        markdown = render(results, table, "markdown")
+        assert re.search(rf"\| \*\*{printed}\*\*{mark} \|", markdown)
+        assert rf"\textbf{{{printed}}}" in render(results, table, "latex")
+    # The paper's own bold figure, here the best of the methods that the run has.
+    paper_best = {m for (d, m), r in records.items() if r["paper_best"] == "1"}
+    assert paper_best
+
+
+def test_ties_in_the_printed_digits_are_all_best(tmp_path, rows):
+    for row in rows:
+        if row[1] in ("C-HLD", "GLD"):
+            row[7] = repr(0.001 + 1e-8 * (row[1] == "GLD"))
+    table = parsed(read_results(write_run(tmp_path / "run", rows)), 2)
+    for dataset in SIZES:
+        assert table[dataset, "C-HLD"]["best"] == table[dataset, "GLD"]["best"] == "1"
+        assert table[dataset, "GLD-global"]["best"] == "0"
+
+
+def test_limited_trials_have_a_footnote(results):
+    for table in (3, 4):
+        for form in ("text", "markdown"):
+            text = " ".join(render(results, table, form).split())
+            assert "† SVM on wine_white: 1 of 3 trials, by a limit of the run." in text
+        assert r"\dag{} SVM on wine\_white: 1 of 3" in render(results, table, "latex")
+        assert parsed(results, table)["wine_white", "SVM"]["mark"] == "†"
+    assert "†" not in render(results, 2, "text")
+
+
+def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
+    rows = [row for row in rows if not (row[:3] == ["liver", "LNS", 2] and row[3] > 1)]
+    rows = [row for row in rows if row[:2] != ["iris", "SVM"]]
+    for row in rows:
+        if row[:2] == ["liver", "LNS"]:
+            row[6] = row[5]  # without a fault, but not on all folds
+    results = read_results(write_run(tmp_path / "run", rows))
+    text = " ".join(render(results, 3, "text").split())
+    assert "‡ LNS on liver: incomplete, 12 of 15 folds." in text
+    assert "– No results: SVM on iris." in text
+    record = parsed(results, 3)["liver", "LNS"]
+    assert (record["accuracy"], record["best"], record["mark"]) == ("100.0", "0", "‡")
+    assert "100.00‡" in text
+
+
+def test_a_trial_that_is_missing_without_a_limit_is_incomplete(tmp_path, rows):
+    rows = [row for row in rows if row[2] < 2]
+    results = read_results(write_run(tmp_path / "run", rows))
+    table = make_table(results, 3)
+    assert f"‡ All on D2: incomplete, {2 * FOLDS} of {3 * FOLDS} folds." in table.notes
+    assert table.blocks[0].best == set()
+
+
+def test_slips_of_the_paper_are_said(tmp_path, rows, results):
+    assert "1000 / n" in render(results, 2, "text")
+    assert "0.53 instead of" in " ".join(render(results, 3, "text").split())
+    ours = [row for row in rows if row[0] in ("iris", "wine")]
+    plan = {name: dict.fromkeys(METHODS, TRIALS) for name in ("iris", "wine")}
+    only = write_run(tmp_path / "ours", ours, plan=plan)
+    assert "paper" not in render(read_results(only), 3, "markdown")
+
+
+def test_text_fits_a_terminal_and_latex_is_balanced(results):
+    for table in (2, 3, 4):
+        text = render(results, table, "text")
+        assert max(map(len, text.splitlines())) <= 100
+        latex = render(results, table, "latex")
+        assert latex.count("{") == latex.count("}")
+        widths = {
+            line.count("&") for line in latex.splitlines() if line.endswith("\\\\")
+        }
+        assert len(widths) == 1
+        assert not re.search(r"(?<!\\)[_%#]", latex)
+
+
+def test_a_wide_table_is_split_into_panels(tmp_path, rows):
+    more = [
+        [row[0], f"another-method-{k}", *row[2:]]
+        for row in rows
+        for k in range(6)
+        if row[1] == "LDA"
+    ]
+    text = render(read_results(write_run(tmp_path / "run", rows + more)), 3, "text")
+    assert max(map(len, text.splitlines())) <= 100
+    assert text.count("another-method-5") == 1 + text.count("on D2: another-method-5")
+
+
+def test_unknown_tables_and_formats_are_refused(results):
+    with pytest.raises(ValueError, match=r"table must be one of \[2, 3, 4\], got 5"):
+        render(results, 5, "text")
+    with pytest.raises(
+        ValueError, match=r"format must be one of .*'latex'.*, got 'pdf'"
+    ):
+        render(results, 2, "pdf")
+
+
+def test_a_line_that_was_cut_off_is_left_out_and_said(tmp_path, rows):
+    run = write_run(tmp_path / "run", rows)
+    path = run / "results.csv"
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole[:-9], encoding="utf-8")
+    results = read_results(run)
+    assert len(results.rows) == len(rows) - 1
+    assert "The last line of results.csv is cut off" in render(results, 3, "text")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("D1,LDA,0,0,90,10", "it has 6 fields instead of 11"),
+        ("D1,LDA,0,0,90,ten,9,,0.1,0.1,", "n_test is 'ten', not a number"),
+        ("D1,LDA,0,0,90,10,11,,0.1,0.1,", "11 of 10 points are correct"),
+        ("D1,LDA,0,0,90,10,9,,-1,0.1,", "a time is negative or not finite"),
+        ("D1,LDA,0,0,90,10,9,1.5,0.1,0.1,", "bayes_error is 1.5, not a fraction"),
+        ("D1,LDA,-1,0,90,10,9,,0.1,0.1,", "a count is negative"),
+        (",LDA,0,0,90,10,9,,0.1,0.1,", "names no data set"),
+        ("D2,LDA,0,0,4800,1200,9,,0.1,0.1,", "the same fold stands on an earlier line"),
+    ],
+)
+def test_a_corrupt_line_is_named(tmp_path, rows, line, message):
+    run = write_run(tmp_path / "run", rows)
+    with open(run / "results.csv", "a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(
+        ValueError, match=rf"results.csv, line {len(rows) + 2}: .*{message}"
+    ):
+        read_results(run)
+
+
+def test_foreign_and_missing_files_are_refused(tmp_path, rows):
+    with pytest.raises(FileNotFoundError, match=r"'.*nowhere' does not exist"):
+        read_results(tmp_path / "nowhere")
+    with pytest.raises(
+        FileNotFoundError, match=r"run.json does not exist: name a folder"
+    ):
+        read_results(tmp_path)
+    run = write_run(tmp_path / "run", rows)
+    for name, content, message in (
+        ("results.csv", b"a,b\n1,2\n", "not a file of results, whose first line is"),
+        ("results.csv", b"", "not a file of results"),
+        ("results.csv", b"\xff\xfe\x00", "not a text file"),
+        ("run.json", b"[1]", "it is no JSON object"),
+        ("run.json", b"{", "not the description of a run"),
+        ("run.json", b'{"folds": 5}', "it lacks 'seed'"),
+    ):
+        write_run(run, rows)
+        (run / name).write_bytes(content)
+        with pytest.raises(ValueError, match=f"{name}: .*{message}"):
+            read_results(run)
+
+
+# Demsar (2006), Table 6: ranks of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 data sets.
+DEMSAR = np.array(
+    [
+        [4, 3, 2, 1],
+        [1, 2, 3, 4],
+        [4, 1, 2, 3],
+        [4, 1, 3, 2],
+        [4, 2, 3, 1],
+        [1, 2.5, 4, 2.5],
+        [3, 2, 4, 1],
+        [2.5, 2.5, 4, 1],
+        [4, 3, 2, 1],
+        [2.5, 2.5, 2.5, 2.5],
+        [4, 2.5, 1, 2.5],
+        [3, 2, 4, 1],
+        [4, 1, 2, 3],
+        [3, 1, 4, 2],
+    ]
+)
+NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
+
+
+def test_friedman_and_nemenyi_agree_with_demsar():
+    found = compare(NAMES, -DEMSAR, alpha=0.10)
+    assert found.methods == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
+    np.testing.assert_allclose(found.ranks, [1.964, 2.000, 2.893, 3.143], atol=5e-4)
+    # The paper's 9.28 has no correction for ties: (t^3 - t) sums to 3 * 6 + 60.
+    uncorrected = found.chi_square * (1 - 78 / (14 * 4 * 15))
+    assert uncorrected == pytest.approx(9.28, abs=0.01)
+    assert found.critical_difference == pytest.approx(1.12, abs=0.005)
+    # C4.5 is worse than both variants with m; C4.5+cf cannot be told from either.
+    assert found.cliques == [(0, 2), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("alpha", "values"),
+    [
+        (0.05, [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164]),
+        (0.10, [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920]),
+    ],
+)
+def test_critical_values_are_those_of_demsars_table_5(alpha, values):
+    for k, q in enumerate(values, start=2):
+        found = critical_difference(k, 10, alpha) / np.sqrt(k * (k + 1) / 60)
+        assert found == pytest.approx(q, abs=1.1e-3)
+
+
+def test_comparison_agrees_with_scipy(rng):
+    scores = rng.normal(size=(9, 5)) + np.arange(5)
+    found = compare(list("abcde"), scores)
+    statistic, p_value = stats.friedmanchisquare(*scores.T)
+    assert (found.chi_square, found.p_value) == pytest.approx((statistic, p_value))
+    assert found.ranks.sum() == pytest.approx(15)
+    assert (
+        found.methods[0] == "abcde"[np.argmin(stats.rankdata(-scores, axis=1).sum(0))]
+    )
+    for first, last in found.cliques:
+        assert found.ranks[last] - found.ranks[first] < found.critical_difference
+    tied = compare(list("abc"), np.ones((4, 3)))
+    assert (tied.chi_square, tied.p_value, tied.cliques) == (0.0, 1.0, [(0, 2)])
+    assert np.isnan(compare(list("ab"), scores[:, :2]).p_value)
+    with pytest.raises(
+        ValueError, match="at least 2 data sets and 2 methods, got 1 and"
+    ):
+        compare(list("abcde"), scores[:1])

@@ -1,0 +1,506 @@
+"""C headers compile without a warning and decide as the classifiers do."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from helpers.exported import (
+    MODELS,
+    SINGLE,
+    certain,
+    data,
+    errors_in_double,
+    errors_in_fixed_point,
+    errors_in_single,
+    fitted,
+    random_rows,
+    scaled,
+)
+from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+from heterolda.export import export_c
+from heterolda.export.c_text import comment_text, label_table, number, string
+from heterolda.export.fitted import read_rules
+from heterolda.export.fixed_point import to_fixed_point
+
+N = 10_000
+TYPES = {"float": np.float32, "double": np.float64, "int16": np.int16}
+STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
+C99 = ["gcc", "-std=c99", "-O2"]
+COMPILERS = [C99, ["gcc", "-std=gnu11", "-O3"], ["g++", "-x", "c++", "-std=c++11"]]
+
+MAIN = """
+#include "{header}"
+#include <stdio.h>
+
+int main(void)
+{{
+    {kind} x[{d}];
+    while (fread(x, sizeof x, 1, stdin) == 1) {{
+        int result = {name}_predict(x);
+        fwrite(&result, sizeof result, 1, stdout);
+    }}
+    return 0;
+}}
+"""
+QUANTISE = """
+#include "{header}"
+#include <stdio.h>
+
+int main(void)
+{{
+    double x[{d}];
+    while (fread(x, sizeof x, 1, stdin) == 1) {{
+        int16_t q[{d}] = {{0}};
+        int clipped = {name}_quantise(x, q);
+        fwrite(&clipped, sizeof clipped, 1, stdout);
+        fwrite(q, sizeof q, 1, stdout);
+    }}
+    return 0;
+}}
+"""
+
+for compiler in ("gcc", "g++", "size"):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed", allow_module_level=True)
+
+
+def build(header, code, command=C99, extra=()):
+    """Compile a program around a header and return a function that runs it."""
+    kind = {"int16": "int16_t"}.get(header.dtype, header.dtype)
+    d = int(re.search(r"_n_features = (\d+)", header.path.read_text())[1])
+    source = header.path.with_suffix(".c")
+    source.write_text(
+        code.format(header=header.path.name, kind=kind, d=d, name=header.name)
+    )
+    program = header.path.with_suffix(".out")
+    subprocess.run([*command, *STRICT, *extra, "-o", program, source], check=True)
+    return lambda rows: (
+        subprocess.run(
+            [program], input=np.ascontiguousarray(rows).tobytes(), stdout=-1, check=True
+        ).stdout
+    )
+
+
+def places(header, rows, command=C99, extra=()):
+    """What the predict function of a header returns for rows of its type."""
+    assert rows.dtype == TYPES[header.dtype]
+    run = build(header, MAIN, command, extra)
+    return np.frombuffer(run(rows), dtype=np.intc)
+
+
+def quantise(header, X):
+    """What the quantise function returns and makes."""
+    kind = np.dtype([("clipped", np.intc), ("q", np.int16, X.shape[1])])
+    result = np.frombuffer(build(header, QUANTISE)(X), dtype=kind)
+    return result["clipped"], result["q"]
+
+
+def errors(model, X, header):
+    if header.dtype == "float":
+        return errors_in_single(model, X)
+    if header.dtype == "double":
+        return 2 * errors_in_double(model, X)
+    exponent = to_fixed_point(read_rules(model)).exponent
+    return errors_in_fixed_point(model, X, header, exponent)
+
+
+def as_input(header, X):
+    return (
+        quantise(header, X)[1]
+        if header.dtype == "int16"
+        else X.astype(TYPES[header.dtype])
+    )
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_are_those_of_predict_beyond_rounding(name, dtype, tmp_path, rng):
+    model = fitted(name)
+    header = export_c(model, tmp_path / "model.h", dtype)
+    X = random_rows(model, N, rng)
+    place = places(header, as_input(header, X))
+    later = 2.0**-53 if dtype == "double" else SINGLE
+    clear = certain(model, X, errors(model, X, header), later)
+    least = {"double": 0.9999, "float": 0.99, "int16": 0.95}[dtype]
+    assert clear.mean() > least
+    label = model.classes_[place]
+    np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
+    assert np.mean(label == model.predict(X)) > 0.999  # the bounds are pessimistic
+
+
+@pytest.mark.parametrize("command", COMPILERS, ids=lambda command: " ".join(command))
+@pytest.mark.parametrize("name", ["digits", "digits-ova", "four-smooth-coupled"])
+def test_other_languages_and_optimisations(name, command, tmp_path, rng):
+    model = fitted(name)
+    X = random_rows(model, 200, rng)
+    for dtype in TYPES:
+        header = export_c(model, tmp_path / f"{dtype}.h", dtype)
+        place = places(header, as_input(header, X), command)
+        assert np.mean(model.classes_[place] == model.predict(X)) > 0.98
+
+
+@pytest.mark.parametrize("command", COMPILERS, ids=lambda command: " ".join(command))
+def test_double_settles_ties_of_a_search_as_predict_does(command, tmp_path):
+    """Rows on the threshold but for rounding: the order of the sum decides them.
+
+    Compilers that fuse products and sums would decide some of them otherwise.
+    """
+    grid = np.stack(np.meshgrid(*[np.arange(-4.0, 5.0)] * 3), axis=-1).reshape(-1, 3)
+    X = grid[grid.sum(axis=1) != 0]
+    model = LocalNeighborhoodSearch(max_iter=2).fit(X, X.sum(axis=1) > 0)
+    model.coef_ = np.array([[0.1, 0.2, -0.3]])
+    model.intercept_ = np.array([0.1])
+    ties = np.isclose(grid @ model.coef_[0] + model.intercept_, 0, atol=1e-14)
+    assert set(model.predict(grid[ties])) == {False, True}
+    header = export_c(model, tmp_path / "ties.h", "double")
+    label = model.classes_[places(header, grid, command)]
+    np.testing.assert_array_equal(label, model.predict(grid))
+
+
+def test_no_product_is_fused_in_double(tmp_path):
+    """The header says so itself; gcc fuses by default where the machine can."""
+    header = export_c(fitted("d1-search"), tmp_path / "model.h", "double")
+    source = tmp_path / "one.c"
+    source.write_text(
+        '#include "model.h"\nint f(const double *x);\n'
+        "int f(const double *x) { return model_predict(x); }\n"
+    )
+    command = ["gcc", "-std=gnu11", "-O3", *STRICT, "-S", "-o", "-", source]
+    code = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "mul" in code
+    assert not re.search(r"\bv?fn?m(add|sub|la|ls)", code)
+    assert header.multiplications == 8
+
+
+@pytest.mark.parametrize("name", ["d1", "digits"])
+def test_data_far_from_zero_lose_only_what_their_format_loses(name, tmp_path, rng):
+    X, y = data(name)
+    model = MODELS[name]().fit(X + 1e4, y)
+    header = export_c(model, tmp_path / "far.h", "float")
+    rows = random_rows(model, N, rng).astype(np.float32)
+    exact = rows.astype(np.float64)
+    clear = certain(model, exact, errors_in_single(model, exact, exact_rows=True))
+    assert clear.mean() > 0.999
+    label = model.classes_[places(header, rows)]
+    np.testing.assert_array_equal(label[clear], model.predict(exact[clear]))
+
+
+def test_exactly_tied_votes_are_decided_by_scores(tmp_path, rng):
+    model = fitted("digits-majority")
+    X = random_rows(model, N, rng)
+    votes = np.sort(model._committee.votes(X @ model.coef_.T + model.intercept_))
+    X = X[votes[:, -1] == votes[:, -2]]
+    assert len(X) > 20
+    for dtype in TYPES:
+        header = export_c(model, tmp_path / "model.h", dtype)
+        clear = certain(model, X, errors(model, X, header))
+        assert clear.mean() > (0.1 if dtype == "int16" else 0.9)
+        label = model.classes_[places(header, as_input(header, X))]
+        np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
+
+
+@pytest.mark.parametrize("dtype", ["float", "double"])
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "digits-coupled"])
+def test_rows_that_are_not_finite_have_no_class(name, dtype, tmp_path):
+    header = export_c(fitted(name), tmp_path / "model.h", dtype)
+    X, _ = data(name.partition("-")[0])
+    rows = np.repeat(X[:1], 5, axis=0).astype(TYPES[dtype])
+    rows[1, 2], rows[2, 0], rows[3, -1] = np.nan, np.inf, -np.inf
+    place = places(header, rows)
+    assert place[1:4].tolist() == [-1, -1, -1]
+    assert place[0] == place[4] >= 0
+
+
+def test_quantise_rounds_clips_and_refuses_what_is_no_number(tmp_path, rng):
+    model = fitted("digits")
+    header = export_c(model, tmp_path / "model.h", "int16")
+    X = random_rows(model, 1000, rng)
+    X[0, 3], X[1, :2], X[2, 5] = np.nan, [np.inf, -np.inf], 1e300
+    clipped, q = quantise(header, X)
+    t = (X - header.zero) / header.unit
+    assert clipped[:3].tolist() == [-1, 2, 1]
+    assert q[1, :2].tolist() == [32767, -32767]
+    clear = np.abs(t[3:]) < 32767.5
+    np.testing.assert_array_equal(clipped[3:], (~clear).sum(axis=1))
+    assert np.all(np.abs(q[3:] - t[3:])[clear] <= 0.5)
+
+
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "four-smooth-coupled"])
+def test_no_features_overflow_whole_numbers(name, tmp_path, rng):
+    """The compiler's own traps watch the sums at the ends of the range."""
+    model = fitted(name)
+    header = export_c(model, tmp_path / "model.h", "int16")
+    d = model.n_features_in_
+    ends = rng.choice([-32768, 32767], size=(500, d))
+    signs = np.sign(model.coef_)  # each rule at its own largest and least
+    rows = np.vstack([ends, np.where(signs > 0, 32767, -32768), -32767 * signs])
+    trap = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
+    place = places(header, rows.astype(np.int16), extra=trap)
+    scores = (header.zero + header.unit * rows) @ model.coef_.T + model.intercept_
+    winners = model._committee.winners(scores)
+    assert np.mean(place == winners) > 0.95
+    fixed = to_fixed_point(read_rules(model))
+    largest = max(
+        np.abs(row @ c + o)
+        for row in rows[-1:]
+        for c, o in zip(fixed.coef, fixed.offset, strict=True)
+    )
+    assert largest <= max(fixed.largest_sums()) < 2**62
+    assert str(max(fixed.largest_sums())) in header.path.read_text()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_scores_next_to_none_are_all_alike_to_one_vs_all(dtype, tmp_path, rng):
+    model = scaled("digits-ova", 1e-14)
+    X = random_rows(model, 2000, rng)
+    header = export_c(model, tmp_path / "model.h", dtype)
+    sure = np.abs(X @ model.coef_.T + model.intercept_) > errors(model, X, header)
+    positive = X @ model.coef_.T + model.intercept_ > 0
+    several = sure.all(axis=1) & (positive.sum(axis=1) > 1)
+    assert several.sum() > 10
+    label = model.classes_[places(header, as_input(header, X[several]))]
+    np.testing.assert_array_equal(label, model.classes_[positive[several].argmax(1)])
+
+
+def test_coefficients_that_round_up_to_a_new_digit_still_fit():
+    rules = read_rules(fitted("d1"))
+    coef = np.full((1, 8), np.nextafter(1, 0))
+    fixed = to_fixed_point(replace(rules, coef=coef), units=1)
+    assert fixed.coef.max() == 16384
+    fixed = to_fixed_point(replace(rules, coef=coef * 32767 / 32768), units=1)
+    assert fixed.coef.max() == 32767
+
+
+def test_rules_of_very_different_sizes_stay_within_64_bits(tmp_path, rng):
+    X = rng.normal(size=(400, 3))
+    y = rng.integers(4, size=400)
+    model = GaussianLinearDiscriminant(voting="majority").fit(X + y[:, None], y)
+    scale = 10.0 ** np.array([-150, -20, -3, 0, 15, 140])
+    model.coef_ *= scale[:, None]
+    model.intercept_ *= scale
+    model.intercept_[2], model.coef_[3] = 1e30, 0.0
+    header = export_c(model, tmp_path / "model.h", "int16")
+    rows = rng.integers(-32768, 32768, size=(2000, 3)).astype(np.int16)
+    trap = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
+    place = places(header, rows, extra=trap)
+    values = header.zero + header.unit * rows
+    votes = np.sort(model._committee.votes(values @ model.coef_.T + model.intercept_))
+    clear = votes[:, -1] > votes[:, -2]
+    assert clear.mean() > 0.2
+    right = model.classes_[place] == model.predict(values)
+    assert right[clear].mean() > 0.999
+
+
+def test_readings_of_a_sensor_need_no_conversion(tmp_path, rng):
+    y = rng.integers(4, size=600)
+    X = rng.normal(size=(600, 3)) * [100, 300, 50] + 200 * y[:, None]
+    X = X.round()
+    model = GaussianLinearDiscriminant().fit(X, y)
+    header = export_c(model, tmp_path / "sensor.h", "int16", units=1)
+    place = places(header, X.astype(np.int16))
+    assert np.mean(model.classes_[place] == model.predict(X)) > 0.99
+    assert header.zero.tolist() == [0, 0, 0]
+    assert header.unit.tolist() == [1, 1, 1]
+    coarse = GaussianLinearDiscriminant().fit(X * [0.5, 2, 1], y)
+    again = export_c(coarse, tmp_path / "other.h", "int16", units=[0.5, 2, 1])
+    np.testing.assert_array_equal(places(again, X.astype(np.int16)), place)
+
+
+def test_a_search_from_another_classifier_needs_ranges(tmp_path, make_classes):
+    X, y = make_classes()
+    model = LocalNeighborhoodSearch(LogisticRegression(), max_iter=5).fit(X, y)
+    with pytest.raises(ValueError, match="ranges must be given"):
+        export_c(model, tmp_path / "model.h", "int16")
+    ranges = np.column_stack([X.min(axis=0), X.max(axis=0)])
+    header = export_c(model, tmp_path / "model.h", "int16", ranges=ranges)
+    clipped, q = quantise(header, X)
+    assert not clipped.any()
+    np.testing.assert_allclose(header.zero + header.unit * 32767, ranges[:, 1])
+    assert np.mean(model.classes_[places(header, q)] == model.predict(X)) > 0.99
+    header = export_c(model, tmp_path / "model.h", "float")
+    assert "_centre" not in header.path.read_text()
+    place = places(header, X.astype(np.float32))
+    assert np.mean(model.classes_[place] == model.predict(X)) > 0.99
+
+
+HOSTILE = [
+    *("*/ int x = 1; /*", "a\nb\r\n#error", "??/", "????=", "tail\\", "\\", '"', "%s"),
+    *("naïve", "日本", "\U0001f600", "\x01\x7f", "*", "/", "//", "a\u2028b", "end *"),
+]
+
+
+def test_hostile_names_of_features_and_classes(tmp_path, rng):
+    n, k = 40 * len(HOSTILE), len(HOSTILE)
+    y = np.arange(n) % k
+    X = rng.normal(size=(n, k)) + 3 * np.eye(k)[y]
+    frame = pd.DataFrame(X, columns=HOSTILE)
+    model = GaussianLinearDiscriminant(shrinkage=0.5).fit(frame, np.array(HOSTILE)[y])
+    header = export_c(model, tmp_path / "hostile.h", "float")
+    assert header.path.read_bytes().isascii()
+    show = (
+        '#include "{header}"\n#include <stdio.h>\n'
+        "int main(void)\n{{\n    int k;\n"
+        "    for (k = 0; k < {name}_n_classes; k++)\n"
+        "        puts({name}_classes[k]);\n    return 0;\n}}\n"
+    )
+    for command in COMPILERS:
+        shown = build(header, show, command, extra=["-trigraphs"])(X)
+        assert shown.decode() == "".join(f"{it}\n" for it in model.classes_)
+
+
+def test_texts_and_numbers():
+    assert comment_text("a*/b/*c??/") == "a* /b/ *c? ?/"
+    assert comment_text("*//**/") == "* // ** /"
+    assert comment_text("é\\\n日😀") == "\\xe9\\x5c\\x0a\\u65e5\\U0001f600"
+    assert string('a"?1') == '"a\\042\\0771"'
+    for bad in ("a\0b", "x" * 5000, "\ud800"):
+        with pytest.raises(ValueError, match="label"):
+            string(bad)
+    for value in (0.1, -1e-320, 1e308, -0.0, 2.0**60):
+        assert float(number(value)) == value
+    for value in np.array([0.1, -1e-40, 3e38, -0.0, 2.0**60], dtype=np.float32):
+        assert np.float32(number(value).removesuffix("f")) == value
+    assert number(-(2**63)) == "(-9223372036854775807 - 1)"
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([-(2**31), 5, 2**31 - 1], "int32_t"),
+        ([-(2**63), 5, 2**63 - 1], "int64_t"),
+        (np.array([1, 2**63, 2**64 - 1], dtype=np.uint64), "uint64_t"),
+        ([False, True], "int32_t"),
+        ([-0.5, 1e300], "double"),
+    ],
+)
+def test_tables_of_labels(labels, kind, tmp_path):
+    values = np.asarray(labels)
+    form = {"double": "%.17g", "uint64_t": "%llu"}.get(kind, "%lld")
+    cast = {"double": "double", "uint64_t": "unsigned long long"}.get(kind, "long long")
+    source = tmp_path / "labels.c"
+    source.write_text(
+        "#include <stdint.h>\n#include <stdio.h>\n"
+        + label_table("it", values)
+        + f"int main(void) {{ int i; for (i = 0; i < {len(values)}; i++) "
+        f'printf("{form} ", ({cast})it[i]); return 0; }}\n'
+    )
+    assert f"static const {kind} it[" in source.read_text()
+    program = tmp_path / "labels"
+    subprocess.run([*C99, *STRICT, "-o", program, source], check=True)
+    shown = subprocess.run([program], capture_output=True, text=True, check=True)
+    read = float if kind == "double" else int
+    assert [read(word) for word in shown.stdout.split()] == [read(v) for v in values]
+
+
+def test_labels_of_mixed_types_are_refused():
+    with pytest.raises(ValueError, match="neither all strings nor all numbers"):
+        label_table("it", np.array(["a", 1], dtype=object))
+
+
+@pytest.mark.parametrize("dtype", ["float", "double"])
+def test_the_exponential_function(dtype, tmp_path):
+    header = export_c(fitted("four-smooth-coupled"), tmp_path / "model.h", dtype)
+    x = np.linspace(-80, 80, 20001).astype(TYPES[dtype])
+    code = MAIN.replace("[{d}]", "[1]").replace("int result", "{kind} result")
+    result = build(header, code.replace("_predict(x)", "_exp(x[0])"))(x)
+    ours = np.frombuffer(result, dtype=TYPES[dtype])
+    assert np.abs(ours / np.exp(x.astype(float)) - 1).max() < (
+        2e-6 if dtype == "float" else 4e-15
+    )
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "digits-coupled"])
+def test_size_and_cost_are_as_said(name, dtype, tmp_path):
+    model = fitted(name)
+    header = export_c(model, tmp_path / "model.h", dtype)
+    kind = {"int16": "int16_t"}.get(dtype, dtype)
+    source = tmp_path / "one.c"
+    source.write_text(
+        f'#include "model.h"\nint f(const {kind} *x);\n'
+        f"int f(const {kind} *x) {{ return model_predict(x); }}\n"
+    )
+    object_file = tmp_path / "one.o"
+    command = ["gcc", "-std=c99", "-Os", *STRICT, "-c", "-o", object_file, source]
+    subprocess.run(command, check=True)
+    shown = subprocess.run(["size", object_file], capture_output=True, text=True)
+    text, rest, bss = map(int, shown.stdout.splitlines()[1].split()[:3])
+    assert rest == bss == 0  # nothing in memory that can be written
+    assert header.constant_bytes < text < header.constant_bytes + 1500
+    n_rules, d = model.coef_.shape
+    each = {"float": 4, "double": 8, "int16": 2}[dtype]
+    assert header.constant_bytes >= n_rules * (d + 1) * each
+    assert header.multiplications >= n_rules * d
+    comment = header.path.read_text().partition("*/")[0]
+    assert f"{header.constant_bytes} bytes" in comment
+    assert f"{header.multiplications} for a decision" in comment
+
+
+def test_the_comment_says_where_it_comes_from(tmp_path):
+    X, y = data("d1")
+    frame = pd.DataFrame(X, columns=[f"sensor {j}" for j in range(8)])
+    model = GaussianLinearDiscriminant(solver="c-hld").fit(frame, y)
+    text = export_c(model, tmp_path / "a.h", name="radar").path.read_text()
+    comment = text.partition("*/")[0]
+    import heterolda
+
+    for part in (
+        f"heterolda {heterolda.__version__}",
+        "8 features into 2 classes",
+        "c-hld",
+        f"{model.bayes_error_[0]:.4g}",
+        *(f"sensor {j}" for j in range(8)),
+    ):
+        assert part in comment
+    assert re.findall(r"#include.*", text) == ["#include <stdint.h>"]
+    search = export_c(fitted("d1-search"), tmp_path / "b.h").path.read_text()
+    assert f"{fitted('d1-search').n_errors_[0]} in training" in search
+
+
+@pytest.mark.parametrize(
+    "name", ["", "2a", "a-b", "a b", "a__b", "a_", "_a", "é", "a\n", "a" * 41, "a;b"]
+)
+def test_names_that_c_does_not_take_are_refused(name, tmp_path):
+    with pytest.raises(ValueError, match="cannot begin names in C"):
+        export_c(fitted("d1"), tmp_path / "model.h", name=name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_arguments_are_refused(tmp_path, make_classes):
+    model, path = fitted("d1"), tmp_path / "model.h"
+    X, y = make_classes()
+    cases = [
+        ({"dtype": "float64"}, "dtype must be"),
+        ({"ranges": np.ones((8, 2))}, "for dtype='int16'"),
+        ({"dtype": "int16", "ranges": np.ones((8, 2))}, "a least value and a larger"),
+        ({"dtype": "int16", "ranges": np.ones((2, 8))}, "ranges must have shape"),
+        ({"dtype": "int16", "ranges": [[0, np.inf]] * 8}, "ranges contains NaN or inf"),
+        ({"dtype": "int16", "units": 0}, "units must be one positive"),
+        ({"dtype": "int16", "units": [1, 2]}, "one for each of the 8 features"),
+        ({"dtype": "int16", "units": "mm"}, "units must be real numbers"),
+        ({"dtype": "int16", "units": 1, "ranges": []}, "exclude each other"),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(ValueError, match=message):
+            export_c(model, path, **arguments)
+    with pytest.raises(ValueError, match="cannot begin names in C"):
+        export_c(model, tmp_path / "my model.h")
+    with pytest.raises(TypeError, match="got Pipeline"):
+        export_c(make_pipeline(model), path)
+    with pytest.raises(ValueError, match="not fitted"):
+        export_c(GaussianLinearDiscriminant(), path)
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        export_c(model, tmp_path / "no" / "model.h")
+    tiny = GaussianLinearDiscriminant().fit(X * 1e-45, y)
+    with pytest.raises(ValueError, match="range of single precision"):
+        export_c(tiny, path)
+    assert not path.exists()
+    place = places(export_c(tiny, path, "double"), X * 1e-45)
+    np.testing.assert_array_equal(tiny.classes_[place], tiny.predict(X * 1e-45))

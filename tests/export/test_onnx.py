@@ -1,0 +1,333 @@
+"""ONNX graphs decide as the classifiers do, up to the rounding of their format."""
+
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+import skl2onnx
+from onnx.reference import ReferenceEvaluator
+from onnxruntime import InferenceSession
+from skl2onnx.common.data_types import (
+    DoubleTensorType,
+    FloatTensorType,
+    Int64TensorType,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import heterolda.export
+from helpers.exported import (
+    MODELS,
+    certain,
+    data,
+    errors_in_double,
+    errors_in_single,
+    fitted,
+    random_rows,
+    scaled,
+)
+from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+
+N = 10_000
+ERRORS = {"float32": errors_in_single, "float64": errors_in_double}
+
+
+def run(graph, X):
+    return InferenceSession(graph.SerializeToString()).run(None, {"X": X})
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    """Graphs by model and format, made once."""
+    made = {}
+
+    def graph(name, dtype):
+        if (name, dtype) not in made:
+            made[name, dtype] = heterolda.export.to_onnx(fitted(name), dtype=dtype)
+        return made[name, dtype]
+
+    return graph
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_are_those_of_predict_beyond_rounding(name, dtype, graphs, rng):
+    model = fitted(name)
+    X = random_rows(model, N, rng)
+    label, probability = run(graphs(name, dtype), X.astype(dtype))
+    clear = certain(model, X, ERRORS[dtype](model, X))
+    assert clear.mean() > (0.99 if dtype == "float32" else 0.9999)
+    np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
+    np.testing.assert_array_equal(label, model.classes_[probability.argmax(axis=1)])
+    assert len(np.unique(label)) == len(model.classes_)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_probabilities_are_those_of_predict_proba(name, graphs, rng):
+    model = fitted(name)
+    X = random_rows(model, 2000, rng)
+    expected = model.predict_proba(X)
+    clear = certain(model, X, ERRORS["float64"](model, X))
+    p = run(graphs(name, "float64"), X)[1]
+    np.testing.assert_allclose(p[clear], expected[clear], rtol=1e-9, atol=1e-300)
+    clear = certain(model, X, ERRORS["float32"](model, X))
+    p = run(graphs(name, "float32"), X.astype(np.float32))[1]
+    assert p.dtype == np.float32
+    np.testing.assert_allclose(p[clear], expected[clear], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("factor", [1e-14, 1e4])
+def test_log_odds_have_their_limits(name, factor, rng):
+    """Next to none, they still decide; beyond any measure, they are finite."""
+    model = scaled(name, factor)
+    X = random_rows(model, 500, rng)
+    clear = certain(model, X, ERRORS["float64"](model, X))
+    assert clear.mean() > 0.1
+    label, p = run(heterolda.export.to_onnx(model, dtype="float64"), X)
+    expected = model.predict_proba(X)
+    rtol = 1e-11 if factor < 1 else 1e-9
+    np.testing.assert_allclose(p[clear], expected[clear], rtol=rtol, atol=0)
+    label, p = run(heterolda.export.to_onnx(model), X.astype(np.float32))
+    np.testing.assert_array_equal(label, model.classes_[p.argmax(axis=1)])
+
+
+def test_exactly_tied_votes_are_decided_by_scores(graphs, rng):
+    model = fitted("digits-majority")
+    X = random_rows(model, N, rng)
+    scores = X @ model.coef_.T + model.intercept_
+    votes = np.sort(model._committee.votes(scores), axis=1)
+    X = X[votes[:, -1] == votes[:, -2]]
+    assert len(X) > 20
+    for dtype in ("float32", "float64"):
+        clear = certain(model, X, ERRORS[dtype](model, X))
+        assert clear.mean() > 0.9
+        label = run(graphs("digits-majority", dtype), X.astype(dtype))[0]
+        np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
+
+
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "four-smooth-coupled"])
+def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, graphs, rng):
+    """Single precision makes many probabilities equal that are not."""
+    model = fitted(name)
+    X = random_rows(model, 500, rng)
+    w, b = model.coef_[0], model.intercept_[0]
+    X -= np.outer(X @ w + b, w / (w @ w))  # on the first threshold, up to rounding
+    for dtype in ("float32", "float64"):
+        label, p = run(graphs(name, dtype), X.astype(dtype))
+        np.testing.assert_array_equal(label, model.classes_[p.argmax(axis=1)])
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
+def test_data_far_from_zero_lose_only_what_their_format_loses(name, rng):
+    """In single precision 1e4 + x keeps 3 digits of x; the scores keep all of them."""
+    X, y = data(name.partition("-")[0])
+    model = MODELS[name]().fit(X + 1e4, y)
+    rows = random_rows(model, N, rng).astype(np.float32)
+    exact = rows.astype(np.float64)
+    label = run(heterolda.export.to_onnx(model), rows)[0]
+    errors = errors_in_single(model, exact, exact_rows=True)
+    clear = certain(model, exact, errors)
+    assert clear.mean() > 0.999
+    np.testing.assert_array_equal(label[clear], model.predict(exact[clear]))
+    # The same sums without centres would be off by far more than the bound.
+    plain = rows @ model.coef_.T.astype(np.float32) + model.intercept_.astype("f4")
+    scores = exact @ model.coef_.T + model.intercept_
+    assert np.abs(plain - scores).max() > 10 * errors.max()
+
+
+@pytest.mark.parametrize("opset", [13, 15, 18, skl2onnx.__max_supported_opset__])
+def test_old_and_new_opsets(opset, rng):
+    model = fitted("four-smooth")
+    X = random_rows(model, 50, rng)
+    graph = heterolda.export.to_onnx(model, dtype="float64", target_opset=opset)
+    onnx.checker.check_model(graph, full_check=True)
+    assert {node.domain for node in graph.graph.node} <= {"", "ai.onnx"}
+    versions = {it.domain: it.version for it in graph.opset_import}
+    assert versions[""] <= opset
+    np.testing.assert_array_equal(run(graph, X)[0], model.predict(X))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_another_runtime_gives_the_same(name, graphs, rng):
+    model = fitted(name)
+    X = random_rows(model, 20, rng)
+    label, p = ReferenceEvaluator(graphs(name, "float64")).run(None, {"X": X})
+    np.testing.assert_array_equal(label, model.predict(X))
+    np.testing.assert_allclose(p, model.predict_proba(X), rtol=1e-9, atol=1e-300)
+
+
+def test_an_opset_that_is_too_old_is_refused():
+    with pytest.raises(ValueError, match="target_opset must be at least 13"):
+        heterolda.export.to_onnx(fitted("d1"), target_opset=12)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["oui", "é", "日本", "a b"],
+        np.array(["a", "b", "c", "d"], dtype=object),
+        [-3, 0, 7, 2**62],
+        np.array([200, 1, 2, 3], dtype=np.uint8),
+        [0.0, 1.0, -2.0, 5.0],
+    ],
+)
+def test_labels_of_four_classes(labels, make_classes):
+    X, codes = make_classes()
+    y = np.asarray(labels)[codes]
+    model = GaussianLinearDiscriminant().fit(X, y)
+    label = run(heterolda.export.to_onnx(model, dtype="float64"), X)[0]
+    np.testing.assert_array_equal(label, model.predict(X))
+
+
+def test_boolean_labels_become_integers(make_classes):
+    X, y = make_classes(n_classes=2)
+    model = GaussianLinearDiscriminant().fit(X, y == 1)
+    label = run(heterolda.export.to_onnx(model, dtype="float64"), X)[0]
+    assert label.dtype == np.int64
+    np.testing.assert_array_equal(label, model.predict(X).astype(int))
+
+
+def test_labels_that_onnx_does_not_have_are_refused(make_classes):
+    X, y = make_classes(n_classes=2)
+    y = np.array([0, 2**63], dtype=np.uint64)[y]
+    model = GaussianLinearDiscriminant().fit(X, y)
+    with pytest.raises(ValueError, match="ONNX cannot hold"):
+        heterolda.export.to_onnx(model)
+
+
+def test_skl2onnx_converts_with_its_own_options(rng):
+    model = fitted("digits")
+    X = random_rows(model, 30, rng).astype(np.float32)
+    expected, p = model.predict(X), model.predict_proba(X)
+    label, maps = run(skl2onnx.to_onnx(model, X[:1]), X)
+    np.testing.assert_array_equal(label, expected)
+    assert list(maps[0]) == model.classes_.tolist()
+    np.testing.assert_allclose([list(m.values()) for m in maps], p, atol=1e-5)
+
+    def convert(**options):
+        return run(skl2onnx.to_onnx(model, X[:1], options={id(model): options}), X)
+
+    np.testing.assert_allclose(convert(zipmap=False)[1], p, atol=1e-5)
+    columns = convert(zipmap="columns")
+    np.testing.assert_allclose(np.column_stack(columns[1:]), p, atol=1e-5)
+    numbers = convert(zipmap=False, nocl=True)[0]
+    np.testing.assert_array_equal(model.classes_[numbers], expected)
+    names = convert(zipmap=False, output_class_labels=True)[2]
+    np.testing.assert_array_equal(names, model.classes_)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [(FloatTensorType, "float32"), (DoubleTensorType, "float64")]
+)
+def test_pipelines(kind, dtype, rng):
+    X, y = data("four")
+    searched = LocalNeighborhoodSearch(
+        GaussianLinearDiscriminant(shrinkage=0.1), max_iter=5
+    )
+    model = make_pipeline(StandardScaler(), searched).fit(X, y)
+    rows = X[::5].astype(dtype)
+    types = [("X", kind([None, X.shape[1]]))]
+    options = {id(model): {"zipmap": False}}
+    graph = skl2onnx.convert_sklearn(model, initial_types=types, options=options)
+    np.testing.assert_array_equal(run(graph, rows)[0], model.predict(rows))
+    ours = run(heterolda.export.to_onnx(model, dtype=dtype), rows)
+    np.testing.assert_allclose(ours[1], model.predict_proba(rows), atol=1e-4)
+
+
+def test_whole_features_and_no_rows():
+    X, _ = data("four")
+    model = fitted("four-smooth")
+    types = [("X", Int64TensorType([None, X.shape[1]]))]
+    graph = skl2onnx.convert_sklearn(
+        model, initial_types=types, options={"zipmap": False}
+    )
+    label, p = run(graph, X.astype(np.int64))
+    np.testing.assert_array_equal(label, model.predict(X))
+    assert p.dtype == np.float32
+    label, p = run(heterolda.export.to_onnx(model), X[:0].astype(np.float32))
+    assert label.shape == (0,)
+    assert p.shape == (0, 4)
+
+
+def test_a_search_from_another_classifier_has_no_centres(make_classes):
+    X, y = make_classes()
+    model = LocalNeighborhoodSearch(LogisticRegression(), max_iter=5).fit(X, y)
+    label = run(heterolda.export.to_onnx(model), X.astype(np.float32))[0]
+    clear = certain(model, X, errors_in_single(model, X))
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
+
+
+def test_the_file_is_the_graph_and_is_written_whole_or_not_at_all(tmp_path):
+    model = fitted("d1")
+    path = tmp_path / "model.onnx"
+    graph = heterolda.export.to_onnx(model, path)
+    assert path.read_bytes() == graph.SerializeToString()
+    assert [it.name for it in tmp_path.iterdir()] == ["model.onnx"]
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        heterolda.export.to_onnx(model, tmp_path / "no" / "model.onnx")
+
+
+def test_wrong_arguments_are_refused(make_classes):
+    with pytest.raises(ValueError, match="dtype must be"):
+        heterolda.export.to_onnx(fitted("d1"), dtype="float16")
+    with pytest.raises(ValueError, match="not fitted"):
+        heterolda.export.to_onnx(GaussianLinearDiscriminant())
+    X, y = make_classes(n_classes=2)
+    waiting = GaussianLinearDiscriminant().partial_fit(X[:1], y[:1], classes=[0, 1])
+    with pytest.raises(ValueError, match="cannot predict yet"):
+        heterolda.export.to_onnx(waiting)
+    huge = GaussianLinearDiscriminant().fit(X * 1e-45, y)
+    with pytest.raises(ValueError, match="range of single precision"):
+        heterolda.export.to_onnx(huge)
+    label = run(heterolda.export.to_onnx(huge, dtype="float64"), X * 1e-45)[0]
+    np.testing.assert_array_equal(label, huge.predict(X * 1e-45))
+
+
+FIT = """
+import sys
+import numpy as np
+from heterolda import GaussianLinearDiscriminant
+X = np.random.default_rng(0).normal(size=(40, 3))
+model = GaussianLinearDiscriminant().fit(X, X[:, 0] > 0)
+assert "skl2onnx" not in sys.modules
+"""
+CONVERT = "skl2onnx.to_onnx(model, X[:1].astype('float32'))"
+
+
+def python(code):
+    command = [sys.executable, "-W", "error", "-c", FIT + code]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import heterolda.export, importlib.util\n"
+        "assert importlib.util.find_spec('skl2onnx')\n"
+        "assert 'skl2onnx' not in sys.modules\n"
+        "import skl2onnx\n",
+        "import skl2onnx, heterolda.export\n",
+    ],
+)
+def test_converters_are_registered_in_any_order_of_imports(code):
+    done = python(code + CONVERT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_converters_come_with_the_export_and_not_with_skl2onnx():
+    assert "MissingShapeCalculator" in python(f"import skl2onnx; {CONVERT}").stderr
+
+
+def test_without_skl2onnx_the_rest_works():
+    done = python(
+        "sys.modules['skl2onnx'] = None\n"
+        "import heterolda.export\n"
+        "heterolda.export.to_onnx(model)"
+    )
+    assert "ImportError: export to ONNX needs skl2onnx: pip install" in done.stderr

@@ -1,0 +1,136 @@
+"""Bracketed roots against SciPy's brentq."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+
+from heterolda.foundations.roots import (
+    bracketed_roots,
+    interpolated_roots,
+    newton_roots,
+)
+
+
+def find(functions, a, b, **options):
+    """Roots of a list of scalar functions."""
+
+    def evaluate(index, x):
+        return np.array([functions[i](xi) for i, xi in zip(index, x, strict=True)])
+
+    every = np.arange(len(functions))
+    a, b = np.array(a, float), np.array(b, float)
+    return bracketed_roots(
+        evaluate, a, b, evaluate(every, a), evaluate(every, b), **options
+    )
+
+
+def test_roots_equal_brentq(rng):
+    centres = rng.normal(size=50) * 10.0 ** rng.uniform(-3, 6, 50)
+    functions = [
+        lambda x, c=c, k=k: [
+            np.tanh(x - c),
+            (x - c) ** 3,
+            np.expm1(np.clip((x - c) / (1 + abs(c)), -600, 600)),
+            (x - c) * (1 + (x - c) ** 2),
+        ][k % 4]
+        for k, c in enumerate(centres)
+    ]
+    a, b = centres - rng.uniform(0.1, 9, 50), centres + rng.uniform(0.1, 9, 50)
+    expected = [
+        brentq(f, *ends, maxiter=10_000)
+        for f, *ends in zip(functions, a, b, strict=True)
+    ]
+    assert_allclose(find(functions, a, b), expected, rtol=1e-9, atol=2e-5)
+
+
+def test_brackets_may_be_given_either_way_round_and_end_at_a_root():
+
+    def line(x):
+        return x - 2.0
+
+    assert_allclose(find([line, line, line], [5, -1, 2], [-3, 8, 7]), 2.0, rtol=1e-15)
+
+
+def test_steps_are_bisected(rng):
+    """Nothing to interpolate: the jump is found to the last digit."""
+    jump = float(rng.normal())
+    root = find([lambda x: 1.0 if x > jump else -1.0], [-50.0], [50.0])
+    assert_allclose(root, jump, rtol=1e-14, atol=1e-14)
+
+
+def test_few_evaluations_suffice():
+    calls = []
+
+    def smooth(x):
+        calls.append(x)
+        return np.exp(x) - 3.0
+
+    assert_allclose(find([smooth], [-10.0], [10.0]), np.log(3.0), rtol=1e-14)
+    assert len(calls) < 20
+
+
+@pytest.mark.parametrize("most", [1, 5])
+def test_max_iter_limits_the_work(most):
+    calls = []
+
+    def smooth(x):
+        calls.append(x)
+        return np.tanh(x - 0.3)
+
+    find([smooth], [-5.0], [5.0], max_iter=most)
+    assert len(calls) == most + 2  # and the two ends
+
+
+def test_no_functions():
+    assert find([], [], []).shape == (0,)
+
+
+def newton(functions, a, b, guess, **options):
+    """Newton's method on pairs (f, df) of plain functions."""
+
+    def function(index, x):
+        f = np.array([functions[k][0](y) for k, y in zip(index, x, strict=True)])
+        df = np.array([functions[k][1](y) for k, y in zip(index, x, strict=True)])
+        return f, df, np.array([x, f, df])
+
+    a, b, guess = (np.array(part, float) for part in (a, b, guess))
+    return newton_roots(function, a, b, guess, **options)
+
+
+def test_newton_finds_roots_from_good_and_bad_guesses(rng):
+    roots = rng.uniform(-3, 3, 30)
+    functions = [
+        (lambda x, r=r: np.sinh(5 * (x - r)), lambda x, r=r: 5 * np.cosh(5 * (x - r)))
+        for r in roots
+    ]
+    for guess in (roots + 0.01, np.full(30, 3.9), np.full(30, np.nan), roots):
+        x, further, n_steps = newton(functions, [-4] * 30, [4] * 30, guess)
+        assert_allclose(x, roots, rtol=1e-11, atol=1e-11)
+        assert_allclose(further[0], roots, atol=1e-5)
+        assert np.all(n_steps <= 40)
+
+
+def test_newton_survives_derivatives_that_mislead():
+    """Flat, wrong or undefined: the bracket still shrinks to the root."""
+    for slope in (0.0, -1.0, 1e-30, np.nan, np.inf):
+        pair = (lambda x: np.cbrt(x - 1.0), lambda x, slope=slope: slope)
+        x, _, n_steps = newton([pair], [-5.0], [9.0], [0.0])
+        if slope == np.inf:  # a step of zero: taken for the end
+            continue
+        assert_allclose(x, 1.0, atol=1e-5)
+        assert n_steps[0] < 60
+
+
+def test_newton_counts_and_limits_its_steps():
+    pair = (lambda x: np.tanh(x - 0.3), lambda x: 1 / np.cosh(x - 0.3) ** 2)
+    assert newton([pair], [-5.0], [5.0], [4.0], max_iter=3)[2][0] == 3
+    assert newton([], [], [], [])[0].shape == (0,)
+
+
+def test_interpolation_is_exact_for_inverse_polynomials(rng):
+    """x = r + p(f) with p(0) = 0, of degree three, through four points."""
+    f = np.sort(rng.uniform(-2, 2, (20, 4)), axis=1)
+    root, linear, cubic = rng.normal(size=(3, 20, 1))
+    x = root + linear * f + cubic * f**3
+    assert_allclose(interpolated_roots(x, f), root[:, 0], rtol=1e-7, atol=1e-7)

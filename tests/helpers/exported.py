@@ -1,0 +1,164 @@
+"""Models to export, rows to try them on, and how far rounding can move a score."""
+
+from copy import copy
+from functools import cache
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch, recommended
+from heterolda.estimators.votes import OneVsAll, OneVsOne
+from heterolda.experiments.datasets import make_d1
+from heterolda.export.fitted import read_rules
+
+DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
+
+# D1 has two classes; the ten of the digits have names, and four of them numbers.
+MODELS = {
+    "d1": lambda: GaussianLinearDiscriminant(),
+    "d1-search": lambda: LocalNeighborhoodSearch(max_iter=30),
+    "d1-smooth": lambda: recommended(loss="error", anchor=1.0),
+    "digits": lambda: GaussianLinearDiscriminant(shrinkage=0.1),
+    "digits-majority": lambda: GaussianLinearDiscriminant(
+        shrinkage=0.1, voting="majority"
+    ),
+    "digits-ova": lambda: GaussianLinearDiscriminant(shrinkage=0.1, multiclass="ova"),
+    "digits-coupled": lambda: LocalNeighborhoodSearch(
+        GaussianLinearDiscriminant(shrinkage=0.1), max_iter=5, voting="coupled"
+    ),
+    "four-smooth": lambda: recommended(loss="error", anchor=1.0, voting="weighted"),
+    "four-smooth-coupled": lambda: recommended(
+        loss="error", anchor=1.0, voting="coupled"
+    ),
+}
+
+
+@cache
+def data(name):
+    """Training rows and labels."""
+    if name == "d1":
+        return make_d1(random_state=0)
+    X, y = load_digits(return_X_y=True)
+    if name == "four":
+        return X[y < 4], y[y < 4] - 2
+    return X, np.array([f"digit {label}" for label in y])
+
+
+@cache
+def fitted(name):
+    """One of the models, fitted."""
+    return MODELS[name]().fit(*data(name.partition("-")[0]))
+
+
+def scaled(name, factor):
+    """A copy of a model with larger scores and larger log-odds, by a factor."""
+    model = copy(fitted(name))
+    model.coef_, model.intercept_ = factor * model.coef_, factor * model.intercept_
+    return model
+
+
+def random_rows(model, n, rng):
+    """Rows near those that a model was fitted to, all of them different."""
+    statistics = getattr(model, "estimator_", model).statistics_
+    k = rng.integers(statistics.n_classes, size=n)
+    deviations = np.sqrt(np.diagonal(statistics.covariances(), axis1=1, axis2=2))
+    noise = rng.normal(size=(n, statistics.n_features))
+    return statistics.means[k] + deviations[k] * noise
+
+
+def errors_in_double(model, X):
+    """Bounds on the errors of scores in double precision, in any order of the sum.
+
+    Each of d products and d sums is off by a relative 2^-53 at most.
+    """
+    size = np.abs(X) @ np.abs(model.coef_).T + np.abs(model.intercept_)
+    return 1.01 * (X.shape[1] + 2) * DOUBLE * size
+
+
+def errors_in_single(model, X, *, exact_rows=False):
+    """Bounds on the errors of scores in single precision, with centred features.
+
+    Rounding x moves the score by |w| |x| u, unless x is exact already. Then x - c, w,
+    w (x - c) and each of d sums are rounded; the offset is, and so is adding it.
+    """
+    centre, _, offset = (a.astype(float) for a in read_rules(model).centred())
+    w, d = np.abs(model.coef_).T, X.shape[1]
+    moved = 0.0 if exact_rows else SINGLE * np.abs(X)
+    terms = (np.abs(X - centre) + moved) @ w
+    single = moved @ w if not exact_rows else 0.0
+    single = single + (d + 3) * SINGLE * terms + 2 * SINGLE * np.abs(offset)
+    both = errors_in_double(model, X) + errors_in_double(model, centre[None])
+    return 1.01 * single + both
+
+
+def errors_in_fixed_point(model, X, header, exponent):
+    """Bounds on the errors of scores in whole numbers; infinite where x is clipped."""
+    q = (X - header.zero) / header.unit
+    step = 0.5 * 2.0 ** -exponent.astype(float)
+    rows = 0.5 * np.abs(model.coef_) @ header.unit
+    bound = rows + step * (np.abs(q).sum(axis=1, keepdims=True) + X.shape[1] + 1)
+    clipped = (np.abs(q) >= 32767.5).any(axis=1, keepdims=True)
+    return np.where(clipped, np.inf, 1.01 * bound + 2 * errors_in_double(model, X))
+
+
+def certain(model, X, errors, unit=DOUBLE):
+    """Rows whose label is the same for all scores within the errors.
+
+    `unit` is the rounding error of what is computed from scores.
+    """
+    scores = X @ model.coef_.T + model.intercept_
+    committee = model._committee
+    sure = (np.abs(scores) > errors).all(axis=1)
+    if isinstance(committee, OneVsAll):
+        return _largest_is_clear(*_log_odds(committee, scores, errors, unit))
+    if not isinstance(committee, OneVsOne):
+        return sure
+    if committee.voting == "coupled":
+        return _coupled_is_clear(committee, *_log_odds(committee, scores, errors, unit))
+    votes = committee.votes(scores)
+    sums = np.zeros_like(votes)
+    for (i, j), s in zip(committee.pairs, scores.T, strict=True):
+        sums[:, i] -= s
+        sums[:, j] += s
+    sums[votes < votes.max(axis=1, keepdims=True)] = -np.inf
+    last, first = np.sort(sums, axis=1)[:, -2:].T
+    slack = 2 * errors.sum(axis=1) + 1e3 * unit * np.abs(scores).sum(axis=1)
+    return sure & (first - last > slack)
+
+
+def _log_odds(committee, scores, errors, unit):
+    """Least and largest log-odds."""
+    log_odds = read_log_odds(committee)
+    low, high = log_odds(scores - errors), log_odds(scores + errors)
+    slack = 16 * unit * (np.maximum(np.abs(low), np.abs(high)) + 1)
+    if hasattr(log_odds, "bend"):
+        s = np.clip(scores, log_odds.low, log_odds.high)
+        slack += 16 * unit * (np.abs(log_odds.bend) * s**2 + np.abs(log_odds.slope * s))
+    return low - slack, high + slack
+
+
+def read_log_odds(committee):
+    """The function from scores to log-odds."""
+    from heterolda.estimators.posterior import LogOdds
+
+    given = getattr(committee, "log_odds", None)
+    return given or LogOdds.from_hyperplanes(committee.planes)
+
+
+def _largest_is_clear(low, high):
+    rows, winner = np.arange(len(low)), low.argmax(axis=1)
+    others = high.copy()
+    others[rows, winner] = -np.inf
+    return low[rows, winner] > others.max(axis=1)
+
+
+def _coupled_is_clear(committee, low, high):
+    """Whether the sum of odds against the winner is the least."""
+    k = committee.n_classes
+    bounds = np.full((2, len(low), k, k), -np.inf)
+    for (i, j), a, b in zip(committee.pairs, low.T, high.T, strict=True):
+        bounds[0, :, i, j], bounds[1, :, i, j] = a, b
+        bounds[0, :, j, i], bounds[1, :, j, i] = -b, -a
+    least, most = np.logaddexp.reduce(bounds, axis=3)
+    slack = 1e-4 if np.any(high - low > 1e-7) else 1e-12
+    return _largest_is_clear(-most - slack, -least + slack)

@@ -1,0 +1,54 @@
+"""Readers of files that have defects, for the fuzzer to find."""
+
+import os
+import time
+
+from fuzz.reader import Reader
+from heterolda.foundations.files import read_npz
+
+
+def seeds():
+    return [b"good"]
+
+
+def change(data, rng):
+    return bytes([rng.randrange(256)])
+
+
+def raises(data):
+    if data != b"good":
+        read_npz(1, "numbers", 1)  # an AttributeError
+    return True
+
+
+def toils(data):
+    while data != b"good":
+        pass
+    return True
+
+
+def waits(data):
+    if data != b"good":
+        time.sleep(60)
+    return True
+
+
+def dies(data):
+    if data != b"good":
+        os._exit(3)
+    return True
+
+
+def swells(data):
+    if data != b"good":
+        held = bytearray(300_000_000)
+        held[::4096] = b"x" * len(held[::4096])
+    return True
+
+
+def is_sound(data):
+    return data == b"good"
+
+
+def reader_of(check):
+    return Reader(check.__name__, ".bin", seeds, change, check)

@@ -1,0 +1,73 @@
+"""What the documentation says is executed; the Markdown pages run as doctests."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from functools import partial
+from pathlib import Path
+
+import heterolda
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_readme_shows_the_two_commands_and_they_exist():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test"):
+        assert f"make {target}" in readme
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_version_is_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    version = project["project"]["version"]
+    assert heterolda.__version__ == version
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_internal_links_lead_somewhere():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert len(pages) >= 5
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_demo_runs(tmp_path):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
+    reproduce, report = (
+        line.replace("build/demo", str(tmp_path)).split()[1:]
+        for line in recipe.splitlines()
+    )
+    run = partial(subprocess.run, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-W", "error", "-m", "heterolda.cli"]
+    tables = run([*command, *reproduce, "--folds", "2"]).stdout
+    for name in ("D1", "D2", "breast_cancer", "wine", "digits"):
+        assert len(re.findall(rf"^{name} ", tables, re.MULTILINE)) >= 3
+    last = run([*command, *report]).stdout.splitlines()[-1]
+    assert last == str(tmp_path / "report.html")
+    assert "</html>" in Path(last).read_text(encoding="utf-8")
+
+
+def test_badges_say_what_is_true():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    badges = dict(re.findall(r"img\.shields\.io/badge/(\w+)-(.+)-blue", readme))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    oldest = project["project"]["requires-python"].removeprefix(">=")
+    licence = project["project"]["license"].replace("-", "--")
+    assert badges == {"python": f"{oldest}%2B", "licence": licence}
+
+
+def test_pictures_of_pages_are_those_of_examples():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    names = re.search(r"for name in (.+); do", makefile)[1].split()
+    assert "idea" in names
+    for name in names:
+        assert (ROOT / "examples" / f"plot_{name}.py").is_file()
+        assert (ROOT / "docs" / "images" / f"{name}.png").is_file()

@@ -1,0 +1,129 @@
+"""The arc of admissible rules: its formulas, its monotonicity, its ends."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import norm
+
+from helpers.problems import random_covariance, random_pairs
+from heterolda.solvers.arc import Arc
+from heterolda.solvers.pencil import Pencil
+
+
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_points_equal_the_definition(rng, d):
+    """w, sigma, y and the errors from explicit inverses of a S2 + b S1."""
+    means, cov, priors, weights = random_pairs(rng, 4, d)
+    pencil = Pencil.from_moments(means, cov, priors, weights)
+    arc = Arc.from_pencil(pencil)
+    for k in range(4):
+        x = rng.uniform(-6, 6, 10)
+        pair = np.full(10, k)
+        u, cos, sin = arc.coordinates(pair, x)
+        points = arc.evaluate(pair, x)
+        assert_allclose(cos**2 + sin**2, 1, rtol=1e-12)
+        for j in range(10):
+            matrix = sin[j] * cov[k, 1] + cos[j] * cov[k, 0]
+            assert np.linalg.eigvalsh(matrix)[0] > 0
+            w = np.linalg.solve(matrix, means[k, 0] - means[k, 1])
+            assert_allclose(pencil.basis[k] @ u[j], w, rtol=1e-6, atol=1e-8)
+            s1, s2 = np.sqrt(w @ cov[k, 0] @ w), np.sqrt(w @ cov[k, 1] @ w)
+            assert_allclose(points.y1[j], s1 * cos[j], rtol=1e-7)
+            assert_allclose(points.y2[j], s2 * sin[j], rtol=1e-7, atol=1e-9)
+            # Both expressions of the threshold: w.m1 - b sigma1^2 = w.m2 + a sigma2^2.
+            w0 = w @ means[k, 0] - cos[j] * s1**2
+            assert_allclose(w0, w @ means[k, 1] + sin[j] * s2**2, rtol=1e-6, atol=1e-7)
+            e1 = norm.cdf((w0 - w @ means[k, 0]) / s1)
+            error = np.exp(points.log_error1[j])
+            assert_allclose(error, priors[k, 0] * e1, rtol=1e-6, atol=1e-300)
+
+
+def test_errors_and_ratio_are_monotone_along_the_arc(rng):
+    """Theorem: y1 falls, y2 grows and sigma1 / sigma2 grows with theta."""
+    for d in (1, 2, 6, 20):
+        pencil = Pencil.from_moments(*random_pairs(rng, 5, d, condition=1e4))
+        arc = Arc.from_pencil(pencil)
+        x = np.linspace(-60, 60, 2001)
+        for k in range(5):
+            points = arc.evaluate(np.full(len(x), k), x)
+            assert np.all(np.diff(points.y1) <= 1e-9 * np.abs(points.y1[1:]))
+            assert np.all(np.diff(points.y2) >= -1e-9 * np.abs(points.y2[1:]))
+            assert np.all(np.diff(points.log_ratio) >= -1e-9)
+
+
+def test_slope_is_the_derivative_of_the_error(rng):
+    pencil = Pencil.from_moments(*random_pairs(rng, 5, 4))
+    arc = Arc.from_pencil(pencil)
+    pair = np.repeat(np.arange(5), 50)
+    x = np.tile(np.linspace(-5, 5, 50), 5)
+    h = 1e-5
+    slope = arc.evaluate(pair, x).slope
+    rise = np.exp(arc.evaluate(pair, x + h).log_error)
+    rise -= np.exp(arc.evaluate(pair, x - h).log_error)
+    clear = np.abs(rise) > 1e-10
+    assert clear.sum() > 100
+    assert np.all(np.sign(slope[clear]) == np.sign(rise[clear]))
+
+
+def test_slope_bounds_hold_on_every_piece(rng):
+    pencil = Pencil.from_moments(*random_pairs(rng, 5, 4))
+    arc = Arc.from_pencil(pencil)
+    for k in range(5):
+        a, b = np.sort(rng.uniform(-8, 8, (2, 40)), axis=0)
+        pair = np.full(40, k)
+        lower, upper = arc.slope_bounds(
+            pair, arc.evaluate(pair, a), arc.evaluate(pair, b)
+        )
+        for share in np.linspace(0, 1, 21):
+            slope = arc.evaluate(pair, a + share * (b - a)).slope
+            size = 1e-9 * (1 + np.abs(slope))
+            assert np.all(lower <= slope + size)
+            assert np.all(slope <= upper + size)
+
+
+def test_ends_are_the_trivial_rules(rng):
+    pencil = Pencil.from_moments(*random_pairs(rng, 3, 4))
+    arc = Arc.from_pencil(pencil)
+    pair = np.arange(3)
+    low, high = arc.ends(pair)
+    for end, x in ((low, -100.0), (high, 100.0)):
+        near = arc.evaluate(pair, np.full(3, x))
+        assert_allclose(near.log_error, end.log_error, atol=1e-9)
+    assert_allclose(np.exp(low.log_error), pencil.priors[:, 1])
+    assert_allclose(np.exp(high.log_error), pencil.priors[:, 0])
+
+
+def test_the_hard_case_turns_into_the_missing_direction(rng):
+    """With c_i = 0 at the pole, w(end) + eta V_i is reached for every eta."""
+    alpha = np.array([0.1, 0.4, 0.8])
+    delta = np.array([0.0, 1.0, 1.0])
+    cov = np.stack([np.diag(alpha), np.diag(1 - alpha)])[None]
+    pencil = Pencil.from_moments(
+        np.stack([delta, 0 * delta])[None], cov, np.array([[0.5, 0.5]]), np.ones((1, 2))
+    )
+    arc = Arc.from_pencil(pencil)
+    x = np.linspace(-80, -30, 4001)
+    u, cos, _ = arc.coordinates(np.zeros(4001, int), x)
+    eta = np.abs(u[:, 0])
+    for target in (1e-3, 1.0, 1e3):
+        j = np.argmin(np.abs(eta - target))
+        assert_allclose(eta[j], target, rtol=0.02)
+        theta = np.arctan2(0.1, 0.9)  # the end lies at theta = -arctan(alpha/beta)
+        g = alpha[1:] * np.cos(theta) - (1 - alpha[1:]) * np.sin(theta)
+        assert_allclose(np.abs(u[j, 1:]), 1 / g, rtol=1e-9)
+        assert_allclose(cos[j], np.cos(theta), rtol=1e-9)
+
+
+def test_covariances_equal_in_proportion(rng):
+    """Along the arc w keeps its direction if S2 is a multiple of S1."""
+    S = random_covariance(rng, 4)
+    means = rng.normal(size=(1, 2, 4))
+    pencil = Pencil.from_moments(
+        means, np.stack([S, 3 * S])[None], np.array([[0.4, 0.6]]), np.ones((1, 2))
+    )
+    arc = Arc.from_pencil(pencil)
+    u, _, _ = arc.coordinates(np.zeros(9, int), np.linspace(-4, 4, 9))
+    w = u @ pencil.basis[0].T
+    w /= np.linalg.norm(w, axis=1, keepdims=True)
+    fisher = np.linalg.solve(S, means[0, 0] - means[0, 1])
+    assert_allclose(w, np.tile(fisher / np.linalg.norm(fisher), (9, 1)), atol=1e-6)

@@ -1,0 +1,121 @@
+"""The certificate under a verifier that shares no code with the solver."""
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import certificate, verifier
+from benchmarks.verifier import error_of_rule, verify
+from helpers.problems import random_pairs
+from heterolda import FixedPoint, Global
+from heterolda.solvers import solve_pairs
+
+PAIR = np.array([[0, 1]])
+
+
+def solve(means, cov, priors, solver):
+    return solve_pairs(means, cov, priors, np.array([50.0, 50.0]), PAIR, solver)
+
+
+def problems(rng, n=60):
+    """Small problems, with the optimum of each."""
+    means, cov, priors, _ = random_pairs(rng, n, 3, condition=1e3)
+    for problem in zip(0.5 * means, cov, priors, strict=True):
+        planes = solve(*problem, Global(gap=1e-8))
+        assert 0 < planes.error[0] <= problem[2].min()
+        yield problem, planes
+
+
+def test_no_claim_is_violated(request):
+    tallies = certificate.check(400, request.config.getoption("--seed"))
+    assert sum(t.problems for t in tallies.values()) == 400
+    for kind, tally in tallies.items():
+        assert tally.proven == tally.problems, kind
+        assert tally.refuted == 0, kind
+        assert tally.unmet <= 0.1 * tally.problems, kind
+        assert tally.hyperplanes > 0.4 * tally.problems, kind
+        assert tally.difference < 1e-8, kind
+
+
+def test_bounds_above_the_optimum_are_refuted(rng):
+    for problem, planes in problems(rng):
+        for excess in (1e-6, 1e-3, 0.3):
+            verdict = verify(*problem, planes.error[0] * (1 + excess))
+            assert verdict.refuted
+            assert not verdict.proven
+
+
+def test_bounds_below_the_optimum_are_proven(rng):
+    for problem, planes in problems(rng):
+        for share in (1e-4, 0.1, 1.0):
+            verdict = verify(*problem, planes.error[0] * (1 - share))
+            assert verdict.proven
+            assert not verdict.refuted
+
+
+def test_a_local_minimum_is_no_bound(rng):
+    """What Algorithm 1 finds is refuted wherever a better rule exists."""
+    worse = 0
+    for problem, planes in problems(rng):
+        local = solve(*problem, FixedPoint())
+        if local.error[0] > planes.error[0] * (1 + 1e-6):
+            worse += 1
+            assert verify(*problem, local.error[0]).refuted
+    assert worse > 5
+
+
+def test_too_few_points_decide_nothing(rng):
+    for problem, planes in problems(rng, 5):
+        verdict = verify(*problem, planes.error[0] * (1 - 1e-4), most=10)
+        assert not verdict.proven
+        assert not verdict.refuted
+
+
+def test_errors_of_rules_are_frequencies(rng):
+    """Against drawn points, for a hyperplane and for the two trivial rules."""
+    means, cov, priors, _ = (part[0] for part in random_pairs(rng, 1, 3))
+    n = 200_000
+    second = rng.random(n) < priors[1]
+    roots = np.linalg.cholesky(cov)
+    X = np.einsum("nij,nj->ni", roots[second * 1], rng.normal(size=(n, 3)))
+    X += means[second * 1]
+    coef = means[1] - means[0]
+    for w, b in ((coef, -coef @ means.mean(axis=0)), (0 * coef, 1.0), (0 * coef, -1.0)):
+        wrong = np.mean((X @ w + b > 0) != second)
+        error = error_of_rule(w, b, means, cov, priors)
+        assert wrong == pytest.approx(error, abs=5 * np.sqrt(error / n))
+
+
+def test_the_verifier_knows_nothing_of_the_package():
+    tree = ast.parse(Path(verifier.__file__).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [getattr(node, "module", "") or ""] + [a.name for a in node.names]
+            assert not any("heterolda" in name for name in names)
+
+
+def test_the_command_writes_a_page_and_fails_on_a_false_claim(
+    tmp_path, monkeypatch, capsys
+):
+    target = tmp_path / "certificate.md"
+    arguments = ["--problems", "20", "--page", str(target)]
+    assert certificate.main(arguments) == 0
+    text = target.read_text(encoding="utf-8")
+    assert "**20 claims proven, 0 violated, 0 undecided.**" in text
+    assert "`python -m benchmarks.certificate --problems 20 --seed 0`" in text
+    assert sum(f"| {kind} | 2 |" in text for kind in certificate.KINDS) == 10
+
+    class Boastful(Global):
+        """Claims one percent more than there is."""
+
+        def solve(self, pencil, rng):
+            planes = super().solve(pencil, rng)
+            return replace(planes, gap=np.full(len(planes.gap), -0.01))
+
+    monkeypatch.setattr(certificate, "Global", Boastful)
+    assert certificate.main(arguments) == 1
+    assert "0 claims proven, 20 violated" in target.read_text(encoding="utf-8")
+    assert "20 of 20 claims are not proven" in capsys.readouterr().err

@@ -1,0 +1,178 @@
+"""The global optimum against other ways to the same answer, on drawn problems.
+
+A closed form in one dimension, all angles of the plane, descent from many starts, and
+the paper's Algorithm 1 where it converges. None of them shares code with the solver but
+the last.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import ndtr
+
+from helpers.problems import fit
+from helpers.reference import Gaussians, best_threshold, error_of, mp
+from helpers.strategies import (
+    KINDS,
+    covariance_pairs,
+    far_apart,
+    imbalanced,
+    nearly_equal,
+    one_dimension,
+    regular,
+)
+from heterolda import FixedPoint
+from heterolda.solvers import solve_pairs
+from heterolda.solvers.hyperplanes import Status
+
+PLANE = covariance_pairs(2, 4.0).flatmap(lambda S: regular(2, S, most=3.0))
+
+
+def least_errors(p, w):
+    """Least error along each column of w, with any threshold; naive formulas."""
+    D = (p.m1 - p.m2) @ w
+    s1, s2 = (np.sqrt(np.sum(w * (S @ w), axis=0)) for S in (p.S1, p.S2))
+    # The weighted densities are equal where a t^2 + b t + c = 0; t from the mean of 2.
+    a = 1 / s1**2 - 1 / s2**2
+    b = -2 * D / s1**2
+    c = D**2 / s1**2 - 2 * np.log(p.p1 * s2 / (p.p2 * s1))
+    best = np.full(len(D), min(p.p1, p.p2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(b * b - 4 * a * c)
+        q = -0.5 * (b + np.copysign(root, b))
+        for t in (q / a, c / q):
+            error = p.p1 * ndtr((t - D) / s1) + p.p2 * ndtr(-t / s2)
+            best = np.fmin(best, error)
+    return best
+
+
+@settings(max_examples=150)
+@given(one_dimension())
+def test_one_dimension_has_a_closed_form(p):
+    g = Gaussians.of(p)
+    errors = [(min(g.p1, g.p2), None)]
+    for w in (mp.matrix([1]), mp.matrix([-1])):
+        w0 = best_threshold(g, w)
+        if w0 is not None:
+            errors.append((error_of(g, w, w0), w0 * w[0]))
+    exact, place = min(errors, key=lambda pair: pair[0])
+    model = fit(p)
+    assert model.bayes_error_[0] == pytest.approx(float(exact), rel=1e-10, abs=1e-290)
+    if place is not None and exact < errors[0][0] * (1 - mp.mpf("1e-9")):
+        cut = -model.intercept_[0] / model.coef_[0, 0]
+        scale = float(abs(place)) + np.sqrt(min(p.S1[0, 0], p.S2[0, 0]))
+        assert cut == pytest.approx(float(place), abs=1e-11 * scale)
+        assert np.sign(-model.coef_[0, 0]) == np.sign(p.m1[0] - p.m2[0])
+
+
+@settings(max_examples=100)
+@given(PLANE)
+def test_no_angle_of_the_plane_is_better(p):
+    whiten = np.linalg.inv(np.linalg.cholesky(p.S1 + p.S2)).T
+
+    def along(angle):
+        return least_errors(p, whiten @ [np.cos(angle), np.sin(angle)])
+
+    angles, step = np.linspace(0, 2 * np.pi, 5000, endpoint=False, retstep=True)
+    errors = along(angles)
+    dips = (errors < np.roll(errors, 1)) & (errors <= np.roll(errors, -1))
+    best = errors.min()
+    for angle in angles[dips]:
+        fine = minimize_scalar(
+            lambda x: along(np.array([x]))[0],
+            bounds=(angle - step, angle + step),
+            method="bounded",
+            options={"xatol": 1e-12},
+        )
+        best = min(best, fine.fun)
+    assert fit(p).bayes_error_[0] == pytest.approx(best, rel=1e-9)
+
+
+@settings(max_examples=20)
+@given(st.one_of(st.integers(1, 5).flatmap(regular), nearly_equal()))
+def test_descent_from_many_starts_ends_at_the_optimum(p):
+    total = p.S1 + p.S2
+    whiten = np.linalg.inv(np.linalg.cholesky(total)).T
+    delta = whiten.T @ (p.m1 - p.m2)
+    T1, T2 = (whiten.T @ S @ whiten for S in (p.S1, p.S2))
+
+    def error(v):
+        """The error and its gradient, in whitened features around the mean of 2."""
+        u, t = v[:-1], v[-1]
+        s1, s2 = np.sqrt(u @ T1 @ u), np.sqrt(u @ T2 @ u)
+        z1, z2 = (t - u @ delta) / s1, t / s2
+        d1, d2 = (q * np.exp(-z * z / 2) for q, z in ((p.p1, z1), (p.p2, z2)))
+        slope_u = (
+            d1 * (-delta / s1 - z1 * (T1 @ u) / s1**2) + d2 * z2 * (T2 @ u) / s2**2
+        )
+        slope_t = d1 / s1 - d2 / s2
+        value = p.p1 * ndtr(z1) + p.p2 * ndtr(-z2)
+        return value, np.append(slope_u, slope_t) / np.sqrt(2 * np.pi)
+
+    rng = np.random.default_rng(0)
+    best = min(p.p1, p.p2)
+    for start in rng.normal(size=(30, len(delta) + 1)):
+        start[:-1] += np.sign(start[-1]) * delta
+        found = minimize(error, start, jac=True, method="BFGS", options={"gtol": 1e-9})
+        best = min(best, found.fun)
+    ours = fit(p).bayes_error_[0]
+    assert ours <= best * (1 + 1e-12)
+    assert best <= ours * (1 + 1e-6)
+
+
+@settings(max_examples=150)
+@given(st.one_of(*KINDS.values()))
+def test_algorithm_1_is_never_better(p):
+    ours = fit(p).bayes_error_[0]
+    theirs = fit(p, FixedPoint(max_iter=200, tol=1e-12)).bayes_error_[0]
+    assert ours <= theirs * (1 + 1e-5) + 1e-290
+
+
+def assert_stationary(p, w):
+    """No small turn of w changes the error to first order."""
+    total = p.S1 + p.S2
+    here = least_errors(p, w[:, None])[0]
+    axes = np.linalg.inv(np.linalg.cholesky(total)) * np.sqrt(w @ total @ w)
+    for axis in axes:
+        there = least_errors(p, w[:, None] + np.multiply.outer(axis, [1e-4, -1e-4]))
+        assert abs(there[0] - there[1]) <= 1e-3 * 1e-4 * here + 1e-15
+
+
+def test_where_algorithm_1_converges_it_is_stationary_and_often_the_optimum():
+    converged, same = [], []
+
+    @settings(max_examples=120)
+    @given(
+        st.one_of(
+            st.integers(1, 6).flatmap(regular),
+            nearly_equal(),
+            imbalanced(),
+            far_apart(),
+        )
+    )
+    def compare(p):
+        planes = solve_pairs(
+            np.stack([p.m1, p.m2]),
+            np.stack([p.S1, p.S2]),
+            np.array([p.p1, p.p2]),
+            np.array([50.0, 50.0]),
+            np.array([[0, 1]]),
+            FixedPoint(max_iter=300, tol=1e-13, keep="last"),
+        )
+        if planes.status[0] != Status.CONVERGED or planes.error[0] < 1e-200:
+            return
+        assert_stationary(p, -planes.coef[0])
+        model = fit(p)
+        assert model.bayes_error_[0] <= planes.error[0] * (1 + 1e-10)
+        converged.append(p)
+        if model.bayes_error_[0] >= planes.error[0] * (1 - 1e-10):
+            same.append(p)
+            root = np.linalg.cholesky(p.S1 + p.S2).T
+            a, b = root @ model.coef_[0], root @ planes.coef[0]
+            assert a @ b == pytest.approx(np.linalg.norm(a) * np.linalg.norm(b))
+
+    compare()
+    assert len(converged) > 40
+    assert len(same) > 20

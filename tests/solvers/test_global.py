@@ -1,0 +1,523 @@
+"""The certified optimum: never beaten, never violated, in every special case."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import log_ndtr, ndtr
+
+from helpers.problems import (
+    error_of_rule,
+    exact_error_of_rule,
+    random_covariance,
+    random_pairs,
+)
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    Global,
+    TrivialRuleWarning,
+)
+from heterolda.solvers import SOLVERS, solve_pairs
+from heterolda.solvers.arc import Arc
+from heterolda.solvers.global_search import _most_variation, branch_and_bound
+from heterolda.solvers.hyperplanes import Status
+from heterolda.solvers.pencil import VARIANCE_FLOOR, Pencil
+from heterolda.solvers.pieces import proven_bound
+
+PAIR = np.array([[0, 1]])
+
+
+def solve(means, cov, priors, solver="global", weights=(50.0, 70.0)):
+    solver = SOLVERS[solver] if isinstance(solver, str) else solver
+    return solve_pairs(means, cov, np.asarray(priors), np.array(weights), PAIR, solver)
+
+
+def random_problem(rng, condition, singular=None):
+    """Dimension 1..30, priors from 0.5 to 0.01, classes neither apart nor equal."""
+    d = int(rng.integers(1, 31))
+    cov = np.array([random_covariance(rng, d, condition) for _ in range(2)])
+    if rng.random() < 0.3:  # a common basis lets the sum be as ill-conditioned
+        basis = np.linalg.eigh(cov[0])[1]
+        cov[1] = (basis * condition ** -rng.uniform(0, 1, d)) @ basis.T
+        cov[1] = 0.5 * (cov[1] + cov[1].T)
+    for k in {"first": [0], "second": [1], "both": [0, 1]}.get(singular, []):
+        rank = rng.integers(0, d) if d > 1 else 0
+        basis = np.linalg.qr(rng.normal(size=(d, d)))[0][:, :rank]
+        cov[k] = basis @ random_covariance(rng, rank, min(condition, 1e3)) @ basis.T
+    cov *= 10.0 ** rng.uniform(-1, 1, (2, 1, 1))
+    size = rng.choice([0.03, 0.3, 1.0]) * condition ** -rng.uniform(0, 0.5)
+    means = size * rng.normal(size=(2, d))
+    p1 = 10.0 ** rng.uniform(-2, np.log10(0.5))
+    priors = np.array([p1, 1 - p1]) if rng.random() < 0.5 else np.array([1 - p1, p1])
+    return means, cov, priors
+
+
+def grid_minimum(means, cov, priors):
+    """Least error on a dense grid of explicit inverses, and of the trivial rules."""
+    best = min(priors)
+    for theta in np.linspace(-0.5 * np.pi, np.pi, 241):
+        a, b = np.sin(theta), np.cos(theta)
+        matrix = a * cov[1] + b * cov[0]
+        if np.linalg.eigvalsh(matrix)[0] > 0:
+            w = np.linalg.solve(matrix, means[0] - means[1])
+            w0 = w @ means[1] + a * (w @ cov[1] @ w)
+            best = min(best, error_of_rule(-w, w0, means, cov, priors))
+    return best
+
+
+def floored(cov):
+    """The model of section 3: vanishing class variances raised to a share of S.
+
+    Naive: one generalised eigenproblem of S1 against S1 + S2, in scaled features.
+    """
+    scale = np.sqrt(np.diag(cov.sum(axis=0)))
+    scaled = cov / scale / scale[:, None]
+    values, axes = np.linalg.eigh(scaled.sum(axis=0))
+    root = (axes * np.sqrt(values)) @ axes.T
+    whitening = np.linalg.inv(root)
+    alpha, vectors = np.linalg.eigh(whitening @ scaled[0] @ whitening)
+    alpha[alpha < 1e-11] = VARIANCE_FLOOR
+    alpha[alpha > 1 - 1e-11] = 1 - VARIANCE_FLOOR
+    back = root @ vectors
+    model = np.array([(back * alpha) @ back.T, (back * (1 - alpha)) @ back.T])
+    return model * scale * scale[:, None]
+
+
+# 1,600 regular problems up to condition 1e12, and 432 singular ones below.
+@pytest.mark.no_cover  # the reference takes most of the time
+@pytest.mark.parametrize("batch", range(20))
+@pytest.mark.parametrize(("exponents", "tolerance"), [((0, 8), 1e-12), ((8, 12), 1e-8)])
+def test_no_other_solver_has_a_lower_error(rng, batch, exponents, tolerance):
+    rng = rng.spawn(40)[batch + (20 if exponents[0] else 0)]
+    interesting = 0
+    for _ in range(40):
+        condition = 10.0 ** rng.uniform(*exponents)
+        means, cov, priors = random_problem(rng, condition)
+        evaluate = error_of_rule if condition < 1e4 else exact_error_of_rule
+        errors = {}
+        for name in SOLVERS:
+            planes = solve(means, cov, priors, name)
+            rule = planes.coef[0], planes.intercept[0]
+            errors[name] = evaluate(*rule, means, cov, priors)
+            if name == "global":
+                bound = planes.error[0] * (1 - planes.gap[0])
+        best = errors.pop("global")
+        assert best <= min(errors.values()) + tolerance
+        interesting += 1e-6 < best < 0.99 * min(priors)
+        if condition < 1e5:
+            assert bound <= grid_minimum(means, cov, priors) * (1 + 1e-6)
+    assert interesting > 5
+
+
+@pytest.mark.no_cover  # the reference takes most of the time
+@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("jointly", [False, True])
+@pytest.mark.parametrize("singular", ["first", "second", "both"])
+def test_no_other_solver_has_a_lower_error_where_a_class_is_singular(
+    rng, singular, jointly, batch
+):
+    rng = rng.spawn(3)[batch]
+    interesting = done = 0
+    while done < 24:
+        means, cov, priors = random_problem(rng, 10.0 ** rng.uniform(0, 3), singular)
+        d = means.shape[1]
+        if np.linalg.matrix_rank(cov.sum(axis=0)) < d:
+            continue  # jointly singular by itself: error 0, tested elsewhere
+        done += 1
+        model, inner = floored(cov), means
+        embed = np.eye(d)
+        if jointly:  # both classes in a subspace of a larger space
+            embed = np.linalg.qr(rng.normal(size=(d + 2, d)))[0]
+            means, cov = means @ embed.T, embed @ cov @ embed.T
+        errors = {}
+        for name in SOLVERS:
+            planes = solve(means, cov, priors, name)
+            assert planes.status[0] != Status.SEPARABLE
+            coef, intercept = embed.T @ planes.coef[0], planes.intercept[0]
+            errors[name] = exact_error_of_rule(coef, intercept, inner, model, priors)
+        best = errors.pop("global")
+        assert best <= min(errors.values()) + 1e-8
+        planes = solve(means, cov, priors)
+        assert_allclose(planes.error[0], best, rtol=1e-4, atol=1e-9)
+        interesting += 1e-9 < best < 0.99 * min(priors)
+    assert interesting > 5
+
+
+@pytest.mark.no_cover  # the reference takes most of the time
+def test_a_minimum_that_hides_within_the_gap_is_found(rng):
+    """A piece closed by the gap alone once hid a rule better than the trivial one."""
+    missed = 0
+    for _ in range(150):
+        means, cov, priors, weights = random_pairs(rng, 20, 3, condition=1e3)
+        means *= 0.15
+        pencil = Pencil.from_moments(means, cov, priors, weights)
+        loose = Global(gap=1e-2).solve(pencil, np.random.default_rng())
+        tight = Global(gap=1e-8).solve(pencil, np.random.default_rng())
+        missed += np.sum(loose.error > tight.error + 1e-12)
+    assert missed == 0
+
+
+def many_start_bfgs(rng, means, cov, priors, starts):
+    """The best local minimum over all (w, w0), from random starts."""
+    delta = means[0] - means[1]
+    best = min(priors)
+
+    def objective(v):
+        w, w0 = v[:-1], v[-1]
+        s1, s2 = np.sqrt(w @ cov[0] @ w), np.sqrt(w @ cov[1] @ w)
+        e1 = log_ndtr((w0 - w @ means[0]) / s1) + np.log(priors[0])
+        e2 = log_ndtr((w @ means[1] - w0) / s2) + np.log(priors[1])
+        return np.logaddexp(e1, e2)
+
+    for _ in range(starts):
+        s = rng.uniform(-0.5, 1.5)
+        w = np.linalg.solve(s * cov[0] + (1 - s) * cov[1], delta)
+        if rng.random() < 0.5:
+            w = rng.normal(size=len(delta))
+        w /= np.linalg.norm(w)
+        w0 = w @ means[rng.integers(2)] + rng.normal() * np.sqrt(w @ cov.sum(0) @ w)
+        found = minimize(objective, np.append(w, w0), method="BFGS")
+        best = min(best, np.exp(found.fun))
+    return best
+
+
+@pytest.mark.no_cover  # the reference takes most of the time
+def test_many_start_bfgs_finds_nothing_better(rng):
+    for _ in range(40):
+        d = int(rng.integers(1, 7))
+        means, cov, priors, _ = (part[0] for part in random_pairs(rng, 1, d, 30.0))
+        planes = solve(means, cov, priors)
+        best = many_start_bfgs(rng, means, cov, priors, starts=15)
+        assert planes.error[0] <= best + 1e-9
+
+
+def test_certificate_is_never_violated_by_a_dense_grid(rng):
+    for gap in (1e-2, 1e-3, 1e-8):
+        means, cov, priors, weights = random_pairs(rng, 60, 4, condition=1e4)
+        pencil = Pencil.from_moments(means, cov, priors, weights)
+        planes = Global(gap=gap).solve(pencil, np.random.default_rng())
+        assert np.all((planes.gap >= 0) & (planes.gap <= gap))
+        bound = planes.error * (1 - planes.gap)
+        arc = Arc.from_pencil(pencil)
+        x = np.linspace(-40, 40, 4001)
+        for k in range(60):
+            dense = np.exp(arc.evaluate(np.full(len(x), k), x).log_error)
+            assert dense.min() >= bound[k] * (1 - 1e-12)
+
+
+def test_a_missing_piece_refuses_the_certificate(rng):
+    pencil = Pencil.from_moments(*random_pairs(rng, 3, 4))
+    pieces, _, _ = branch_and_bound(Arc.from_pencil(pencil), 1e-3)
+    assert np.all(np.isfinite(proven_bound(pieces, 3)))
+    for missing in range(len(pieces.pair)):
+        rest = pieces.take(np.arange(len(pieces.pair)) != missing)
+        with pytest.raises(ValueError, match="do not cover the arc of pair"):
+            proven_bound(rest, 3)
+    with pytest.raises(ValueError, match="do not cover"):
+        proven_bound(pieces.take(pieces.pair != 1), 3)
+    with pytest.raises(ValueError, match="do not cover"):
+        proven_bound(pieces.take(np.zeros(0, int)), 3)
+
+
+def test_bounds_of_pieces_hold_inside_them(rng):
+    pencil = Pencil.from_moments(*random_pairs(rng, 8, 5, condition=1e3))
+    arc = Arc.from_pencil(pencil)
+    pieces, _, _ = branch_and_bound(arc, 1e-3)
+    a, b = np.clip(pieces.a.x, -80, 80), np.clip(pieces.b.x, -80, 80)
+    for share in np.linspace(0, 1, 33):
+        inside = arc.evaluate(pieces.pair, a + share * (b - a)).log_error
+        assert np.all(inside >= pieces.log_bound - 1e-11)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_a_search_cut_short_claims_no_more_than_it_proved(rng, monkeypatch, rounds):
+    monkeypatch.setattr("heterolda.solvers.global_search._MOST_ROUNDS", rounds)
+    monkeypatch.setattr("heterolda.solvers.global_search._RUNGS", 0.2)
+    pencil = Pencil.from_moments(*random_pairs(rng, 60, 4, condition=1e4))
+    cut = Global(gap=1e-6).solve(pencil, np.random.default_rng())
+    monkeypatch.undo()
+    best = Global(gap=1e-8).solve(pencil, np.random.default_rng())
+    assert np.any(cut.gap > 1e-6)
+    assert_array_equal((cut.status == Status.MAX_ITER) & ~cut.trivial, cut.gap > 1e-6)
+    assert np.all(cut.error * (1 - cut.gap) <= best.error * (1 + 1e-12))
+    assert np.all(cut.error >= best.error * (1 - 1e-12))
+
+
+def test_smaller_gaps_are_proven_on_request(rng):
+    problem = random_pairs(rng, 50, 6, condition=1e3)
+    pencil = Pencil.from_moments(*problem)
+    loose = Global(gap=1e-2).solve(pencil, np.random.default_rng())
+    tight = Global(gap=1e-8).solve(pencil, np.random.default_rng())
+    assert tight.gap.max() <= 1e-8
+    assert_allclose(loose.error, tight.error, rtol=1e-9)
+    assert np.all(tight.n_iter > loose.n_iter)
+    assert tight.n_iter.mean() < 200  # bisection alone would need thousands
+
+
+def test_optimum_outside_the_convex_combinations():
+    """Imbalance drives s out of [0, 1], where C-HLD cannot follow."""
+    means = np.array([[0.0, 0.0], [1.0, 0.3]])
+    cov = np.array([np.eye(2), np.diag([4.0, 0.2])])
+    found = solve(means, cov, [0.1, 0.9])
+    grid = solve(means, cov, [0.1, 0.9], "c-hld")
+    assert not found.trivial[0]
+    assert found.error[0] < grid.error[0] - 1e-3
+
+
+def test_the_better_of_several_local_minima(rng):
+    """Random problems with two or more minima on the arc, counted on a dense grid."""
+    several = 0
+    x = np.linspace(-30, 30, 6001)
+    for _ in range(300):
+        means, cov, priors, weights = random_pairs(rng, 1, 3, condition=1e4)
+        means *= 0.5
+        pencil = Pencil.from_moments(means, cov, priors, weights)
+        arc = Arc.from_pencil(pencil)
+        dense = arc.evaluate(np.zeros(len(x), int), x).log_error
+        inner = (dense[1:-1] < dense[:-2]) & (dense[1:-1] < dense[2:])
+        if inner.sum() > 1:
+            several += 1
+            planes = Global().solve(pencil, np.random.default_rng())
+            assert planes.error[0] <= np.exp(dense.min()) * (1 + 1e-12)
+    assert several >= 3
+
+
+def test_the_trivial_rule_where_it_is_optimal():
+    means = np.array([[0.2, 0.0], [0.0, 0.0]])
+    cov = np.array([np.eye(2), 4 * np.eye(2)])
+    for priors, likelier in (([0.02, 0.98], 1), ([0.98, 0.02], 0)):
+        if likelier == 0:
+            cov = cov[::-1]
+        planes = solve(means, cov, priors)
+        assert planes.status[0] == Status.TRIVIAL
+        assert planes.error[0] == pytest.approx(0.02)
+        assert 0 <= planes.gap[0] <= 1e-3
+        assert not planes.coef.any()
+        assert (planes.intercept[0] > 0) == likelier
+
+
+@pytest.mark.parametrize("ulps", [0, 1])
+def test_equal_covariances_give_lda(rng, ulps):
+    for d in (1, 3, 10):
+        S = random_covariance(rng, d)
+        other = S * (1 + ulps * np.finfo(float).eps)
+        means = rng.normal(size=(2, d))
+        means[1] += 2.0  # apart, so that the trivial rule is out of the question
+        planes = solve(means, np.array([S, other]), [0.3, 0.7])
+        w = np.linalg.solve(S, means[0] - means[1])
+        w0 = 0.5 * w @ means.sum(axis=0) + np.log(0.7 / 0.3)
+        assert_allclose(planes.coef[0], -w, rtol=1e-7, atol=1e-9)
+        assert_allclose(planes.intercept[0], w0, rtol=1e-7, atol=1e-9)
+
+
+def test_equal_means(rng):
+    """With delta = 0 the candidates are the extreme directions of the pencil."""
+    for _ in range(20):
+        d = int(rng.integers(1, 6))
+        cov = np.array([random_covariance(rng, d) for _ in range(2)])
+        centre = rng.normal(size=d)
+        p1 = rng.uniform(0.3, 0.7)
+        planes = solve(np.array([centre, centre]), cov, [p1, 1 - p1])
+        chol = np.linalg.inv(np.linalg.cholesky(cov.sum(axis=0)))
+        alpha = np.linalg.eigvalsh(chol @ cov[0] @ chol.T)
+        best = min(p1, 1 - p1)
+        for a in (alpha[0], alpha[-1]):
+            s1, s2 = np.sqrt(a), np.sqrt(1 - a)
+            t = np.linspace(-8, 8, 200_001)
+            errors = p1 * ndtr(t / s1) + (1 - p1) * ndtr(-t / s2)
+            best = min(best, errors.min())
+        assert_allclose(planes.error[0], best, rtol=1e-6)
+        assert planes.gap[0] <= 1e-3
+
+
+@pytest.mark.no_cover  # the reference takes most of the time
+def test_the_hard_case(rng):
+    """c_i = 0 at the pole: the optimum may lie beyond the end of the plain arc."""
+    beyond = 0
+    for _ in range(30):
+        alpha = np.sort(rng.uniform(0.02, 0.98, 4))
+        delta = 0.5 * rng.normal(size=4)
+        delta[[0, 3]] = 0.0
+        cov = np.array([np.diag(alpha), np.diag(1 - alpha)])
+        means = np.array([delta, np.zeros(4)])
+        p1 = rng.uniform(0.2, 0.8)
+        planes = solve(means, cov, [p1, 1 - p1])
+        best = many_start_bfgs(rng, means, cov, [p1, 1 - p1], starts=20)
+        assert planes.error[0] <= best + 1e-9
+        assert_allclose(
+            error_of_rule(
+                planes.coef[0], planes.intercept[0], means, cov, [p1, 1 - p1]
+            ),
+            planes.error[0],
+            rtol=1e-10,
+        )
+        beyond += np.any(np.abs(planes.coef[0, [0, 3]]) > 1e-3)
+    assert beyond > 3
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("distance", [1e77, 1e120, 1e200])
+def test_enormous_distances(name, distance):
+    """Where squares of the distance overflow, the classes are simply separated."""
+    means = np.array([[0.0, 0.0], [distance, 0.0]])
+    planes = solve(means, np.array([np.eye(2), np.diag([4.0, 1.0])]), [0.5, 0.5], name)
+    assert planes.error[0] == 0
+    scores = means @ planes.coef[0] + planes.intercept[0]
+    assert scores[0] < 0 < scores[1]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_vanishing_distances(name):
+    means = np.array([[0.0, 0.0], [1e-200, 0.0]])
+    planes = solve(means, np.array([np.eye(2), np.eye(2)]), [0.4, 0.6], name)
+    assert planes.error[0] == pytest.approx(0.4)
+    assert np.all(np.isfinite(planes.coef))
+
+
+@pytest.mark.parametrize("distance", [12.0, 60.0, 1e3, 1e6])
+def test_errors_that_underflow_still_have_a_best_rule(distance):
+    """The minimum of the log error, found where the error itself is zero."""
+    means = np.array([[0.0, 0.0], [distance, 0.0]])
+    cov = np.array([np.eye(2), np.diag([4.0, 1.0])])
+    planes = solve(means, cov, [0.5, 0.5])
+    assert planes.error[0] == pytest.approx(ndtr(-distance / 3), rel=0.5, abs=1e-300)
+    assert np.isfinite(planes.coef).all()
+    assert 0 <= planes.gap[0] <= 1e-3
+    # Far apart, the threshold divides the distance in the ratio of the deviations.
+    threshold = -planes.intercept[0] / planes.coef[0, 0]
+    assert threshold / distance == pytest.approx(1 / 3, abs=3 / distance)
+    assert abs(planes.coef[0, 1] / planes.coef[0, 0]) < 1e-6
+
+
+def test_perfect_separation(rng):
+    """A direction without any variance in either class, with other features."""
+    for name in SOLVERS:
+        cov = np.zeros((2, 3, 3))
+        cov[:, :2, :2] = [random_covariance(rng, 2) for _ in range(2)]
+        means = rng.normal(size=(2, 3))
+        planes = solve(means, cov, [0.5, 0.5], name)
+        assert planes.status[0] == Status.SEPARABLE
+        assert planes.error[0] == 0
+        assert_allclose(means @ planes.coef[0] + planes.intercept[0], [-1, 1])
+        assert planes.gap[0] == 0 if name == "global" else np.isnan(planes.gap[0])
+
+
+def test_two_equal_minima_are_decided_deterministically():
+    """A mirror-symmetric problem: the first minimum along the arc, every time."""
+    means = np.zeros((2, 2))
+    cov = np.array([np.diag([0.2, 0.8]), np.diag([0.8, 0.2])])
+    first = solve(means, cov, [0.5, 0.5])
+    again = solve(means, cov, [0.5, 0.5])
+    assert np.array_equal(first.coef, again.coef)
+    mirrored = solve(means, cov[::-1], [0.5, 0.5])
+    assert mirrored.error[0] == pytest.approx(first.error[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("power", [-150, -30, 30, 150])
+def test_units_do_not_matter(rng, power):
+    means, cov, priors, _ = (part[0] for part in random_pairs(rng, 1, 4))
+    units = 2.0 ** np.array([power * 3.32 // 1, 3, 0, -power])
+    plain = solve(means, cov, priors)
+    scaled = solve(means * units, cov * units * units[:, None], priors)
+    assert_allclose(scaled.coef * units, plain.coef, rtol=1e-9)
+    assert_allclose(scaled.intercept, plain.intercept, rtol=1e-9)
+    assert_allclose(scaled.error, plain.error, rtol=1e-12)
+
+
+def test_infinite_reach_of_the_arc_does_not_overflow():
+    """Deviations of 1e150 and 1e-150 in both classes, with ordinary means."""
+    cov = np.array([np.diag([1e300, 1e-300]), np.diag([2e300, 3e-300])])
+    planes = solve(np.array([[0.0, 0.0], [1.0, 1.0]]), cov, [0.5, 0.5])
+    assert planes.error[0] == 0
+    assert np.all(np.isfinite(planes.coef))
+    scores = np.array([[0.0, 0.0], [1.0, 1.0]]) @ planes.coef[0] + planes.intercept[0]
+    assert scores[0] < 0 < scores[1]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("priors", [[1e-320, 1.0], [1.0, 1e-320], [1e-300, 1.0]])
+def test_extreme_priors(rng, name, priors):
+    means, cov, _, _ = (part[0] for part in random_pairs(rng, 1, 3))
+    planes = solve(means, cov, priors, name)
+    assert np.all(np.isfinite(planes.coef))
+    assert np.isfinite(planes.intercept[0])
+    assert 0 <= planes.error[0] <= 1
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-8])
+@pytest.mark.parametrize("shift", [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
+def test_classes_that_are_alike(rng, gap, shift):
+    # Along the whole arc the error is the same, or next to it.
+    for d, ratio in ((1, 1.0), (3, 1.0), (3, 1 + shift)):
+        cov = random_covariance(rng, d)
+        means = np.array([np.zeros(d), shift * rng.normal(size=d)])
+        for p1 in (0.5, 0.5 + 1e-9, 0.3):
+            model = GaussianLinearDiscriminant(
+                solver=Global(gap=gap), priors=[p1, 1 - p1]
+            )
+            moments = ClassStatistics.from_moments(
+                [0, 1], [50, 50], means, [cov, ratio * cov]
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TrivialRuleWarning)
+                model.fit_statistics(moments)
+            error = error_of_rule(
+                model.coef_[0],
+                model.intercept_[0],
+                means,
+                [cov, ratio * cov],
+                model.priors_,
+            )
+            assert model.bayes_error_[0] == pytest.approx(error, rel=1e-9)
+            assert error <= min(p1, 1 - p1) * (1 + 1e-9)
+            # A proof is not always within reach where all rules are alike.
+            assert model.gap_[0] <= max(gap, 1e-3)
+            assert np.all(model.n_iter_ < 100_000)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+def test_identical_rows_in_both_classes(rng):
+    for X in (
+        np.zeros((10, 2)),
+        np.ones((10, 3)),
+        rng.normal(size=(5, 2)).repeat(2, 0),
+    ):
+        model = GaussianLinearDiscriminant().fit(X, [0, 1] * 5)
+        assert model.trivial_[0]
+        assert model.bayes_error_[0] == 0.5
+        assert model.gap_[0] <= 1e-3
+
+
+@pytest.mark.parametrize("far", [1e8, 1e10, 1e12, 1e15])
+def test_a_class_of_one_value_far_away(far, rng):
+    """The first rung of the ladder vanished where the error is zero; found by 1e10."""
+    X = rng.normal(size=(60, 3))
+    y = np.repeat([0, 1, 2], 20)
+    X[y == 1, 0] = far
+    model = GaussianLinearDiscriminant().fit(X, y)
+    assert model.bayes_error_[0] == model.bayes_error_[2] == 0
+    assert (model.gap_ <= 1e-3).all()
+    assert (model.predict(X)[y == 1] == 1).all()
+
+
+def test_the_bound_of_the_total_variation_is_that_of_pinsker(rng):
+    """Against the divergence of two Gaussians, as the textbooks have it."""
+    means, cov, priors, weights = random_pairs(rng, 6, 3, condition=10.0)
+    means[:3, 1] = means[:3, 0] + 0.1 * (means[:3, 1] - means[:3, 0])
+    cov[:3, 1] = cov[:3, 0] * 1.01
+    found = _most_variation(Pencil.from_moments(means, cov, priors, weights))
+    for k in range(6):
+        delta, (S1, S2) = means[k, 0] - means[k, 1], cov[k]
+        divergence = 0.5 * (
+            np.trace(np.linalg.solve(S2, S1))
+            - 3
+            + delta @ np.linalg.solve(S2, delta)
+            - np.linalg.slogdet(S1)[1]
+            + np.linalg.slogdet(S2)[1]
+        )
+        assert found[k] == pytest.approx(min(np.sqrt(divergence / 2), 1), rel=1e-9)
+    assert np.all(found[:3] < 1)

@@ -1,0 +1,464 @@
+"""The paper's methods against a literal transcription with explicit inverses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+
+from helpers.problems import error_of_rule, random_covariance, random_pairs
+from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
+from heterolda.solvers import SOLVERS, resolve_solver, solve_pairs
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.trials import _Best, best_trial
+
+
+class Pair:
+    """Two classes in the paper's notation."""
+
+    def __init__(self, means, cov, priors, weights):
+        self.m1, self.m2 = means
+        self.S1, self.S2 = cov
+        self.p1, self.p2 = priors
+        self.n1, self.n2 = weights
+        self.tau = self.p2 / self.p1
+
+    def projected(self, w):
+        """Equation (16)."""
+        s1, s2 = np.sqrt(w @ self.S1 @ w), np.sqrt(w @ self.S2 @ w)
+        return w @ self.m1, w @ self.m2, s1, s2
+
+    def error(self, w, w0):
+        """Equations (9), (17), (18), (19)."""
+        mu1, mu2, s1, s2 = self.projected(w)
+        return self.p1 * norm.cdf((w0 - mu1) / s1) + self.p2 * norm.sf((w0 - mu2) / s2)
+
+
+def lda(pair):
+    """Equation (7) with the pooled covariance of (8), normalised."""
+    pooled = (pair.n1 * pair.S1 + pair.n2 * pair.S2) / (pair.n1 + pair.n2)
+    inverse = np.linalg.pinv(pooled)
+    w = inverse @ (pair.m1 - pair.m2)
+    w0 = np.log(pair.tau) + 0.5 * (pair.m1 @ inverse @ pair.m1)
+    return w, w0 - 0.5 * (pair.m2 @ inverse @ pair.m2)
+
+
+def algorithm_1(pair, max_iter=20, tol=1e-6, keep="best"):
+    """Algorithm 1, line by line; stops on the gradient (24), (27)."""
+    total = pair.S1 + pair.S2
+    w = np.linalg.inv(pair.n1 * pair.S1 + pair.n2 * pair.S2) @ (pair.m1 - pair.m2)
+    iterates = []
+    for _ in range(max_iter):
+        mu1, mu2, s1, s2 = pair.projected(w)
+        inside = (mu1 - mu2) ** 2 + 2 * (s1**2 - s2**2) * np.log(pair.tau * s1 / s2)
+        if inside < 0:
+            break
+        w0 = mu2 * s1**2 - mu1 * s2**2 + s1 * s2 * np.sqrt(inside)
+        w0 /= s1**2 - s2**2  # (39)
+        z1, z2 = (w0 - mu1) / s1, (w0 - mu2) / s2
+        iterates.append((pair.error(w, w0), w, w0))
+        density1 = pair.p1 * np.exp(-(z1**2) / 2) / np.sqrt(2 * np.pi)
+        density2 = pair.p2 * np.exp(-(z2**2) / 2) / np.sqrt(2 * np.pi)
+        gradient = -density1 * (s1 * pair.m1 + z1 * pair.S1 @ w) / s1**2  # (24)
+        gradient += density2 * (s2 * pair.m2 + z2 * pair.S2 @ w) / s2**2
+        size = np.sqrt(gradient @ np.linalg.solve(total, gradient))
+        if size * np.sqrt(w @ total @ w) <= tol:
+            break
+        w = np.linalg.inv(z2 / s2 * pair.S2 - z1 / s1 * pair.S1) @ (pair.m1 - pair.m2)
+    if not iterates:
+        return None
+    chosen = iterates[-1] if keep == "last" else min(iterates, key=lambda it: it[0])
+    return chosen[1], chosen[2]
+
+
+def c_hld(pair, step=0.001):
+    """Equations (12) and (13)."""
+    trials = []
+    for s in np.linspace(0, 1, round(1 / step) + 1):
+        w = np.linalg.pinv(s * pair.S1 + (1 - s) * pair.S2) @ (pair.m1 - pair.m2)
+        mu1, mu2, s1, s2 = pair.projected(w)
+        w0 = s * mu2 * s1**2 + (1 - s) * mu1 * s2**2
+        w0 /= s * s1**2 + (1 - s) * s2**2
+        trials.append((pair.error(w, w0), w, w0))
+    return min(trials, key=lambda trial: trial[0])[1:]
+
+
+def r_hld(pair, weights):
+    """Equation (10); (11) has weights that sum to one."""
+    trials = []
+    for s1, s2 in weights:
+        w = np.linalg.inv(s1 * pair.S1 + s2 * pair.S2) @ (pair.m1 - pair.m2)
+        w0 = w @ pair.m1 - s1 * (w @ pair.S1 @ w)
+        trials.append((pair.error(w, w0), w, w0))
+    return min(trials, key=lambda trial: trial[0])[1:]
+
+
+def assert_same_rule(planes, k, rule, pair):
+    """Equal up to the length of w, and with the error that the rule has."""
+    w, w0 = rule
+    size, expected = np.linalg.norm(planes.coef[k]), np.linalg.norm(w)
+    assert_allclose(-planes.coef[k] / size, w / expected, atol=1e-8)
+    assert_allclose(planes.intercept[k] / size, w0 / expected, atol=1e-8)
+    assert_allclose(planes.error[k], pair.error(w, w0), rtol=1e-8)
+
+
+def solve(problem, solver, seed=0):
+    pair = np.array([[0, 1]])
+    parts = [  # one call each, because priors and weights of the pairs are their own
+        solve_pairs(*arguments, pair, solver, seed)
+        for arguments in zip(*problem, strict=True)
+    ]
+    return Hyperplanes.concatenate(parts)
+
+
+@pytest.fixture(params=[1, 2, 5, 9])
+def problem(request, rng):
+    return random_pairs(rng, 12, request.param, condition=30.0)
+
+
+def pairs_of(problem):
+    return [Pair(*parts) for parts in zip(*problem, strict=True)]
+
+
+def test_fisher(problem):
+    planes = solve(problem, Fisher())
+    for k, pair in enumerate(pairs_of(problem)):
+        assert_same_rule(planes, k, lda(pair), pair)
+
+
+@pytest.mark.parametrize("keep", ["best", "last"])
+@pytest.mark.parametrize("max_iter", [1, 3, 8])
+def test_algorithm_1(problem, keep, max_iter):
+    planes = solve(problem, FixedPoint(max_iter=max_iter, keep=keep))
+    for k, pair in enumerate(pairs_of(problem)):
+        rule = algorithm_1(pair, max_iter=max_iter, keep=keep)
+        if rule is None:
+            assert planes.trivial[k]
+            assert planes.error[k] == min(pair.p1, pair.p2)
+        else:
+            assert_same_rule(planes, k, rule, pair)
+
+
+def test_algorithm_1_stops_where_its_transcription_stops(rng):
+    """Near equal covariances the map contracts, so all 20 steps can be compared."""
+    means, cov, priors, weights = random_pairs(rng, 20, 4, condition=10.0)
+    cov[:, 1] = cov[:, 0] + 0.2 * cov[:, 1]
+    problem = means, cov, priors, weights
+    planes = solve(problem, FixedPoint())
+    converged = 0
+    for k, pair in enumerate(pairs_of(problem)):
+        rule = algorithm_1(pair)
+        if rule is not None:
+            assert_same_rule(planes, k, rule, pair)
+            converged += planes.status[k] == Status.CONVERGED
+    assert converged > 10
+
+
+def test_c_hld(problem):
+    planes = solve(problem, Grid(step=0.01))
+    assert_array_equal(planes.n_iter, 101)
+    for k, pair in enumerate(pairs_of(problem)):
+        assert_same_rule(planes, k, c_hld(pair, step=0.01), pair)
+
+
+@pytest.mark.parametrize("parameters", [1, 2])
+def test_r_hld(problem, parameters):
+    solver = RandomSearch(parameters, n_trials=200, low=-1, high=2)
+    planes = solve(problem, solver, seed=7)
+    draws = np.random.default_rng(7).uniform(-1, 2, (parameters, 200))
+    s2 = draws[0]
+    s1 = 1 - s2 if parameters == 1 else draws[1]
+    for k, pair in enumerate(pairs_of(problem)):
+        rule = r_hld(pair, zip(s1, s2, strict=True))
+        assert_same_rule(planes, k, rule, pair)
+
+
+def test_batch_equals_one_pair_at_a_time(rng):
+    """Classes 0..4 in all ten pairs at once, against single calls."""
+    means = rng.normal(size=(5, 3))
+    cov = np.array([random_covariance(rng, 3) for _ in range(5)])
+    priors, weights = rng.dirichlet(np.ones(5) * 5), rng.uniform(20, 90, 5)
+    pairs = np.column_stack(np.triu_indices(5, 1))
+    for solver in SOLVERS.values():
+        batch = solve_pairs(means, cov, priors, weights, pairs, solver, seed=3)
+        for k, (i, j) in enumerate(pairs):
+            p = priors[[i, j]] / priors[[i, j]].sum()
+            one = solve_pairs(
+                means[[i, j]],
+                cov[[i, j]],
+                p,
+                weights[[i, j]],
+                np.array([[0, 1]]),
+                solver,
+                seed=3,
+            )
+            assert_allclose(batch.coef[k], one.coef[0], rtol=1e-9, atol=1e-12)
+            assert_allclose(batch.intercept[k], one.intercept[0], rtol=1e-9, atol=1e-12)
+            error = error_of_rule(
+                batch.coef[k], batch.intercept[k], means[[i, j]], cov[[i, j]], p
+            )
+            assert_allclose(batch.error[k], error, rtol=1e-9)
+
+
+SCALE = np.array([1.0, 1e-3, 1e4, 1.0])
+
+
+def pairs_of_all_kinds(rng):
+    """Classes of all ranks, some of them far away or with the mean of another."""
+    d = 4
+    means, cov = rng.normal(size=(8, d)), np.zeros((8, d, d))
+    for k, rank in enumerate([4, 4, 4, 2, 2, 1, 0, 4]):
+        root = rng.normal(size=(d, rank))
+        cov[k] = root @ root.T
+    means[1], means[3] = means[0], means[2]
+    means[5] += 50
+    cov[7] = cov[0]
+    return means * SCALE, cov * SCALE * SCALE[:, None]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_pairs_of_all_kinds_do_not_mind_each_other(rng, name):
+    means, cov = pairs_of_all_kinds(rng)
+    priors, weights = np.full(8, 0.125), np.full(8, 50.0)
+    pairs = np.column_stack(np.triu_indices(8, 1))
+    batch = solve_pairs(means, cov, priors, weights, pairs, SOLVERS[name], seed=3)
+    for k, pair in enumerate(pairs):
+        one = solve_pairs(
+            means, cov, priors, weights, pair[None], SOLVERS[name], seed=3
+        )
+        # The last digits depend on the batch, and with them how often an arc is cut.
+        for part in ("error", "status", *(["n_iter"] if name != "global" else [])):
+            a, b = getattr(batch, part)[k], getattr(one, part)[0]
+            assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=f"{part} of {pair}")
+        if np.array_equal(*means[pair]):  # several rules are the best
+            continue
+        # The length of w is free where a class is a point.
+        rules = [
+            np.append(planes.coef[i] * SCALE, planes.intercept[i])
+            for planes, i in ((batch, k), (one, 0))
+        ]
+        a, b = (rule / max(np.linalg.norm(rule), 1e-300) for rule in rules)
+        assert_allclose(a, b, atol=1e-9, err_msg=f"rule of {pair}")
+    assert batch.status.dtype.kind == batch.n_iter.dtype.kind == "i"
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_batches_and_threads_do_not_matter(rng, monkeypatch, name):
+    """24 features and more are given one thread; little memory makes small batches."""
+    d, pairs = 25, np.column_stack(np.triu_indices(4, 1))
+    means = rng.normal(size=(4, d))
+    cov = np.array([random_covariance(rng, d, 5.0) for _ in range(4)])
+    arguments = means, cov, np.full(4, 0.25), np.full(4, 90.0), pairs, SOLVERS[name], 7
+    whole = solve_pairs(*arguments)
+    monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 4 * 16 * d * d)
+    monkeypatch.setattr("heterolda.solvers._THREADED", 1000)
+    parts = solve_pairs(*arguments)
+    assert len(parts.error) == 6
+    for key in ("coef", "intercept", "error"):
+        assert_allclose(getattr(parts, key), getattr(whole, key), rtol=1e-9)
+    shares = np.tile([0.3, 0.9], (6, 1))  # in proportion: a quarter and three
+    shared = solve_pairs(*arguments, shares=shares)
+    for k, (i, j) in enumerate(pairs):
+        p = np.zeros(4)
+        p[[i, j]] = 0.25, 0.75
+        one = solve_pairs(
+            means, cov, p, *arguments[3:4], pairs[k : k + 1], *arguments[5:]
+        )
+        assert_allclose(shared.error[k], one.error[0], rtol=1e-9)
+
+
+def singular_pair(rng, d=5, rank1=3, jointly=False):
+    """Class 1 of low rank; class 2 full, or both inside the same subspace."""
+    basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    span = d - 1 if jointly else d
+    S1 = basis[:, :rank1] @ random_covariance(rng, rank1, 5.0) @ basis[:, :rank1].T
+    S2 = basis[:, :span] @ random_covariance(rng, span, 5.0) @ basis[:, :span].T
+    means = rng.normal(size=(2, d))
+    if jointly:  # no difference where neither class varies
+        means = means @ basis[:, :span] @ basis[:, :span].T
+    cov = np.stack([S1, S2])
+    return means, cov, np.array([0.4, 0.6]), np.array([40.0, 60.0])
+
+
+@pytest.mark.parametrize("jointly", [False, True])
+def test_singular_covariances_are_inverted_as_in_the_paper(rng, jointly):
+    """Directions of w are those of the Moore-Penrose inverse, in the given units."""
+    units = 10.0 ** np.arange(-1, 4)  # with scaled features it is another inverse
+    for _ in range(10):
+        means, cov, priors, weights = singular_pair(rng, jointly=jointly)
+        means, cov = means * units, cov * units * units[:, None]
+        planes = [
+            solve_pairs(means, cov, priors, weights, np.array([[0, 1]]), solver)
+            for solver in (Fisher(), Grid(step=0.5))
+        ]
+        pooled = (40 * cov[0] + 60 * cov[1]) / 100
+        w = np.linalg.pinv(pooled, rcond=1e-11, hermitian=True) @ (means[0] - means[1])
+        assert_allclose(-planes[0].coef[0] * units, w * units, rtol=1e-5, atol=1e-6)
+        candidates = []
+        for s in (0.0, 0.5, 1.0):
+            mixed = s * cov[0] + (1 - s) * cov[1]
+            candidates.append(
+                np.linalg.pinv(mixed, rcond=1e-11, hermitian=True)
+                @ (means[0] - means[1])
+            )
+        distance = min(
+            np.linalg.norm((planes[1].coef[0] + w) * units) / np.linalg.norm(w * units)
+            for w in candidates
+        )
+        assert distance < 1e-5
+
+
+def test_no_real_root_ends_in_the_trivial_rule():
+    """A wide, likely class around a narrow, rare one: no threshold is stationary."""
+    means = np.array([[0.1], [0.0]])
+    cov = np.array([[[1.0]], [[4.0]]])
+    planes = solve_pairs(
+        means, cov, np.array([0.02, 0.98]), np.ones(2), np.array([[0, 1]]), FixedPoint()
+    )
+    assert planes.trivial[0]
+    assert planes.error[0] == 0.02
+    assert not planes.coef.any()
+    assert planes.intercept[0] > 0  # always the second, likelier class
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        FixedPoint(tol=None, tol_error=1e-9, max_iter=500),
+        FixedPoint(tol=None, tol_norm=1e-9, max_iter=500),
+        FixedPoint(tol=1e-9, max_iter=500),
+        FixedPoint(tol=1e-9, max_iter=500, patience=4),
+        FixedPoint(tol=None, max_iter=60),
+    ],
+)
+def test_all_stopping_criteria_end_at_the_same_fixed_point(rng, solver):
+    means, cov, priors, weights = random_pairs(rng, 20, 4, condition=10.0)
+    cov[:, 1] = cov[:, 0] + 0.1 * cov[:, 1]
+    priors[:] = 0.5
+    planes = solve((means, cov, priors, weights), solver)
+    reference = solve(
+        (means, cov, priors, weights), FixedPoint(tol=1e-13, max_iter=1000)
+    )
+    if solver.max_iter == 60:
+        assert np.all(planes.n_iter == 60)
+        assert np.all(planes.status == Status.MAX_ITER)
+    else:
+        assert np.all(planes.status == Status.CONVERGED)
+        assert np.all(planes.n_iter > solver.patience)
+    assert_allclose(planes.error, reference.error, rtol=1e-7)
+
+
+def test_patience_costs_as_many_steps_as_it_asks_for(rng):
+    problem = random_pairs(rng, 10, 3, condition=10.0)
+    problem[1][:, 1] = problem[1][:, 0] + 0.1 * problem[1][:, 1]
+    problem[2][:] = 0.5
+    one = solve(problem, FixedPoint(tol=1e-4, max_iter=500))
+    four = solve(problem, FixedPoint(tol=1e-4, max_iter=500, patience=4))
+    assert np.all(four.n_iter == one.n_iter + 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            lambda: FixedPoint(max_iter=0),
+            "FixedPoint: max_iter must be an integer from 1",
+        ),
+        (lambda: FixedPoint(patience=0), "FixedPoint: patience must be an integer"),
+        (lambda: FixedPoint(max_iter=2.5), "FixedPoint: max_iter must be an integer"),
+        (lambda: FixedPoint(tol=-1), "FixedPoint: tol must be a number from 0"),
+        (
+            lambda: FixedPoint(tol_norm=float("nan")),
+            "FixedPoint: tol_norm must be a number",
+        ),
+        (lambda: FixedPoint(keep="first"), "FixedPoint: keep must be 'best' or 'last'"),
+        (lambda: Grid(step=0), "Grid: step must be a number from 1e-06 to 1"),
+        (lambda: Grid(step="a"), "Grid: step must be a number"),
+        (lambda: Grid(step=2), "Grid: step must be a number"),
+        (
+            lambda: RandomSearch(3),
+            r"RandomSearch: parameters must be 1 \(R-HLD-1\) or 2 \(R-HLD-2\), got 3$",
+        ),
+        (lambda: RandomSearch(low=-np.inf), "RandomSearch: low must be a number"),
+        (lambda: RandomSearch(n_trials=0), "RandomSearch: n_trials must be an integer"),
+        (
+            lambda: RandomSearch(low=1, high=1),
+            "RandomSearch: low must be less than high",
+        ),
+        (lambda: RandomSearch(high=np.inf), "RandomSearch: high must be a number"),
+        (lambda: Global(gap=1e-9), "Global: gap must be a number from 1e-08 to 0.5"),
+        (lambda: Global(gap="a"), "Global: gap must be a number"),
+        (lambda: resolve_solver("newton"), r"solver must be one of \['global'"),
+        (lambda: resolve_solver(3), "solver must be one of"),
+        (lambda: resolve_solver(Grid), r"use Grid\(\)"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=f"^{message}" if ":" in message else message):
+        settings()
+
+
+def test_limits_of_settings_are_allowed():
+    RandomSearch(n_trials=1, low=-1e6, high=1e6)
+    RandomSearch(n_trials=10**7)
+    FixedPoint(max_iter=10**9, patience=1, tol=0, tol_error=1e9)
+    Grid(step=1)
+    Grid(step=1e-6)
+    Global(gap=0.5)
+
+
+def test_settings_are_frozen():
+    with pytest.raises(AttributeError):
+        Grid().step = 0.1
+
+
+def trials_of_all_signs(rng):
+    """Weights (a, b) of a grid, of both random searches, and some that are equal."""
+    s = np.linspace(0, 1, 1001)[1:-1]
+    draws = rng.uniform(-1, 2, (3, 1000))
+    weights = [(1 - s, s), (draws[0], 1 - draws[0]), (draws[1], draws[2])]
+    weights.append((np.tile(draws[1, :300], 3), np.tile(draws[2, :300], 3)))
+    weights.append((np.round(draws[1], 1), np.round(draws[2], 1)))  # zeros, too
+    return weights
+
+
+@pytest.mark.parametrize("distance", [0.05, 1.0, 8.0, 60.0])
+@pytest.mark.parametrize("case", ["regular", "equal covariances", "singular"])
+def test_skipped_trials_could_not_have_won(rng, case, distance):
+    """The same choice as from all trials, the first of equals where they tie."""
+    n, d = 8, 4
+    means, cov, priors, weights = random_pairs(rng, n, d, condition=1e3)
+    delta = means[:, :1] - means[:, 1:]
+    means[:, 1:] = means[:, :1] - distance * delta
+    if case == "equal covariances":  # all trials on the arc are the same rule
+        cov[:, 1] = cov[:, 0]
+    elif case == "singular":
+        axis = np.linalg.qr(rng.normal(size=(n, d, d)))[0][:, :, :3]
+        cov[: n // 2, 0] = (axis @ axis.mT)[: n // 2]
+    pencil = Pencil.from_moments(means, cov, priors, weights, moore_penrose=True)
+    first_u = rng.normal(size=(n, d))
+    for a, b in trials_of_all_signs(rng):
+        for extra in ([], [(first_u, 0.7, 0.3), (first_u, 0.7, 0.3)]):
+            fast = best_trial(pencil, a, b, extra)
+            slow = best_trial(pencil, a, b, extra, exhaustive=True)
+            for name in ("coef", "intercept", "error", "status", "n_iter"):
+                assert_array_equal(getattr(fast, name), getattr(slow, name))
+
+
+def test_most_trials_are_skipped(rng, monkeypatch):
+    """Well-separated pairs are settled by a tenth of the trials."""
+    seen = []
+    pencil = Pencil.from_moments(*random_pairs(rng, 20, 5, condition=10.0))
+    evaluate = _Best.evaluate
+
+    def count(self, pair, trial):
+        seen.append(len(pair))
+        return evaluate(self, pair, trial)
+
+    monkeypatch.setattr(_Best, "evaluate", count)
+    pencil = replace(pencil, c=4 * pencil.c)
+    s = np.linspace(0, 1, 1001)
+    best_trial(pencil, 1 - s, s, [])
+    assert sum(seen) < 0.2 * 20 * 1001

@@ -1,0 +1,247 @@
+"""shrinkage="cv": the likelihood of rows that are left out, and what it chooses."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    SmallClassWarning,
+)
+from heterolda.statistics.shrinkage import (
+    DIAGONALS,
+    STRENGTHS,
+    choose_shrinkage,
+    left_out_log_likelihood,
+)
+
+
+def draw(rng, counts=(9, 12, 15, 30), d=3):
+    """Correlated classes with covariances and offsets of their own."""
+    y = np.repeat(np.arange(len(counts)), counts)
+    X = np.concatenate(
+        [
+            rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + 3 * k
+            for k, n in enumerate(counts)
+        ]
+    )
+    return X, y
+
+
+def scores(X, y, weight=None):
+    return left_out_log_likelihood(
+        X, y, weight, ClassStatistics.from_data(X, y, weight)
+    )
+
+
+def naive_scores(X, y):
+    """Moments computed anew without each row; the diagonal is that of all rows."""
+    d = X.shape[1]
+    all_rows = ClassStatistics.from_data(X, y)
+    freedom = len(X) - all_rows.n_classes
+    diagonal = np.diag(np.diag(all_rows.scatters.sum(axis=0) / freedom))
+    total = np.zeros((len(STRENGTHS), len(DIAGONALS)))
+    for i in range(len(X)):
+        others = np.arange(len(X)) != i
+        rest = ClassStatistics.from_data(X[others], y[others])
+        k = y[i]
+        pooled = rest.scatters.sum(axis=0) / (freedom - 1)
+        for a, strength in enumerate(STRENGTHS):
+            for b, r in enumerate(DIAGONALS):
+                mixture = (1 - r) * pooled + r * diagonal
+                cov = mixture
+                if np.isfinite(strength):
+                    nu = strength * d
+                    cov = (rest.scatters[k] + nu * mixture) / (rest.weights[k] - 1 + nu)
+                total[a, b] += multivariate_normal(rest.means[k], cov).logpdf(X[i])
+    return total
+
+
+def test_the_formula_equals_leaving_each_row_out(rng):
+    X, y = draw(rng)
+    ours, naive = scores(X, y), naive_scores(X, y)
+    assert_allclose(ours - ours[0, 0], naive - naive[0, 0], atol=1e-8)
+
+
+def test_weights_are_copies(rng):
+    X, y = draw(rng)
+    copies = rng.integers(0, 4, len(X))
+    copies[np.searchsorted(y, range(4))] = 3  # no class dies out
+    repeated = np.repeat(np.arange(len(X)), copies)
+    assert_allclose(
+        scores(X, y, copies.astype(float)), scores(X[repeated], y[repeated]), rtol=1e-9
+    )
+
+
+def test_small_weights_are_accepted(rng):
+    X, y = draw(rng)
+    weight = rng.uniform(0.2, 2, len(X))
+    chosen = choose_shrinkage(X, y, weight, ClassStatistics.from_data(X, y, weight))
+    assert np.all((chosen.to_pooled >= 0) & (chosen.to_pooled <= 1))
+
+
+def test_units_offsets_and_order_do_not_matter(rng):
+    X, y = draw(rng, (6, 8, 10, 12), 5)
+    expected = scores(X, y)
+    for change, offset in (([1e-140, 1, 1e140, 30, 2], 0), ([1, 1, 1, 1, 1], 1e6)):
+        order = rng.permutation(len(X))
+        moved = (X[order] + offset) * change
+        found = scores(moved, y[order])
+        assert_allclose(found, expected, rtol=1e-6)
+        chosen = GaussianLinearDiscriminant(shrinkage="cv").fit(moved, y[order])
+        plain = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
+        assert_allclose(chosen.shrinkage_.to_pooled, plain.shrinkage_.to_pooled)
+        assert chosen.shrinkage_.to_diagonal == plain.shrinkage_.to_diagonal
+
+
+def test_rows_are_taken_in_chunks(rng, monkeypatch):
+    X, y = draw(rng)
+    expected = scores(X, y)
+    monkeypatch.setattr("heterolda.statistics.shrinkage._CHUNK", 4)
+    assert_allclose(scores(X, y), expected)
+
+
+def test_equal_covariances_are_pooled(rng):
+    X = rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6))
+    y = np.repeat(range(4), 15)
+    chosen = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y).shrinkage_
+    assert chosen.to_pooled.min() > 0.6
+
+
+def test_unequal_covariances_of_many_rows_stay_their_own(rng):
+    X, y = draw(rng, (2000, 2000, 2000, 2000), 3)
+    chosen = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y).shrinkage_
+    assert chosen.to_pooled.max() < 0.01
+
+
+def test_the_diagonal_is_chosen_for_independent_features_only(rng):
+    y = np.repeat(range(4), 10)
+    X = rng.normal(size=(40, 20))
+    model = GaussianLinearDiscriminant(shrinkage="cv")
+    assert model.fit(X, y).shrinkage_.to_diagonal >= 0.3
+    X = X[:, :4] + 5 * rng.normal(size=(40, 1))  # one common factor
+    assert model.fit(X, y).shrinkage_.to_diagonal <= 0.1
+
+
+def test_no_shrinkage_is_the_plain_fit(rng, monkeypatch):
+    X, y = draw(rng, (300, 300, 300, 300), 3)
+    monkeypatch.setattr("heterolda.statistics.shrinkage.STRENGTHS", (0.0, np.inf))
+    model = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
+    assert_array_equal(model.shrinkage_.to_pooled, 0)
+    assert model.shrinkage_.to_diagonal == 0
+    assert_array_equal(model.coef_, GaussianLinearDiscriminant().fit(X, y).coef_)
+
+
+def test_the_choice_is_what_the_covariances_are(rng):
+    X, y = draw(rng, (6, 7, 8, 9), 5)
+    model = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
+    chosen, stats = model.shrinkage_, model.statistics_
+    pooled = stats.scatters.sum(axis=0) / (len(X) - 4)
+    r = chosen.to_diagonal
+    pooled = (1 - r) * pooled + r * np.diag(np.diag(pooled))
+    expected = [
+        (1 - g) * np.cov(X[y == k].T) + g * pooled
+        for k, g in enumerate(chosen.to_pooled)
+    ]
+    assert_allclose(chosen.covariances(stats), expected, atol=1e-12)
+    moments = ClassStatistics.from_moments(
+        range(4), stats.weights, stats.means, expected
+    )
+    same = GaussianLinearDiscriminant().fit_statistics(moments)
+    assert_allclose(same.bayes_error_, model.bayes_error_, rtol=1e-6)
+    model.set_params(shrinkage=0.5).fit(X, y)
+    assert model.shrinkage_ is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, bool])
+def test_any_type_of_number_is_accepted(rng, dtype):
+    X = (rng.normal(size=(40, 3)) * 3).astype(dtype)
+    y = np.repeat(range(4), 10)
+    assert_allclose(scores(X, y), scores(X.astype(float), y), rtol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_very_small_classes(rng, rows):
+    """Fewer rows than features, down to two: no warning, no failure, some use."""
+    y = np.repeat(range(4), rows)
+    centres = 6 * rng.normal(size=(4, 10))
+    X = centres[y] + rng.normal(size=(len(y), 10))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
+    test = centres + rng.normal(size=(50, 4, 10))
+    assert np.mean(model.predict(test.reshape(-1, 10)) == np.tile(range(4), 50)) > 0.8
+    assert np.all(model.shrinkage_.to_pooled > 0)
+
+
+def test_constant_and_dependent_features_tell_nothing(rng):
+    X, y = draw(rng, (30, 30, 30, 30), 3)
+    more = np.column_stack([X, np.full(len(X), 7.0), X[:, 0] + X[:, 1]])
+    found = scores(more, y)
+    assert np.isfinite(found[0]).all()  # no shrinkage is still a choice
+    constant = np.zeros((8, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GaussianLinearDiscriminant(shrinkage="cv").fit(constant, [0, 1] * 4)
+    assert_array_equal(model.shrinkage_.to_pooled, 0)
+
+
+def test_singular_candidates_are_no_choice(rng):
+    X = rng.normal(size=(12, 20))
+    found = scores(X, np.repeat(range(4), 3))
+    assert np.all(found[0] == -np.inf)
+    assert np.all(found[:, 0] == -np.inf)
+    assert np.isfinite(found[1:, 1:]).all()
+
+
+def test_it_helps_where_rows_are_few():
+    """A quarter of the wine data to learn from, 13 features: LDA-like or better."""
+    X, y = load_wine(return_X_y=True)
+    accuracy = []
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(len(X))
+        train = np.concatenate([order[y[order] == k][:8] for k in range(3)])
+        test = np.setdiff1d(order, train)
+        plain = GaussianLinearDiscriminant()
+        chosen = clone(plain).set_params(shrinkage="cv")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SmallClassWarning)
+            plain.fit(X[train], y[train])
+        chosen.fit(X[train], y[train])
+        accuracy.append([m.score(X[test], y[test]) for m in (plain, chosen)])
+    without, chosen = np.mean(accuracy, axis=0)
+    assert chosen > without + 0.03
+
+
+def test_only_rows_can_be_left_out(rng):
+    X, y = draw(rng)
+    model = GaussianLinearDiscriminant(shrinkage="cv")
+    with pytest.raises(ValueError, match="use fit"):
+        model.fit_statistics(ClassStatistics.from_data(X, y))
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit") as caught:
+        model.partial_fit(X, y, classes=range(4))
+    assert "needs all rows at once" in str(caught.value.__cause__)
+    assert hasattr(GaussianLinearDiscriminant(), "partial_fit")
+    with pytest.raises(ValueError, match="total weight"):
+        model.fit(X[:10], y[:10])
+
+
+def test_the_local_search_starts_from_it(rng):
+    X, y = draw(rng)
+    start = GaussianLinearDiscriminant(shrinkage="cv")
+    refined = LocalNeighborhoodSearch(start).fit(X, y)
+    assert np.all(refined.n_errors_ <= refined.n_errors_start_)
+
+
+@parametrize_with_checks([GaussianLinearDiscriminant(shrinkage="cv")])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
