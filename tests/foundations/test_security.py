@@ -17,7 +17,7 @@ from helpers.study import make_rows, write_run
 from heterolda import ClassStatistics
 from heterolda.experiments.report import write_report
 from heterolda.foundations.files import written_whole
-from project.audit import CLEAN, NOT_ASKED, VULNERABLE, judge
+from release.audit import CLEAN, NOT_ASKED, VULNERABLE, judge
 
 PACKAGE = Path(heterolda.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))

@@ -27,7 +27,7 @@ def test_the_wheel_works_from_elsewhere(dist, tmp_path):
     (wheel,) = dist.glob("*.whl")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--target", tmp_path / "site", wheel], check=True)
-    smoke = [sys.executable, ROOT / "tests" / "project" / "smoke.py"]
+    smoke = [sys.executable, ROOT / "tests" / "release" / "smoke.py"]
     said = subprocess.run(
         smoke,
         cwd=tmp_path,
@@ -66,7 +66,7 @@ def test_the_sdist_has_tests_docs_and_examples(dist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for needed in (
-        *("pyproject.toml", "Makefile", "README.md", "tests/project/test_packaging.py"),
+        *("pyproject.toml", "Makefile", "README.md", "tests/release/test_packaging.py"),
         *(
             "docs/guide/discriminant.md",
             "examples/plot_idea.py",
