@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.export.c_source import Source
-from heterolda.export.c_text import comment
-from heterolda.export.fitted import Rules, read_rules
-from heterolda.export.fixed_point import FixedPoint, to_fixed_point
+from heterolda.export._c_source import Source
+from heterolda.export._c_text import comment
+from heterolda.export._int16 import Int16Rules, to_int16
+from heterolda.export._rules import Rules, read_rules
 from heterolda.files import written_whole
 
 Array = NDArray[np.float64]
@@ -124,8 +124,8 @@ def export_c(
     path = Path(path)
     name = _check_name(path.stem if name is None else name)
     rules = read_rules(model)
-    fixed = to_fixed_point(rules, ranges, units) if dtype == "int16" else None
-    source = Source(name, dtype, rules, fixed)
+    int16 = to_int16(rules, ranges, units) if dtype == "int16" else None
+    source = Source(name, dtype, rules, int16)
     code = source.text()
     header = CHeader(
         path=path,
@@ -133,10 +133,10 @@ def export_c(
         dtype=dtype,
         constant_bytes=source.constant_bytes,
         multiplications=source.multiplications,
-        zero=None if fixed is None else fixed.zero,
-        unit=None if fixed is None else fixed.unit,
+        zero=None if int16 is None else int16.zero,
+        unit=None if int16 is None else int16.unit,
     )
-    text = _header_comment(model, rules, header, fixed) + code
+    text = _header_comment(model, rules, header, int16) + code
     with written_whole(path) as file:
         file.write(text.encode("ascii"))
     return header
@@ -153,12 +153,12 @@ def _check_name(name: str) -> str:
 
 
 def _header_comment(
-    model: Any, rules: Rules, header: CHeader, fixed: FixedPoint | None
+    model: Any, rules: Rules, header: CHeader, int16: Int16Rules | None
 ) -> str:
     """Where the header comes from, what it holds and how to use it."""
     name, k, d = header.name, len(rules.classes), rules.coef.shape[1]
     version = sys.modules["heterolda"].__version__
-    kind = "int16_t" if fixed else header.dtype
+    kind = "int16_t" if int16 else header.dtype
     lines = [
         f"{name}: a linear classifier of {d} features into {k} classes,",
         f"written by heterolda {version}.",
@@ -172,13 +172,13 @@ def _header_comment(
         f"int {name}_predict(const {kind} *x)",
         f"    returns the place of the class in {name}_classes.",
     ]
-    if fixed is None:
+    if int16 is None:
         lines += [
             "    It is -1 if a score is not finite, because a feature is NaN, infinite",
             "    or far too large; -ffast-math would take that away.",
         ]
     else:
-        largest = max(fixed.largest_sums())
+        largest = max(int16.largest_sums())
         lines += [
             f"int {name}_quantise(const double *x, int16_t *q)",
             f"    makes its features: (x - {name}_zero) / {name}_unit, rounded.",

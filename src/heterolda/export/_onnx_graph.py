@@ -13,20 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.export.fitted import Rules, read_rules
+from heterolda.export._rules import Rules, read_rules
 from heterolda.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
 
 _OLDEST_OPSET = 13
 
 
 def convert(scope: Any, operator: Any, container: Any) -> None:
-    """Add the graph of a classifier, as skl2onnx asks for it.
-
-    Parameters
-    ----------
-    scope, operator, container
-        Names, the classifier with its inputs and outputs, and the place for the nodes.
-    """
+    """Add the graph of a classifier, as skl2onnx asks for it."""
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     if container.target_opset < _OLDEST_OPSET:
@@ -48,8 +42,8 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     label, probabilities = (output.full_name for output in operator.outputs)
     places = graph("Squeeze", winner, np.array([1]))
     graph("Gather", labels, places, output=label)
-    crowned = _crown(graph, p if double else graph.cast(p, kind), winner, kind)
-    graph("Identity", crowned, output=probabilities)
+    final = _with_largest_at(graph, p if double else graph.cast(p, kind), winner, kind)
+    graph("Identity", final, output=probabilities)
 
 
 class _Graph:
@@ -208,8 +202,8 @@ def _count(
     return graph.largest(graph("Where", tied, confidence, last))[1]
 
 
-def _crown(graph: _Graph, p: str, winner: str, kind: np.dtype[Any]) -> str:
-    """Probabilities with the largest at the winner, as `votes.crown` has them.
+def _with_largest_at(graph: _Graph, p: str, winner: str, kind: np.dtype[Any]) -> str:
+    """Probabilities with the largest at the winner, as :mod:`heterolda.votes` has them.
 
     In single precision this also parts what became equal by rounding.
     """
