@@ -50,19 +50,7 @@ _TEMPLATES = _read_templates()
 
 @dataclass
 class Source:
-    """The code of a header while it is being written.
-
-    Attributes
-    ----------
-    name, dtype : str
-        As in `export_c`.
-    rules : Rules
-        The rules.
-    int16 : Int16Rules or None
-        For "int16", the rules in whole numbers.
-    constant_bytes, multiplications : int
-        Size and cost of what is written so far.
-    """
+    """The code of a header while it is being written, with its size and its cost."""
 
     name: str
     dtype: str
@@ -171,16 +159,17 @@ class Source:
 
     def _add_log_odds(self) -> None:
         it, real = self.rules.log_odds, self._words["real"]
-        gaussian = isinstance(it, LogOdds)
         if isinstance(it, LogOdds):
+            block = "log-odds-gaussian"
             values = np.column_stack([it.bend, it.slope, it.low, it.high])
         else:
+            block = "log-odds-calibrated"
             values = np.stack([it.offset, it.slope], axis=1).reshape(4, -1).T
         largest = float(np.finfo(self._real).max)
         values = np.where(np.isinf(values), np.copysign(largest, values), values)
         single = _single(values) if real == "float" else values
         self._add_table(real, "posterior", single)
-        self._add("log-odds-gaussian" if gaussian else "log-odds-calibrated")
+        self._add(block)
         self.multiplications += 2 * len(values)
 
 

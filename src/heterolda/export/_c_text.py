@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 _WIDTH = 88
 # The longest string that C99 promises to take.
 _LONGEST_STRING = 4095
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
 # What would begin or end a comment, or be a trigraph, is parted by a space.
 _RISKY = re.compile(r"\*(?=/)|/(?=\*)|\?(?=\?)")
 
@@ -84,21 +85,15 @@ def comment_text(text: str) -> str:
 
     Other characters, and the backslash, are escaped as in Python.
     """
-    plain = (c if " " <= c <= "~" and c != "\\" else _escape(ord(c)) for c in str(text))
-    return _RISKY.sub(lambda found: found[0] + " ", "".join(plain))
+    escaped = _UNPRINTABLE.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
+    plain = escaped.encode("ascii", "backslashreplace").decode()
+    return _RISKY.sub(lambda found: found[0] + " ", plain)
 
 
 def comment(lines: Iterable[str]) -> str:
     """A comment of lines that may hold any text."""
     body = (f" * {comment_text(line)}".rstrip() for line in lines)
     return "\n".join(["/*", *body, " */", ""])
-
-
-def _escape(code: int) -> str:
-    """A character as Python would escape it."""
-    if code < 256:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
 
 
 def _wrap(begin: str, items: Iterable[str]) -> str:

@@ -93,20 +93,20 @@ def _scales(rules: Rules, ranges: Any, units: Any) -> tuple[Array, Array]:
                 f"{d} features"
             )
         return np.zeros(d), unit
-    if ranges is None:
-        if rules.ranges is None:
+    if ranges is not None:
+        limits = check_finite("ranges", ranges, 2)
+        if limits.shape != (d, 2) or not np.all(limits[:, 0] < limits[:, 1]):
             raise ValueError(
-                "ranges must be given for this model, which knows nothing of the range "
-                "of its features: pass the least and the largest value of each"
+                f"ranges must have shape {(d, 2)}, in each row a least value and a "
+                f"larger one; got shape {limits.shape}"
             )
-        low, high = rules.ranges.T
-        width = np.where(high > low, high - low, 1.0)
-        return (low + high) / 2, width / (2 * LARGEST)
-    limits = check_finite("ranges", ranges, 2)
-    if limits.shape != (d, 2) or not np.all(limits[:, 0] < limits[:, 1]):
+    elif rules.ranges is not None:
+        limits = rules.ranges
+    else:
         raise ValueError(
-            f"ranges must have shape {(d, 2)}, in each row a least value and a larger "
-            f"one; got shape {limits.shape}"
+            "ranges must be given for this model, which knows nothing of the range "
+            "of its features: pass the least and the largest value of each"
         )
     low, high = limits.T
-    return (low + high) / 2, (high - low) / (2 * LARGEST)
+    width = np.where(high > low, high - low, 1.0)
+    return (low + high) / 2, width / (2 * LARGEST)

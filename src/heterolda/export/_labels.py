@@ -10,15 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.export._schema import (
-    Kind,
-    List,
-    Place,
-    Text,
-    check_list,
-    check_object,
-    shown,
-)
+import heterolda.export._schema as schema
+from heterolda.export._schema import Place, shown
 
 _NUMBER_TYPES = [
     "bool",
@@ -29,31 +22,34 @@ _NUMBER_TYPES = [
 _MOST_CHARACTERS = 1 << 24
 
 
-class Labels(Kind):
+def labels() -> schema.Kind:
     """Two or more labels, sorted and distinct, with their type."""
+    return schema.Kind(_read, _write)
 
-    def write(self, value: NDArray[Any]) -> Any:
-        kind = value.dtype.name
-        if value.dtype.kind == "U":
-            kind = f"U{value.dtype.itemsize // 4}"
-        elif value.dtype == object and all(isinstance(x, str) for x in value):
-            kind = "object"
-        elif kind not in _NUMBER_TYPES:
-            raise ValueError(
-                "classes must be numbers, booleans or text to be written without "
-                f"pickle, got dtype {value.dtype}"
-            )
-        return {"type": kind, "labels": value.tolist()}
 
-    def read(self, value: Any, at: Place) -> NDArray[Any]:
-        check_object(value, at, ("type", "labels"))
-        kind = Text().read(value["type"], at / "type")
-        labels = check_list(value["labels"], at / "labels")
-        classes = (_numbers if kind in _NUMBER_TYPES else _texts)(kind, labels, at)
-        if len(labels) < 2 or not np.array_equal(np.unique(classes), classes):
-            raise at.error("have two or more labels, sorted and distinct", labels)
-        at.sizes["classes"] = len(labels)
-        return classes
+def _write(classes: NDArray[Any]) -> dict[str, Any]:
+    kind = classes.dtype.name
+    if classes.dtype.kind == "U":
+        kind = f"U{classes.dtype.itemsize // 4}"
+    elif classes.dtype == object and all(isinstance(x, str) for x in classes):
+        kind = "object"
+    elif kind not in _NUMBER_TYPES:
+        raise ValueError(
+            "classes must be numbers, booleans or text to be written without pickle, "
+            f"got dtype {classes.dtype}"
+        )
+    return {"type": kind, "labels": classes.tolist()}
+
+
+def _read(value: Any, at: Place) -> NDArray[Any]:
+    schema.check_object(value, at, ("type", "labels"))
+    kind = schema.text().read(value["type"], at / "type")
+    labels = schema.check_list(value["labels"], at / "labels")
+    classes = (_numbers if kind in _NUMBER_TYPES else _texts)(kind, labels, at)
+    if len(labels) < 2 or not np.array_equal(np.unique(classes), classes):
+        raise at.error("have two or more labels, sorted and distinct", labels)
+    at.sizes["classes"] = len(labels)
+    return classes
 
 
 def _numbers(kind: str, labels: list[Any], at: Place) -> NDArray[Any]:
@@ -70,7 +66,7 @@ def _numbers(kind: str, labels: list[Any], at: Place) -> NDArray[Any]:
 
 def _texts(kind: str, labels: list[Any], at: Place) -> NDArray[Any]:
     """Labels that are text, in an array of objects or of a width."""
-    List(Text()).read(labels, Place(f"a label of {at.name}"))
+    schema.list_of(schema.text()).read(labels, Place(f"a label of {at.name}"))
     if kind == "object":
         return np.array(labels, dtype=object)
     width = re.fullmatch("U([0-9]{1,8})", kind)

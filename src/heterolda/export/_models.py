@@ -15,12 +15,11 @@ from sklearn.frozen import FrozenEstimator
 
 from heterolda.criteria import check_costs
 from heterolda.discriminant import GaussianLinearDiscriminant
-from heterolda.export._model_schema import DISCRIMINANT, MODEL, VOTING, IfFitted
-from heterolda.export._schema import Place, Text
+from heterolda.export._model_schema import ATTRIBUTES, DISCRIMINANT, VOTING
+from heterolda.export._schema import Place, text
 from heterolda.hyperplanes import Hyperplanes
 from heterolda.local_search import LocalNeighborhoodSearch
-from heterolda.posterior import LogOdds, SidedLogOdds
-from heterolda.shrinkage import Shrinkage
+from heterolda.posterior import LogOdds
 from heterolda.solvers import resolve_solver
 from heterolda.statistics import ClassStatistics
 from heterolda.validation import check_covariance
@@ -28,8 +27,10 @@ from heterolda.votes import Binary, OneVsAll, OneVsOne
 
 Values = dict[str, Any]
 
-# Other keys are the names of attributes without the underscore at their end.
-_PLACES = {"fitted_with": "_settings", "start": "estimator_"}
+# The attributes of keys that are not the attribute without its underscore.
+_ATTRIBUTE_OF = {"fitted_with": "_settings", "start": "estimator_"}
+# Attributes that not every fitted model has; null stands for their absence.
+_MAY_LACK = "statistics", "start", "n_errors_held_out", "selection"
 
 
 class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -49,12 +50,10 @@ class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def values_of(model: Any, *, statistics: bool) -> Values:
     """What a file says of a fitted model, perhaps without its class statistics."""
     committee, name = model._committee, type(model).__name__
-    own = {key: getattr(model, _place(key), None) for key in MODEL.options[name].own}
+    own = {key: getattr(model, _attribute(key), None) for key in ATTRIBUTES[name]}
     if type(model) is GaussianLinearDiscriminant:
         own["fitted_with"] = _with_costs(model._settings, model.classes_)
-        known = own.pop("statistics") if statistics else None
-        named = known is not None and known.feature_names is not None
-        own["statistics"] = known and {**vars(known), "named": named}
+        own["statistics"] = _statistics_of(model) if statistics else None
     else:
         own["start"] = _start_of(model, statistics)
     return own | {
@@ -100,22 +99,22 @@ def model_of(values: Values, where: str) -> Any:
         fitted["feature_names_in_"] = np.array(names, dtype=object)
     make = _discriminant if values["estimator"] == DISCRIMINANT else _search
     model = make(values, fitted, where)
-    for key, kind in MODEL.options[values["estimator"]].own.items():
-        if values[key] is not None or not isinstance(kind, IfFitted):
-            fitted[_place(key)] = values[key]
+    for key in ATTRIBUTES[values["estimator"]]:
+        if values[key] is not None or key not in _MAY_LACK:
+            fitted[_attribute(key)] = values[key]
     vars(model).update(fitted)
     return model
 
 
-def _place(key: str) -> str:
+def _attribute(key: str) -> str:
     """The attribute of an estimator that a key of the file stands for."""
-    return _PLACES.get(key, f"{key}_")
+    return _ATTRIBUTE_OF.get(key, f"{key}_")
 
 
 def _planes(rules: Values, where: str) -> Hyperplanes:
     """The record of the rules."""
-    arrays = {key: value for key, value in rules.items() if key != "pairs"}
-    planes = Hyperplanes(**arrays | {"status": np.array(rules["status"])})
+    arrays = {key: np.asarray(value) for key, value in rules.items() if key != "pairs"}
+    planes = Hyperplanes(**arrays)
     with np.errstate(over="ignore"):
         reach = np.abs(planes.coef).sum(axis=1) + np.abs(planes.intercept)
     if not np.isfinite(reach).all():
@@ -127,11 +126,8 @@ def _committee(
     values: Values, planes: Hyperplanes, where: str
 ) -> Binary | OneVsOne | OneVsAll:
     """How the rules decide together; no prediction of theirs is NaN."""
-    k, pairs, found = (
-        len(values["classes"]),
-        values["rules"]["pairs"],
-        values["committee"],
-    )
+    k, pairs = len(values["classes"]), values["rules"]["pairs"]
+    found = values["committee"]
     one_vs_all = found["multiclass"] == "ova"
     if one_vs_all:
         expected = np.column_stack([np.full(k, -1), np.arange(k)])
@@ -142,8 +138,6 @@ def _committee(
     log_odds, sharpness = found["log_odds"], found["sharpness"]
     if log_odds is None:
         _check_gaussian(planes, f"{where}.rules")
-    else:
-        log_odds = SidedLogOdds(**log_odds)
     where = f"{where}.committee"
     if k > 2 and not one_vs_all:
         voting = VOTING.read(found["voting"], Place(f"{where}.voting"))
@@ -177,28 +171,29 @@ def _discriminant(values: Values, fitted: Values, where: str) -> Any:
     fitted["bayes_error_"] = planes.error
     fitted["gap_"] = planes.gap
     fitted["trivial_"] = planes.trivial
-    if values["shrinkage"] is not None:
-        values["shrinkage"] = Shrinkage(**values["shrinkage"])
     _unfitted(GaussianLinearDiscriminant, values["fitted_with"])
     if values["statistics"] is not None:
-        names = fitted.get("feature_names_in_")
-        values["statistics"] = _statistics(
-            values["statistics"], fitted["classes_"], names, f"{where}.statistics"
-        )
+        values["statistics"] = _statistics(values, fitted, f"{where}.statistics")
     return model
 
 
-def _statistics(
-    found: Values, classes: NDArray[Any], names: NDArray[Any] | None, where: str
-) -> ClassStatistics:
-    """Class statistics, with what the model says in any case."""
-    weights, scatters = found["weights"], found["scatters"]
-    if not (weights > 1).all():
+def _statistics_of(model: Any) -> Values | None:
+    """The class statistics of a discriminant, without what the model says anyway."""
+    known = getattr(model, "statistics_", None)
+    if known is None:
+        return None
+    return {**vars(known), "named": known.feature_names is not None}
+
+
+def _statistics(values: Values, fitted: Values, where: str) -> ClassStatistics:
+    """The inverse of `_statistics_of`."""
+    found, classes = values["statistics"], fitted["classes_"]
+    if not (found["weights"] > 1).all():
         raise ValueError(f"{where}.weights must exceed 1")
-    for label, scatter in zip(classes.tolist(), scatters, strict=True):
+    for label, scatter in zip(classes.tolist(), found["scatters"], strict=True):
         check_covariance(label, scatter)
-    kept = names if found["named"] else None
-    return ClassStatistics(classes, weights, found["means"], scatters, kept)
+    names = fitted.get("feature_names_in_") if found.pop("named") else None
+    return ClassStatistics(classes, **found, feature_names=names)
 
 
 def _search(values: Values, fitted: Values, where: str) -> Any:
@@ -206,10 +201,8 @@ def _search(values: Values, fitted: Values, where: str) -> Any:
     found, parameters = values["start"], values["parameters"]
     if found is not None:
         start = model_of(found["model"], f"{where}.start.model")
-        if (
-            not np.array_equal(start.classes_, fitted["classes_"])
-            or start.n_features_in_ != fitted["n_features_in_"]
-        ):
+        alike = np.array_equal(start.classes_, fitted["classes_"])
+        if not alike or start.n_features_in_ != fitted["n_features_in_"]:
             raise ValueError(
                 f"{where}.start has other classes or features than the model"
             )
@@ -253,7 +246,7 @@ def _read_start_parameter(found: Values | None, start: Any, where: str) -> Any:
         return None
     estimator: Any = NotKept(found["name"])
     if found["parameters"] is not None:
-        Text([DISCRIMINANT]).read(found["name"], Place(f"{where}.name"))
+        text([DISCRIMINANT]).read(found["name"], Place(f"{where}.name"))
         estimator = _unfitted(GaussianLinearDiscriminant, found["parameters"])
     if found["is_start"]:
         if start is None:

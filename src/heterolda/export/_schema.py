@@ -1,6 +1,6 @@
 """Kinds of values in a model file; each says how it is written, read and checked.
 
-A model is described once, as a `Record` of such kinds (see `_model_schema`), and the
+A model is described once, as a `record` of such kinds (see `_model_schema`), and the
 description is walked in both directions. What is read may come from a stranger: a
 ValueError names the place and says what is wrong with it.
 """
@@ -8,7 +8,7 @@ ValueError names the place and says what is wrong with it.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from numbers import Real
@@ -39,203 +39,153 @@ class Place:
         return ValueError(f"{self.name} must {must}, got {shown(value)}")
 
 
+@dataclass(frozen=True)
 class Kind:
-    """A kind of value: `write` makes JSON of it, `read` makes it of checked JSON."""
+    """How a kind of value is read from JSON, with checks, and how it is written."""
 
-    def write(self, value: Any) -> Any:
-        return value
-
-    def read(self, value: Any, at: Place) -> Any:
-        raise NotImplementedError
+    read: Callable[[Any, Place], Any]
+    write: Callable[[Any], Any] = lambda value: value
 
 
-class Text(Kind):
+def text(options: Collection[str] | None = None) -> Kind:
     """Text, perhaps one of some options."""
+    must = "be text" if options is None else f"be one of {list(options)}"
 
-    def __init__(self, options: Collection[str] | None = None) -> None:
-        self.options = options
-
-    def write(self, value: Any) -> Any:
-        return str(value)
-
-    def read(self, value: Any, at: Place) -> str:
-        options = self.options
+    def read(value: Any, at: Place) -> str:
         if not isinstance(value, str) or (options is not None and value not in options):
-            what = "text" if options is None else f"one of {list(options)}"
-            raise at.error(f"be {what}", value)
+            raise at.error(must, value)
         try:
             value.encode()
         except UnicodeEncodeError:
             raise at.error("be valid Unicode", value) from None
         return value
 
+    return Kind(read, str)
 
-class Choice(Text):
+
+def choice(values: Mapping[str, Any]) -> Kind:
     """One of several values, each written as a text."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        super().__init__(values)
-        self.values = values
-
-    def write(self, value: Any) -> Any:
-        return next(text for text, one in self.values.items() if one == value)
-
-    def read(self, value: Any, at: Place) -> Any:
-        return self.values[super().read(value, at)]
+    names, name = {value: name for name, value in values.items()}, text(values)
+    return Kind(lambda value, at: values[name.read(value, at)], names.__getitem__)
 
 
-class Boolean(Kind):
+def boolean() -> Kind:
     """True or false."""
 
-    def read(self, value: Any, at: Place) -> bool:
+    def read(value: Any, at: Place) -> bool:
         if not isinstance(value, bool):
             raise at.error("be true or false", value)
         return value
 
+    return Kind(read)
 
-class Count(Kind):
+
+def count(size: str) -> Kind:
     """An integer from 1 on that is one of the sizes."""
 
-    def __init__(self, size: str) -> None:
-        self.size = size
-
-    def write(self, value: Any) -> Any:
-        return int(value)
-
-    def read(self, value: Any, at: Place) -> int:
+    def read(value: Any, at: Place) -> int:
         if type(value) is not int or not 1 <= value < 2**63:
             raise at.error("be an integer from 1 on", value)
-        at.sizes[self.size] = value
+        at.sizes[size] = value
         return value
 
+    return Kind(read, int)
 
-class Number(Kind):
-    """A finite number from `low` to `high`; NaN, if it is allowed, is null."""
 
-    def __init__(
-        self, low: float = -inf, high: float = inf, *, nan: bool = False
-    ) -> None:
-        self.low, self.high, self.nan = low, high, nan
+def number(low: float = -inf, high: float = inf) -> Kind:
+    """A finite number from `low` to `high`."""
 
-    def write(self, value: Any) -> Any:
-        return None if self.nan and value != value else float(value)
-
-    def read(self, value: Any, at: Place) -> float:
-        if self.nan and value is None:
-            return np.nan
+    def read(value: Any, at: Place) -> float:
         if type(value) not in (int, float) or not isfinite(value):
             raise at.error("be a number", value)
-        if not self.low <= value <= self.high:
-            raise at.error(f"be from {self.low:g} to {self.high:g}", value)
+        if not low <= value <= high:
+            raise at.error(f"be from {low:g} to {high:g}", value)
         return float(value)
 
-
-class OrInfinity(Kind):
-    """Another kind, or infinity, which is the text "Infinity"."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-
-    def write(self, value: Any) -> Any:
-        infinite = isinstance(value, Real) and value == inf
-        return "Infinity" if infinite else self.kind.write(value)
-
-    def read(self, value: Any, at: Place) -> Any:
-        return inf if value == "Infinity" else self.kind.read(value, at)
+    return Kind(read, float)
 
 
-class Floats(Kind):
-    """An array of finite numbers; NaN, if it is allowed, is null."""
+def floats(*shape: Length, low: float = -inf, high: float = inf) -> Kind:
+    """An array of finite numbers from `low` to `high`."""
 
-    types = frozenset({int, float})
-
-    def __init__(
-        self, *shape: Length, low: float = -inf, high: float = inf, nan: bool = False
-    ) -> None:
-        self.shape, self.low, self.high, self.nan = shape, low, high, nan
-
-    def write(self, value: NDArray[Any]) -> Any:
-        numbers = value.tolist()
-        return [None if x != x else x for x in numbers] if self.nan else numbers
-
-    def read(self, value: Any, at: Place) -> NDArray[Any]:
-        types = self.types | {type(None)} if self.nan else self.types
-        _check_lists(value, at, self.shape, types)  # before anything is allocated
+    def read(value: Any, at: Place) -> NDArray[Any]:
+        _check_lists(value, at, shape, {int, float})  # before anything is allocated
         array = np.array(value, dtype=np.float64)
-        outside = np.isinf(array) | (array < self.low) | (array > self.high)
+        outside = np.isinf(array) | (array < low) | (array > high)
         if outside.any():
-            limits = f"from {self.low:g} to {self.high:g}"
-            raise at.error(f"have finite numbers {limits}", float(array[outside][0]))
+            must = f"have finite numbers from {low:g} to {high:g}"
+            raise at.error(must, float(array[outside][0]))
         return array
 
+    return Kind(read, np.ndarray.tolist)
 
-class Integers(Floats):
+
+def integers(*shape: Length, low: float) -> Kind:
     """An array of integers."""
+    kind = floats(*shape, low=low, high=2.0**53)
 
-    types = frozenset({int})
+    def read(value: Any, at: Place) -> NDArray[np.intp]:
+        _check_lists(value, at, shape, {int})
+        integers: NDArray[np.intp] = kind.read(value, at).astype(np.intp)
+        return integers
 
-    def __init__(self, *shape: Length, low: float) -> None:
-        super().__init__(*shape, low=low, high=2.0**53)
-
-    def read(self, value: Any, at: Place) -> NDArray[np.intp]:
-        return super().read(value, at).astype(np.intp)
+    return Kind(read, kind.write)
 
 
-class Numbers(Floats):
+def numbers(*shape: Length, low: float = -inf) -> Kind:
     """An array of integers if all are, and else of floats."""
+    kind = floats(*shape, low=low)
 
-    def read(self, value: Any, at: Place) -> NDArray[Any]:
-        floats = super().read(value, at)
-        given = np.array(value)
-        return given if given.dtype == np.int64 else floats
+    def read(value: Any, at: Place) -> NDArray[Any]:
+        array, given = kind.read(value, at), np.array(value)
+        return given if given.dtype == np.int64 else array
+
+    return Kind(read, kind.write)
 
 
-class List(Kind):
+def list_of(kind: Kind, length: Length = None) -> Kind:
     """A list of values of one kind."""
-
-    def __init__(self, kind: Kind, length: Length = None) -> None:
-        self.kind, self.length = kind, length
-
-    def write(self, value: Any) -> Any:
-        return [self.kind.write(item) for item in value]
-
-    def read(self, value: Any, at: Place) -> list[Any]:
-        return [self.kind.read(item, at) for item in check_list(value, at, self.length)]
+    return Kind(
+        lambda value, at: [kind.read(x, at) for x in check_list(value, at, length)],
+        lambda value: [kind.write(x) for x in value],
+    )
 
 
-class Optional(Kind):
+def special(kind: Kind, value: Any, written: Any) -> Kind:
+    """Another kind, or one value that is written in its own way."""
+
+    def write(one: Any) -> Any:
+        # NaN does not equal itself, and an array equals nothing as a whole.
+        equal = isinstance(one, Real) and repr(float(one)) == repr(value)
+        return written if equal or one is value else kind.write(one)
+
+    return Kind(lambda v, at: value if v == written else kind.read(v, at), write)
+
+
+def optional(kind: Kind) -> Kind:
     """Another kind, or None."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-
-    def write(self, value: Any) -> Any:
-        return None if value is None else self.kind.write(value)
-
-    def read(self, value: Any, at: Place) -> Any:
-        return None if value is None else self.kind.read(value, at)
+    return special(kind, None, None)
 
 
-class Record(Kind):
-    """An object with these keys, in this order when it is written, and no others.
+def record(
+    fields: Mapping[str, Kind], make: Any = dict, first: Collection[str] = ()
+) -> Kind:
+    """An object with the keys of `fields`, written in their order, and no others.
 
-    What is written may be a dictionary or an object with such attributes; what is read
-    is a dictionary. Keys of `first` are read first, since others need their sizes.
+    What is written is a dictionary or has such attributes; `make` takes what is read.
+    Fields of `first` are read first, since others need their sizes.
     """
 
-    first: tuple[str, ...] = ()
+    def read(value: Any, at: Place) -> Any:
+        check_object(value, at, fields)
+        order = dict.fromkeys([*first, *fields])
+        return make(**{key: fields[key].read(value[key], at / key) for key in order})
 
-    def __init__(self, **fields: Kind) -> None:
-        self.fields = fields
-
-    def write(self, value: Any) -> Any:
+    def write(value: Any) -> Any:
         values = value if isinstance(value, dict) else vars(value)
-        return {key: kind.write(values[key]) for key, kind in self.fields.items()}
+        return {key: kind.write(values[key]) for key, kind in fields.items()}
 
-    def read(self, value: Any, at: Place) -> dict[str, Any]:
-        check_object(value, at, self.fields)
-        order = dict.fromkeys([*self.first, *self.fields])
-        return {key: self.fields[key].read(value[key], at / key) for key in order}
+    return Kind(read, write)
 
 
 def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
@@ -261,7 +211,7 @@ def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
 
 
 def _check_lists(
-    value: Any, at: Place, shape: tuple[Length, ...], types: frozenset[type]
+    value: Any, at: Place, shape: tuple[Length, ...], types: set[type]
 ) -> None:
     """Reject what is not a nested list of a shape and of some types."""
     items = check_list(value, at, shape[0])

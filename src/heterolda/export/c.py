@@ -133,8 +133,8 @@ def export_c(
         dtype=dtype,
         constant_bytes=source.constant_bytes,
         multiplications=source.multiplications,
-        zero=None if int16 is None else int16.zero,
-        unit=None if int16 is None else int16.unit,
+        zero=getattr(int16, "zero", None),
+        unit=getattr(int16, "unit", None),
     )
     text = _header_comment(model, rules, header, int16) + code
     with written_whole(path) as file:

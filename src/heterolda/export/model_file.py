@@ -10,7 +10,7 @@ from heterolda.discriminant import GaussianLinearDiscriminant
 from heterolda.export._json_file import read_json, write_json
 from heterolda.export._model_schema import DISCRIMINANT, MODEL, SEARCH
 from heterolda.export._models import model_of, values_of
-from heterolda.export._schema import Place, Text, check_object, shown
+from heterolda.export._schema import Place, check_object, shown, text
 from heterolda.files import unreadable
 from heterolda.local_search import LocalNeighborhoodSearch
 
@@ -141,5 +141,5 @@ def from_document(document: Any) -> Any:
         )
     at = Place("it")
     check_object(document, at, ("format", "version", "heterolda", "model"))
-    Text().read(document["heterolda"], at / "heterolda")
+    text().read(document["heterolda"], at / "heterolda")
     return model_of(MODEL.read(document["model"], Place("model")), "model")
