@@ -98,7 +98,7 @@ class Source:
             self._add_log_odds()
         if kind == "coupled":
             self._add("exponential")
-            # Two powers a rule, each with three products, terms, and seven squarings.
+            # Two powers per rule, each with three products, terms, and seven squarings.
             self.multiplications += 2 * n_rules * (3 + 2 * _TERMS[real] + 14)
         self._add(kind)
         if not self._words["decide"].endswith("_predict"):
@@ -158,13 +158,13 @@ class Source:
             self._words["weight"] = f"{self.name}_weight[rule]"
 
     def _add_log_odds(self) -> None:
-        it, real = self.rules.log_odds, self._words["real"]
-        if isinstance(it, LogOdds):
+        odds, real = self.rules.log_odds, self._words["real"]
+        if isinstance(odds, LogOdds):
             block = "log-odds-gaussian"
-            values = np.column_stack([it.bend, it.slope, it.low, it.high])
+            values = np.column_stack([odds.bend, odds.slope, odds.low, odds.high])
         else:
             block = "log-odds-calibrated"
-            values = np.stack([it.offset, it.slope], axis=1).reshape(4, -1).T
+            values = np.stack([odds.offset, odds.slope], axis=1).reshape(4, -1).T
         largest = float(np.finfo(self._real).max)
         values = np.where(np.isinf(values), np.copysign(largest, values), values)
         single = _single(values) if real == "float" else values

@@ -73,12 +73,7 @@ def _fitted(name: str) -> Kind:
         "estimator": text(),
         "parameters": record(PARAMETERS[name]),
         "classes": labels(),
-        "features": record(
-            {
-                "count": count("features"),
-                "names": optional(list_of(text(), "features")),
-            }
-        ),
+        "features": record(FEATURES),
         "rules": record(RULES),
         "committee": record(COMMITTEE),
         **ATTRIBUTES[name],
@@ -86,11 +81,11 @@ def _fitted(name: str) -> Kind:
     return record(fields, first=("classes", "features", "committee"))
 
 
+STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
+FEATURES = {"count": count("features"), "names": optional(list_of(text(), "features"))}
 RULES = {
     "pairs": integers("rules", 2, low=-1),
-    "status": list_of(
-        choice({s.name.lower().replace("_", "-"): int(s) for s in Status}), "rules"
-    ),
+    "status": list_of(choice(STATUS), "rules"),
     "intercept": floats("rules"),
     "coef": floats("rules", "features"),
     "error": floats("rules", low=0, high=1),
@@ -99,20 +94,14 @@ RULES = {
     "means": floats("rules", 2),
     "deviations": floats("rules", 2, low=0),
 }
-LOG_ODDS = {
-    "offset": floats(2, "rules", low=0),
-    "slope": floats(2, "rules", low=0),
-}
+LOG_ODDS = {"offset": floats(2, "rules", low=0), "slope": floats(2, "rules", low=0)}
 COMMITTEE = {
     "multiclass": _multiclass(),
     "voting": optional(VOTING),
     "sharpness": number(1e-9, 1e9),
     "log_odds": optional(record(LOG_ODDS, make=SidedLogOdds)),
 }
-SHRINKAGE = {
-    "to_pooled": floats("classes", low=0, high=1),
-    "to_diagonal": number(0, 1),
-}
+SHRINKAGE = {"to_pooled": floats("classes", low=0, high=1), "to_diagonal": number(0, 1)}
 STATISTICS = {
     "named": boolean(),
     "weights": floats("classes"),
@@ -126,11 +115,10 @@ CANDIDATE = {
     "voting": VOTING,
     "error": special(number(0), nan, None),
 }
-START = {
-    "frozen": boolean(),
-    "model": _model(DISCRIMINANT),
-}
+SELECTION = {**CANDIDATE, "candidates": list_of(record(CANDIDATE))}
+START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
 OF_DISCRIMINANT = parameters(_names(GaussianLinearDiscriminant))
+FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {
     "name": text(),
     "frozen": boolean(),
@@ -152,9 +140,7 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
         "error_rates": floats("rules", 2, low=0, high=1),
         "risk": floats("rules", low=0),
         "shrinkage": optional(record(SHRINKAGE, make=Shrinkage)),
-        "fitted_with": record(
-            parameters(["solver", "shrinkage", "criterion", "costs"])
-        ),
+        "fitted_with": record(FITTED_WITH),
         "statistics": optional(record(STATISTICS)),
     },
     SEARCH: {
@@ -162,9 +148,7 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
         "n_errors": numbers("rules", low=0),
         "n_errors_start": numbers("rules", low=0),
         "n_errors_held_out": optional(numbers("rules", low=0)),
-        "selection": optional(
-            record({**CANDIDATE, "candidates": list_of(record(CANDIDATE))})
-        ),
+        "selection": optional(record(SELECTION)),
         "history": list_of(floats(None, low=0), "rules"),
     },
 }

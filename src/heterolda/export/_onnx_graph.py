@@ -130,7 +130,7 @@ def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
         winner = graph.largest(log_odds)[1]
         return winner, graph.normalised(_share(graph, against))
     members = _members(rules.pairs)
-    odds = [graph("Exp", it) for it in (log_odds, graph("Neg", log_odds))]
+    odds = [graph("Exp", side) for side in (log_odds, graph("Neg", log_odds))]
     p = graph.normalised(_share(graph, _by_class(graph, odds, members)))
     if rules.sharpness != 1:
         p = _sharpen(graph, p, rules.sharpness)
@@ -143,23 +143,19 @@ def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
 
 def _log_odds(graph: _Graph, rules: Rules, scores: str, positive: str) -> str:
     """Log-odds as a function of the score, see `LogOdds` and `SidedLogOdds`."""
-    it = rules.log_odds
-    if isinstance(it, LogOdds):
-        s = graph("Min", graph("Max", scores, it.low), it.high)
-        line = graph("Add", graph("Mul", s, it.bend), it.slope)
+    given = rules.log_odds
+    if isinstance(given, LogOdds):
+        s = graph("Min", graph("Max", scores, given.low), given.high)
+        line = graph("Add", graph("Mul", s, given.bend), given.slope)
         odds = graph("Mul", s, line)
     else:
-        sides = [
-            graph("Add", graph("Mul", scores, slope), offset)
-            for slope, offset in zip(
-                it.slope, (-it.offset[0], it.offset[1]), strict=True
-            )
-        ]
-        odds = graph("Where", positive, sides[1], sides[0])
+        below = graph("Add", graph("Mul", scores, given.slope[0]), -given.offset[0])
+        above = graph("Add", graph("Mul", scores, given.slope[1]), given.offset[1])
+        odds = graph("Where", positive, above, below)
     odds = graph("Max", odds, np.array([-MOST_LOG_ODDS]))
     odds = graph("Min", odds, np.array([MOST_LOG_ODDS]))
-    above = graph("Max", odds, np.array([LEAST_LOG_ODDS]))
-    return graph("Where", positive, above, graph("Min", odds, np.zeros(1)))
+    second = graph("Max", odds, np.array([LEAST_LOG_ODDS]))
+    return graph("Where", positive, second, graph("Min", odds, np.zeros(1)))
 
 
 def _members(pairs: NDArray[np.intp]) -> NDArray[np.int64]:

@@ -105,8 +105,8 @@ def read_rules(model: Any) -> Rules:
     if not isinstance(model, CLASSIFIERS):
         raise TypeError(
             "model must be a fitted GaussianLinearDiscriminant or "
-            f"LocalNeighborhoodSearch, got {type(model).__name__}: of a pipeline or a "
-            "search of parameters, pass the classifier in it"
+            f"LocalNeighborhoodSearch, got {type(model).__name__}: pass the classifier "
+            "inside a pipeline or a parameter search, not the whole"
         )
     fitted: Any = model
     fitted._check_ready()

@@ -155,8 +155,10 @@ def special(kind: Kind, value: Any, written: Any) -> Kind:
     """Another kind, or one value that is written in its own way."""
 
     def write(one: Any) -> Any:
-        # NaN does not equal itself, and an array equals nothing as a whole.
-        equal = isinstance(one, Real) and repr(float(one)) == repr(value)
+        # Only numbers are compared; of these, NaN does not equal itself.
+        equal = isinstance(one, Real) and (
+            one == value or (one != one and value != value)
+        )
         return written if equal or one is value else kind.write(one)
 
     return Kind(lambda v, at: value if v == written else kind.read(v, at), write)

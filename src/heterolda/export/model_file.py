@@ -113,8 +113,8 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
     if type(model) not in (GaussianLinearDiscriminant, LocalNeighborhoodSearch):
         raise TypeError(
             f"model must be a {DISCRIMINANT} or a {SEARCH}, got "
-            f"{type(model).__name__}: of a pipeline or a search over parameters save "
-            "the fitted classifier in it"
+            f"{type(model).__name__}: save the fitted classifier inside a pipeline or "
+            "a parameter search, not the whole"
         )
     model._check_ready()
     return {
