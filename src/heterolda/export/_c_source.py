@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.export._c_text import label_table, number, table
+from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
 from heterolda.export._rules import Rules
 from heterolda.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
@@ -36,13 +37,21 @@ _REALS = {
 }
 
 
-def _read_templates() -> dict[str, Template]:
+_DECISIONS = {
+    "binary": "the sign of one score",
+    "votes": "one-vs-one, sums of votes",
+    "coupled": "one-vs-one, coupled probabilities",
+    "one-vs-all": "one-vs-all, log-odds",
+}
+
+
+def _read_templates() -> dict[str, str]:
     """The blocks of the file of templates, by name; the file says how it is written."""
     text = files("heterolda.export").joinpath("_c_templates.h").read_text("ascii")
     _, *parts = re.split(r"^//// (\S+)\n", text, flags=re.MULTILINE)
     notes = re.compile(r"^//.*\n", re.MULTILINE)
     blocks = zip(parts[::2], parts[1::2], strict=True)
-    return {name: Template(notes.sub("", block).strip("\n")) for name, block in blocks}
+    return {name: notes.sub("", block).strip("\n") for name, block in blocks}
 
 
 _TEMPLATES = _read_templates()
@@ -59,8 +68,8 @@ class Source:
     constant_bytes: int = 0
     multiplications: int = 0
 
-    def text(self) -> str:
-        """All of it: labels, constants and functions, between guards."""
+    def code(self) -> str:
+        """Labels, constants and functions, between guards."""
         (n_rules, d), k = self.rules.coef.shape, len(self.rules.classes)
         kind, real = self.rules.kind, "float" if self.int16 else self.dtype
         self._real = _TYPES[real]
@@ -108,11 +117,39 @@ class Source:
         self._add("end")
         return "\n\n".join(block.strip("\n") for block in self._blocks) + "\n"
 
+    def comment(self, model: Any) -> str:
+        """What comes before the code: its origin, its cost and its use. Ask for it last."""
+        rules, d = self.rules, self.rules.coef.shape[1]
+        names = (
+            ["without names"] if rules.feature_names is None else rules.feature_names
+        )
+        self._words |= {
+            "version": sys.modules["heterolda"].__version__,
+            "model": " ".join(repr(model).split()),
+            "provenance": _provenance(model),
+            "decision": _DECISIONS[rules.kind],
+            "constant_bytes": str(self.constant_bytes),
+            "multiplications": str(self.multiplications),
+            "largest_sum": str(max(self.int16.largest_sums()) if self.int16 else ""),
+            "last": str(d - 1),
+        }
+        lines = self._filled("comment").split("\n")
+        return comment([*lines, *(f"    {name}" for name in names)])
+
+    def _filled(self, name: str) -> str:
+        """A block of the templates, with words in its placeholders."""
+        drop, keep = ("real", "int16") if self.int16 else ("int16", "real")
+        lines = _TEMPLATES[name].split("\n")
+        chosen = [
+            line.removesuffix(f" //{keep}")
+            for line in lines
+            if not line.endswith(f"//{drop}")
+        ]
+        return Template("\n".join(chosen)).substitute(self._words)
+
     def _add(self, name: str) -> None:
         """Add a block of the templates."""
-        block = _TEMPLATES[name].substitute(self._words)
-        only_real = r"^.*//real\n" if self.int16 else r" //real$"
-        self._blocks.append(re.sub(only_real, "", block, flags=re.MULTILINE))
+        self._blocks.append(self._filled(name))
 
     def _add_table(self, kind: str, name: str, values: NDArray[Any]) -> None:
         """Add constants that decisions need."""
@@ -171,6 +208,18 @@ class Source:
         self._add_table(real, "posterior", single)
         self._add(block)
         self.multiplications += 2 * len(values)
+
+
+def _provenance(model: Any) -> str:
+    """How the rules were found, and how good they are where they were."""
+    if hasattr(model, "n_errors_"):
+        return f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
+    error = model.bayes_error_
+    return (
+        f"Solver:          {model._settings['solver']}\n"
+        f"Error:           {error.mean():.4g} is the mean over the rules, "
+        f"{error.max():.4g} the largest, for Gaussian classes"
+    )
 
 
 def _single(values: Array, least: float = 0.0) -> NDArray[np.float32]:

@@ -1,9 +1,29 @@
 // The blocks of an exported header; `_c_source.py` chooses and joins them.
 //
-// A line "//// name" begins a block, other lines that begin with // are notes, and lines
-// that end in //real are left out for int16. Placeholders: $name, the prefix; $input,
-// $score and $real, the types of features, scores and log-odds; $d, $k and $p, the
-// numbers of features, classes and rules.
+// A line "//// name" begins a block, and other lines that begin with // are notes. Lines
+// that end in //int16 are for int16 only, those that end in //real for other types.
+// Placeholders: $name, the prefix; $input, $score and $real, the types of features,
+// scores and log-odds; $d, $k and $p, the numbers of features, classes and rules.
+
+//// comment
+$name: a linear classifier of $d features into $k classes,
+written by heterolda $version.
+
+Model:           $model
+$provenance
+Decision:        $decision
+Constants:       $constant_bytes bytes
+Multiplications: $multiplications for a decision
+
+int ${name}_predict(const $input *x)
+    returns the place of the class in ${name}_classes.
+    It is -1 if a score is not finite, because a feature is NaN, infinite //real
+    or far too large; -ffast-math would take that away. //real
+int ${name}_quantise(const double *x, int16_t *q) //int16
+    makes its features: (x - ${name}_zero) / ${name}_unit, rounded. //int16
+No sum can exceed $largest_sum in size, and 2^63 - 1 fits. //int16
+
+Features, x[0] to x[$last]:
 
 //// begin
 #ifndef HETEROLDA_${name}_H

@@ -42,8 +42,8 @@ class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Say that another start is needed."""
         raise ValueError(
-            f"estimator was of the class {self.name}, and the model file keeps only its "
-            "name: use set_params(estimator=...) before fit"
+            f"estimator was of the class {self.name}, and the model file keeps only "
+            "its name: use set_params(estimator=...) before fit"
         )
 
 
