@@ -118,7 +118,7 @@ class Source:
         return "\n\n".join(block.strip("\n") for block in self._blocks) + "\n"
 
     def comment(self, model: Any) -> str:
-        """What stands above the code: its origin, cost and use. Write the code first."""
+        """What stands above the code: its origin, cost and use; after `code` only."""
         rules, d = self.rules, self.rules.coef.shape[1]
         names = (
             ["without names"] if rules.feature_names is None else rules.feature_names
