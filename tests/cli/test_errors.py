@@ -149,7 +149,7 @@ BAD = [
     # the model
     ("predict nothing.json good.csv", 1, "nothing.json: No such file or directory"),
     ("predict folder good.csv", 1, "'folder' is not a readable file"),
-    ("predict cut.json good.csv", 1, "'cut.json' is not a readable file .* no JSON"),
+    ("predict cut.json good.csv", 1, "'cut.json' is not a readable file .* not JSON"),
     ("predict noise.json good.csv", 1, "'noise.json' is not a readable file"),
     ("predict other.json good.csv", 1, "'other.json' is not a readable file"),
     ("predict newer.json good.csv", 1, "version 99 is newer .* upgrade heterolda"),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 _WIDTH = 88
 # The longest string that C99 promises to take.
 _LONGEST_STRING = 4095
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
 # What would begin or end a comment, or be a trigraph, is parted by a space.
 _RISKY = re.compile(r"\*(?=/)|/(?=\*)|\?(?=\?)")
 
@@ -20,15 +21,7 @@ _RISKY = re.compile(r"\*(?=/)|/(?=\*)|\?(?=\?)")
 def number(value: Any) -> str:
     """A number as a constant of C that is read as the very same number.
 
-    Parameters
-    ----------
-    value : Python or NumPy number
-        An integer, a float64 or a float32; the latter gets the suffix of `float`.
-
-    Returns
-    -------
-    str
-        The constant.
+    A float32 gets the suffix of `float`.
     """
     if isinstance(value, np.float32):
         return f"{value!s}f"
@@ -41,20 +34,7 @@ def number(value: Any) -> str:
 
 
 def table(kind: str, name: str, values: NDArray[Any]) -> str:
-    """A constant array of one or two dimensions.
-
-    Parameters
-    ----------
-    kind, name : str
-        Type of the elements and name of the array.
-    values : ndarray
-        The elements.
-
-    Returns
-    -------
-    str
-        Lines of C.
-    """
+    """A constant array of one or two dimensions."""
     size = "".join(f"[{n}]" for n in values.shape)
     if values.ndim == 1:
         body = _wrap("    ", map(number, values))
@@ -65,20 +45,7 @@ def table(kind: str, name: str, values: NDArray[Any]) -> str:
 
 
 def label_table(name: str, classes: NDArray[Any]) -> str:
-    """The labels as an array of strings, integers or doubles.
-
-    Parameters
-    ----------
-    name : str
-        Name of the array.
-    classes : ndarray of shape (n_classes,)
-        The labels.
-
-    Returns
-    -------
-    str
-        Lines of C.
-    """
+    """The labels as an array of strings, integers or doubles."""
     values = classes.tolist()
     if all(isinstance(value, str) for value in values):
         body = ",\n".join(f"    {string(value)}" for value in values)
@@ -96,23 +63,12 @@ def label_table(name: str, classes: NDArray[Any]) -> str:
 
 
 def string(text: str) -> str:
-    """A string of C, in UTF-8.
-
-    Parameters
-    ----------
-    text : str
-        Any text without the character of code zero, which ends a string in C.
-
-    Returns
-    -------
-    str
-        The constant, in ASCII.
-    """
+    """A string of C, in UTF-8, of text without the code zero, which would end it."""
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"classes_ has the label {text!r}, which is no valid text: {error}"
+            f"classes_ has the label {text!r}, which is not valid text: {error}"
         ) from error
     if 0 in data or len(data) > _LONGEST_STRING:
         raise ValueError(
@@ -127,42 +83,17 @@ def string(text: str) -> str:
 def comment_text(text: str) -> str:
     """Text that can stand in a comment: printable ASCII that does not end it.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        One line; other characters, and the backslash, as Python's escapes.
+    Other characters, and the backslash, are escaped as in Python.
     """
-    plain = (c if " " <= c <= "~" and c != "\\" else _escape(ord(c)) for c in str(text))
-    return _RISKY.sub(lambda found: found[0] + " ", "".join(plain))
+    escaped = _UNPRINTABLE.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
+    plain = escaped.encode("ascii", "backslashreplace").decode()
+    return _RISKY.sub(lambda found: found[0] + " ", plain)
 
 
 def comment(lines: Iterable[str]) -> str:
-    """A comment of lines that may hold any text.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The lines.
-
-    Returns
-    -------
-    str
-        Lines of C.
-    """
+    """A comment of lines that may hold any text."""
     body = (f" * {comment_text(line)}".rstrip() for line in lines)
     return "\n".join(["/*", *body, " */", ""])
-
-
-def _escape(code: int) -> str:
-    """A character as Python would escape it."""
-    if code < 256:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
 
 
 def _wrap(begin: str, items: Iterable[str]) -> str:

@@ -14,19 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
-from heterolda.export.fitted import Rules, read_rules
+from heterolda.export._rules import Rules, read_rules
 
 _OLDEST_OPSET = 13
 
 
 def convert(scope: Any, operator: Any, container: Any) -> None:
-    """Add the graph of a classifier, as skl2onnx asks for it.
-
-    Parameters
-    ----------
-    scope, operator, container
-        Names, the classifier with its inputs and outputs, and the place for the nodes.
-    """
+    """Add the graph of a classifier, as skl2onnx asks for it."""
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     if container.target_opset < _OLDEST_OPSET:
@@ -48,8 +42,8 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     label, probabilities = (output.full_name for output in operator.outputs)
     places = graph("Squeeze", winner, np.array([1]))
     graph("Gather", labels, places, output=label)
-    crowned = _crown(graph, p if double else graph.cast(p, kind), winner, kind)
-    graph("Identity", crowned, output=probabilities)
+    final = _with_largest_at(graph, p if double else graph.cast(p, kind), winner, kind)
+    graph("Identity", final, output=probabilities)
 
 
 class _Graph:
@@ -136,7 +130,7 @@ def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
         winner = graph.largest(log_odds)[1]
         return winner, graph.normalised(_share(graph, against))
     members = _members(rules.pairs)
-    odds = [graph("Exp", it) for it in (log_odds, graph("Neg", log_odds))]
+    odds = [graph("Exp", side) for side in (log_odds, graph("Neg", log_odds))]
     p = graph.normalised(_share(graph, _by_class(graph, odds, members)))
     if rules.sharpness != 1:
         p = _sharpen(graph, p, rules.sharpness)
@@ -149,23 +143,19 @@ def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
 
 def _log_odds(graph: _Graph, rules: Rules, scores: str, positive: str) -> str:
     """Log-odds as a function of the score, see `LogOdds` and `SidedLogOdds`."""
-    it = rules.log_odds
-    if isinstance(it, LogOdds):
-        s = graph("Min", graph("Max", scores, it.low), it.high)
-        line = graph("Add", graph("Mul", s, it.bend), it.slope)
+    given = rules.log_odds
+    if isinstance(given, LogOdds):
+        s = graph("Min", graph("Max", scores, given.low), given.high)
+        line = graph("Add", graph("Mul", s, given.bend), given.slope)
         odds = graph("Mul", s, line)
     else:
-        sides = [
-            graph("Add", graph("Mul", scores, slope), offset)
-            for slope, offset in zip(
-                it.slope, (-it.offset[0], it.offset[1]), strict=True
-            )
-        ]
-        odds = graph("Where", positive, sides[1], sides[0])
+        below = graph("Add", graph("Mul", scores, given.slope[0]), -given.offset[0])
+        above = graph("Add", graph("Mul", scores, given.slope[1]), given.offset[1])
+        odds = graph("Where", positive, above, below)
     odds = graph("Max", odds, np.array([-MOST_LOG_ODDS]))
     odds = graph("Min", odds, np.array([MOST_LOG_ODDS]))
-    above = graph("Max", odds, np.array([LEAST_LOG_ODDS]))
-    return graph("Where", positive, above, graph("Min", odds, np.zeros(1)))
+    second = graph("Max", odds, np.array([LEAST_LOG_ODDS]))
+    return graph("Where", positive, second, graph("Min", odds, np.zeros(1)))
 
 
 def _members(pairs: NDArray[np.intp]) -> NDArray[np.int64]:
@@ -208,8 +198,8 @@ def _count(
     return graph.largest(graph("Where", tied, confidence, last))[1]
 
 
-def _crown(graph: _Graph, p: str, winner: str, kind: np.dtype[Any]) -> str:
-    """Probabilities with the largest at the winner, as `votes.crown` has them.
+def _with_largest_at(graph: _Graph, p: str, winner: str, kind: np.dtype[Any]) -> str:
+    """Probabilities with the largest at the winner, as the votes have them.
 
     In single precision this also parts what became equal by rounding.
     """

@@ -1,4 +1,4 @@
-"""A fitted classifier as arrays, which is all that an export needs to know of it."""
+"""The rules of a fitted classifier as arrays, all that an export to C or ONNX needs."""
 
 from __future__ import annotations
 
@@ -76,11 +76,7 @@ class Rules:
         from zero. Centres are multiples of a power of two, near the spread of the
         feature, so that the differences of most rows are exact.
 
-        Returns
-        -------
-        centre, coef, offset : ndarray of float32
-            The arrays; the centres are zero where the data are near zero, and where
-            nothing is known of them.
+        They are zero where the data are near zero, and where nothing is known of them.
         """
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             centre = self._centres().astype(np.float32)
@@ -105,23 +101,12 @@ class Rules:
 
 
 def read_rules(model: Any) -> Rules:
-    """Read the rules of a fitted classifier.
-
-    Parameters
-    ----------
-    model : GaussianLinearDiscriminant or LocalNeighborhoodSearch
-        The classifier.
-
-    Returns
-    -------
-    Rules
-        Its rules.
-    """
+    """Read the rules of a fitted classifier."""
     if not isinstance(model, CLASSIFIERS):
         raise TypeError(
             "model must be a fitted GaussianLinearDiscriminant or "
-            f"LocalNeighborhoodSearch, got {type(model).__name__}: of a pipeline or a "
-            "search of parameters, pass the classifier in it"
+            f"LocalNeighborhoodSearch, got {type(model).__name__}: pass the classifier "
+            "inside a pipeline or a parameter search, not the whole"
         )
     fitted: Any = model
     fitted._check_ready()

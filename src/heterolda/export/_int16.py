@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.export.fitted import Rules
+from heterolda.export._rules import Rules
 from heterolda.foundations.validation import check_finite
 
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ _SUM_BITS = 62
 
 
 @dataclass(frozen=True)
-class FixedPoint:
+class Int16Rules:
     """Rules on whole features q, where ``x = zero + unit * q``.
 
     Attributes
@@ -51,16 +51,8 @@ class FixedPoint:
     def shifts(self, pairs: NDArray[np.intp]) -> NDArray[np.int64]:
         """Binary digits by which sums are moved, so that those of all rules compare.
 
-        Parameters
-        ----------
-        pairs : ndarray of shape (n_rules, 2)
-            Classes of the rules; for each class the moved sums are added.
-
-        Returns
-        -------
-        ndarray of int of shape (n_rules,)
-            The digits, negative to the right. No sum over the rules of a class
-            needs more than 62 bits.
+        For each class of `pairs` the moved sums of its rules are added; none needs
+        more than 62 bits. Negative numbers move to the right.
         """
         sizes = np.log2(np.maximum(self.largest_sums(), 1)) - self.exponent
         room = _SUM_BITS - 1 - np.ceil(np.log2(pairs.max() + 1))
@@ -68,25 +60,10 @@ class FixedPoint:
         return np.clip(common - self.exponent, -_SUM_BITS, _SUM_BITS)
 
 
-def to_fixed_point(
+def to_int16(
     rules: Rules, ranges: ArrayLike | None = None, units: ArrayLike | None = None
-) -> FixedPoint:
-    """Round rules to whole numbers.
-
-    Parameters
-    ----------
-    rules : Rules
-        The rules.
-    ranges : array-like of shape (n_features, 2) or None, default=None
-        Least and largest value of each feature; None stands for those of the rules.
-    units : array-like of shape (n_features,), float or None, default=None
-        Steps of features that are whole multiples of these; then there are no ranges.
-
-    Returns
-    -------
-    FixedPoint
-        The rules.
-    """
+) -> Int16Rules:
+    """Round rules to whole numbers; see `export_c` for ranges and units."""
     zero, unit = _scales(rules, ranges, units)
     coef = rules.coef * unit
     offset = rules.intercept + rules.coef @ zero
@@ -99,7 +76,7 @@ def to_fixed_point(
     with np.errstate(under="ignore"):
         whole = np.round(np.ldexp(coef, exponent[:, None])).astype(np.int64)
         start = np.round(np.ldexp(offset, exponent)).astype(np.int64)
-    return FixedPoint(zero, unit, whole, start, exponent.astype(np.int64))
+    return Int16Rules(zero, unit, whole, start, exponent.astype(np.int64))
 
 
 def _scales(rules: Rules, ranges: Any, units: Any) -> tuple[Array, Array]:
@@ -116,20 +93,20 @@ def _scales(rules: Rules, ranges: Any, units: Any) -> tuple[Array, Array]:
                 f"{d} features"
             )
         return np.zeros(d), unit
-    if ranges is None:
-        if rules.ranges is None:
+    if ranges is not None:
+        limits = check_finite("ranges", ranges, 2)
+        if limits.shape != (d, 2) or not np.all(limits[:, 0] < limits[:, 1]):
             raise ValueError(
-                "ranges must be given for this model, which knows nothing of the range "
-                "of its features: pass the least and the largest value of each"
+                f"ranges must have shape {(d, 2)}, in each row a least value and a "
+                f"larger one; got shape {limits.shape}"
             )
-        low, high = rules.ranges.T
-        width = np.where(high > low, high - low, 1.0)
-        return (low + high) / 2, width / (2 * LARGEST)
-    limits = check_finite("ranges", ranges, 2)
-    if limits.shape != (d, 2) or not np.all(limits[:, 0] < limits[:, 1]):
+    elif rules.ranges is not None:
+        limits = rules.ranges
+    else:
         raise ValueError(
-            f"ranges must have shape {(d, 2)}, in each row a least value and a larger "
-            f"one; got shape {limits.shape}"
+            "ranges must be given for this model, which knows nothing of the range "
+            "of its features: pass the least and the largest value of each"
         )
     low, high = limits.T
-    return (low + high) / 2, (high - low) / (2 * LARGEST)
+    width = np.where(high > low, high - low, 1.0)
+    return (low + high) / 2, width / (2 * LARGEST)

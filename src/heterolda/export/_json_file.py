@@ -23,33 +23,16 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def write_json(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
-    """Write a JSON file, whole or not at all.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    document : dict
-        As in `json_text`.
-    """
+    """Write a JSON file, whole or not at all."""
     text = json_text(document)
     with written_whole(path) as file:
         file.write(text)
 
 
 def json_text(document: dict[str, Any]) -> bytes:
-    """JSON with an indent, and with one row of numbers a line.
+    """JSON with an indent and one row of numbers per line.
 
-    Parameters
-    ----------
-    document : dict
-        Objects, lists, text, finite numbers, booleans and None.
-
-    Returns
-    -------
-    bytes
-        The text, the same for the same document. More than `parse_json` reads is
-        refused.
+    The same document gives the same text; more than `parse_json` reads is refused.
     """
     text = "".join(_layout(document, 0)).encode() + b"\n"
     try:
@@ -83,43 +66,24 @@ def _layout(value: Any, depth: int) -> Iterator[str]:
 def read_json(path: str | os.PathLike[str]) -> Any:
     """Read a JSON file that may be damaged or hostile.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    object
-        What it holds. No number is NaN; one that is too large is infinity. A ValueError
-        tells what is wrong.
+    No number is NaN; one that is too large is infinity. A ValueError says what is
+    wrong.
     """
     status = os.stat(path)  # before it is opened: a pipe would wait for its writer
     if not stat.S_ISREG(status.st_mode):
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     _check_size(status.st_size)
     with open(path, "rb") as file:
         return parse_json(file.read(status.st_size))
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse the content of a JSON file; see `read_json`.
-
-    Parameters
-    ----------
-    data : bytes
-        The content.
-
-    Returns
-    -------
-    object
-        What it holds.
-    """
+    """Parse the content of a JSON file; see `read_json`."""
     _check_marks(data)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is no UTF-8 text: {error.reason}") from None
+        raise ValueError(f"it is not UTF-8 text: {error.reason}") from None
     try:
         return json.loads(
             text,
@@ -128,7 +92,7 @@ def parse_json(data: bytes) -> Any:
             object_pairs_hook=_without_duplicates,
         )
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON: {error}") from None
+        raise ValueError(f"it is not JSON: {error}") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -153,7 +117,7 @@ def _whole_number(text: str) -> int:
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

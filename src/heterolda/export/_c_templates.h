@@ -1,15 +1,39 @@
-"""The functions of an exported header, as templates.
+// The blocks of an exported header; `_c_source.py` chooses and joins them.
+//
+// A line "//// name" begins a block, and other lines that begin with // are notes. Lines
+// that end in //int16 are for int16 only, those that end in //real for other types.
+// Placeholders: $name, the prefix; $input, $score and $real, the types of features,
+// scores and log-odds; $d, $k and $p, the numbers of features, classes and rules.
 
-Placeholders: ``name``, the prefix; ``input``, ``score`` and ``real``, the types of
-features, scores and log-odds; ``d``, ``k`` and ``p``, the numbers of features, classes
-and rules. Lines ``CHECK`` are for scores that may be no numbers.
-"""
+//// comment
+$name: a linear classifier of $d features into $k classes,
+written by heterolda $version.
 
-from __future__ import annotations
+Model:           $model
+$provenance
+Decision:        $decision
+Constants:       $constant_bytes bytes
+Multiplications: $multiplications for a decision
 
-# Sums run from left to right without fused operations, in the order of
-# `hyperplanes.settle_ties`; so the two give the same double. Compilers would fuse.
-BEGIN_EXACT = """\
+int ${name}_predict(const $input *x)
+    returns the place of the class in ${name}_classes.
+    It is -1 if a score is not finite, because a feature is NaN, infinite //real
+    or far too large; -ffast-math would take that away. //real
+int ${name}_quantise(const double *x, int16_t *q) //int16
+    makes its features: (x - ${name}_zero) / ${name}_unit, rounded. //int16
+No sum can exceed $largest_sum in size, and 2^63 - 1 fits. //int16
+
+Features, x[0] to x[$last]:
+
+//// begin
+#ifndef HETEROLDA_${name}_H
+#define HETEROLDA_${name}_H
+
+#include <stdint.h>
+
+//// begin-exact
+// Sums run from left to right without fused operations, in the order of
+// `hyperplanes.settle_ties`; so the two give the same double. Compilers would fuse.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize ("fp-contract=off")
@@ -17,17 +41,10 @@ BEGIN_EXACT = """\
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-"""
-END_EXACT = """\
+//// sizes
+enum { ${name}_n_features = $d, ${name}_n_classes = $k };
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC pop_options
-#elif defined(__clang__)
-#pragma STDC FP_CONTRACT DEFAULT
-#endif
-"""
-
-SCORE = """
+//// score
 static inline $real ${name}_score(const $input *x, int rule)
 {
     $real sum = 0;
@@ -37,9 +54,8 @@ static inline $real ${name}_score(const $input *x, int rule)
         sum += ${name}_coef[rule][j] * x[j];
     return ${name}_offset[rule] + sum;
 }
-"""
 
-WHOLE_SCORE = """
+//// int16-sum
 static inline int64_t ${name}_sum(const int16_t *x, int rule)
 {
     int64_t sum = ${name}_offset[rule];
@@ -49,27 +65,24 @@ static inline int64_t ${name}_sum(const int16_t *x, int rule)
         sum += (int32_t)${name}_coef[rule][j] * x[j];
     return sum;
 }
-"""
 
-SCALED_SCORE = """
+//// int16-score
 static inline $real ${name}_score(const int16_t *x, int rule)
 {
     return ${name}_step[rule] * ($real)${name}_sum(x, rule);
 }
-"""
 
-# How the sums of whole numbers of different rules compare.
-SHIFTED = """
+//// int16-shifted
+// How the sums of whole numbers of different rules compare.
 static inline int64_t ${name}_shifted(int64_t sum, int rule)
 {
     const int shift = ${name}_shift[rule];
 
     return shift < 0 ? sum / ((int64_t)1 << -shift) : sum * ((int64_t)1 << shift);
 }
-"""
 
-# The monotone log-odds of `posterior.LogOdds`.
-PARABOLA = """
+//// log-odds-gaussian
+// The monotone log-odds of `posterior.LogOdds`.
 static inline $real ${name}_log_odds($real s, int rule)
 {
     const $real *it = ${name}_posterior[rule]; /* bend, slope, least, largest */
@@ -84,10 +97,9 @@ static inline $real ${name}_log_odds($real s, int rule)
         return odds < $least ? $least : odds;
     return odds < 0 ? odds : 0;
 }
-"""
 
-# The calibrated log-odds of `posterior.SidedLogOdds`.
-SIDES = """
+//// log-odds-calibrated
+// The calibrated log-odds of `posterior.SidedLogOdds`.
 static inline $real ${name}_log_odds($real s, int rule)
 {
     const $real *it = ${name}_posterior[rule]; /* offset and slope of both sides */
@@ -99,9 +111,8 @@ static inline $real ${name}_log_odds($real s, int rule)
         odds = -$most;
     return s > 0 && odds < $least ? $least : odds;
 }
-"""
 
-EXPONENTIAL = """
+//// exponential
 /* e^x for x up to 80, beyond which 80 stands for it: 2^n times the power series. */
 static inline $real ${name}_exp($real x)
 {
@@ -128,25 +139,20 @@ static inline $real ${name}_exp($real x)
     }
     return result;
 }
-"""
 
-# A NaN or an infinity less itself is not zero.
-CHECK = """\
-INDENTif (!(s - s == 0))
-INDENT    return -1;
-"""
-
-BINARY = """
+//// binary
+// Scores of real numbers may not be finite: a NaN or an infinity less itself is not
+// zero.
 static inline int $decide(const $input *x)
 {
     const $score s = $call(x, 0);
 
-    CHECK
+    if (!(s - s == 0)) //real
+        return -1; //real
     return s > 0;
 }
-"""
 
-VOTES = """
+//// votes
 static inline int $decide(const $input *x)
 {
     uint64_t votes[$k] = {0};
@@ -156,7 +162,8 @@ static inline int $decide(const $input *x)
     for (i = 0; i < $k; i++)
         for (j = i + 1; j < $k; j++, rule++) {
             const $score s = $call(x, rule);
-            CHECK
+            if (!(s - s == 0)) //real
+                return -1; //real
             votes[s > 0 ? j : i] += $weight;
             sums[i] -= $compared;
             sums[j] += $compared;
@@ -167,9 +174,8 @@ static inline int $decide(const $input *x)
             best = i;
     return best;
 }
-"""
 
-ONE_VS_ALL = """
+//// one-vs-all
 static inline int $decide(const $input *x)
 {
     $real largest = 0;
@@ -178,7 +184,8 @@ static inline int $decide(const $input *x)
     for (k = 0; k < $k; k++) {
         const $score s = $call(x, k);
         const $real odds = ${name}_log_odds(s, k);
-        CHECK
+        if (!(s - s == 0)) //real
+            return -1; //real
         if (k == 0 || odds > largest) {
             largest = odds;
             best = k;
@@ -186,11 +193,10 @@ static inline int $decide(const $input *x)
     }
     return best;
 }
-"""
 
-# Odds against a class are summed in units of the worst of the class that has the least
-# worst: the winner has it nearly so, and nothing that matters overflows.
-COUPLED = """
+//// coupled
+// Odds against a class are summed in units of the worst of the class that has the least
+// worst: the winner has it nearly so, and nothing that matters overflows.
 static inline int $decide(const $input *x)
 {
     $real odds[$p], worst[$k], against[$k] = {0}, unit;
@@ -202,7 +208,8 @@ static inline int $decide(const $input *x)
         for (j = i + 1; j < $k; j++, rule++) {
             const $score s = $call(x, rule);
             const $real it = ${name}_log_odds(s, rule);
-            CHECK
+            if (!(s - s == 0)) //real
+                return -1; //real
             odds[rule] = it;
             worst[i] = it > worst[i] ? it : worst[i];
             worst[j] = -it > worst[j] ? -it : worst[j];
@@ -221,10 +228,9 @@ static inline int $decide(const $input *x)
             best = i;
     return best;
 }
-"""
 
-# Single precision needs centres, see `Rules.centred`.
-CENTRED = """
+//// centred
+// Single precision needs centres, see `Rules.centred`.
 static inline int ${name}_predict(const float *x)
 {
     float t[$d];
@@ -234,9 +240,8 @@ static inline int ${name}_predict(const float *x)
         t[j] = x[j] - ${name}_centre[j];
     return $decide(t);
 }
-"""
 
-QUANTISE = """
+//// quantise
 /* Features as whole numbers. Returns how many were beyond the range and clipped to it,
    or -1 if one is not a number. */
 static inline int ${name}_quantise(const double *x, int16_t *q)
@@ -255,4 +260,13 @@ static inline int ${name}_quantise(const double *x, int16_t *q)
     }
     return clipped;
 }
-"""
+
+//// end-exact
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#elif defined(__clang__)
+#pragma STDC FP_CONTRACT DEFAULT
+#endif
+
+//// end
+#endif
