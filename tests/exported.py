@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch, recommended
-from heterolda.experiments.datasets import make_d1
+from heterolda.experiments import make_d1
 from heterolda.export.fitted import read_rules
 from heterolda.votes import OneVsAll, OneVsOne
 

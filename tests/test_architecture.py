@@ -108,7 +108,6 @@ LAYERS = [
     "experiments",
     "experiments.catalogue",
     "experiments.datasets",
-    "experiments.samples",
     "experiments.methods",
     "experiments.records",
     "experiments.folder",

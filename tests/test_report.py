@@ -106,7 +106,7 @@ def test_no_data_are_fetched_for_pictures(tmp_path, monkeypatch):
     def refuse(name, data_dir=None):
         raise AssertionError("must not be called")
 
-    monkeypatch.setattr(datasets, "load", refuse)
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
     monkeypatch.delenv("HETEROLDA_DATA", raising=False)
     assert pairs.study_pair("letters") is None
     assert pairs.study_pair("letters", tmp_path) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import dataclass
 
@@ -68,24 +67,14 @@ class PairStudy:
     histories: dict[str, NDArray[np.float64]]
 
 
-def study_pair(name: str, data_dir: str | os.PathLike[str] | None = None):
+def study_pair(name: str, data_dir: datasets.DataDir = None) -> PairStudy | None:
     """Study that pair of a data set on which LDA's rule costs the most points.
 
-    Parameters
-    ----------
-    name : str
-        The data set.
-    data_dir : path-like or None, default=None
-        Folder of the data sets; the one that HETEROLDA_DATA names by default.
-
-    Returns
-    -------
-    PairStudy or None
-        None if the data are not on this machine; nothing is downloaded.
+    None if the data are not on this machine: nothing is downloaded.
     """
-    if name not in CATALOGUE or datasets.where(name, data_dir) is None:
+    if name not in CATALOGUE or datasets.dataset_source(name, data_dir) is None:
         return None
-    X, y = datasets.load(name, data_dir=data_dir)
+    X, y = datasets.load_dataset(name, data_dir=data_dir)
     with warnings.catch_warnings():
         # Rare classes are part of the paper's study.
         warnings.simplefilter("ignore", SmallClassWarning)
