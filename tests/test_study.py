@@ -230,7 +230,13 @@ def test_one_thread_for_all_methods():
         "Study([], ['LDA', 'LogisticRegression']).warm_up()\n"
         "print(*(pool['num_threads'] for pool in threadpoolctl.threadpool_info()))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    more = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | more,
+    )
     assert set(run.stdout.split()) == {"1"}, run.stderr
 
 

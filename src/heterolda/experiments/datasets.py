@@ -30,7 +30,7 @@ from heterolda.files import written_whole
 __all__ = ["dataset_source", "load_dataset", "make_d1", "make_d2", "write_sample"]
 
 Data = tuple[NDArray[np.float64], NDArray[Any]]
-DataDir = str | os.PathLike[str] | None
+DataDir = str | Path | None
 
 # The environment variable that names the folder of the files.
 VARIABLE = "HETEROLDA_DATA"

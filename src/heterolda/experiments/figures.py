@@ -1,8 +1,9 @@
-"""The pictures of the report."""
+"""The pictures of the report, as SVG."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heterolda.experiments.methods import METHODS
 from heterolda.experiments.pairs import PairStudy
@@ -39,15 +40,7 @@ def css_class(method: str) -> str:
 def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
     """Methods than which no other is both faster and more accurate.
 
-    Parameters
-    ----------
-    points : dict
-        By method the time and the accuracy.
-
-    Returns
-    -------
-    list of str
-        From the fastest to the most accurate. Of equals all are in.
+    They come from the fastest to the most accurate; of equals all are in.
     """
     front = [
         name
@@ -63,17 +56,7 @@ def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
 def trade_off(results: Results, dataset: str) -> str | None:
     """Accuracy against training time on a data set, with the Pareto front.
 
-    Parameters
-    ----------
-    results : Results
-        The results.
-    dataset : str
-        The set.
-
-    Returns
-    -------
-    str or None
-        SVG; None without a complete result.
+    None without a complete result.
     """
     cells = {m: results.cells.get((dataset, m)) for m in results.methods}
     points = {
@@ -131,20 +114,9 @@ def _label_front(plot: Plot, front: list[tuple[str, float, float]]) -> None:
 
 
 def ranking(comparison: Comparison, title: str) -> str:
-    """A critical-difference diagram.
+    """A critical-difference diagram, the best method on the left.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Ranks and groups.
-    title : str
-        What is compared.
-
-    Returns
-    -------
-    str
-        SVG. The best method is on the left; thick lines join methods that cannot be
-        told apart.
+    Thick lines join methods that cannot be told apart.
     """
     k, names = len(comparison.methods), comparison.methods
     half = (k + 1) // 2
@@ -187,18 +159,7 @@ def ranking(comparison: Comparison, title: str) -> str:
 
 
 def curve(study: PairStudy) -> str:
-    """The error of a pair against s, and what the solvers choose.
-
-    Parameters
-    ----------
-    study : PairStudy
-        The pair.
-
-    Returns
-    -------
-    str
-        SVG.
-    """
+    """The error of a pair against s, and what the solvers choose."""
     error, chosen = 100 * study.error, study.choices
     least = min([100 * study.best_error.min(), *(100 * e for _, e in chosen.values())])
     common = error[(study.s >= 0.1) & (study.s <= 0.9)].max()
@@ -229,15 +190,7 @@ def curve(study: PairStudy) -> str:
 def history(study: PairStudy) -> str:
     """Training errors at each iteration of the local searches of a pair.
 
-    Parameters
-    ----------
-    study : PairStudy
-        The pair.
-
-    Returns
-    -------
-    str
-        SVG: thin lines for the current rule, thick ones for the best so far.
+    Thin lines are for the current rule, thick ones for the best so far.
     """
     counts = np.concatenate(list(study.histories.values()))
     longest = max(map(len, study.histories.values()))
@@ -276,7 +229,7 @@ def history(study: PairStudy) -> str:
     return plot.render()
 
 
-def _corners(values):
+def _corners(values: NDArray[np.float64]) -> NDArray[np.intp]:
     """Indices at which a line through the values turns, and its ends."""
     turns = np.flatnonzero(np.diff(values, 2)) + 1
     return np.unique([0, *turns, len(values) - 1])

@@ -13,6 +13,7 @@ from string import Template
 import numpy as np
 
 from heterolda.experiments import figures, paper
+from heterolda.experiments.datasets import DataDir
 from heterolda.experiments.formats import INCOMPLETE, MISSING, Table, TableRow
 from heterolda.experiments.pairs import PairStudy, study_pair
 from heterolda.experiments.ranks import Comparison, compare_ranks
@@ -39,7 +40,7 @@ _SECTIONS = {
 def write_report(
     folder: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
-    data_dir: str | os.PathLike[str] | None = None,
+    data_dir: DataDir = None,
 ) -> Path:
     """Write the report of a folder of results.
 
@@ -65,7 +66,7 @@ def write_report(
     return path
 
 
-def make_page(results: Results, data_dir: str | os.PathLike[str] | None = None) -> str:
+def make_page(results: Results, data_dir: DataDir = None) -> str:
     """The page of a run, in HTML."""
     studies = {name: study_pair(name, data_dir) for name in results.datasets}
     found = [study for study in studies.values() if study is not None]

@@ -28,20 +28,7 @@ _SHAPES = {
 
 
 def marker(shape: str, x: float, y: float, size: float = 5) -> str:
-    """A marker without colour.
-
-    Parameters
-    ----------
-    shape : str
-        "circle", "square", "diamond", "up", "down", "left" or "star".
-    x, y, size : float
-        Centre and radius.
-
-    Returns
-    -------
-    str
-        An SVG element.
-    """
+    """A circle or one of the other shapes, without colour; `size` is its radius."""
     if shape == "circle":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"/>'
     points = " ".join(
@@ -53,21 +40,9 @@ def marker(shape: str, x: float, y: float, size: float = 5) -> str:
 def ticks(
     low: float, high: float, *, log: bool = False, whole: bool = False
 ) -> list[float]:
-    """Round numbers in an interval.
+    """Round numbers in an interval, in ascending order; `whole` numbers only.
 
-    Parameters
-    ----------
-    low, high : float
-        The interval.
-    log : bool, default=False
-        Powers of ten, or 1, 2 and 5 times these if they are few.
-    whole : bool, default=False
-        Whole numbers only.
-
-    Returns
-    -------
-    list of float
-        In ascending order.
+    On a logarithmic axis powers of ten, or 1, 2 and 5 times these if they are few.
     """
     if log:
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -86,14 +61,9 @@ def ticks(
 
 
 class Picture:
-    """Elements on a canvas.
+    """Elements on a canvas, which the page scales.
 
-    Parameters
-    ----------
-    width, height : float
-        Size in units; the page scales it.
-    title, description : str
-        For readers who cannot see it.
+    Title and description are for readers who cannot see it.
     """
 
     def __init__(self, width: float, height: float, title: str, description: str):
@@ -135,23 +105,7 @@ class Picture:
 
 
 class Plot(Picture):
-    """A picture with a horizontal and a vertical axis.
-
-    Parameters
-    ----------
-    title, description : str
-        The title stands above; the description is for those who cannot see it.
-    x_range, y_range : (float, float)
-        What the axes span.
-    x_label, y_label : str
-        What they show.
-    log_x : bool, default=False
-        Whether the horizontal axis is logarithmic.
-    whole : bool, default=False
-        Whether both axes count things.
-    width, height : float
-        Size in units.
-    """
+    """A picture with a title and two axes; `whole` if both count things."""
 
     def __init__(
         self,

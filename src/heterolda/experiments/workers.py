@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ def computed(
     prepare: Callable[[], None],
     compute: Callable[[Any], Any],
     jobs: int,
-) -> Iterator[tuple[Any, Any]]:
+) -> Generator[tuple[Any, Any], None, None]:
     """Yield tasks with their results as they come; `prepare` begins each process.
 
     The processes are new, and they end with the iteration, however it ends, and also
