@@ -18,7 +18,6 @@ from heterolda.experiments.formats import INCOMPLETE, MISSING, Table, TableRow
 from heterolda.experiments.pairs import PairStudy, study_pair
 from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
-from heterolda.experiments.svg import marker
 from heterolda.experiments.tables import make_table
 from heterolda.files import written_whole
 
@@ -187,13 +186,10 @@ def _row(table: Table, place: int, row: TableRow) -> str:
 def _legend(methods: list[str]) -> str:
     items = []
     for method in methods:
-        css = figures.css_class(method)
-        sign = marker(figures.SHAPES.get(method, "left"), 9, 9, 5)
+        css = figures.css_class(method).split()[-1]
         items.append(
-            f'<li><button type="button" aria-pressed="false" '
-            f'data-method="{css.split()[-1]}"><svg viewBox="0 0 18 18" '
-            f'aria-hidden="true"><g class="{css} on-front picked">{sign}</g></svg>'
-            f"{escape(method)}</button></li>"
+            f'<li><button type="button" aria-pressed="false" data-method="{css}">'
+            f"{figures.marker(method)}{escape(method)}</button></li>"
         )
     return "\n".join(items)
 
