@@ -2,6 +2,7 @@
 
 import re
 from statistics import NormalDist
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -131,6 +132,23 @@ def test_unknown_methods_are_drawn_too(tmp_path, rng):
     drawn = figures.trade_off(results, "iris")
     assert re.search("<title>mine &amp; yours: .* %, .* s</title>", drawn)
     assert figures.trade_off(results, "liver") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["$x^{", r"\frac", "漢字", "a|b", "'' style='x", "<g>"]
+)
+def test_names_are_drawn_as_they_are(tmp_path, rng, name):
+    name = name.replace("'", '"')
+    quoted = '"' + name.replace('"', '""') + '"'
+    rows = [[quoted, *row[1:]] for row in make_rows(rng) if row[0] == "iris"]
+    rows += [[row[0], quoted, *row[2:]] for row in rows if row[1] == "GLD"]
+    results = read_results(write_run(tmp_path / "run", rows))
+    picture = ElementTree.fromstring(figures.trade_off(results, name))  # noqa: S314
+    assert [text.text for text in picture.iter("text")].count(name) >= 1
+    hints = [title.text for title in picture.iter("title")]
+    assert len(hints) == len(METHODS) + 1
+    assert hints[-1].startswith(f"{name}: ")
+    assert not [part for part in picture.iter() if "style" in part.attrib]
 
 
 def column(browser, table, method):

@@ -2,7 +2,7 @@
 
 Nothing here names a colour: shapes have classes, and the page's style sheet gives
 these their colours in light and in dark. In matplotlib, the `gid` of a shape holds its
-classes and, after a bar, a hint for the pointer.
+classes and, after a bar, a hint for the pointer, escaped: it may hold quotes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from html import escape
+from html import escape, unescape
 from typing import Any, cast
 
 import numpy as np
@@ -105,7 +105,7 @@ def mark(
 ) -> None:
     """A marker with a hint for the pointer."""
     size *= 2 * _SIZES.get(shape, 1)
-    axes.plot(x, y, shape, ms=size, gid=f"{css}|{hint}", clip_on=False)
+    axes.plot(x, y, shape, ms=size, gid=f"{css}|{escape(hint)}", clip_on=False)
 
 
 def render(axes: Axes, title: str, description: str = "") -> str:
@@ -123,7 +123,7 @@ def render(axes: Axes, title: str, description: str = "") -> str:
     # The first definitions are a style, which would hold for the whole page.
     content = file.getvalue().partition("</defs>")[2].removesuffix("</svg>\n")
     content = content.replace("xlink:href", "href")
-    content = re.sub(r' style="(?:[^"]*(text-anchor): (\w+))?[^"]*"', _anchor, content)
+    content = re.sub(r'(<[^<>]*) style="([^"]*)"', _without_style, content)
     content = re.sub(r'<g id="(?:([^"|]*)\|)?([^"]*)">', _group, content)
     content = re.sub(r'<g id="[^"]*"/>|\s*\n\s*', " ", content)
     label = f'role="img" aria-label="{escape(words)}"'
@@ -132,12 +132,13 @@ def render(axes: Axes, title: str, description: str = "") -> str:
     return f'<svg viewBox="0 0 {width:g} {height:g}" {label}>{content}</svg>'
 
 
-def _anchor(style: re.Match[str]) -> str:
-    return f' {style[1]}="{style[2]}"' if style[1] else ""
+def _without_style(tag: re.Match[str]) -> str:
+    anchor = re.search(r"text-anchor: (\w+)", tag[2])
+    return tag[1] + (f' text-anchor="{anchor[1]}"' if anchor else "")
 
 
 def _group(group: re.Match[str]) -> str:
     css, hint = group[1], group[2]
     if css is None:
         return "<g>"
-    return f'<g class="{css}">' + (f"<title>{hint}</title>" if hint else "")
+    return f'<g class="{css}">' + (f"<title>{unescape(hint)}</title>" if hint else "")
