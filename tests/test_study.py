@@ -79,6 +79,21 @@ def wait_for_lines(folder, n):
     pytest.fail("the run does not come to pass")
 
 
+def children(process):
+    """Where Linux shows the processes that a process has started."""
+    family = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    pids = family.read_text().split() if family.exists() else []
+    return [Path(f"/proc/{pid}/exe") for pid in pids]
+
+
+def wait_for_end(processes):
+    for _ in range(1000):
+        if not any(path.exists() for path in processes):
+            return
+        time.sleep(0.01)
+    pytest.fail("processes survive the run that started them")
+
+
 def without_times(folder):
     lines = (Path(folder) / "results.csv").read_text().splitlines()
     times = [Row.header().index(name) for name in ("fit_seconds", "predict_seconds")]
@@ -286,18 +301,12 @@ def test_a_run_killed_in_the_middle_goes_on_to_the_same_table(tmp_path):
 
     killed = start(cut, trials)
     wait_for_lines(cut, 30)
-    family = Path(f"/proc/{killed.pid}/task/{killed.pid}/children")
-    children = family.read_text().split() if family.exists() else []
+    workers = children(killed)
     killed.kill()
     killed.communicate()
     kept = without_times(cut)
     assert 30 < len(kept) < 1 + 2 * 2 * 5 * trials
-    for _ in range(1000):  # the workers notice
-        if not any(Path(f"/proc/{child}/exe").exists() for child in children):
-            break
-        time.sleep(0.01)
-    else:
-        pytest.fail("processes survive the run that started them")
+    wait_for_end(workers)
 
     resumed = start(cut, trials)
     stderr = resumed.communicate()[1]
@@ -319,11 +328,13 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
         start_new_session=True,
     )
     wait_for_lines(tmp_path, 5)
+    workers = children(interrupted)
     os.killpg(interrupted.pid, signal.SIGINT)  # as a terminal does on Ctrl-C
     stderr = interrupted.communicate(timeout=60)[1]
     assert interrupted.returncode == 1
     assert "Traceback" not in stderr
     assert stderr.splitlines()[-1].endswith("the same command goes on from there")
+    wait_for_end(workers)
 
 
 # Folder
