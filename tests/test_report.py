@@ -1,11 +1,14 @@
 """The report: what the page says, and how it behaves in a real browser."""
 
 import re
+import subprocess
+import sys
 from statistics import NormalDist
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib import style
 
 from browsing import overflow, requests, set_scheme
 from heterolda import GaussianLinearDiscriminant
@@ -61,6 +64,30 @@ def test_an_incomplete_run_gets_a_warning(tmp_path, rng, monkeypatch):
     assert f"{there} of {combinations} combinations" in text
     assert "7 methods on 2 data sets" not in text
     assert "SVM, which is not complete" in text
+
+
+def test_the_report_does_not_follow_the_style_of_other_figures(
+    page, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
+    with style.context(["dark_background", {"text.usetex": True, "font.size": 20}]):
+        drawn = write_report(page.parent, tmp_path / "again.html")
+    assert drawn.read_bytes() == page.read_bytes()
+
+
+def test_the_report_without_matplotlib_says_what_to_install(page):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from heterolda.cli import main; main()"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, "report", page.parent],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1
+    message = "heterolda: pictures need matplotlib: pip install 'heterolda[cli]'\n"
+    assert run.stderr == message
 
 
 def test_nothing_is_written_where_it_cannot_be(tmp_path, rng, page):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from heterolda.experiments import svg
 from heterolda.experiments.methods import METHODS
 from heterolda.experiments.pairs import PairStudy
 from heterolda.experiments.ranks import Comparison
 from heterolda.experiments.results import Results
-from heterolda.experiments.svg import canvas, line, mark, plot, render, text
 
 __all__ = ["css_class", "curve", "history", "marker", "ranking", "trade_off"]
 
@@ -40,12 +39,13 @@ def css_class(method: str) -> str:
     return f"m m-{list(METHODS).index(method)}" if method in METHODS else "m m-other"
 
 
+@svg.plain_style()
 def marker(method: str) -> str:
     """The marker of a method, for the legend."""
-    axes = canvas(18, 18)
+    axes = svg.canvas(18, 18)
     shape, css = _SHAPES.get(method, _OTHER_SHAPE), f"{css_class(method)} on-front"
-    mark(axes, 9, 9, shape, f"{css} picked", "")
-    return render(axes, method)
+    svg.mark(axes, 9, 9, shape, f"{css} picked", "")
+    return svg.render(axes, method)
 
 
 def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
@@ -64,6 +64,7 @@ def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
     return sorted(front, key=lambda name: points[name])
 
 
+@svg.plain_style()
 def trade_off(results: Results, dataset: str) -> str | None:
     """Accuracy against training time on a data set, with the Pareto front.
 
@@ -80,7 +81,7 @@ def trade_off(results: Results, dataset: str) -> str | None:
     times, scores = zip(*points.values(), strict=True)
     front = pareto_front(points)
     spread = max(max(scores) - min(scores), 0.5)
-    axes = plot(
+    axes = svg.plot(
         dataset,
         (min(times) / 1.6, max(times) * 2.2),
         (min(scores) - 0.08 * spread, max(scores) + 0.12 * spread),
@@ -90,17 +91,17 @@ def trade_off(results: Results, dataset: str) -> str | None:
     )
     steps = [points[name] for name in front]
     x = np.repeat([*(t for t, _ in steps), axes.get_xlim()[1]], 2)[1:-1]
-    line(axes, x, np.repeat([score for _, score in steps], 2), "front")
+    svg.line(axes, x, np.repeat([score for _, score in steps], 2), "front")
     for name, (time, score) in points.items():
         css = css_class(name) + (" on-front" if name in front else "")
         hint = f"{name}: {score:.2f} %, {time:.3g} s"
-        mark(axes, time, score, _SHAPES.get(name, _OTHER_SHAPE), css, hint)
+        svg.mark(axes, time, score, _SHAPES.get(name, _OTHER_SHAPE), css, hint)
     _label_front(axes, [(name, *points[name]) for name in front])
     words = "Accuracy against training time. On the Pareto front: " + ", ".join(front)
-    return render(axes, dataset, words)
+    return svg.render(axes, dataset, words)
 
 
-def _label_front(axes: Axes, front: list[tuple[str, float, float]]) -> None:
+def _label_front(axes: svg.Axes, front: list[tuple[str, float, float]]) -> None:
     """Names above the points, moved up where they would overlap."""
     taken: list[tuple[float, float, float]] = []
     for name, time, score in front:
@@ -114,9 +115,10 @@ def _label_front(axes: Axes, front: list[tuple[str, float, float]]) -> None:
         if y < axes.bbox.y1:
             taken.append((left, right, y))
             x, y = axes.transData.inverted().transform((x, y))
-            text(axes, x, y, name, "front-name")
+            svg.text(axes, x, y, name, "front-name")
 
 
+@svg.plain_style()
 def ranking(comparison: Comparison, title: str) -> str:
     """A critical-difference diagram, the best method on the left.
 
@@ -130,35 +132,36 @@ def ranking(comparison: Comparison, title: str) -> str:
     order = ", ".join(
         f"{name} {rank:.2f}" for name, rank in zip(names, comparison.ranks, strict=True)
     )
-    axes = canvas(width, below + step * half + 14)
+    axes = svg.canvas(width, below + step * half + 14)
 
     def x(rank: float) -> float:
         return 230 + (width - 460) * (rank - 1) / max(k - 1, 1)
 
-    line(axes, [x(1), x(k)], [top, top], "axis")
+    svg.line(axes, [x(1), x(k)], [top, top], "axis")
     for rank in range(1, k + 1):
-        line(axes, [x(rank), x(rank)], [top - 5, top], "axis")
-        text(axes, x(rank), top - 10, str(rank), "tick")
+        svg.line(axes, [x(rank), x(rank)], [top - 5, top], "axis")
+        svg.text(axes, x(rank), top - 10, str(rank), "tick")
     end = x(min(1 + comparison.critical_difference, k))
     ends = [x(1), x(1), x(1), end, end, end]
-    line(axes, ends, [18, 26, 22, 22, 18, 26], "axis")
+    svg.line(axes, ends, [18, 26, 22, 22, 18, 26], "axis")
     distance = f"CD = {comparison.critical_difference:.2f}"
-    text(axes, (x(1) + end) / 2, 14, distance, "label")
+    svg.text(axes, (x(1) + end) / 2, 14, distance, "label")
     for i, (name, rank) in enumerate(zip(names, comparison.ranks, strict=True)):
         left = i < half
         y = below + step * (i if left else k - 1 - i) + 8
         edge = 210.0 if left else width - 210
-        line(axes, [x(rank), x(rank), edge], [top, y, y], f"stem {css_class(name)}")
+        svg.line(axes, [x(rank), x(rank), edge], [top, y, y], f"stem {css_class(name)}")
         words = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
         anchor, shift = ("right", -6) if left else ("left", 6)
-        text(axes, edge + shift, y + 4, words, css_class(name), anchor)
+        svg.text(axes, edge + shift, y + 4, words, css_class(name), anchor)
     for i, (first, last) in enumerate(comparison.cliques):
         y = top + 10 + 9 * i
         from_, to = x(comparison.ranks[first]) - 4, x(comparison.ranks[last]) + 4
-        line(axes, [from_, to], [y, y], "clique")
-    return render(axes, title, f"Average ranks: {order}")
+        svg.line(axes, [from_, to], [y, y], "clique")
+    return svg.render(axes, title, f"Average ranks: {order}")
 
 
+@svg.plain_style()
 def curve(study: PairStudy) -> str:
     """The error of a pair against s, and what the solvers choose."""
     error, chosen = 100 * study.error, study.choices
@@ -170,7 +173,7 @@ def curve(study: PairStudy) -> str:
     first, second = study.classes
     title = f"{study.dataset}: {first} and {second}"
     low, high = float(study.s[0]), float(study.s[-1])
-    axes = plot(
+    axes = svg.plot(
         title,
         (low, high),
         (least - 0.1 * spread, most + 0.12 * spread),
@@ -178,17 +181,18 @@ def curve(study: PairStudy) -> str:
         "error, %",
     )
     axes.axvspan(max(0, low), min(1, high), gid="band|", clip_on=False)
-    line(axes, study.s, 100 * study.best_error, "best-curve")
-    line(axes, study.s, error, "curve")
+    svg.line(axes, study.s, 100 * study.best_error, "best-curve")
+    svg.line(axes, study.s, error, "curve")
     for method, (s, e) in reversed(chosen.items()):
         hint = f"{method}: s = {s:.3f}, error {100 * e:.3f} %"
         css, size = f"{css_class(method)} on-front", _SIZES.get(method, 3.5)
         x = min(max(s, low), high)
-        mark(axes, x, 100 * e, _SHAPES[method], css, hint, size)
+        svg.mark(axes, x, 100 * e, _SHAPES[method], css, hint, size)
     words = (f"{m}: s {s:.3f}, {100 * e:.3f} %" for m, (s, e) in chosen.items())
-    return render(axes, title, "Error against s. " + ", ".join(words))
+    return svg.render(axes, title, "Error against s. " + ", ".join(words))
 
 
+@svg.plain_style()
 def history(study: PairStudy) -> str:
     """Training errors at each iteration of the local searches of a pair.
 
@@ -199,7 +203,7 @@ def history(study: PairStudy) -> str:
     spread = max(float(np.ptp(counts)), 5.0)
     first, second = study.classes
     title = f"{study.dataset}: {first} and {second}"
-    axes = plot(
+    axes = svg.plot(
         title,
         (1.0, max(longest, 2.0)),
         (max(counts.min() - 0.1 * spread, -0.02 * spread), counts.max() + 0.1 * spread),
@@ -212,15 +216,15 @@ def history(study: PairStudy) -> str:
         best = np.minimum.accumulate(errors)
         for values, css in ((errors, "current"), (best, "lowest")):
             keep = _corners(values)
-            line(axes, iterations[keep], values[keep], f"{css} {css_class(method)}")
+            svg.line(axes, iterations[keep], values[keep], f"{css} {css_class(method)}")
         hint = f"{method}: {best[-1]:g} errors after {len(errors)} iterations"
         css = f"{css_class(method)} on-front"
-        mark(axes, len(errors), best[-1], _SHAPES[method], css, hint)
+        svg.mark(axes, len(errors), best[-1], _SHAPES[method], css, hint)
     words = (
         f"{m}: from {h[0]:g} to {h.min():g} training errors in {len(h)} iterations"
         for m, h in study.histories.items()
     )
-    return render(axes, title, ", ".join(words))
+    return svg.render(axes, title, ", ".join(words))
 
 
 def _corners(values: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -132,7 +132,7 @@ def _table(table: Table) -> str:
         "<td></td>",
         *(
             f'<th scope="col" data-first="{first}"><button type="button">'
-            f"{_broken(method)}</button></th>"
+            f"{_in_two_lines(method)}</button></th>"
             for method in table.methods
         ),
     ]
@@ -150,7 +150,7 @@ def _table(table: Table) -> str:
 </section>"""
 
 
-def _broken(name: str) -> str:
+def _in_two_lines(name: str) -> str:
     """A long name in two lines, the second from a capital, a plus or after a hyphen."""
     if len(name) < 10:
         return escape(name)
@@ -158,7 +158,7 @@ def _broken(name: str) -> str:
     return "<br>".join(map(escape, parts))
 
 
-def _row(table: Table, place: int, row: TableRow) -> str:
+def _row(table: Table, position: int, row: TableRow) -> str:
     """The row of a data set: a stack of figures for each method."""
     lines = [line for line in table.lines if row.figures[line.key]]
     main = table.lines[0]
@@ -166,7 +166,7 @@ def _row(table: Table, place: int, row: TableRow) -> str:
         lines.insert(0, main)
     letter = f' <span class="letter">{row.label}</span>' if row.label else ""
     cells = [
-        f'<th scope="row" data-value="{place}">{escape(row.dataset)}{letter}</th>',
+        f'<th scope="row" data-value="{position}">{escape(row.dataset)}{letter}</th>',
         '<td class="kind">'
         + "".join(f"<span>{escape(line.heading)}</span>" for line in lines)
         + "</td>",

@@ -10,13 +10,15 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape, unescape
 from typing import Any, cast
 
 import numpy as np
 
 try:
-    import matplotlib
+    from matplotlib import rc_context, style
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
@@ -24,10 +26,19 @@ except ImportError as error:
     message = "pictures need matplotlib: pip install 'heterolda[cli]'"
     raise ImportError(message) from error
 
-__all__ = ["canvas", "line", "mark", "plot", "render", "text"]
+__all__ = ["Axes", "canvas", "line", "mark", "plain_style", "plot", "render", "text"]
 
+# Words are text of the page, and names from files are not formulas.
+_SETTINGS = {"svg.fonttype": "none", "text.parse_math": False}
 # Markers that look small or large for their size.
 _SIZES = {"*": 1.4, "D": 0.8}
+
+
+@contextmanager
+def plain_style() -> Iterator[None]:
+    """Draw alike, whatever style the user has chosen for other figures."""
+    with style.context(["default", _SETTINGS]):
+        yield
 
 
 def canvas(width: float, height: float) -> Axes:
@@ -56,10 +67,7 @@ def plot(
     """Axes with scales, a grid and a title; `whole` if both count things."""
     axes = _figure(380, 290).add_axes((60 / 380, 44 / 290, 308 / 380, 216 / 290))
     axes.set(xlim=x_range, ylim=y_range, xscale="log" if log_x else "linear")
-    # Names from files are text, not formulas.
-    axes.set_title(
-        title, loc="left", gid="plot-title|", size=14, pad=10, parse_math=False
-    )
+    axes.set_title(title, loc="left", gid="plot-title|", size=14, pad=10)
     axes.set_xlabel(x_label, gid="label|", size=12, labelpad=8)
     axes.set_ylabel(y_label, gid="label|", size=12, labelpad=8)
     axes.spines[["top", "right"]].set_visible(False)
@@ -97,7 +105,7 @@ def text(
     axes: Axes, x: float, y: float, words: str, css: str, anchor: str = "center"
 ) -> None:
     """Words at a point; `anchor` says which end of them, or the centre."""
-    axes.text(x, y, words, ha=anchor, gid=f"{css}|", parse_math=False)
+    axes.text(x, y, words, ha=anchor, gid=f"{css}|")
 
 
 def mark(
@@ -116,8 +124,7 @@ def render(axes: Axes, title: str, description: str = "") -> str:
     file, figure = io.StringIO(), cast("Figure", axes.figure)
     words = f"{title}. {description}"
     # The salt makes identifiers the same every time, and others in every picture.
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": words}
-    with warnings.catch_warnings(), matplotlib.rc_context(settings):
+    with warnings.catch_warnings(), rc_context({"svg.hashsalt": words}):
         warnings.simplefilter("ignore")  # the browser has other fonts
         figure.savefig(file, format="svg", metadata={"Date": None})
     # The first definitions are a style, which would hold for the whole page.
