@@ -24,7 +24,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 BANNED_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "skops", "yaml"}
 BANNED_CALLS = {"eval", "exec", "compile", "__import__", "system", "popen"}
 # What is used of joblib: it counts processors and starts processes, it reads nothing.
-OF_JOBLIB = {"cpu_count", "effective_n_jobs"}
+OF_JOBLIB = {"ProcessPoolExecutor", "cpu_count", "effective_n_jobs"}
 
 
 def dangers(tree):

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch, recommended
 from heterolda.estimators.votes import OneVsAll, OneVsOne
-from heterolda.experiments.datasets import make_d1
+from heterolda.experiments import make_d1
 from heterolda.export._rules import read_rules
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding

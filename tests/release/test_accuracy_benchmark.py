@@ -30,7 +30,7 @@ from benchmarks.accuracy.study import (
     measured,
 )
 from heterolda.experiments.folder import RunFolder
-from heterolda.experiments.protocol import Parts
+from heterolda.experiments.protocol import Split
 from heterolda.experiments.results import Results, read_results
 
 TINY = ["--folds", "3", "--trials", "2", "--datasets", "iris,wine"]
@@ -348,9 +348,9 @@ def test_calibration_is_that_of_all_rows_of_a_shuffle():
 
 def test_measures_agree_with_their_definitions():
     X, y = load_iris(return_X_y=True)
-    parts = Parts(X[::2], y[::2], X[1::2], y[1::2])
+    split = Split(X[::2], y[::2], X[1::2], y[1::2])
     model = LogisticRegression(max_iter=3)
-    found = measured(model, parts)
+    found = measured(model, split)
     assert found["n_warnings"] == 1
     assert found["n_correct"] == np.sum(model.predict(X[1::2]) == y[1::2])
     proba = model.predict_proba(X[1::2])
