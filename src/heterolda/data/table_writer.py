@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
-from heterolda.data.arrow import PARQUET
-from heterolda.data.text_files import TEXT
+from heterolda.data.csv_reader import TEXT
+from heterolda.data.parquet_reader import PARQUET
 from heterolda.foundations.files import written_whole
 
 __all__ = ["check_table_name", "text_of", "write_table"]
@@ -22,18 +22,7 @@ _ROW_GROUP = 1 << 25
 
 
 def check_table_name(path: str) -> str:
-    """Refuse a name whose ending does not say what to write.
-
-    Parameters
-    ----------
-    path : str
-        The name of a file, or ``-`` for the standard output.
-
-    Returns
-    -------
-    str
-        The name.
-    """
+    """Refuse the name of a file whose ending does not say what to write."""
     if path != STANDARD_OUTPUT and not path.lower().endswith((*TEXT, *PARQUET)):
         raise ValueError(
             f"the kind of the file {path!r} is not known: its name must end in "
@@ -49,19 +38,8 @@ def write_table(
 ) -> int:
     """Write record batches to a file, or as CSV to the standard output.
 
-    Parameters
-    ----------
-    batches : iterable of RecordBatch
-        The rows, at least one batch, perhaps without rows; all of one schema.
-    path : str, default="-"
-        The file: ``.csv``, ``.tsv`` (also ``.gz``) or ``.parquet``.
-    progress : callable or None, default=None
-        Called with the number of rows so far.
-
-    Returns
-    -------
-    int
-        Number of rows.
+    There is at least one batch, perhaps without rows, and all are of one schema.
+    Returns the number of rows.
     """
     n_rows = 0
     with _opened(check_table_name(path)) as write:
@@ -78,8 +56,13 @@ def _opened(path: str) -> Iterator[Callable[[Any], None]]:
     """A function that writes a batch to a file."""
     if path == STANDARD_OUTPUT:
         sys.stdout.flush()
-        yield _text_writer(sys.stdout.buffer, ",")
-        sys.stdout.buffer.flush()
+        write = _text_writer(sys.stdout.buffer, ",")
+
+        def write_now(batch: Any) -> None:
+            write(batch)
+            sys.stdout.buffer.flush()  # somebody may wait for it with the next rows
+
+        yield write_now
         return
     lower = path.lower()
     with ExitStack() as stack:
@@ -148,19 +131,9 @@ def _parquet_writer(file: IO[bytes], stack: ExitStack) -> Callable[[Any], None]:
 
 
 def text_of(batch: Any, delimiter: str) -> bytes:
-    """The rows of a batch as lines of text; quotes only where they are needed.
+    """The rows of a batch as lines in UTF-8; quotes only where they are needed.
 
-    Parameters
-    ----------
-    batch : RecordBatch
-        The rows; missing values become empty.
-    delimiter : str
-        What stands between two columns.
-
-    Returns
-    -------
-    bytes
-        UTF-8, with a line feed after each row.
+    Missing values become empty.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
