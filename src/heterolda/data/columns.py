@@ -53,7 +53,7 @@ class Columns:
 
         Columns in `index` number the rows: they are features only if they are named.
         """
-        special = [name for name in (self.target, self.weight) if name is not None]
+        special = self._labels_and_weight
         others = {*special, *self.exclude}
         features = self.features
         if features is None:
@@ -100,8 +100,11 @@ class Columns:
     @property
     def all(self) -> list[str]:
         """All columns that must be read."""
-        special = [name for name in (self.target, self.weight) if name is not None]
-        return [*(self.features or ()), *special]
+        return [*(self.features or ()), *self._labels_and_weight]
+
+    @property
+    def _labels_and_weight(self) -> list[str]:
+        return [name for name in (self.target, self.weight) if name is not None]
 
     @property
     def rows_per_batch(self) -> int:

@@ -13,6 +13,7 @@ import os
 import re
 import select
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -32,16 +33,9 @@ _FIELD_LIMIT = Lock()  # the csv module has one limit for the whole process
 
 @dataclass(frozen=True)
 class TextFiles:
-    """Files of which more is known than their names say.
+    """Files whose delimiter is not the one that their names say.
 
-    Attributes
-    ----------
-    paths : list of str
-        The files.
-    delimiter : str
-        What stands between two columns of those that are text.
-    name : str or None
-        What messages call them; None: by their paths.
+    Messages call them by `name`, if there is one, instead of their paths.
     """
 
     paths: list[str]
@@ -72,7 +66,8 @@ class StandardInput:
         except (OSError, ValueError):  # it is not a real stream
             handle = -1
         if handle < 0 or os.name != "posix":  # elsewhere one can wait for sockets only
-            yield from iter(lambda: sys.stdin.buffer.read(_PIPE_BYTES), b"")
+            stream: Any = sys.stdin.buffer
+            yield from iter(lambda: stream.read1(_PIPE_BYTES), b"")
             return
         while not self._stopped.is_set():
             if select.select([handle], [], [], _PATIENCE)[0]:
@@ -159,10 +154,9 @@ def _file_batches(
     def look_again() -> None:
         if counted.doubtful:
             with _unpacked(path) as file:
-                for _ in whole_rows(iter(lambda: file.read(_BLOCK), b""), *how):
-                    pass
+                pieces = iter(lambda: file.read(_BLOCK), b"")
+                deque(whole_rows(pieces, delimiter, where), 0)  # for its errors
 
-    how = delimiter, where
     packing = "gzip" if path.lower().endswith(".gz") else None
     with pa.input_stream(path, compression=packing) as stream:
         counted = _QuoteCounter(stream, delimiter)
@@ -231,16 +225,17 @@ def whole_rows(pieces: Iterable[bytes], delimiter: str, where: str) -> Iterator[
     for piece in chain(pieces, [b""]):  # nothing stands for the end
         rest += piece
         stop = end = rest.rfind(b"\n") + 1 if piece else len(rest)
-        too_long = len(rest) > _LONGEST_ROW
+        is_broken = False
         if b'"' in rest:
             end, is_broken = _end_of_rows(rest[:stop], delimiter)
-            if is_broken or (end < stop and (not piece or (too_long and not end))):
-                line = n_lines + rest.count(b"\n", 0, end)
-                raise ValueError(
-                    f"{where}: a quote is not closed, or stands within quotes, in the "
-                    f"row after line {line}: close it, or write it twice"
-                )
-        if too_long and not end:
+        too_long = not end and len(rest) > _LONGEST_ROW
+        if is_broken or (end < stop and (too_long or not piece)):
+            line = n_lines + rest.count(b"\n", 0, end)
+            raise ValueError(
+                f"{where}: a quote is not closed, or stands within quotes, in the row "
+                f"after line {line}: close it, or write it twice"
+            )
+        if too_long:
             raise ValueError(
                 f"{where}: the row after line {n_lines} is longer than "
                 f"{_LONGEST_ROW >> 20} MB: perhaps a quote is not closed"
@@ -358,7 +353,7 @@ def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
     try:
         return pc.cast(text, pa.float64())
     except pa.ArrowInvalid as error:
-        row = _first_failure(text, pa.float64())
+        row = next(k for k, value in enumerate(text) if not _is_number(value))
         value = column[row].as_py()
         raise ValueError(
             f"{where}: column {name!r} must be numbers, but row {n_before + row + 1} "
@@ -371,17 +366,11 @@ def _hint(text: str) -> str:
     return "; write a decimal point" if re.search(r"'\s*-?\d+,\d+\s*'", text) else ""
 
 
-def _first_failure(text: Any, kind: Any) -> int:
-    """Index of the first value that cannot be cast, of which there is one."""
+def _is_number(value: Any) -> bool:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    low, high = 0, len(text)
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            pc.cast(text[low:middle], kind)
-            low = middle
-        except pa.ArrowInvalid:
-            high = middle
-    return low
+    try:
+        value.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True

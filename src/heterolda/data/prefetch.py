@@ -2,60 +2,39 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from queue import Empty, Full, Queue
-from threading import Event, Thread
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from heterolda.data.csv_reader import StandardInput
 
 Item = TypeVar("Item")
 
-_WAITING = 2  # items that wait to be used
+_N_WAITING = 2  # items that wait to be used
+_END: Any = object()
 
 
 def prefetch(items: Iterable[Item], source: Any = None) -> Iterator[Item]:
-    """The same items, made in a thread; if `source` is standard input, until stopped.
+    """The same items, made in a thread while those before are in use.
 
-    Whatever goes wrong there is raised here, and whoever stops early ends the thread.
+    Whatever goes wrong there is raised here. Whoever stops early ends the thread; if
+    `source` is standard input, it no longer waits for more.
     """
-    queue: Queue[tuple[str, Any]] = Queue(_WAITING)
-    stop = Event()
-
-    def put(kind: str, value: Any) -> bool:
-        while not stop.is_set():
-            try:
-                queue.put((kind, value), timeout=0.1)
-                return True
-            except Full:
-                continue
-        return False
-
-    def work() -> None:
+    iterator = iter(items)
+    with ThreadPoolExecutor(1, "heterolda-decoder") as pool:
+        waiting = deque(pool.submit(next, iterator, _END) for _ in range(_N_WAITING))
         try:
-            for item in items:
-                if not put("item", item):
-                    return
-            put("end", None)
-        except BaseException as error:
-            put("error", error)
-
-    thread = Thread(target=work, name="heterolda-decoder", daemon=True)
-    thread.start()
-    try:
-        while True:
-            try:
+            while True:
                 # Not for ever, so that an interrupt gets through.
-                kind, value = queue.get(timeout=0.1)
-            except Empty:
-                continue
-            if kind == "end":
-                return
-            if kind == "error":
-                raise value
-            yield value
-    finally:
-        stop.set()
-        if isinstance(source, StandardInput):
-            source.stop()
-        thread.join()
+                while not wait(list(waiting)[:1], 0.1).done:
+                    pass
+                item = waiting.popleft().result()
+                if item is _END:
+                    return
+                waiting.append(pool.submit(next, iterator, _END))
+                yield item
+        finally:
+            if isinstance(source, StandardInput):
+                source.stop()
+            pool.shutdown(wait=False, cancel_futures=True)

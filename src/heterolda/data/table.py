@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -207,7 +208,7 @@ def _check_names(wanted: Columns) -> None:
                 "target, sample_weight and all of columns and exclude must be names of "
                 f"columns, which are text, got {name!r:.50}"
             )
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeated:
         raise ValueError(
             f"columns, exclude, target and sample_weight name {repeated} more than "

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from itertools import chain
 from typing import IO, Any
 
 from heterolda.data.csv_reader import TEXT
@@ -42,92 +40,68 @@ def write_table(
     Returns the number of rows.
     """
     n_rows = 0
-    with _opened(check_table_name(path)) as write:
+
+    def counted() -> Iterator[Any]:
+        nonlocal n_rows
         for batch in batches:
-            write(batch)
+            yield batch
             n_rows += batch.num_rows
             if progress is not None:
                 progress(n_rows)
+
+    lower = check_table_name(path).lower()
+    if path == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        for text in _texts(counted(), ","):
+            sys.stdout.buffer.write(text)
+            sys.stdout.buffer.flush()  # somebody may wait for it with the next rows
+        return n_rows
+    with written_whole(path) as file:
+        if lower.endswith(PARQUET):
+            _write_parquet(counted(), file)
+            return n_rows
+        texts = _texts(counted(), TEXT[next(e for e in TEXT if lower.endswith(e))])
+        if lower.endswith(".gz"):
+            # Without a name and a time, the same rows make the same bytes.
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                packed.writelines(texts)
+        else:
+            file.writelines(texts)
     return n_rows
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[Callable[[Any], None]]:
-    """A function that writes a batch to a file."""
-    if path == STANDARD_OUTPUT:
-        sys.stdout.flush()
-        write = _text_writer(sys.stdout.buffer, ",")
+def _texts(batches: Iterable[Any], delimiter: str) -> Iterator[bytes]:
+    """Batches as text, after the names of the columns."""
+    import pyarrow as pa
 
-        def write_now(batch: Any) -> None:
-            write(batch)
-            sys.stdout.buffer.flush()  # somebody may wait for it with the next rows
-
-        yield write_now
-        return
-    lower = path.lower()
-    with ExitStack() as stack:
-        file: Any = stack.enter_context(written_whole(path))
-        if lower.endswith(PARQUET):
-            yield _parquet_writer(file, stack)
-            return
-        if lower.endswith(".gz"):
-            # Without a name and a time, the same rows make the same bytes.
-            file = stack.enter_context(
-                gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
-            )
-        yield _text_writer(file, TEXT[next(end for end in TEXT if lower.endswith(end))])
+    for k, batch in enumerate(batches):
+        if k == 0:
+            names = batch.schema.names
+            header = pa.RecordBatch.from_arrays([pa.array([n]) for n in names], names)
+            yield text_of(header, delimiter)
+        yield text_of(batch, delimiter)
 
 
-def _text_writer(file: IO[bytes], delimiter: str) -> Callable[[Any], None]:
-    header: list[str] = []
-
-    def write(batch: Any) -> None:
-        if not header:
-            header.extend(batch.schema.names)
-            line = io.StringIO()
-            csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(header)
-            file.write(line.getvalue().encode())
-        file.write(text_of(batch, delimiter))
-
-    return write
-
-
-def _parquet_writer(file: IO[bytes], stack: ExitStack) -> Callable[[Any], None]:
+def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    writers: list[Any] = []
-    waiting: list[Any] = []
-    n_bytes = 0
-
-    def flush() -> None:
-        nonlocal n_bytes
+    first = next(batches)
+    with pq.ParquetWriter(file, first.schema) as writer:
+        waiting: list[Any] = []
+        for batch in chain([first], batches):
+            try:
+                waiting.append(batch.cast(writer.schema))
+            except pa.ArrowInvalid as error:
+                raise ValueError(
+                    f"the files have columns of different types: {error}; write CSV, "
+                    "or one file at a time"
+                ) from error
+            if sum(batch.nbytes for batch in waiting) > _ROW_GROUP:
+                writer.write_table(pa.Table.from_batches(waiting))
+                waiting.clear()
         if waiting:
-            writers[0].write_table(pa.Table.from_batches(waiting))
-            waiting.clear()
-            n_bytes = 0
-
-    def end(kind: Any, error: Any, trace: Any) -> None:
-        if kind is None:
-            flush()
-
-    def write(batch: Any) -> None:
-        nonlocal n_bytes
-        if not writers:
-            writers.append(stack.enter_context(pq.ParquetWriter(file, batch.schema)))
-            stack.push(end)
-        try:
-            waiting.append(batch.cast(writers[0].schema))
-        except pa.ArrowInvalid as error:
-            raise ValueError(
-                f"the files have columns of different types: {error}; write CSV, or "
-                "one file at a time"
-            ) from error
-        n_bytes += waiting[-1].nbytes
-        if n_bytes > _ROW_GROUP:
-            flush()
-
-    return write
+            writer.write_table(pa.Table.from_batches(waiting))
 
 
 def text_of(batch: Any, delimiter: str) -> bytes:
