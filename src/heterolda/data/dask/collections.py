@@ -42,8 +42,7 @@ _LEAST_ROOM = 4096
 def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
     """Class statistics of a dask collection; nothing lazy is left.
 
-    Chunks may be of any size, which need not be known. Labels and weights may be in
-    memory if it is.
+    Labels and weights may be arrays in memory if the sizes of the chunks are known.
     """
     chunks, names = chunks_of(X, y, sample_weight), feature_names(X)
     task = dask.delayed(_chunk_statistics, pure=True)
@@ -86,11 +85,11 @@ def accuracy(
 ) -> float:
     """Share of the weight of rows that are predicted right."""
     model = dask.delayed(predict)
-    parts = [
+    counts = [
         dask.delayed(_right, pure=True)(model, *chunk)
         for chunk in chunks_of(X, y, sample_weight)
     ]
-    right, weight = np.sum(dask.compute(*parts), axis=0)
+    right, weight = np.sum(dask.compute(*counts), axis=0)
     if weight == 0:
         raise ValueError("X has no rows of positive weight to score")
     return float(right / weight)
@@ -181,7 +180,7 @@ def _chunk_statistics(
         return None
     X = number_array(X)
     try:
-        part = ClassStatistics.from_data(X, label_array(y), sample_weight)
+        found = ClassStatistics.from_data(X, label_array(y), sample_weight)
     except ValueError as error:
         if names is None or np.isfinite(X).all():
             raise
@@ -190,12 +189,12 @@ def _chunk_statistics(
             f"X: column {name!r} contains missing values or infinity: fill them in, or "
             "leave such rows out"
         ) from error
-    part.feature_names = names
-    return part
+    found.feature_names = names
+    return found
 
 
-def _sum(*parts: ClassStatistics | None) -> ClassStatistics | None:
-    return reduce(add, [part for part in parts if part is not None] or [None])
+def _sum(*terms: ClassStatistics | None) -> ClassStatistics | None:
+    return reduce(add, [term for term in terms if term is not None] or [None])
 
 
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
