@@ -14,7 +14,7 @@ from benchmarks.scale.data import CLASSES, FEATURES, FULL, NAMES, QUICK, TARGET,
 from benchmarks.scale.report import page
 from benchmarks.scale.streams import gram_of_columns, gram_of_rows, same_sums
 from heterolda import ClassStatistics
-from heterolda.data.streaming import statistics_from_batches
+from heterolda.data import statistics_from_batches
 
 SETTINGS = Settings(True, 1, repetitions=2, budget=0.0, minimum=2)
 

@@ -96,8 +96,7 @@ def test_every_source_has_its_page(site, pages):
 def test_every_public_name_has_its_page(site, pages):
     modules = {
         "heterolda": heterolda.__all__,
-        "heterolda.data.streaming": ["statistics_from_batches"],
-        "heterolda.data.out_of_core": ["fit_batches"],
+        "heterolda.data": ["fit_batches", "statistics_from_batches"],
         "heterolda.export": set(export.__all__) - set(heterolda.__all__),
     }
     for module, names in modules.items():

@@ -12,26 +12,15 @@ from dask.base import is_dask_collection
 from numpy.typing import ArrayLike, NDArray
 
 
-def aligned(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, Any, Any]]:
-    """Chunks of X, y and the weights that belong together.
-
-    Parameters
-    ----------
-    X, y, sample_weight
-        As for :func:`heterolda.data.dask_collections.statistics`.
-
-    Returns
-    -------
-    list of tuple of Delayed
-        Rows, labels, and weights or None, chunk by chunk.
-    """
-    X = whole_rows(X)
-    rows = blocks(X)
+def chunks_of(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, Any, Any]]:
+    """Rows, labels, and weights or None that belong together, chunk by chunk."""
+    X = unsplit_rows(X)
+    rows = delayed_chunks(X)
     labels = _beside(X, y, "y", len(rows))
     weights: list[Any] = [None] * len(rows)
     if isinstance(sample_weight, Real):
         repeat = dask.delayed(_repeat, pure=True)
-        weights = [repeat(sample_weight, block) for block in rows]
+        weights = [repeat(sample_weight, chunk) for chunk in rows]
     elif sample_weight is not None:
         weights = _beside(X, sample_weight, "sample_weight", len(rows))
     return list(zip(rows, labels, weights, strict=True))
@@ -39,13 +28,13 @@ def aligned(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, Any, A
 
 def _beside(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
     """Chunks of labels or weights, as many as X has."""
-    parts = blocks(_like(X, values, name))
-    if len(parts) != n_chunks:
+    chunks = delayed_chunks(_like(X, values, name))
+    if len(chunks) != n_chunks:
         raise ValueError(
-            f"{name} has {len(parts)} chunks where X has {n_chunks}, and their sizes "
+            f"{name} has {len(chunks)} chunks where X has {n_chunks}, and their sizes "
             "are not known: repartition both in the same way"
         )
-    return parts
+    return chunks
 
 
 def _like(X: Any, values: ArrayLike, name: str) -> Any:
@@ -89,7 +78,7 @@ def _check_kind(X: Any, name: str) -> None:
         )
 
 
-def whole_rows(X: Any) -> Any:
+def unsplit_rows(X: Any) -> Any:
     """The collection, if it has two dimensions, with whole rows in each chunk."""
     _check_kind(X, "X")
     if X.ndim != 2:
@@ -99,7 +88,7 @@ def whole_rows(X: Any) -> Any:
     return X.rechunk({1: -1})
 
 
-def blocks(X: Any) -> list[Any]:
+def delayed_chunks(X: Any) -> list[Any]:
     """Chunks of rows, each as a task.
 
     They are not optimised one collection at a time: X and y may come from the same

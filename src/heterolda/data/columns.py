@@ -1,4 +1,4 @@
-"""What a table to be read consists of: its columns, and its parts."""
+"""Which columns of a table are what; files that are open; errors that name them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 _SHOWN = 20  # names of columns in a message, at most
 # Arrow needs ten kilobytes for a column of text, and a fit the square of their number.
 _MOST_COLUMNS = 30_000
+_BATCH_NUMBERS = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,11 @@ class Columns:
     weight : str or None
         The sample weights.
     exclude : tuple of str
-        What is no feature where these are not named.
+        What is not a feature where these are not named.
     keep : bool
         Whether to read all other columns, too, as they are.
+    batch_size : int or None
+        Rows of a batch, where the source leaves that open.
     """
 
     features: tuple[str, ...] | None
@@ -41,6 +44,7 @@ class Columns:
     exclude: tuple[str, ...] = ()
     keep: bool = False
     find_target: bool = False
+    batch_size: int | None = None
 
     def resolve(
         self, names: Sequence[str], where: str, index: Sequence[str] = ()
@@ -49,7 +53,7 @@ class Columns:
 
         Columns in `index` number the rows: they are features only if they are named.
         """
-        special = [name for name in (self.target, self.weight) if name is not None]
+        special = self._labels_and_weight
         others = {*special, *self.exclude}
         features = self.features
         if features is None:
@@ -88,7 +92,7 @@ class Columns:
             raise ValueError(f"{where}: there is no column of labels beside the others")
         if len(rest) > 1:
             raise ValueError(
-                f"{where}: the columns {rest} are no features of the model: name the "
+                f"{where}: the columns {rest} are not features of the model: name the "
                 "target, the column of the labels"
             )
         return rest[0]
@@ -96,13 +100,21 @@ class Columns:
     @property
     def all(self) -> list[str]:
         """All columns that must be read."""
-        special = [name for name in (self.target, self.weight) if name is not None]
-        return [*(self.features or ()), *special]
+        return [*(self.features or ()), *self._labels_and_weight]
+
+    @property
+    def _labels_and_weight(self) -> list[str]:
+        return [name for name in (self.target, self.weight) if name is not None]
+
+    @property
+    def rows_per_batch(self) -> int:
+        """Number of rows of a batch; unless it is asked for, of about 16 MB."""
+        return self.batch_size or max(1024, _BATCH_NUMBERS // len(self.all))
 
 
 @dataclass(frozen=True)
-class Part:
-    """A file, or the whole of a stream.
+class OpenFile:
+    """A file that is open, or a stream, or an item of one.
 
     Attributes
     ----------

@@ -17,15 +17,15 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.dask_chunks import (
-    aligned,
-    blocks,
+from heterolda.data.dask.chunks import (
     check_lengths,
+    chunks_of,
+    delayed_chunks,
     feature_names,
     is_frame,
     label_array,
     number_array,
-    whole_rows,
+    unsplit_rows,
 )
 from heterolda.foundations.validation import check_sample_weight
 from heterolda.search.algorithm2 import Report, tell
@@ -40,28 +40,17 @@ _LEAST_ROOM = 4096
 
 
 def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
-    """Class statistics of a dask collection.
+    """Class statistics of a dask collection; nothing lazy is left.
 
-    Parameters
-    ----------
-    X : dask array or data frame of shape (n_samples, n_features)
-        Data, in any chunks; their sizes need not be known.
-    y : dask array or series, or array-like, of shape (n_samples,)
-        Labels.
-    sample_weight : the same, or None, default=None
-        Frequencies.
-
-    Returns
-    -------
-    ClassStatistics
-        Computed; nothing lazy is left.
+    Labels and weights may be arrays in memory if the sizes of the chunks are known.
     """
-    chunks, names = aligned(X, y, sample_weight), feature_names(X)
-    parts = [dask.delayed(_of_block, pure=True)(*chunk, names) for chunk in chunks]
-    while len(parts) > 1:
-        groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
-        parts = [dask.delayed(_sum, pure=True)(*group) for group in groups]
-    (total,) = dask.compute(parts[0])
+    chunks, names = chunks_of(X, y, sample_weight), feature_names(X)
+    task = dask.delayed(_chunk_statistics, pure=True)
+    sums = [task(*chunk, names) for chunk in chunks]
+    while len(sums) > 1:
+        groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]
+        sums = [dask.delayed(_sum, pure=True)(*group) for group in groups]
+    (total,) = dask.compute(sums[0])
     if total is None:
         raise ValueError("X has no rows: a classifier needs data of two classes")
     result: ClassStatistics = total
@@ -70,36 +59,23 @@ def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
 
 def sample(X: Any) -> Any:
     """A row with the columns of a collection, not of its data."""
-    X = whole_rows(X)
+    X = unsplit_rows(X)
     row = np.zeros((1, X.shape[1]))
     return type(X._meta)(row, columns=X.columns) if is_frame(X) else row
 
 
 def apply(method: Callable[[Any], Any], X: Any) -> Any:
-    """A method of a fitted estimator on each chunk of a collection, lazily.
-
-    Parameters
-    ----------
-    method : callable
-        Takes rows, returns an array with an entry for each.
-    X : dask array or data frame
-        Rows.
-
-    Returns
-    -------
-    dask array
-        The results, in the same chunks of rows.
-    """
-    X = whole_rows(X)
+    """A method of a fitted estimator on each chunk of a collection, lazily."""
+    X = unsplit_rows(X)
     chunks = [np.nan] * X.npartitions if is_frame(X) else X.chunks[0]
     like = method(sample(X))  # what is wrong with the columns is said now, not later
     run = dask.delayed(_answer, pure=True)
     model = dask.delayed(method)
     answers = [
         da.from_delayed(
-            run(model, block, like[:0]), (size, *like.shape[1:]), dtype=like.dtype
+            run(model, chunk, like[:0]), (size, *like.shape[1:]), dtype=like.dtype
         )
-        for block, size in zip(blocks(X), chunks, strict=True)
+        for chunk, size in zip(delayed_chunks(X), chunks, strict=True)
     ]
     return da.concatenate(answers, allow_unknown_chunksizes=True)
 
@@ -107,26 +83,13 @@ def apply(method: Callable[[Any], Any], X: Any) -> Any:
 def accuracy(
     predict: Callable[[Any], NDArray[Any]], X: Any, y: Any, sample_weight: Any = None
 ) -> float:
-    """Share of the weight of rows that are predicted right.
-
-    Parameters
-    ----------
-    predict : callable
-        Takes rows, returns labels.
-    X, y, sample_weight
-        As for `statistics`.
-
-    Returns
-    -------
-    float
-        Computed.
-    """
+    """Share of the weight of rows that are predicted right."""
     model = dask.delayed(predict)
-    parts = [
+    counts = [
         dask.delayed(_right, pure=True)(model, *chunk)
-        for chunk in aligned(X, y, sample_weight)
+        for chunk in chunks_of(X, y, sample_weight)
     ]
-    right, weight = np.sum(dask.compute(*parts), axis=0)
+    right, weight = np.sum(dask.compute(*counts), axis=0)
     if weight == 0:
         raise ValueError("X has no rows of positive weight to score")
     return float(right / weight)
@@ -137,26 +100,21 @@ class DaskRows:
 
     Rules travel to the workers and counts of errors come back. What a pass sets aside
     stays on the worker that went through the chunk, and is made anew if that is lost.
-
-    Parameters
-    ----------
-    X, y, sample_weight
-        As for `statistics`.
     """
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None):
         self.statistics = statistics(X, y, sample_weight)
         self.weighted = sample_weight is not None
-        self._chunks = aligned(X, y, sample_weight)
+        self._chunks = chunks_of(X, y, sample_weight)
         self._looks: tuple[Any, ...] = ()
 
     def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
         """Let the walks, by the numbers of their pairs, arrive where they are."""
         self._looks = ()  # of the pass before, so that workers can forget them
         rules = {k: (walk.v, walk.step) for k, walk in walks.items()}
-        task = dask.delayed(_look_at_block, pure=False)
+        task = dask.delayed(_look_at_chunk, pure=False)
         pairs, rules = dask.delayed(pairing), dask.delayed(rules, traverse=False)
-        looks = [task(*blocks, pairs, rules) for blocks in self._chunks]
+        looks = [task(*chunk, pairs, rules) for chunk in self._chunks]
         self._looks = dask.persist(*looks)
         found = self._gather(_found)
         for k, walk in walks.items():
@@ -181,7 +139,7 @@ class DaskRows:
         return dask.compute(*[ask(look, *arguments) for look in self._looks])
 
 
-def _look_at_block(
+def _look_at_chunk(
     X: Any, y: Any, sample_weight: Any, pairing: Pairing, rules: dict[int, Any]
 ) -> dict[int, Look]:
     """Look at the rows of a chunk, for each pair that has some there."""
@@ -213,7 +171,7 @@ def _changes(looks: dict[int, Look], rules: dict[int, Any]) -> dict[int, Any]:
     }
 
 
-def _of_block(
+def _chunk_statistics(
     X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None
 ) -> ClassStatistics | None:
     """Statistics of a chunk; None if it has no rows."""
@@ -222,7 +180,7 @@ def _of_block(
         return None
     X = number_array(X)
     try:
-        part = ClassStatistics.from_data(X, label_array(y), sample_weight)
+        found = ClassStatistics.from_data(X, label_array(y), sample_weight)
     except ValueError as error:
         if names is None or np.isfinite(X).all():
             raise
@@ -231,12 +189,12 @@ def _of_block(
             f"X: column {name!r} contains missing values or infinity: fill them in, or "
             "leave such rows out"
         ) from error
-    part.feature_names = names
-    return part
+    found.feature_names = names
+    return found
 
 
-def _sum(*parts: ClassStatistics | None) -> ClassStatistics | None:
-    return reduce(add, [part for part in parts if part is not None] or [None])
+def _sum(*terms: ClassStatistics | None) -> ClassStatistics | None:
+    return reduce(add, [term for term in terms if term is not None] or [None])
 
 
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:

@@ -25,9 +25,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.memory import peak_of_process
 from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, MissingRowsWarning
-from heterolda.data.batches import ahead
-from heterolda.data.out_of_core import fit_batches
-from heterolda.data.streaming import statistics_from_batches
+from heterolda.data import fit_batches, statistics_from_batches
+from heterolda.data.prefetch import prefetch
 
 ROOT = Path(__file__).parents[2]
 FEATURES = ["a", "b", "c"]
@@ -487,7 +486,7 @@ def test_an_interrupt_ends_the_decoding_thread(frame):
     assert not [t for t in threading.enumerate() if t.name == "heterolda-decoder"]
 
 
-def test_items_are_madeahead_and_in_order():
+def test_items_are_made_early_and_in_order():
     made = []
     used = threading.Event()
 
@@ -498,7 +497,7 @@ def test_items_are_madeahead_and_in_order():
                 used.set()
             yield k
 
-    stream = ahead(items())
+    stream = prefetch(items())
     assert next(stream) == 0
     assert used.wait(30)  # two more are made while the first is in use
     assert list(stream) == [1, 2, 3, 4, 5]
@@ -520,7 +519,7 @@ def test_only_a_few_batches_are_in_memory(tmp_path):
     assert peak < 0.25 * 400_000 * 8 * 8  # of the bytes of the data
 
 
-def test_a_large_file_is_not_readahead(tmp_path, rng):
+def test_a_large_file_is_not_read_ahead(tmp_path, rng):
     """Arrow's own settings would put all of it into the memory of the process."""
     if peak_of_process() is None:
         pytest.skip("the memory of a process is not known on this system")
@@ -534,7 +533,7 @@ def test_a_large_file_is_not_readahead(tmp_path, rng):
     code = """if True:
         import sys, pyarrow.dataset as ds
         from benchmarks.memory import peak_of_process
-        from heterolda.data.streaming import statistics_from_batches
+        from heterolda.data import statistics_from_batches
         peaks = []
         sources = sys.argv[1:]
         for source in [*sources, ds.dataset(sources[-1])]:
