@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from heterolda.estimators.recipes import recommended
     from heterolda.exceptions import (
         MissingRowsWarning,
+        ParameterError,
         PrecisionWarning,
         SearchInterruptedWarning,
         SimilarLabelsWarning,
@@ -43,6 +44,7 @@ __all__ = [
     "LocalNeighborhoodSearch",
     "MissingRowsWarning",
     "OperatingPoint",
+    "ParameterError",
     "PrecisionWarning",
     "ProjectionDisplay",
     "RandomSearch",
@@ -68,6 +70,7 @@ _PLACES = {
     "inspection.displays.projection": ["ProjectionDisplay"],
     "exceptions": [
         "MissingRowsWarning",
+        "ParameterError",
         "PrecisionWarning",
         "SearchInterruptedWarning",
         "SimilarLabelsWarning",

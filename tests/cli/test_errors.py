@@ -380,7 +380,7 @@ def test_help_is_complete(name):
 
 
 def test_commands_start_without_the_heavy_libraries():
-    code = "from heterolda.cli import app; import sys; print(*sys.modules)"
+    code = "from heterolda.cli.commands import app; import sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

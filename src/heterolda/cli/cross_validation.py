@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heterolda.cli.evaluate_files import hits
+from heterolda.cli.shared import in_options
 from heterolda.data.labelled_data import LabelledData, Places
 from heterolda.statistics.class_statistics import ClassStatistics
 
@@ -182,6 +183,6 @@ def _errors_name_fold(k: int) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(
-            f"cross-validation: without the rows of fold {k + 1}, {error}; use fewer "
-            "folds, or leave out the smallest classes"
+            f"cross-validation: without the rows of fold {k + 1}, {in_options(error)}; "
+            "use fewer folds, or leave out the smallest classes"
         ) from error

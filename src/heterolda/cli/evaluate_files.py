@@ -44,8 +44,8 @@ def feature_columns(
         given = getattr(model, "feature_names_in_", None)
         if given is None:
             raise ValueError(
-                "the model does not know the names of its features: name the "
-                f"{model.n_features_in_} columns in their order"
+                "the model does not know the names of its features: name its "
+                f"{model.n_features_in_} columns by --columns"
             )
         names = tuple(map(str, given))
     if len(names) != model.n_features_in_:
@@ -96,7 +96,7 @@ def evaluate(model: Any, data: LabelledData, progress: Progress = nothing) -> Sc
     for rows in data.batches(progress):
         scores.add(places.of(rows), plain.predict_proba(rows.X), rows.weight)
     if not scores.weight:
-        raise ValueError("source has no rows")
+        raise ValueError("the data have no rows")
     return scores
 
 

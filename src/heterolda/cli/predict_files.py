@@ -140,7 +140,7 @@ def _check_names(part: Part, added: list[str], output: Output) -> None:
     if clash is not None:
         raise ValueError(
             f"{part.name}: there is a column named {clash!r} already: choose another "
-            "name for the predictions"
+            "name by --column"
         )
 
 
@@ -152,8 +152,8 @@ def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.boo
         raise ValueError(f"{place} is infinite: every number must be finite")
     if missing == "error" and gaps.any():
         raise ValueError(
-            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose what to "
-            "do with such rows"
+            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose "
+            "--missing keep or drop"
         )
     return np.asarray(gaps.any(axis=1))
 

@@ -28,6 +28,7 @@ __all__ = [
     "ModelFile",
     "SampleWeight",
     "errors_in_one_line",
+    "in_options",
     "load_model",
     "name_of",
     "notice",
@@ -42,31 +43,24 @@ STANDARD_INPUT = "-"
 _CHUNK = 1 << 22
 _LONGEST = 1000  # characters of a message
 
-# How the library's words read on the command line.
-_OPTIONS = {
-    r"^(priors|costs|shrinkage|criterion)\b": r"--\1",
-    r"^max_error\b": "--max-error",
-    r"^class_weight\b": "--class-weight",
+# Parameters that are arguments or files on the command line: no option has their name.
+_NOT_OPTIONS = ("X", "y", "path", "source")
+
+# Messages of heterolda.data that do not carry their parameters yet.
+_DATA_MESSAGES = {
     r"^columns, exclude, target and sample_weight name": "--columns, --exclude, "
     "--target and --sample-weight name",
-    r"(?<![\w'/.-])sample_weight(?![\w'/.-])": "--sample-weight",
-    r"(?<![^ ])X: (?=the values)": "",
+    r"(?<=: )sample_weight(?= has| must)": "--sample-weight",
+    r"(?<=: )X: (?=the values)": "",
     r"missing='drop'": "--missing drop",
-    r"shrinkage='auto'": "--shrinkage auto",
-    r"solver='global'": "--solver global",
-    r"multiclass='ovo'": "--multiclass ovo",
     r"name the columns to use in columns": "name those to use by --columns",
     r"leave it out of columns": "leave it out by --exclude",
-    r"^(source|path): ": "",
-    r"^path (?=')": "",
+    r"^source: ": "",
     r"convert it, or read it by pyarrow.csv.open_csv with that delimiter": "name it by "
     "--delimiter",
     r"^source has no rows": "the data have no rows",
     r"name the target, the column of the labels": "name the column of the labels by "
     "--target",
-    r"choose another name for the predictions": "choose another name by --column",
-    r"or choose what to do with such rows": "or choose --missing keep or drop",
-    r"name the (\d+) columns in their order": r"name its \1 columns by --columns",
 }
 
 _EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
@@ -132,7 +126,7 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        _complain(_in_options(_reason(error)))
+        _complain(_reason(error))
         raise typer.Exit(1) from None
 
 
@@ -156,14 +150,37 @@ def _reason(error: Exception) -> str:
         return f"this needs {error.name}: pip install 'heterolda[{extra}]'"
     if isinstance(error, MemoryError):
         return "there is not enough memory"
-    return str(error) or type(error).__name__
+    return in_options(error) or type(error).__name__
 
 
-def _in_options(text: str) -> str:
-    """A message of the library in the words of the command line."""
-    for pattern, words in _OPTIONS.items():
-        text = re.sub(pattern, words, text)
+def in_options(message: BaseException | str) -> str:
+    """A message of the library, with options where it speaks of parameters."""
+    from heterolda.exceptions import Setting
+
+    if isinstance(message, str) or not getattr(message, "settings", ()):
+        text = str(message)
+        for pattern, words in _DATA_MESSAGES.items():
+            text = re.sub(pattern, words, text)
+        return text
+    text = ""
+    pieces = list(message.args)
+    for k, piece in enumerate(pieces):
+        if not isinstance(piece, Setting):
+            text += piece
+        elif piece.parameter in _NOT_OPTIONS:
+            pieces[k + 1] = pieces[k + 1].removeprefix(":").lstrip()
+        else:
+            text += _option(piece)
     return text
+
+
+def _option(setting: Any) -> str:
+    """A parameter as an option, with its value if there is one."""
+    value = setting.value
+    if isinstance(value, dict):
+        value = ",".join(f"{label}={number}" for label, number in value.items())
+    name = "--" + setting.parameter.replace("_", "-")
+    return name if value is None else f"{name} {value}"
 
 
 def _complain(text: str) -> None:
@@ -212,8 +229,8 @@ def plain_notes() -> Iterator[None]:
             yield
         except SearchInterruptedWarning:  # whoever interrupts a command means it
             raise KeyboardInterrupt from None
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        notice(f"note: {_in_options(text)}")
+    for text in dict.fromkeys(in_options(warning.message) for warning in caught):
+        notice(f"note: {text}")
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
