@@ -100,7 +100,7 @@ def make_card(model: Any, name: str, pairs: Sequence[PairFacts]) -> str:
         HTML.
     """
     template = Template(
-        files("heterolda").joinpath("model_card.html").read_text("utf-8")
+        files("heterolda.inspection").joinpath("model_card.html").read_text("utf-8")
     )
     notes = ""
     if not has_statistics(model):
