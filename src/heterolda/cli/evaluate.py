@@ -68,9 +68,9 @@ def evaluate(
     with errors_in_one_line(debug), plain_notes():
         from heterolda.cli.evaluate_files import evaluate as evaluate_files
         from heterolda.cli.evaluate_files import feature_columns
+        from heterolda.cli.score_text import describe_scores
         from heterolda.cli.terminal import Activity
         from heterolda.data.labelled_data import LabelledData
-        from heterolda.inspection.summary import describe_scores
 
         fitted = load_model(model)
         names = feature_columns(fitted, split_names(columns) or None)

@@ -148,10 +148,12 @@ def _fit_and_tell(
     from heterolda.cli.cross_validation import cross_validate_files, cross_validate_rows
     from heterolda.cli.evaluate_files import training_accuracy
     from heterolda.cli.fit_files import fit_files
+    from heterolda.cli.score_text import accuracy_line, folds_line
     from heterolda.cli.terminal import Activity
     from heterolda.export import save
     from heterolda.foundations.files import check_target
-    from heterolda.inspection.summary import accuracy_line, describe_fit, folds_line
+    from heterolda.inspection.model_facts import ModelFacts
+    from heterolda.inspection.model_text import describe_fit
 
     if out is not None:
         check_target(out)
@@ -162,7 +164,7 @@ def _fit_and_tell(
         fitted = fit_files(settings, data, progress, in_memory=in_memory)
         if in_memory:
             notice("note: these settings need all rows at once, so they are in memory")
-        lines = [*describe_fit(fitted.model, name, data.target), ""]
+        lines = [*describe_fit(ModelFacts(fitted.model), name, data.target), ""]
         if accuracy:
             progress = activity.rows("counting errors")
             right, total = training_accuracy(fitted.model, data, progress)

@@ -55,18 +55,19 @@ def inspect(
     - `heterolda inspect iris.json --html iris.html`
     """
     with errors_in_one_line(debug):
-        from heterolda.inspection.model_text import choose_pairs, describe_model
+        from heterolda.inspection.model_facts import ModelFacts
+        from heterolda.inspection.model_text import describe_model
 
         with usage_errors():
             labels = split_names(pair)
             if pair is not None and len(labels) != 2:
                 raise ValueError(f"--pair {pair}: write two labels, LABEL,LABEL")
-        fitted = load_model(model)
-        pairs = choose_pairs(fitted, (labels[0], labels[1]) if labels else None, rules)
+        facts = ModelFacts(load_model(model))
+        pairs = facts.chosen_pairs((labels[0], labels[1]) if labels else None, rules)
         if html is None:
-            tell(describe_model(fitted, str(model), pairs))
+            tell(describe_model(facts, str(model), pairs))
             return
         from heterolda.inspection.model_card import write_card
 
-        write_card(fitted, model.name, html, pairs)
+        write_card(facts, model.name, html, pairs)
         notice(f"the page is in {html}")

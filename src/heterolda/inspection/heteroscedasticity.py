@@ -77,18 +77,6 @@ def box_test(covariances: Array, weights: Array) -> BoxTest:
     for g covariances S_k of d features, S being the pooled one; M (1 - C) has about a
     chi-squared distribution with d (d + 1) (g - 1) / 2 degrees of freedom.
 
-    Parameters
-    ----------
-    covariances : ndarray of shape (g, d, d)
-        Unbiased covariances.
-    weights : ndarray of shape (g,)
-        Numbers of samples.
-
-    Returns
-    -------
-    BoxTest
-        The test.
-
     References
     ----------
     G. E. P. Box (1949), "A general distribution theory for a class of likelihood

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLOURS,
     INK,
-    axes_or_new,
+    Display,
     check_estimator,
     check_rows,
     choose_pair,
-    fit_pairs,
     rows_of_pair,
     thin,
 )
@@ -42,7 +44,8 @@ _NAMES = {
 }
 
 
-class BoundaryDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoundaryDisplay(Display):
     """Data, classes and rules of a pair in a plane.
 
     The plane is spanned by the normal of the rule and the principal direction of the
@@ -99,16 +102,13 @@ class BoundaryDisplay:
     >>> matplotlib.pyplot.close(display.figure_)
     """
 
-    def __init__(
-        self, *, means, covariances, rules, errors, quadratic, classes, points=None
-    ):
-        self.means = means
-        self.covariances = covariances
-        self.rules = rules
-        self.errors = errors
-        self.quadratic = quadratic
-        self.classes = classes
-        self.points = points
+    means: Any
+    covariances: Any
+    rules: Any
+    errors: Any
+    quadratic: Any
+    classes: Any
+    points: Any = None
 
     @classmethod
     def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
@@ -142,7 +142,7 @@ class BoundaryDisplay:
                 "always to choose the same class, and has no normal: choose another "
                 "pair, priors or costs"
             )
-        rows = rows_of_pair(estimator, k, check_rows(estimator, X, y))
+        rows = rows_of_pair(estimator, k, *check_rows(estimator, X, y))
         frontier = estimator.frontier_[k]
         pencil = frontier.pencil
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
@@ -170,53 +170,7 @@ class BoundaryDisplay:
             points=None if rows is None else [plane.project(thin(r)) for r in rows],
         ).plot(ax=ax)
 
-    @classmethod
-    def from_statistics(
-        cls,
-        statistics,
-        X=None,
-        y=None,
-        *,
-        priors=None,
-        shrinkage=None,
-        pair=None,
-        ax=None,
-    ):
-        """Draw the plane of the best rule for class statistics.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        X, y
-            As for `from_estimator`.
-        priors, shrinkage
-            As for `GaussianLinearDiscriminant`.
-        pair, ax
-            As for `from_estimator`.
-
-        Returns
-        -------
-        BoundaryDisplay
-            The display.
-        """
-        model = fit_pairs(statistics, priors, shrinkage)
-        return cls.from_estimator(model, X, y, pair=pair, ax=ax)
-
-    def plot(self, ax=None):
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        BoundaryDisplay
-            The display itself.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax):
         from matplotlib.patches import Ellipse
 
         self.scatters_, self.ellipses_, self.lines_ = [], [], {}
@@ -259,11 +213,7 @@ class BoundaryDisplay:
             ylim=(low, high),
             xlabel="along the normal of the rule",
             ylabel="widest direction within the rule",
-            title=f"{self.classes[0]} or {self.classes[1]}",
         )
-        ax.legend(fontsize="small", framealpha=0.95, edgecolor="0.8")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _name(settings):

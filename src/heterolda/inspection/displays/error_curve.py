@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from heterolda.foundations.roots import bracketed_roots
@@ -9,10 +12,9 @@ from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLOURS,
     INK,
-    axes_or_new,
+    Display,
     check_estimator,
     choose_pair,
-    fit_pairs,
 )
 from heterolda.solvers import SOLVERS
 
@@ -24,7 +26,8 @@ _METHODS = {
 }
 
 
-class ErrorCurveDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ErrorCurveDisplay(Display):
     """Error over the whole arc of admissible rules of a pair of classes.
 
     With every local minimum, the places where several methods end, and the certified
@@ -72,14 +75,13 @@ class ErrorCurveDisplay:
     >>> matplotlib.pyplot.close(display.figure_)
     """
 
-    def __init__(self, *, theta, error, minima, landings, bound, trivial, classes):
-        self.theta = theta
-        self.error = error
-        self.minima = minima
-        self.landings = landings
-        self.bound = bound
-        self.trivial = trivial
-        self.classes = classes
+    theta: Any
+    error: Any
+    minima: Any
+    landings: Any
+    bound: Any
+    trivial: Any
+    classes: Any
 
     @classmethod
     def from_estimator(cls, estimator, *, pair=None, ax=None):
@@ -128,43 +130,7 @@ class ErrorCurveDisplay:
             classes=frontier.classes,
         ).plot(ax=ax)
 
-    @classmethod
-    def from_statistics(
-        cls, statistics, *, priors=None, shrinkage=None, pair=None, ax=None
-    ):
-        """Draw the curve of class statistics.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        priors, shrinkage
-            As for `GaussianLinearDiscriminant`.
-        pair, ax
-            As for `from_estimator`.
-
-        Returns
-        -------
-        ErrorCurveDisplay
-            The display.
-        """
-        model = fit_pairs(statistics, priors, shrinkage)
-        return cls.from_estimator(model, pair=pair, ax=ax)
-
-    def plot(self, ax=None):
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        ErrorCurveDisplay
-            The display itself.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax):
         degrees = np.degrees(self.theta)
         (self.line_,) = ax.plot(degrees, self.error, color=COLOURS[0], lw=2)
         self.bound_ = ax.axhspan(
@@ -205,11 +171,7 @@ class ErrorCurveDisplay:
             ylim=(0, 1.08 * highest),
             xlabel="place θ on the arc of admissible rules, in degrees",
             ylabel="error",
-            title=f"{self.classes[0]} or {self.classes[1]}",
         )
-        ax.legend(fontsize="small", framealpha=0.95, edgecolor="0.8")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _local_minima(arc, x):
