@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from heterolda import GaussianLinearDiscriminant, ParameterError, SmallClassWarning
-from heterolda.cli.shared import in_options
+from heterolda.cli.messages import in_options
 from heterolda.exceptions import Setting
 
 X, y = [[0.0, 1], [1, 3], [2, 0], [7, 5], [8, 8], [9, 5]], [0, 0, 0, 1, 1, 1]

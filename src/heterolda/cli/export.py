@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.shared import (
-    Debug,
-    ModelFile,
+from heterolda.cli.messages import (
     errors_in_one_line,
-    load_model,
-    plain_notes,
-    tell,
+    print_result,
     usage_errors,
+    warnings_as_notes,
 )
-
-__all__ = ["export"]
+from heterolda.cli.options import Debug, ModelFile, one_of
 
 # The types of features that each form has, the default first.
 _TYPES = {"c": ("float", "double", "int16"), "onnx": ("float32", "float64")}
 _ENDINGS = {".h": "c", ".onnx": "onnx"}
-
-
-class Form(StrEnum):
-    """What to write."""
-
-    c = "c"
-    onnx = "onnx"
 
 
 def export(
@@ -38,10 +26,11 @@ def export(
         Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")
     ],
     to: Annotated[
-        Form | None,
-        typer.Option(
+        str | None,
+        one_of(
+            tuple(_TYPES),
             help="A C header without any library, or an ONNX graph; by default what "
-            "the file's ending says, .h or .onnx."
+            "the file's ending says, .h or .onnx.",
         ),
     ] = None,
     dtype: Annotated[
@@ -72,7 +61,7 @@ def export(
     """
     with errors_in_one_line(debug):
         with usage_errors():
-            form = to.value if to else _ENDINGS.get(out.suffix.lower())
+            form = to or _ENDINGS.get(out.suffix.lower())
             if form is None:
                 raise ValueError(f"--out {out}: say by --to what to write, c or onnx")
             kind = dtype or _TYPES[form][0]
@@ -81,10 +70,12 @@ def export(
                 raise ValueError(f"--dtype {kind}: for {form} it is one of {options}")
             if form != "c" and name is not None:
                 raise ValueError("--name is for C")
-        with plain_notes():
-            fitted = load_model(model)
+        from heterolda.export import load
+
+        with warnings_as_notes():
+            fitted = load(model)
             write = _write_c if form == "c" else _write_onnx
-            tell(write(fitted, out, kind, name))
+            print_result(write(fitted, out, kind, name))
 
 
 def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:

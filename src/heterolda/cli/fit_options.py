@@ -7,46 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.values import (
-    Criterion,
-    Missing,
-    Multiclass,
-    SolverName,
-    Strategy,
-    Voting,
+from heterolda.cli.options import one_of
+from heterolda.foundations.choices import (
+    CRITERIA,
+    MISSING,
+    MULTICLASS,
+    SOLVER_NAMES,
+    STRATEGIES,
+    VOTINGS,
 )
 
-__all__ = [
-    "Accuracy",
-    "ClassWeight",
-    "Costs",
-    "CriterionName",
-    "Cv",
-    "Exclude",
-    "Features",
-    "Gaps",
-    "MaxError",
-    "MulticlassName",
-    "Out",
-    "Priors",
-    "Recommended",
-    "Refine",
-    "Seed",
-    "Shrinkage",
-    "Solver",
-    "StrategyName",
-    "Target",
-    "VotingName",
-]
-
-
-def _of_columns(**settings: Any) -> Any:
-    return typer.Option(rich_help_panel="The columns", **settings)
-
-
-def _of_rule(*names: str, **settings: Any) -> Any:
-    return typer.Option(*names, rich_help_panel="The rule", **settings)
-
+_COLUMNS: dict[str, Any] = {"rich_help_panel": "The columns"}
+_RULE: dict[str, Any] = {"rich_help_panel": "The rule"}
 
 Target = Annotated[
     str,
@@ -81,34 +53,42 @@ Accuracy = Annotated[
 
 Features = Annotated[
     str | None,
-    _of_columns(
+    typer.Option(
+        **_COLUMNS,
         metavar="NAMES",
         help="Columns of the features, with commas between; all by default.",
     ),
 ]
 Exclude = Annotated[
     str | None,
-    _of_columns(
-        metavar="NAMES", help="Columns that are no features, such as identifiers."
+    typer.Option(
+        **_COLUMNS,
+        metavar="NAMES",
+        help="Columns that are not features, such as identifiers.",
     ),
 ]
-Gaps = Annotated[
-    Missing,
-    _of_columns(
-        help="Rows with missing values end the fit, or are left out and counted."
+Missing = Annotated[
+    str,
+    one_of(
+        MISSING,
+        **_COLUMNS,
+        help="Rows with missing values end the fit, or are left out and counted.",
     ),
 ]
 
 Solver = Annotated[
-    SolverName,
-    _of_rule(
+    str,
+    one_of(
+        SOLVER_NAMES,
+        **_RULE,
         help="global is the certified optimum, fisher is LDA, the others are the "
-        "paper's."
+        "paper's.",
     ),
 ]
 Shrinkage = Annotated[
     str | None,
-    _of_rule(
+    typer.Option(
+        **_RULE,
         metavar="WEIGHT",
         help="Move class covariances towards the pooled one: 0 to 1, auto, or cv, "
         "which chooses by rows left out and reads all rows into memory.",
@@ -116,69 +96,82 @@ Shrinkage = Annotated[
 ]
 Priors = Annotated[
     str | None,
-    _of_rule(
+    typer.Option(
+        **_RULE,
         metavar="LABEL=SHARE,...",
         help="Class priors, or equal; relative frequencies by default.",
     ),
 ]
 Costs = Annotated[
     str | None,
-    _of_rule(
+    typer.Option(
+        **_RULE,
         metavar="TRUE:DECIDED=COST,...",
         help="What wrong decisions cost; those left out cost 1.",
     ),
 ]
-CriterionName = Annotated[
-    Criterion,
-    _of_rule(
+Criterion = Annotated[
+    str,
+    one_of(
+        CRITERIA,
+        **_RULE,
         help="Least error or cost; equal error rates; or least error of a class while "
-        "--max-error bounds that of the other."
+        "--max-error bounds that of the other.",
     ),
 ]
 MaxError = Annotated[
     str | None,
-    _of_rule(
+    typer.Option(
+        **_RULE,
         metavar="LABEL=BOUND",
         help="Largest error rate of one of two classes, for neyman-pearson.",
     ),
 ]
-MulticlassName = Annotated[
-    Multiclass, _of_rule(help="Rules for pairs of classes, or one against all.")
+Multiclass = Annotated[
+    str,
+    one_of(MULTICLASS, **_RULE, help="Rules for pairs of classes, or one against all."),
 ]
-VotingName = Annotated[
-    Voting | None,
-    _of_rule(
+Voting = Annotated[
+    str | None,
+    one_of(
+        VOTINGS,
+        **_RULE,
         help="How pairs decide together; coupled is for --refine.",
         show_default="weighted",
     ),
 ]
 Refine = Annotated[
     bool,
-    _of_rule(
+    typer.Option(
         "--refine",
+        **_RULE,
         help="Search for rules with fewer training errors, for data that are not "
         "normal, in many passes over the data. With --cv all rows are in memory.",
     ),
 ]
-StrategyName = Annotated[
-    Strategy | None,
-    _of_rule(
+Strategy = Annotated[
+    str | None,
+    one_of(
+        STRATEGIES,
+        **_RULE,
         help="How to refine; implies --refine. All but paper need all rows in memory.",
         show_default="paper",
     ),
 ]
 ClassWeight = Annotated[
     str | None,
-    _of_rule(
+    typer.Option(
+        **_RULE,
         metavar="LABEL=WEIGHT,...",
         help="What an error counts when refining, or balanced.",
     ),
 ]
 Recommended = Annotated[
     bool,
-    _of_rule(
+    typer.Option(
         "--recommended",
+        **_RULE,
         help="Settings that suit most data: --strategy smooth --shrinkage cv.",
     ),
 ]
-Seed = Annotated[int, _of_rule(min=0, help="For what is random.")]
+Seed = Annotated[int, typer.Option(**_RULE, min=0, help="For what is random.")]

@@ -16,8 +16,6 @@ from heterolda.data.parts import Columns, Part
 
 Array = NDArray[np.float64]
 
-__all__ = ["Output", "predict_batches"]
-
 
 @dataclass(frozen=True)
 class Output:
@@ -58,26 +56,10 @@ def predict_batches(
     output: Output,
     notice: Callable[[str], None],
 ) -> Generator[Any, None, None]:
-    """Predict the rows of files, in their order.
+    """Predict the rows of files, in their order; a first batch has no rows.
 
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-    source : path, list of paths, TextStream, or Arrow data
-        As for :func:`heterolda.data.streaming.statistics_from_batches`.
-    columns : sequence of str
-        Columns of the features, in the order of the model.
-    output : Output
-        What is wanted.
-    notice : callable
-        Is told in a line what the user should know.
-
-    Yields
-    ------
-    RecordBatch
-        Columns of the data, then the prediction, then probabilities. The first has no
-        rows.
+    Batches have the columns of the data, then the prediction, then probabilities.
+    `notice` is called with what the user should know, in a line.
     """
     wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
     plain = without_names(model)

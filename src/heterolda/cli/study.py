@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from heterolda.cli.shared import Debug, errors_in_one_line, usage_errors
+from heterolda.cli.messages import errors_in_one_line, usage_errors
+from heterolda.cli.options import Debug, one_of
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
-
-__all__ = ["datasets", "report", "reproduce"]
+from heterolda.experiments.formats import FORMATS
 
 PAPER_TRIALS = 20
 # Those of heterolda.experiments.methods, which is slow to import.
@@ -19,15 +18,6 @@ METHOD_NAMES = (
     "LDA, C-HLD, R-HLD-1, R-HLD-2, GLD, LNS, SVM, GLD-global, global+LNS, "
     "LinearDiscriminantAnalysis, LogisticRegression, LinearSVC"
 )
-
-
-class Format(StrEnum):
-    """Forms of the tables."""
-
-    text = "text"
-    markdown = "markdown"
-    csv = "csv"
-    latex = "latex"
 
 
 DataDir = Annotated[
@@ -67,8 +57,8 @@ def reproduce(
         bool, typer.Option("--full", help=f"The paper's {PAPER_TRIALS} trials.")
     ] = False,
     table_format: Annotated[
-        Format, typer.Option("--format", help="Form of the tables.")
-    ] = Format.text,
+        str, one_of(tuple(FORMATS), "--format", help="Form of the tables.")
+    ] = "text",
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,7 +77,7 @@ def reproduce(
     with errors_in_one_line(debug):
         from joblib import cpu_count
 
-        from heterolda.cli.terminal import ProgressDisplay
+        from heterolda.cli.progress import StudyProgress
         from heterolda.experiments.methods import resolve_methods
         from heterolda.experiments.protocol import Study, run
 
@@ -102,7 +92,7 @@ def reproduce(
                 seed=seed,
                 limits=dict(map(_limit, limit or [])),
             )
-        with ProgressDisplay() as display:
+        with StudyProgress() as display:
             try:
                 run(study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir)
             except KeyboardInterrupt:
@@ -203,10 +193,10 @@ def _limit(text: str) -> tuple[str, int]:
     return pair, int(number)
 
 
-def _print_tables(folder: Path, form: Format) -> None:
+def _print_tables(folder: Path, form: str) -> None:
     """Print the paper's Tables 2, 3 and 4."""
     from heterolda.experiments.tables import read_results, render
 
     results = read_results(folder)
     for table in (2, 3, 4):
-        print(render(results, table, form.value))
+        print(render(results, table, form))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.choices import CRITERIA
 from heterolda.foundations.validation import check_finite
 from heterolda.solvers import Global, Solver
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
@@ -19,8 +20,6 @@ from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-CRITERIA = ["bayes", "minimax", "neyman-pearson"]
 
 # Where one error of a pair costs nothing, this stands for the share of its class.
 _NO_COST = 1e-200
@@ -300,7 +299,7 @@ def resolve_criterion(
     """
     if criterion not in CRITERIA:
         raise ParameterError(
-            Setting("criterion"), f" must be one of {CRITERIA}, got {criterion!r}"
+            Setting("criterion"), f" must be one of {list(CRITERIA)}, got {criterion!r}"
         )
     if max_error is not None and criterion != "neyman-pearson":
         raise ParameterError(

@@ -1,0 +1,70 @@
+"""Options that several commands have, and options whose value is one of some words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def one_of(words: Sequence[str], *names: str, **settings: Any) -> Any:
+    """An option whose value is one of some words."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in words:
+            known = ", ".join(map(repr, words))
+            raise typer.BadParameter(f"{value!r} is not one of {known}.")
+        return value
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return typer.Option(
+        *names,
+        metavar=f"<{'|'.join(words)}>",
+        callback=check,
+        autocompletion=complete,
+        **settings,
+    )
+
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A file that heterolda fit has written.")
+]
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        show_default=False,
+        help="Files .csv, .tsv (also .gz) or .parquet, folders of such, patterns in "
+        "quotes, or - for the standard input.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns of the features, with commas between, for a model that does not "
+        "know their names.",
+    ),
+]
+Format = Annotated[
+    str, one_of(("csv", "tsv"), "--format", help="Form of the standard input.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What stands between two columns of text, such as ';' or tab; by default "
+        "a comma, in .tsv files a tab.",
+    ),
+]
+SampleWeight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column of frequencies: 3 counts as three rows."
+    ),
+]
