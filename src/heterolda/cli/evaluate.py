@@ -40,7 +40,7 @@ def evaluate(
     sample_weight: SampleWeight = None,
     missing: Annotated[
         str,
-        one_of(MISSING, help="Rows with missing values are an error, or are left out."),
+        one_of(MISSING, "Rows with missing values are an error, or are left out."),
     ] = "error",
     form: Format = "csv",
     delimiter: Delimiter = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -29,7 +29,7 @@ def export(
         str | None,
         one_of(
             tuple(_TYPES),
-            help="A C header without any library, or an ONNX graph; by default what "
+            "A C header without any library, or an ONNX graph; by default what "
             "the file's ending says, .h or .onnx.",
         ),
     ] = None,
@@ -70,40 +70,29 @@ def export(
                 raise ValueError(f"--dtype {kind}: for {form} it is one of {options}")
             if form != "c" and name is not None:
                 raise ValueError("--name is for C")
-        from heterolda.export import load
-
         with warnings_as_notes():
-            fitted = load(model)
-            write = _write_c if form == "c" else _write_onnx
-            print_result(write(fitted, out, kind, name))
+            print_result(_write(model, out, form, kind, name))
 
 
-def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
-    from heterolda.export import export_c
+def _write(
+    model: Path, out: Path, form: str, dtype: str, name: str | None
+) -> list[str]:
+    """Write the file, and say how it is used."""
+    from heterolda.export import export_c, load, to_onnx
     from heterolda.inspection.model_facts import feature_names
 
-    header = export_c(model, out, dtype, name=name)
+    fitted = load(model)
+    features = f"features, in this order: {', '.join(feature_names(fitted))}"
+    if form == "onnx":
+        to_onnx(fitted, out, dtype)
+        return [f"{out}: input X of {dtype}, outputs label and probabilities", features]
+    header = export_c(fitted, out, dtype, name=name)
     kind = {"int16": "int16_t"}.get(dtype, dtype)
+    labels = enumerate(fitted.classes_.tolist())
     return [
         f"{out}: int {header.name}_predict(const {kind} *x), with "
         f"{header.constant_bytes} bytes of constants and at most "
         f"{header.multiplications} multiplications",
-        f"features, in this order: {', '.join(feature_names(model))}",
-        f"answers: {_answers(model)}",
+        features,
+        f"answers: {', '.join(f'{k} is {label}' for k, label in labels)}",
     ]
-
-
-def _write_onnx(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
-    from heterolda.export import to_onnx
-    from heterolda.inspection.model_facts import feature_names
-
-    to_onnx(model, out, dtype)
-    return [
-        f"{out}: input X of {dtype}, outputs label and probabilities",
-        f"features, in this order: {', '.join(feature_names(model))}",
-    ]
-
-
-def _answers(model: Any) -> str:
-    labels = model.classes_.tolist()
-    return ", ".join(f"{k} is {label}" for k, label in enumerate(labels))

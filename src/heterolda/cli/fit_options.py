@@ -20,6 +20,19 @@ from heterolda.foundations.choices import (
 _COLUMNS: dict[str, Any] = {"rich_help_panel": "The columns"}
 _RULE: dict[str, Any] = {"rich_help_panel": "The rule"}
 
+
+def _rule(metavar: str, text: str) -> Any:
+    return typer.Option(**_RULE, metavar=metavar, help=text)
+
+
+def _rule_flag(name: str, text: str) -> Any:
+    return typer.Option(name, **_RULE, help=text)
+
+
+def _columns(text: str) -> Any:
+    return typer.Option(**_COLUMNS, metavar="NAMES", help=text)
+
+
 Target = Annotated[
     str,
     typer.Option(
@@ -53,26 +66,17 @@ Accuracy = Annotated[
 
 Features = Annotated[
     str | None,
-    typer.Option(
-        **_COLUMNS,
-        metavar="NAMES",
-        help="Columns of the features, with commas between; all by default.",
-    ),
+    _columns("Columns of the features, with commas between; all by default."),
 ]
 Exclude = Annotated[
-    str | None,
-    typer.Option(
-        **_COLUMNS,
-        metavar="NAMES",
-        help="Columns that are not features, such as identifiers.",
-    ),
+    str | None, _columns("Columns that are not features, such as identifiers.")
 ]
 Missing = Annotated[
     str,
     one_of(
         MISSING,
+        "Rows with missing values end the fit, or are left out and counted.",
         **_COLUMNS,
-        help="Rows with missing values end the fit, or are left out and counted.",
     ),
 ]
 
@@ -80,98 +84,82 @@ Solver = Annotated[
     str,
     one_of(
         SOLVER_NAMES,
+        "global is the certified optimum, fisher is LDA, the others are the paper's.",
         **_RULE,
-        help="global is the certified optimum, fisher is LDA, the others are the "
-        "paper's.",
     ),
 ]
 Shrinkage = Annotated[
     str | None,
-    typer.Option(
-        **_RULE,
-        metavar="WEIGHT",
-        help="Move class covariances towards the pooled one: 0 to 1, auto, or cv, "
-        "which chooses by rows left out and reads all rows into memory.",
+    _rule(
+        "WEIGHT",
+        "Move class covariances towards the pooled one: 0 to 1, auto, or cv, which "
+        "chooses by rows left out and reads all rows into memory.",
     ),
 ]
 Priors = Annotated[
     str | None,
-    typer.Option(
-        **_RULE,
-        metavar="LABEL=SHARE,...",
-        help="Class priors, or equal; relative frequencies by default.",
+    _rule(
+        "LABEL=SHARE,...",
+        "Class priors, or equal; relative frequencies by default.",
     ),
 ]
 Costs = Annotated[
     str | None,
-    typer.Option(
-        **_RULE,
-        metavar="TRUE:DECIDED=COST,...",
-        help="What wrong decisions cost; those left out cost 1.",
-    ),
+    _rule("TRUE:DECIDED=COST,...", "What wrong decisions cost; those left out cost 1."),
 ]
 Criterion = Annotated[
     str,
     one_of(
         CRITERIA,
-        **_RULE,
-        help="Least error or cost; equal error rates; or least error of a class while "
+        "Least error or cost; equal error rates; or least error of a class while "
         "--max-error bounds that of the other.",
+        **_RULE,
     ),
 ]
 MaxError = Annotated[
     str | None,
-    typer.Option(
-        **_RULE,
-        metavar="LABEL=BOUND",
-        help="Largest error rate of one of two classes, for neyman-pearson.",
+    _rule(
+        "LABEL=BOUND", "Largest error rate of one of two classes, for neyman-pearson."
     ),
 ]
 Multiclass = Annotated[
-    str,
-    one_of(MULTICLASS, **_RULE, help="Rules for pairs of classes, or one against all."),
+    str, one_of(MULTICLASS, "Rules for pairs of classes, or one against all.", **_RULE)
 ]
 Voting = Annotated[
     str | None,
     one_of(
         VOTINGS,
-        **_RULE,
-        help="How pairs decide together; coupled is for --refine.",
+        "How pairs decide together; coupled is for --refine.",
         show_default="weighted",
+        **_RULE,
     ),
 ]
 Refine = Annotated[
     bool,
-    typer.Option(
+    _rule_flag(
         "--refine",
-        **_RULE,
-        help="Search for rules with fewer training errors, for data that are not "
-        "normal, in many passes over the data. With --cv all rows are in memory.",
+        "Search for rules with fewer training errors, for data that are not normal, in "
+        "many passes over the data. With --cv all rows are in memory.",
     ),
 ]
 Strategy = Annotated[
     str | None,
     one_of(
         STRATEGIES,
-        **_RULE,
-        help="How to refine; implies --refine. All but paper need all rows in memory.",
+        "How to refine; implies --refine. All but paper need all rows in memory.",
         show_default="paper",
+        **_RULE,
     ),
 ]
 ClassWeight = Annotated[
     str | None,
-    typer.Option(
-        **_RULE,
-        metavar="LABEL=WEIGHT,...",
-        help="What an error counts when refining, or balanced.",
-    ),
+    _rule("LABEL=WEIGHT,...", "What an error counts when refining, or balanced."),
 ]
 Recommended = Annotated[
     bool,
-    typer.Option(
+    _rule_flag(
         "--recommended",
-        **_RULE,
-        help="Settings that suit most data: --strategy smooth --shrinkage cv.",
+        "Settings that suit most data: --strategy smooth --shrinkage cv.",
     ),
 ]
 Seed = Annotated[int, typer.Option(**_RULE, min=0, help="For what is random.")]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 
-def one_of(words: Sequence[str], *names: str, **settings: Any) -> Any:
+def one_of(words: Sequence[str], text: str, *names: str, **settings: Any) -> Any:
     """An option whose value is one of some words."""
 
     def check(value: str | None) -> str | None:
@@ -26,6 +26,7 @@ def one_of(words: Sequence[str], *names: str, **settings: Any) -> Any:
         metavar=f"<{'|'.join(words)}>",
         callback=check,
         autocompletion=complete,
+        help=text,
         **settings,
     )
 
@@ -52,7 +53,7 @@ Columns = Annotated[
     ),
 ]
 Format = Annotated[
-    str, one_of(("csv", "tsv"), "--format", help="Form of the standard input.")
+    str, one_of(("csv", "tsv"), "Form of the standard input.", "--format")
 ]
 Delimiter = Annotated[
     str | None,

@@ -54,7 +54,7 @@ def predict(
         str,
         one_of(
             ("error", "keep", "drop"),
-            help="Rows in which a feature is missing are an error, get an empty "
+            "Rows in which a feature is missing are an error, get an empty "
             "prediction, or are left out.",
         ),
     ] = "error",

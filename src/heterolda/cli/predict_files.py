@@ -19,29 +19,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Output:
-    """What the table of predictions has.
-
-    Attributes
-    ----------
-    column : str
-        Name of the column of predictions.
-    proba : bool
-        Whether a column with the probability of each class follows.
-    only : tuple of str
-        Columns of the data to keep, if not all of them.
-    missing : {"error", "keep", "drop"}
-        What becomes of rows in which a feature is missing: an error, an empty
-        prediction, or nothing.
-    numbers : bool
-        Whether the features of text files become numbers instead of staying as they
-        are written.
-    """
+    """What the table of predictions has."""
 
     column: str = "prediction"
-    proba: bool = False
-    only: tuple[str, ...] = ()
-    missing: str = "error"
-    numbers: bool = False
+    proba: bool = False  # whether the probability of each class follows
+    only: tuple[str, ...] = ()  # columns of the data to keep, if not all of them
+    missing: str = "error"  # or keep, an empty prediction, or drop, no row at all
+    numbers: bool = False  # whether features of text files are written as numbers
 
     def new_columns(self, classes: NDArray[Any]) -> list[str]:
         """Names of the columns that are added."""
@@ -77,7 +61,8 @@ def predict_batches(
         absent = _absent(X, part, n_before, output.missing)
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())
-            batch, X, absent = _taken(batch, X, absent)
+            kept = ~absent
+            batch, X, absent = batch.filter(kept), X[kept], absent[kept]
         yield _appended(batch, X, absent, part, plain, output)
     if n_dropped:
         notice(f"{n_dropped} rows have missing values and were left out")
@@ -145,16 +130,6 @@ def _place(wrong: NDArray[np.bool_], part: Part, n_before: int) -> str:
     row, j = np.argwhere(wrong)[0]
     name = (part.columns.features or ())[j]
     return f"{part.name}: column {name!r}, row {n_before + row + 1}"
-
-
-def _taken(
-    batch: Any, X: Array, absent: NDArray[np.bool_]
-) -> tuple[Any, Array, NDArray[np.bool_]]:
-    """The rows that are complete."""
-    import pyarrow as pa
-
-    kept = ~absent
-    return batch.filter(pa.array(kept)), X[kept], absent[kept]
 
 
 def _appended(

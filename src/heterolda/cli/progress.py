@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 if TYPE_CHECKING:
     from heterolda.experiments.protocol import Task
@@ -19,31 +19,34 @@ def _can_draw(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal
 
 
-class StudyProgress:
-    """An observer of a study that writes to the standard error stream.
+class _LiveBar:
+    """A bar on the terminal; as a context it leaves the terminal in order."""
 
-    Use it as a context, so that the terminal is in order afterwards.
-    """
+    def __init__(self, console: Console, *columns: ProgressColumn) -> None:
+        self.console = console
+        self._live = Progress(*columns, console=console, transient=True)
 
-    def __init__(self) -> None:
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._left: Counter[tuple[str, int]] = Counter()
-        self._done = self._total = 0.0
-        self._first: tuple[float, float] | None = None
-        self._live = Progress(
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TextColumn("{task.description}", markup=False),
-            console=self.console,
-            transient=True,
-        )
-
-    def __enter__(self) -> StudyProgress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._live.live.is_started:
             self._live.stop()
+
+
+class StudyProgress(_LiveBar):
+    """An observer of a study that writes to the standard error stream."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Console(stderr=True, highlight=False, soft_wrap=True),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.description}", markup=False),
+        )
+        self._left: Counter[tuple[str, int]] = Counter()
+        self._done = self._total = 0.0
+        self._first: tuple[float, float] | None = None
 
     def notice(self, text: str) -> None:
         """Print a line."""
@@ -89,7 +92,7 @@ class StudyProgress:
         return f"about {seconds:.0f} s left"
 
 
-class StatusLine:
+class StatusLine(_LiveBar):
     """What a command is doing, on a line of the terminal that goes away at the end.
 
     Where the standard error stream is not a terminal, or `quiet`, nothing is shown.
@@ -97,21 +100,13 @@ class StatusLine:
 
     def __init__(self, quiet: bool = False) -> None:
         console = Console(stderr=True, highlight=False, quiet=quiet)
-        self._shown = _can_draw(console) and not quiet
-        self._live = Progress(
+        super().__init__(
+            console,
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[figure]}", markup=False),
-            console=console,
-            transient=True,
         )
-
-    def __enter__(self) -> StatusLine:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._live.live.is_started:
-            self._live.stop()
+        self._shown = _can_draw(console) and not quiet
 
     def _begin(self, text: str) -> Callable[..., None]:
         for task in self._live.task_ids:

@@ -57,7 +57,7 @@ def reproduce(
         bool, typer.Option("--full", help=f"The paper's {PAPER_TRIALS} trials.")
     ] = False,
     table_format: Annotated[
-        str, one_of(tuple(FORMATS), "--format", help="Form of the tables.")
+        str, one_of(tuple(FORMATS), "Form of the tables.", "--format")
     ] = "text",
     limit: Annotated[
         list[str] | None,

@@ -80,18 +80,17 @@ class Scores:
     @property
     def recalls(self) -> Array:
         """For each class the share of its rows that are predicted right, or NaN."""
-        totals = self.confusion.sum(axis=1)
-        present = np.where(totals > 0, totals, np.nan)
-        recalls: Array = self.confusion.diagonal() / present
-        return recalls
+        return self._shares_right(axis=1)
 
     @property
     def precisions(self) -> Array:
         """For each class the share of its predictions that are right, or NaN."""
-        totals = self.confusion.sum(axis=0)
-        given = np.where(totals > 0, totals, np.nan)
-        precisions: Array = self.confusion.diagonal() / given
-        return precisions
+        return self._shares_right(axis=0)
+
+    def _shares_right(self, axis: int) -> Array:
+        totals = self.confusion.sum(axis=axis)
+        shares: Array = self.confusion.diagonal() / np.where(totals > 0, totals, np.nan)
+        return shares
 
     @property
     def balanced_accuracy(self) -> float:

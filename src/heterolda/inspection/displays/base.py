@@ -27,9 +27,38 @@ def pyplot():
 
 
 class Display:
-    """A picture of one pair of classes; `_draw` is what a display adds to it."""
+    """A picture of one pair of classes.
+
+    A display adds `_values`, the arguments of its constructor for a pair, and `_draw`.
+    """
 
     _legend = None  # where the legend is, if matplotlib should not choose
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
+        """Draw a pair of classes of a fitted discriminant.
+
+        Parameters
+        ----------
+        estimator : GaussianLinearDiscriminant
+            Fitted.
+        X : array-like of shape (n_samples, n_features) or None, default=None
+            Data to show beside the model.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their labels.
+        pair : tuple of two labels or None, default=None
+            The pair of classes; the one of largest error by default.
+        ax : matplotlib axes or None, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display
+            The display.
+        """
+        k = choose_pair(check_estimator(estimator), pair)
+        rows = rows_of_pair(estimator, k, *check_rows(estimator, X, y))
+        return cls(**cls._values(estimator, k, rows)).plot(ax=ax)
 
     @classmethod
     def from_statistics(

@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import (
-    COLOURS,
-    INK,
-    Display,
-    check_estimator,
-    check_rows,
-    choose_pair,
-    rows_of_pair,
-    thin,
-)
+from heterolda.inspection.displays.base import COLOURS, INK, Display, thin
 from heterolda.search.algorithm2 import paper_search
 from heterolda.solvers import (
     SOLVERS,
@@ -56,6 +47,8 @@ class BoundaryDisplay(Display):
     itself divides the projected data exactly as it divides the data.
 
     The rule of the discriminant is named after its solver, "GLD" if that is "global".
+    Given training data, the rule of `LocalNeighborhoodSearch` that starts from it is
+    drawn, too.
     A rule that does not cut the plane at all is left out, and so is that of linear
     discriminant analysis where it always gives the same answer.
 
@@ -111,29 +104,7 @@ class BoundaryDisplay(Display):
     points: Any = None
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
-        """Draw the plane of a rule of a fitted discriminant.
-
-        Parameters
-        ----------
-        estimator : GaussianLinearDiscriminant
-            Fitted.
-        X : array-like of shape (n_samples, n_features) or None, default=None
-            Training data. With them the rule of `LocalNeighborhoodSearch`, started
-            from that of the discriminant, is drawn, too.
-        y : array-like of shape (n_samples,) or None, default=None
-            Their labels.
-        pair : tuple of two labels or None, default=None
-            The pair of classes; the one of largest error by default.
-        ax : matplotlib axes or None, default=None
-            Where to draw.
-
-        Returns
-        -------
-        BoundaryDisplay
-            The display.
-        """
-        k = choose_pair(check_estimator(estimator), pair)
+    def _values(cls, estimator, k, rows):
         if estimator.n_features_in_ < 2:
             raise ValueError("a plane needs two features or more, but there is only 1")
         if estimator.trivial_[k]:
@@ -142,7 +113,6 @@ class BoundaryDisplay(Display):
                 "always to choose the same class, and has no normal: choose another "
                 "pair, priors or costs"
             )
-        rows = rows_of_pair(estimator, k, *check_rows(estimator, X, y))
         frontier = estimator.frontier_[k]
         pencil = frontier.pencil
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
@@ -160,15 +130,15 @@ class BoundaryDisplay(Display):
             before, after = int(search.errors_start), int(search.errors)
             errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
         plane = _Plane(pencil, coef)
-        return cls(
-            means=plane.project(pencil.means[0]),
-            covariances=plane.axes.T @ pencil.covariances[0] @ plane.axes,
-            rules={key: plane.cut(*rule) for key, rule in hyperplanes.items()},
-            errors=errors,
-            quadratic=plane.quadratic(pencil),
-            classes=frontier.classes,
-            points=None if rows is None else [plane.project(thin(r)) for r in rows],
-        ).plot(ax=ax)
+        return {
+            "means": plane.project(pencil.means[0]),
+            "covariances": plane.axes.T @ pencil.covariances[0] @ plane.axes,
+            "rules": {key: plane.cut(*rule) for key, rule in hyperplanes.items()},
+            "errors": errors,
+            "quadratic": plane.quadratic(pencil),
+            "classes": frontier.classes,
+            "points": None if rows is None else [plane.project(thin(r)) for r in rows],
+        }
 
     def _draw(self, ax):
         from matplotlib.patches import Ellipse

@@ -9,13 +9,7 @@ import numpy as np
 
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import (
-    COLOURS,
-    INK,
-    Display,
-    check_estimator,
-    choose_pair,
-)
+from heterolda.inspection.displays.base import COLOURS, INK, Display
 from heterolda.solvers import SOLVERS
 
 _METHODS = {
@@ -85,7 +79,7 @@ class ErrorCurveDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, *, pair=None, ax=None):
-        """Draw the curve of a fitted discriminant.
+        """Draw the curve of a fitted discriminant, which needs no data.
 
         Parameters
         ----------
@@ -101,7 +95,10 @@ class ErrorCurveDisplay(Display):
         ErrorCurveDisplay
             The display.
         """
-        k = choose_pair(check_estimator(estimator), pair)
+        return super().from_estimator(estimator, pair=pair, ax=ax)
+
+    @classmethod
+    def _values(cls, estimator, k, rows):
         frontier = estimator.frontier_[k]
         pencil, arc = frontier.pencil, frontier.arc
         p1, p2 = pencil.priors[0]
@@ -120,15 +117,15 @@ class ErrorCurveDisplay(Display):
             planes = SOLVERS[name].solve(pencil, np.random.default_rng(0))
             landings[label] = _place(frontier, planes), float(planes.error[0])
             best = planes
-        return cls(
-            theta=frontier._angles(x),
-            error=p1 * e1 + p2 * e2,
-            minima=minima,
-            landings=landings,
-            bound=float(best.error[0] * (1 - best.gap[0])),
-            trivial=float(min(p1, p2)),
-            classes=frontier.classes,
-        ).plot(ax=ax)
+        return {
+            "theta": frontier._angles(x),
+            "error": p1 * e1 + p2 * e2,
+            "minima": minima,
+            "landings": landings,
+            "bound": float(best.error[0] * (1 - best.gap[0])),
+            "trivial": float(min(p1, p2)),
+            "classes": frontier.classes,
+        }
 
     def _draw(self, ax):
         degrees = np.degrees(self.theta)

@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import (
-    COLOURS,
-    INK,
-    Display,
-    check_estimator,
-    check_rows,
-    choose_pair,
-    rows_of_pair,
-)
+from heterolda.inspection.displays.base import COLOURS, INK, Display
 from heterolda.solvers.hyperplanes import linear_scores
 
 # Rows whose scores under all rules of the curve are formed together.
@@ -27,11 +19,11 @@ _BLOCK = 2048
 class FrontierDisplay(Display):
     """Optimal linear ROC curve of a pair of classes, with operating points.
 
-    The second class is the positive one. Given data, the rates that the rules of the
-    curve have on them are drawn over it: where the two part, the data are not normal,
-    or too few. The rule of the estimator itself has a point of its own if it is
-    another one than those of least error and minimax: one with costs or a bound lies
-    on the curve, that of another solver usually below.
+    The second class is the positive one. Given test data of both classes, the rates
+    that the rules of the curve have on them are drawn over it: where the two part, the
+    data are not normal, or too few. The rule of the estimator itself has a point of its
+    own if it is another one than those of least error and minimax: one with costs or a
+    bound lies on the curve, that of another solver usually below.
 
     Parameters
     ----------
@@ -78,29 +70,7 @@ class FrontierDisplay(Display):
     _legend = "lower right"
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
-        """Draw the curve of a fitted discriminant.
-
-        Parameters
-        ----------
-        estimator : GaussianLinearDiscriminant
-            Fitted.
-        X : array-like of shape (n_samples, n_features) or None, default=None
-            Test data, with rows of both classes.
-        y : array-like of shape (n_samples,) or None, default=None
-            Their labels.
-        pair : tuple of two labels or None, default=None
-            The pair of classes; the one of largest error by default.
-        ax : matplotlib axes or None, default=None
-            Where to draw.
-
-        Returns
-        -------
-        FrontierDisplay
-            The display.
-        """
-        k = choose_pair(check_estimator(estimator), pair)
-        rows = rows_of_pair(estimator, k, *check_rows(estimator, X, y))
+    def _values(cls, estimator, k, rows):
         frontier = estimator.frontier_[k]
         x = frontier._curve(300)
         e1, e2 = frontier._rates(x)
@@ -129,14 +99,14 @@ class FrontierDisplay(Display):
         # Not a second time, where the rule is one of these points.
         if not any(np.allclose(here, p, rtol=0.01, atol=1e-9) for p in points.values()):
             points["this rule"] = here
-        return cls(
-            fpr=e1,
-            tpr=1 - e2,
-            auc=frontier.auc,
-            points=points,
-            classes=frontier.classes,
-            empirical=empirical,
-        ).plot(ax=ax)
+        return {
+            "fpr": e1,
+            "tpr": 1 - e2,
+            "auc": frontier.auc,
+            "points": points,
+            "classes": frontier.classes,
+            "empirical": empirical,
+        }
 
     def _draw(self, ax):
         ax.plot([0, 1], [0, 1], color="0.75", lw=1, ls=(0, (1, 2)))
