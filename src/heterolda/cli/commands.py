@@ -14,7 +14,7 @@ from heterolda.cli.evaluate import evaluate
 from heterolda.cli.export import export
 from heterolda.cli.fit import fit
 from heterolda.cli.inspect import inspect
-from heterolda.cli.messages import print_beside
+from heterolda.cli.messages import print_to_stderr
 from heterolda.cli.predict import predict
 from heterolda.cli.study import datasets, report, reproduce
 
@@ -39,7 +39,7 @@ class OneLineGroup(TyperGroup):
             status = 1
         except OSError as error:  # commands catch their own: this is of the output
             _drop_output()
-            print_beside(f"heterolda: {error.strerror or error}")
+            print_to_stderr(f"heterolda: {error.strerror or error}")
             status = 1
         except Exception as error:
             # Releases of typer differ in where the class of these errors lives.
@@ -59,7 +59,7 @@ def _complain(error: Any) -> int:
     context = getattr(error, "ctx", None)
     path = "heterolda" if context is None else context.command_path
     message = " ".join(error.format_message().split()).rstrip(".")
-    print_beside(f"{path}: {message} (see {path} --help)")
+    print_to_stderr(f"{path}: {message} (see {path} --help)")
     return int(error.exit_code)
 
 
@@ -67,7 +67,7 @@ app = typer.Typer(
     name="heterolda",
     cls=OneLineGroup,
     rich_markup_mode="markdown",
-    help="Linear discriminants for classes of unequal covariances.",
+    help="Linear discriminants for classes with unequal covariances.",
     epilog="Errors end with status 1 and one line, wrong usage with status 2.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )

@@ -24,7 +24,7 @@ def feature_columns(
         if given is None:
             raise ValueError(
                 "the model does not know the names of its features: name its "
-                f"{model.n_features_in_} columns by --columns"
+                f"{model.n_features_in_} columns with --columns"
             )
         names = tuple(map(str, given))
     if len(names) != model.n_features_in_:

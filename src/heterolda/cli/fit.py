@@ -8,8 +8,8 @@ from typing import Any
 import heterolda.cli.fit_options as opt
 from heterolda.cli.messages import (
     errors_in_one_line,
-    print_beside,
     print_result,
+    print_to_stderr,
     usage_errors,
     warnings_as_notes,
 )
@@ -106,11 +106,11 @@ def _check_files(
     """Reject files that would be lost and columns that would silently be ignored."""
     if columns and exclude:
         raise ValueError(
-            "--columns names all features, so that --exclude has none to leave out: "
-            "use one of them"
+            "--columns names all features, so --exclude would have no effect: use one "
+            "of them"
         )
     if out == Path("-"):
-        raise ValueError("--out: a model needs a file, - will not do")
+        raise ValueError("--out: a model needs a file, not -")
     if out and out.resolve() in [Path(name).resolve() for name in data]:
         raise ValueError(f"--out {out}: it would replace the data")
 
@@ -142,8 +142,8 @@ def _fit_and_report(
         progress = status.rows(f"reading the data{where}")
         fitted = fit_files(settings, data, progress, in_memory=in_memory)
         if in_memory:
-            print_beside(
-                "note: these settings need all rows at once, so they are in memory"
+            print_to_stderr(
+                "note: these settings need all rows at once, so they are read into memory"
             )
         lines = [*describe_fit(ModelFacts(fitted.model), name, data.target), ""]
         if accuracy:
@@ -163,5 +163,5 @@ def _fit_and_report(
         save(fitted.model, out)
         lines.append(f"The model is in {out}.")
     else:
-        lines.append("The model was not saved: name a file by --out.")
+        lines.append("The model was not saved: name a file with --out.")
     print_result(lines)

@@ -51,8 +51,8 @@ class FitSettings:
         aims = self.costs, self.max_error, self.criterion != "bayes"
         if self.strategy is not None and any(aims):
             raise ValueError(
-                "--refine lessens training errors and so undoes --costs, --criterion "
-                "and --max-error: say by --class-weight what errors cost"
+                "--refine minimises training errors, which would undo --costs, "
+                "--criterion and --max-error: weigh errors with --class-weight"
             )
         if self.strategy is not None and self.multiclass == "ova":
             raise ValueError("--refine works on pairs of classes: use --multiclass ovo")
@@ -120,7 +120,7 @@ def _by_label(option: str, given: Any, places: Places) -> Any:
         k = places.find(text)
         if k < 0:
             raise ValueError(
-                f"{option}: {text!r} is none of the classes {named(labels, 10)}"
+                f"{option}: {text!r} is not one of the classes {named(labels, 10)}"
             )
         found[labels[k]] = _by_label(option, value, places)
     return found

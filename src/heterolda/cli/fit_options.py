@@ -52,7 +52,7 @@ Cv = Annotated[
         metavar="FOLDS",
         min=2,
         max=1000,
-        help="Cross-validate with so many folds, in two more passes over the data. "
+        help="Cross-validate with this many folds, in two more passes over the data. "
         "Rows of each class are dealt out to the folds in turn.",
     ),
 ]
@@ -66,7 +66,7 @@ Accuracy = Annotated[
 
 Features = Annotated[
     str | None,
-    _columns("Columns of the features, with commas between; all by default."),
+    _columns("Feature columns, separated by commas; all by default."),
 ]
 Exclude = Annotated[
     str | None, _columns("Columns that are not features, such as identifiers.")
@@ -100,7 +100,7 @@ Priors = Annotated[
     str | None,
     _rule(
         "LABEL=SHARE,...",
-        "Class priors, or equal; relative frequencies by default.",
+        'Class priors, or "equal"; relative frequencies by default.',
     ),
 ]
 Costs = Annotated[
@@ -153,7 +153,7 @@ Strategy = Annotated[
 ]
 ClassWeight = Annotated[
     str | None,
-    _rule("LABEL=WEIGHT,...", "What an error counts when refining, or balanced."),
+    _rule("LABEL=WEIGHT,...", 'How much an error counts when refining, or "balanced".'),
 ]
 Recommended = Annotated[
     bool,
@@ -162,4 +162,4 @@ Recommended = Annotated[
         "Settings that suit most data: --strategy smooth --shrinkage cv.",
     ),
 ]
-Seed = Annotated[int, typer.Option(**_RULE, min=0, help="For what is random.")]
+Seed = Annotated[int, typer.Option(**_RULE, min=0, help="Seed of random choices.")]

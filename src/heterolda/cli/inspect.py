@@ -9,8 +9,8 @@ import typer
 
 from heterolda.cli.messages import (
     errors_in_one_line,
-    print_beside,
     print_result,
+    print_to_stderr,
     usage_errors,
 )
 from heterolda.cli.options import Debug, ModelFile
@@ -67,4 +67,4 @@ def inspect(
         from heterolda.inspection.model_card import write_card
 
         write_card(facts, model.name, html, pairs)
-        print_beside(f"the page is in {html}")
+        print_to_stderr(f"the page is in {html}")

@@ -44,12 +44,12 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     except (typer.Exit, typer.BadParameter, BrokenPipeError):
         raise
     except KeyboardInterrupt:
-        print_beside("heterolda: interrupted")
+        print_to_stderr("heterolda: interrupted")
         raise typer.Exit(1) from None
     except Exception as error:
         if debug:
             traceback.print_exc()
-        print_beside(f"heterolda: {_reason(error)}")
+        print_to_stderr(f"heterolda: {_reason(error)}")
         raise typer.Exit(1) from None
 
 
@@ -59,7 +59,7 @@ def usage_errors() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        print_beside(f"heterolda: {error}")
+        print_to_stderr(f"heterolda: {error}")
         raise typer.Exit(2) from None
 
 
@@ -77,7 +77,7 @@ def warnings_as_notes() -> Iterator[None]:
         except SearchInterruptedWarning:  # whoever interrupts a command means it
             raise KeyboardInterrupt from None
     for text in dict.fromkeys(in_options(warning.message) for warning in caught):
-        print_beside(f"note: {text}")
+        print_to_stderr(f"note: {text}")
 
 
 def print_result(lines: Iterable[str]) -> None:
@@ -87,7 +87,7 @@ def print_result(lines: Iterable[str]) -> None:
     print(*map(printable, lines), sep="\n")
 
 
-def print_beside(text: str) -> None:
+def print_to_stderr(text: str) -> None:
     """Print one line for the user on the standard error stream, beside the result."""
     from heterolda.foundations.wording import printable
 

@@ -33,34 +33,32 @@ def one_of(words: Sequence[str], text: str, *names: str, **settings: Any) -> Any
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")]
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that heterolda fit has written.")
+    Path, typer.Argument(metavar="MODEL", help="A file written by heterolda fit.")
 ]
 Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="Files .csv, .tsv (also .gz) or .parquet, folders of such, patterns in "
-        "quotes, or - for the standard input.",
+        help="Files .csv, .tsv (also .gz) or .parquet, folders of these, quoted "
+        "patterns, or - for standard input.",
     ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns of the features, with commas between, for a model that does not "
-        "know their names.",
+        help="Feature columns, separated by commas, for a model that does not know "
+        "their names.",
     ),
 ]
-Format = Annotated[
-    str, one_of(("csv", "tsv"), "Form of the standard input.", "--format")
-]
+Format = Annotated[str, one_of(("csv", "tsv"), "Format of standard input.", "--format")]
 Delimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHARACTER",
-        help="What stands between two columns of text, such as ';' or tab; by default "
-        "a comma, in .tsv files a tab.",
+        help="Separator of the columns in text files, such as ';' or tab; by default "
+        "a comma, or a tab in .tsv files.",
     ),
 ]
 SampleWeight = Annotated[

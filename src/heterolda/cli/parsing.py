@@ -9,7 +9,7 @@ from typing import Any
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
-    """Names with commas between; quotes protect a comma."""
+    """Names separated by commas; quotes protect a comma."""
     if text is None:
         return ()
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
@@ -40,7 +40,7 @@ def parse_numbers(option: str, text: str | None, *words: str) -> Any:
     if wrong or not given or "" in given:
         other = "".join(f", or {word}" for word in words)
         raise ValueError(
-            f"{option} {text}: write LABEL=NUMBER with commas between, or a JSON "
+            f"{option} {text}: write LABEL=NUMBER separated by commas, or a JSON "
             f"object{other}"
         )
     return {label: float(value) for label, value in given.items()}
@@ -65,7 +65,7 @@ def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
         row and all(map(_is_number, row.values())) for row in costs.values()
     ):
         raise ValueError(
-            f"--costs {text}: write TRUE:DECIDED=COST with commas between, for "
+            f"--costs {text}: write TRUE:DECIDED=COST separated by commas, for "
             'instance ill:well=10, or nested JSON such as {"ill": {"well": 10}}'
         )
     return costs

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from heterolda.cli.messages import errors_in_one_line, print_beside, usage_errors
+from heterolda.cli.messages import errors_in_one_line, print_to_stderr, usage_errors
 from heterolda.cli.options import (
     Columns,
     Data,
@@ -31,8 +31,8 @@ def predict(
             "--out",
             "-o",
             metavar="FILE",
-            help="A file .csv, .tsv (also .gz) or .parquet; - is the standard output, "
-            "as CSV.",
+            help="A .csv, .tsv (also .gz) or .parquet file; - is standard output, as "
+            "CSV.",
         ),
     ] = "-",
     proba: Annotated[
@@ -105,6 +105,6 @@ def predict(
         ):
             n_rows = write_table(batches, out, status.rows("predicting"))
         for note in notes:
-            print_beside(f"note: {note}")
+            print_to_stderr(f"note: {note}")
         if out != "-":
-            print_beside(f"{n_rows:,} rows in {out}")
+            print_to_stderr(f"{n_rows:,} rows in {out}")

@@ -107,7 +107,7 @@ def _check_names(part: Part, added: list[str], output: Output) -> None:
     if clash is not None:
         raise ValueError(
             f"{part.name}: there is a column named {clash!r} already: choose another "
-            "name by --column"
+            "name with --column"
         )
 
 

@@ -179,23 +179,14 @@ def _draw(panel, ax):
     low = min(*(means - _REACH * deviations), 0)
     high = max(*(means + _REACH * deviations), 0)
     # Enough points for the narrower of the two.
-    x = np.unique(
-        np.concatenate(
-            [
-                [0.0, low, high],
-                *(
-                    m + s * np.linspace(-6, 6, 400)
-                    for m, s in zip(means, deviations, strict=True)
-                ),
-            ]
-        )
-    )
+    around = means + deviations * np.linspace(-6, 6, 400)[:, None]
+    x = np.unique([0.0, low, high, *around.ravel()])
     x = x[(low <= x) & (x <= high)]
+    peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
     lines, areas, histograms, tallest = [], [], [], 0.0
     for k, colour in enumerate(COLOURS):
         z = (x - means[k]) / deviations[k]
-        scale = panel["priors"][k] / (deviations[k] * np.sqrt(2 * np.pi))
-        density = scale * np.exp(-0.5 * z * z)
+        density = peaks[k] * np.exp(-0.5 * z * z)
         wrong = x >= 0 if k == 0 else x <= 0
         label = f"{panel['classes'][k]}: {percent(panel['error_rates'][k])} wrong"
         if panel["scores"] is not None and len(panel["scores"][k]):
@@ -216,7 +207,6 @@ def _draw(panel, ax):
             )
         )
     ax.axvline(0, color=INK, lw=1.2)
-    peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
     # With room for the legend.
     top = 1.3 * min(max(peaks.max(), tallest), _TALLEST * peaks.min())
     ax.set(xlim=(low, high), ylim=(0, top), xlabel="score, in mean deviations")
