@@ -143,7 +143,7 @@ def _fit_and_report(
         fitted = fit_files(settings, data, progress, in_memory=in_memory)
         if in_memory:
             print_to_stderr(
-                "note: these settings need all rows at once, so they are read into memory"
+                "note: these settings need all rows at once, so they are kept in memory"
             )
         lines = [*describe_fit(ModelFacts(fitted.model), name, data.target), ""]
         if accuracy:
