@@ -153,10 +153,10 @@ def fit_files(
     if in_memory:
         X, y, weight, names = data.in_memory(count)
         model = settings.estimator(np.unique(y)).fit(X, y, weight)
-        for part in (model, discriminant_of(model)):
-            part.feature_names_in_ = np.array(names, dtype=object)
-            if hasattr(part, "statistics_"):
-                part.statistics_.feature_names = part.feature_names_in_
+        for estimator in (model, discriminant_of(model)):
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+            if hasattr(estimator, "statistics_"):
+                estimator.statistics_.feature_names = estimator.feature_names_in_
         return Fitted(model, n_rows, (X, y, weight))
     if settings.strategy is not None:
         rows = FileRows(data, _MEMORY, count)
