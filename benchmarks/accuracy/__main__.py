@@ -26,7 +26,7 @@ from benchmarks.accuracy.study import (
     AccuracyStudy,
     Score,
 )
-from heterolda.cli.terminal import ProgressDisplay
+from heterolda.cli.progress import StudyProgress
 from heterolda.experiments.catalogue import resolve_datasets
 from heterolda.experiments.protocol import run_study
 from heterolda.experiments.results import read_results
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.page is None and _is_selection(options):
         parser.error(selection)
     if not options.report:
-        with ProgressDisplay() as display:
+        with StudyProgress() as display:
             try:
                 run_study(_study(options), options.out, display, jobs=options.jobs)
             except KeyboardInterrupt:

@@ -1,9 +1,10 @@
-"""Warnings that users may want to filter by name."""
+"""Errors and warnings that users may want to catch or filter by name."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,71 @@ _MOST_ROUNDING = 0.01
 _STACKLEVEL = 5
 
 
-class SmallClassWarning(UserWarning):
+@dataclass(frozen=True)
+class Setting:
+    """A parameter that a message speaks of, with the value that it names or advises.
+
+    Attributes
+    ----------
+    parameter : str
+        Its name.
+    value : object or None
+        The value; None where the message speaks of the parameter only.
+    """
+
+    parameter: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return self.parameter + ("" if self.value is None else f"={self.value!r}")
+
+
+class _SpeaksOfSettings(Exception):
+    """A message made of text and settings, for programs with other names for these."""
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """The settings that the message speaks of."""
+        return tuple(piece for piece in self.args if isinstance(piece, Setting))
+
+
+class ParameterError(_SpeaksOfSettings, ValueError):
+    """A parameter has a value that cannot be used.
+
+    Parameters
+    ----------
+    *message : str or Setting
+        The pieces of the message. The first setting is the parameter to blame, others
+        are those that the message advises.
+
+    Attributes
+    ----------
+    parameter : str
+        Name of the parameter.
+    settings : tuple of Setting
+        All parameters that the message speaks of, and the values that it gives them.
+
+    Examples
+    --------
+    >>> from heterolda import GaussianLinearDiscriminant, ParameterError
+    >>> X, y = [[0], [1], [4], [6]], [0, 0, 1, 1]
+    >>> try:
+    ...     GaussianLinearDiscriminant(priors=[0.5, 0.6]).fit(X, y)
+    ... except ParameterError as error:
+    ...     print(error.parameter, error, sep="; ")
+    priors; priors must sum to one, got a sum of 1.1: divide them by it
+    """
+
+    @property
+    def parameter(self) -> str:
+        """Name of the parameter to blame."""
+        return self.settings[0].parameter
+
+
+class SmallClassWarning(_SpeaksOfSettings, UserWarning):
     """A class has too few samples for its covariance to be trusted unregularised.
 
     Examples
@@ -173,13 +238,14 @@ def warn_of_weak_moments(
     """
     small = classes[weights < means.shape[1] + 1]
     if len(small) and not shrunk:
-        warnings.warn(
+        warning = SmallClassWarning(
             f"classes {listed(small)} have fewer samples than features plus one, so "
             "their covariances are singular by accident and the fit may exploit it: "
-            "use shrinkage='auto', or fewer features",
-            SmallClassWarning,
-            stacklevel=_STACKLEVEL,
+            "use ",
+            Setting("shrinkage", "auto"),
+            ", or fewer features",
         )
+        warnings.warn(warning, stacklevel=_STACKLEVEL)
     variances = np.einsum("kii->ki", covariances)
     coarse = np.spacing(np.abs(means)) > _MOST_ROUNDING * np.sqrt(variances)
     far = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))

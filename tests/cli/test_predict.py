@@ -198,7 +198,7 @@ def test_a_model_without_names_takes_them_from_the_command(frame, tmp_path):
     frame[::-1].to_csv(data, index=False)
     result = invoke("predict", path, data)
     assert result.exit_code == 1
-    assert "name its 3 columns by --columns" in result.stderr
+    assert "name its 3 columns with --columns" in result.stderr
     shown = rows_of(succeed("predict", path, data, "--columns", "x0,x1,x2"))
     truth = bare.predict(frame[FEATURES].to_numpy())[::-1]
     assert [row[-1] for row in shown[1:]] == truth.tolist()

@@ -32,9 +32,9 @@ from heterolda.experiments.workers import computed
 SCRIPT = """
 import sys
 from heterolda.experiments.protocol import Study, run_study
-from heterolda.cli.terminal import ProgressDisplay
+from heterolda.cli.progress import StudyProgress
 study = Study(["wine", "iris"], ["LDA", "GLD"], trials=int(sys.argv[2]), folds=5)
-with ProgressDisplay() as display:
+with StudyProgress() as display:
     run_study(study, sys.argv[1], display, jobs=2)
 """
 

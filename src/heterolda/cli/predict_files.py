@@ -17,34 +17,16 @@ from heterolda.data.sources import open_source
 
 Array = NDArray[np.float64]
 
-__all__ = ["Output", "predict_batches"]
-
 
 @dataclass(frozen=True)
 class Output:
-    """What the table of predictions has.
-
-    Attributes
-    ----------
-    column : str
-        Name of the column of predictions.
-    proba : bool
-        Whether a column with the probability of each class follows.
-    only : tuple of str
-        Columns of the data to keep, if not all of them.
-    missing : {"error", "keep", "drop"}
-        What becomes of rows in which a feature is missing: an error, an empty
-        prediction, or nothing.
-    numbers : bool
-        Whether the features of text files become numbers instead of staying as they
-        are written.
-    """
+    """What the table of predictions has."""
 
     column: str = "prediction"
-    proba: bool = False
-    only: tuple[str, ...] = ()
-    missing: str = "error"
-    numbers: bool = False
+    proba: bool = False  # whether the probability of each class follows
+    only: tuple[str, ...] = ()  # columns of the data to keep, if not all of them
+    missing: str = "error"  # or keep, an empty prediction, or drop, no row at all
+    numbers: bool = False  # whether features of text files are written as numbers
 
     def new_columns(self, classes: NDArray[Any]) -> list[str]:
         """Names of the columns that are added."""
@@ -59,26 +41,10 @@ def predict_batches(
     output: Output,
     notice: Callable[[str], None],
 ) -> Generator[Any, None, None]:
-    """Predict the rows of files, in their order.
+    """Predict the rows of files, in their order; a first batch has no rows.
 
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-    source : path, list of paths, StandardInput, or Arrow data
-        As for :func:`heterolda.data.statistics_from_batches`.
-    columns : sequence of str
-        Columns of the features, in the order of the model.
-    output : Output
-        What is wanted.
-    notice : callable
-        Is told in a line what the user should know.
-
-    Yields
-    ------
-    RecordBatch
-        Columns of the data, then the prediction, then probabilities. The first has no
-        rows.
+    Batches have the columns of the data, then the prediction, then probabilities.
+    `notice` is called with what the user should know, in a line.
     """
     wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
     plain = without_names(model)
@@ -98,7 +64,8 @@ def predict_batches(
         absent = _absent(X, part, n_before, output.missing)
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())
-            batch, X, absent = _taken(batch, X, absent)
+            kept = ~absent
+            batch, X, absent = batch.filter(kept), X[kept], absent[kept]
         yield _appended(batch, X, absent, part, plain, output)
     if n_dropped:
         notice(f"{n_dropped} rows have missing values and were left out")
@@ -143,7 +110,7 @@ def _check_names(part: OpenFile, added: list[str], output: Output) -> None:
     if clash is not None:
         raise ValueError(
             f"{part.name}: there is a column named {clash!r} already: choose another "
-            "name for the predictions"
+            "name with --column"
         )
 
 
@@ -155,8 +122,8 @@ def _absent(X: Array, part: OpenFile, n_before: int, missing: str) -> NDArray[np
         raise ValueError(f"{place} is infinite: every number must be finite")
     if missing == "error" and gaps.any():
         raise ValueError(
-            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose what to "
-            "do with such rows"
+            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose "
+            "--missing keep or drop"
         )
     return np.asarray(gaps.any(axis=1))
 
@@ -166,16 +133,6 @@ def _place(wrong: NDArray[np.bool_], part: OpenFile, n_before: int) -> str:
     row, j = np.argwhere(wrong)[0]
     name = (part.columns.features or ())[j]
     return f"{part.name}: column {name!r}, row {n_before + row + 1}"
-
-
-def _taken(
-    batch: Any, X: Array, absent: NDArray[np.bool_]
-) -> tuple[Any, Array, NDArray[np.bool_]]:
-    """The rows that are complete."""
-    import pyarrow as pa
-
-    kept = ~absent
-    return batch.filter(pa.array(kept)), X[kept], absent[kept]
 
 
 def _appended(

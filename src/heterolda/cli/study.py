@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from heterolda.cli.shared import Debug, errors_in_one_line, usage_errors
+from heterolda.cli.messages import errors_in_one_line, usage_errors
+from heterolda.cli.options import Debug, one_of
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
+from heterolda.experiments.formats import FORMATS
 from heterolda.experiments.methods import METHODS, resolve_methods
 
 __all__ = ["datasets", "report", "reproduce"]
 
 PAPER_TRIALS = 20
-
-
-class Format(StrEnum):
-    """Forms of the tables."""
-
-    text = "text"
-    markdown = "markdown"
-    csv = "csv"
-    latex = "latex"
 
 
 DataDir = Annotated[
@@ -63,8 +55,8 @@ def reproduce(
         bool, typer.Option("--full", help=f"The paper's {PAPER_TRIALS} trials.")
     ] = False,
     table_format: Annotated[
-        Format, typer.Option("--format", help="Form of the tables.")
-    ] = Format.text,
+        str, one_of(tuple(FORMATS), "Form of the tables.", "--format")
+    ] = "text",
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,7 +75,7 @@ def reproduce(
     with errors_in_one_line(debug):
         from joblib import cpu_count
 
-        from heterolda.cli.terminal import ProgressDisplay
+        from heterolda.cli.progress import StudyProgress
         from heterolda.experiments.protocol import Study, run_study
 
         with usage_errors():
@@ -97,7 +89,7 @@ def reproduce(
                 seed=seed,
                 limits=dict(map(_limit, limit or [])),
             )
-        with ProgressDisplay() as display:
+        with StudyProgress() as display:
             try:
                 run_study(
                     study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir
@@ -198,11 +190,11 @@ def _limit(text: str) -> tuple[str, int]:
     return pair, int(number)
 
 
-def _print_tables(folder: Path, form: Format) -> None:
+def _print_tables(folder: Path, form: str) -> None:
     """Print the paper's Tables 2, 3 and 4."""
     from heterolda.experiments.results import read_results
     from heterolda.experiments.tables import render_table
 
     results = read_results(folder)
     for table in (2, 3, 4):
-        print(render_table(results, table, form.value))
+        print(render_table(results, table, form))

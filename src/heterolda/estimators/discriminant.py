@@ -16,6 +16,7 @@ from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.tradeoff import OnTheFrontier
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
 from heterolda.exceptions import warn_of_trivial_rules, warn_of_weak_moments
+from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -36,7 +37,6 @@ from heterolda.statistics.shrinkage import (
     needs_no_rows,
 )
 from heterolda.tradeoff.criteria import (
-    CRITERIA,
     error_rates,
     resolve_criterion,
     stakes,
@@ -188,8 +188,8 @@ class GaussianLinearDiscriminant(
             Interval(Real, 0, 1, closed="both"),
             None,
         ],
-        "multiclass": [StrOptions({"ovo", "ova"})],
-        "voting": [StrOptions({"weighted", "majority"})],
+        "multiclass": [StrOptions(set(MULTICLASS))],
+        "voting": [StrOptions(set(VOTINGS) - {"coupled"})],
         "criterion": [StrOptions(set(CRITERIA))],
         "costs": ["array-like", dict, None],
         "max_error": [dict, None],

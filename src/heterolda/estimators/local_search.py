@@ -13,6 +13,7 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.search_steps import SearchSteps
 from heterolda.estimators.starts import hold_out, training_data
+from heterolda.foundations.choices import STRATEGIES, VOTINGS
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
     HasMethods,
@@ -179,7 +180,7 @@ class LocalNeighborhoodSearch(
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "estimator": [HasMethods("fit"), None],
-        "strategy": [StrOptions({"paper", "exact", "smooth"})],
+        "strategy": [StrOptions(set(STRATEGIES))],
         "step": [Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
@@ -191,7 +192,7 @@ class LocalNeighborhoodSearch(
             Options(Real, {np.inf}),
             StrOptions({"auto"}),
         ],
-        "voting": [StrOptions({"auto", "weighted", "majority", "coupled"})],
+        "voting": [StrOptions({"auto", *VOTINGS})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],

@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.validation import (
     check_class_weight,
     check_labels,
@@ -142,9 +143,10 @@ def training_data(
     data = TrainingData(X, y, classes, codes, weight, None, names)
     totals = data.totals()
     if np.any(totals <= 0):
-        raise ValueError(
-            f"sample_weight is zero for all rows of classes "
-            f"{classes[totals <= 0].tolist()}: leave these rows out"
+        raise ParameterError(
+            Setting("sample_weight"),
+            f" is zero for all rows of classes {classes[totals <= 0].tolist()}: leave "
+            "these rows out",
         )
     if weight is not None and np.any(weight == 0):
         data = data.take(weight > 0)

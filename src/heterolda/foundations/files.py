@@ -18,6 +18,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.exceptions import ParameterError, Setting
+
 # Errors of a disk without room, which do not say where.
 _FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
 # Arrays may be packed, but not so that a small file fills the memory: this many times
@@ -42,11 +44,9 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     """
     target = Path(path)
     if target.is_dir():
-        raise IsADirectoryError(f"path: {str(target)!r} is a folder: name a file in it")
+        raise IsADirectoryError(f"{str(target)!r} is a folder: name a file in it")
     if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path: the folder {str(target.parent)!r} does not exist"
-        )
+        raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist")
     return target
 
 
@@ -178,10 +178,11 @@ def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
     return array
 
 
-def unreadable(path: PathOrFile, kind: str, error: Exception) -> ValueError:
+def unreadable(path: PathOrFile, kind: str, error: Exception) -> ParameterError:
     """The error for a file that does not hold what it should."""
     reason = f"it lacks {error}" if isinstance(error, KeyError) else error
     name = "(an open file)"
     if isinstance(path, str | os.PathLike):
         name = repr(os.fspath(path))
-    return ValueError(f"path {name} is not a readable file of {kind}: {reason}")
+    message = f" {name} is not a readable file of {kind}: {reason}"
+    return ParameterError(Setting("path"), message)

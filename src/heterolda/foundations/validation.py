@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
+from heterolda.exceptions import ParameterError, Setting
+
 Array = NDArray[np.float64]
 
 # Real numbers that need no conversion before they are summed in float64.
@@ -51,22 +53,25 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
             input_name="sample_weight",
         )
     except ValueError as error:
-        raise ValueError(
-            f"sample_weight must be finite numbers, one for each row of X: {error}"
+        raise ParameterError(
+            Setting("sample_weight"),
+            f" must be finite numbers, one for each row of X: {error}",
         ) from error
     if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have one entry for each of the {n} rows of X, got "
-            f"shape {weight.shape}"
+        raise ParameterError(
+            Setting("sample_weight"),
+            f" must have one entry for each of the {n} rows of X, got "
+            f"shape {weight.shape}",
         )
     if np.any(weight < 0):
-        raise ValueError(
-            "sample_weight has negative values: weights are frequencies, use 0 to "
-            "leave a row out"
+        raise ParameterError(
+            Setting("sample_weight"),
+            " has negative values: weights are frequencies, use 0 to leave a row out",
         )
     if n and weight.max() > _LARGEST_WEIGHT:
-        raise ValueError(
-            f"sample_weight has values above {_LARGEST_WEIGHT:g}: divide by a constant"
+        raise ParameterError(
+            Setting("sample_weight"),
+            f" has values above {_LARGEST_WEIGHT:g}: divide by a constant",
         )
     return weight
 
@@ -91,14 +96,22 @@ def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+        raise ParameterError(
+            Setting(name), f" must be an array of numbers: {error}"
+        ) from error
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be real numbers, got dtype {array.dtype}")
+        raise ParameterError(
+            Setting(name), f" must be real numbers, got dtype {array.dtype}"
+        )
     array = array.astype(np.float64)
     if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimensions, got {array.ndim}")
+        raise ParameterError(
+            Setting(name), f" must have {ndim} dimensions, got {array.ndim}"
+        )
     if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} contains NaN or infinity: every entry must be finite")
+        raise ParameterError(
+            Setting(name), " contains NaN or infinity: every entry must be finite"
+        )
     return array
 
 
@@ -184,18 +197,21 @@ def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
         return frequencies
     given = check_finite("priors", priors, 1)
     if given.shape != weights.shape:
-        raise ValueError(
-            f"priors must have one entry for each of the {len(weights)} classes, got "
-            f"{len(given)}"
+        raise ParameterError(
+            Setting("priors"),
+            f" must have one entry for each of the {len(weights)} classes, got "
+            f"{len(given)}",
         )
     if not np.all(given > 0):
-        raise ValueError(
-            f"priors must be positive, got {given.tolist()}: leave a class that never "
-            "occurs out of the data"
+        raise ParameterError(
+            Setting("priors"),
+            f" must be positive, got {given.tolist()}: leave a class that never "
+            "occurs out of the data",
         )
     if not np.isclose(given.sum(), 1.0, rtol=0, atol=1e-6):
-        raise ValueError(
-            f"priors must sum to one, got a sum of {given.sum():.6g}: divide them by it"
+        raise ParameterError(
+            Setting("priors"),
+            f" must sum to one, got a sum of {given.sum():.6g}: divide them by it",
         )
     given /= given.sum()
     return given
@@ -256,16 +272,18 @@ def check_class_weight(
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown:
-        raise ValueError(
-            f"class_weight has labels {unknown} that are not among the classes {labels}"
+        raise ParameterError(
+            Setting("class_weight"),
+            f" has labels {unknown} that are not among the classes {labels}",
         )
     weights = check_finite(
         "class_weight", [class_weight.get(label, 1.0) for label in labels], 1
     )
     if np.any(weights <= 0) or weights.max() > _LARGEST_WEIGHT:
-        raise ValueError(
-            f"class_weight must be positive and at most {_LARGEST_WEIGHT:g}, got "
-            f"{class_weight}: leave a class that does not matter out of the data"
+        raise ParameterError(
+            Setting("class_weight"),
+            f" must be positive and at most {_LARGEST_WEIGHT:g}, got "
+            f"{class_weight}: leave a class that does not matter out of the data",
         )
     return weights
 

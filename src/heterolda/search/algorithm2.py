@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.exceptions import ParameterError, Setting
+
 Array = NDArray[np.float64]
 Count = NDArray[np.int64]
 Report = Callable[[int, float, float], object]
@@ -89,10 +91,12 @@ def check_range_of_weights(weight: Array, total: float) -> None:
     """Refuse weights that are too small a share of a total to be counted on a grid."""
     least = weight.min(initial=np.inf, where=weight > 0)
     if least < _LEAST_SHARE * total:
-        raise ValueError(
-            f"sample_weight times class_weight is {least:.3g} for some row and "
-            f"{total:.3g} in all, too unequal for errors to be counted: leave out rows "
-            "that weigh next to nothing"
+        raise ParameterError(
+            Setting("sample_weight"),
+            " times ",
+            Setting("class_weight"),
+            f" is {least:.3g} for some row and {total:.3g} in all, too unequal for "
+            "errors to be counted: leave out rows that weigh next to nothing",
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.sklearn_private import get_feature_names
 from heterolda.foundations.validation import (
@@ -341,12 +342,16 @@ class ClassStatistics:
         """
         short = self.weights <= 1
         if short.any():
-            zero = " (every sample_weight is zero)" if not self.weights.any() else ""
-            raise ValueError(
+            weight = Setting("sample_weight")
+            zero = (" (every ", weight, " is zero)") if not self.weights.any() else ()
+            raise ParameterError(
                 f"classes {listed(self.classes[short])} have a total weight (number of "
-                f"samples, or sum of sample_weight) of 1 or less{zero}, from which "
-                "no covariance can be estimated: add samples of these classes or "
-                "leave them out"
+                "samples, or sum of ",
+                weight,
+                ") of 1 or less",
+                *zero,
+                ", from which no covariance can be estimated: add samples of these "
+                "classes or leave them out",
             )
         if shrinkage is not None:
             return shrink(self.scatters, self.weights, shrinkage)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
@@ -151,15 +152,17 @@ def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> N
     squares = np.diag(scatter)
     if not np.all(np.isfinite(scatter)):
         column = int(np.argmin(np.isfinite(squares)))
-        raise ValueError(
-            f"{name}: the values of feature {column} are so large that their squares "
-            "overflow float64: divide the feature by a constant"
+        raise ParameterError(
+            Setting(name),
+            f": the values of feature {column} are so large that their squares "
+            "overflow float64: divide the feature by a constant",
         )
     vanished = varies & (squares < _SMALLEST_SQUARE)
     if vanished.any():
-        raise ValueError(
-            f"{name}: the values of feature {int(np.argmax(vanished))} vary so little "
-            "that their squares underflow float64: multiply the feature by a constant"
+        raise ParameterError(
+            Setting(name),
+            f": the values of feature {int(np.argmax(vanished))} vary so little "
+            "that their squares underflow float64: multiply the feature by a constant",
         )
 
 
@@ -290,8 +293,9 @@ def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:
     elif not isinstance(shrinkage, str) and 0 <= shrinkage <= 1:
         rho = np.full(len(weights), float(shrinkage))
     else:
-        raise ValueError(
-            f"shrinkage must be None, 'auto' or a number in [0, 1], got {shrinkage!r}"
+        raise ParameterError(
+            Setting("shrinkage"),
+            f" must be None, 'auto' or a number in [0, 1], got {shrinkage!r}",
         )
     freedom = weights.sum() - len(weights)
     pooled = scatters.sum(axis=0) / freedom

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import SINGULAR, blend
@@ -75,10 +76,12 @@ def class_covariances(
 def needs_no_rows(estimator: Any) -> bool:
     """Whether moments are enough to fit; ValueError says why not."""
     if estimator.shrinkage == "cv":
-        raise ValueError(
-            "shrinkage='cv' leaves rows out and looks at them again, so it needs all "
-            "rows at once: use fit(X, y), or shrinkage='auto', which needs class "
-            "statistics only"
+        raise ParameterError(
+            Setting("shrinkage", "cv"),
+            " leaves rows out and looks at them again, so it needs all rows at once: "
+            "use fit(X, y), or ",
+            Setting("shrinkage", "auto"),
+            ", which needs class statistics only",
         )
     return True
 

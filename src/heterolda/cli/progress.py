@@ -1,53 +1,56 @@
-"""How a run shows its progress: a live line on a terminal, plain lines elsewhere."""
+"""How far a command is: a live line on a terminal, and lines elsewhere for a study."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
-from heterolda.experiments.protocol import Task
+if TYPE_CHECKING:
+    from heterolda.experiments.protocol import Task
 
-__all__ = ["Activity", "ProgressDisplay"]
+
+def _can_draw(console: Console) -> bool:
+    """Whether bars can be drawn."""
+    return console.is_terminal and not console.is_dumb_terminal
 
 
-class ProgressDisplay:
-    """An observer of a run that writes to the standard error stream.
+class _LiveBar:
+    """A bar on the terminal; as a context it leaves the terminal in order."""
 
-    Use it as a context, so that the terminal is in order afterwards.
-    """
+    def __init__(self, console: Console, *columns: ProgressColumn) -> None:
+        self.console = console
+        self._live = Progress(*columns, console=console, transient=True)
 
-    def __init__(self) -> None:
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._left: Counter[tuple[str, int]] = Counter()
-        self._done = self._total = 0.0
-        self._first: tuple[float, float] | None = None
-        self._live = Progress(
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TextColumn("{task.description}", markup=False),
-            console=self.console,
-            transient=True,
-        )
-
-    def __enter__(self) -> ProgressDisplay:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._live.live.is_started:
             self._live.stop()
 
+
+class StudyProgress(_LiveBar):
+    """An observer of a study that writes to the standard error stream."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Console(stderr=True, highlight=False, soft_wrap=True),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.description}", markup=False),
+        )
+        self._left: Counter[tuple[str, int]] = Counter()
+        self._done = self._total = 0.0
+        self._first: tuple[float, float] | None = None
+
     def notice(self, text: str) -> None:
         """Print a line."""
         self.console.print(text, markup=False)
-
-    @property
-    def _lively(self) -> bool:
-        """Whether bars can be drawn."""
-        return self.console.is_terminal and not self.console.is_dumb_terminal
 
     def begin(self, tasks: list[Task], n_done: int) -> None:
         """Say what is to come."""
@@ -56,7 +59,7 @@ class ProgressDisplay:
         if n_done:
             self.notice(f"{n_done} rows are there already")
         self.notice(f"{len(tasks)} folds to compute")
-        if tasks and self._lively:
+        if tasks and _can_draw(self.console):
             self._bar = self._live.add_task("starting", total=self._total)
             self._live.start()
 
@@ -66,7 +69,7 @@ class ProgressDisplay:
         # The first task waits for imports and compilation, which do not come again.
         self._first = self._first or (time.monotonic(), self._done)
         self._left[task.dataset, task.trial] -= 1
-        if self._lively:
+        if _can_draw(self.console):
             text = f"{task} ({self._time_left()})"
             self._live.update(self._bar, completed=self._done, description=text)
         elif not self._left[task.dataset, task.trial]:
@@ -89,34 +92,21 @@ class ProgressDisplay:
         return f"about {seconds:.0f} s left"
 
 
-class Activity:
+class StatusLine(_LiveBar):
     """What a command is doing, on a line of the terminal that goes away at the end.
 
-    Where the standard error stream is no terminal, nothing is shown.
-
-    Parameters
-    ----------
-    quiet : bool, default=False
-        Whether to show nothing in any case.
+    Where the standard error stream is not a terminal, or `quiet`, nothing is shown.
     """
 
     def __init__(self, quiet: bool = False) -> None:
         console = Console(stderr=True, highlight=False, quiet=quiet)
-        self._shown = console.is_terminal and not console.is_dumb_terminal and not quiet
-        self._live = Progress(
+        super().__init__(
+            console,
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[figure]}", markup=False),
-            console=console,
-            transient=True,
         )
-
-    def __enter__(self) -> Activity:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._live.live.is_started:
-            self._live.stop()
+        self._shown = _can_draw(console) and not quiet
 
     def _begin(self, text: str) -> Callable[..., None]:
         for task in self._live.task_ids:
@@ -128,33 +118,11 @@ class Activity:
         return lambda **changes: self._live.update(task, **changes)
 
     def rows(self, text: str) -> Callable[[int], None]:
-        """Begin something of unknown length.
-
-        Parameters
-        ----------
-        text : str
-            What it is.
-
-        Returns
-        -------
-        callable
-            To be told the number of rows so far.
-        """
+        """Begin something of unknown length; call the result with the rows so far."""
         update = self._begin(text)
         return lambda n: update(figure=f"{n:,} rows")
 
     def share(self, text: str) -> Callable[[float], None]:
-        """Begin something of known length.
-
-        Parameters
-        ----------
-        text : str
-            What it is.
-
-        Returns
-        -------
-        callable
-            To be told which share is done.
-        """
+        """Begin something of known length; call the result with the share done."""
         update = self._begin(text)
         return lambda done: update(total=1.0, completed=done, figure=f"{done:.0%}")

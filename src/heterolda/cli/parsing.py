@@ -2,88 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from heterolda.cli.shared import split_names
 
-__all__ = [
-    "Criterion",
-    "Missing",
-    "Multiclass",
-    "SolverName",
-    "Strategy",
-    "Voting",
-    "parse_costs",
-    "parse_numbers",
-    "parse_shrinkage",
-]
-
-
-class SolverName(StrEnum):
-    """Solvers."""
-
-    best = "global"
-    fixed_point = "fixed-point"
-    c_hld = "c-hld"
-    r_hld_1 = "r-hld-1"
-    r_hld_2 = "r-hld-2"
-    fisher = "fisher"
-
-
-class Multiclass(StrEnum):
-    """Rules for pairs, or for each class against the rest."""
-
-    ovo = "ovo"
-    ova = "ova"
-
-
-class Voting(StrEnum):
-    """How pairs decide together."""
-
-    weighted = "weighted"
-    majority = "majority"
-    coupled = "coupled"
-
-
-class Criterion(StrEnum):
-    """What a rule is optimal for."""
-
-    bayes = "bayes"
-    minimax = "minimax"
-    neyman_pearson = "neyman-pearson"
-
-
-class Strategy(StrEnum):
-    """How rules are refined."""
-
-    paper = "paper"
-    exact = "exact"
-    smooth = "smooth"
-
-
-class Missing(StrEnum):
-    """What to do with rows that have missing values."""
-
-    error = "error"
-    drop = "drop"
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Names separated by commas; quotes protect a comma."""
+    if text is None:
+        return ()
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    return tuple(name for name in names if name)
 
 
 def parse_shrinkage(text: str | None) -> float | str | None:
-    """A number from 0 to 1, "auto" or "cv".
-
-    Parameters
-    ----------
-    text : str or None
-        The value of the option.
-
-    Returns
-    -------
-    float, str or None
-        The setting.
-    """
+    """A number from 0 to 1, "auto" or "cv"."""
     if text is None or text in ("auto", "cv"):
         return text
     number = _number(text)
@@ -94,25 +28,8 @@ def parse_shrinkage(text: str | None) -> float | str | None:
     return number
 
 
-def parse_numbers(
-    option: str, text: str | None, *words: str
-) -> dict[str, float] | str | None:
-    """Numbers by label, ``a=0.3,b=0.7`` or a JSON object; or one of some words.
-
-    Parameters
-    ----------
-    option : str
-        Its name, for messages.
-    text : str or None
-        Its value.
-    *words : str
-        What it may be instead.
-
-    Returns
-    -------
-    dict, str or None
-        The setting.
-    """
+def parse_numbers(option: str, text: str | None, *words: str) -> Any:
+    """Numbers by label, ``a=0.3,b=0.7`` or a JSON object; or one of some words."""
     if text is None or text in words:
         return text
     given = _json(option, text)
@@ -123,25 +40,14 @@ def parse_numbers(
     if wrong or not given or "" in given:
         other = "".join(f", or {word}" for word in words)
         raise ValueError(
-            f"{option} {text}: write LABEL=NUMBER with commas between, or a JSON "
+            f"{option} {text}: write LABEL=NUMBER separated by commas, or a JSON "
             f"object{other}"
         )
     return {label: float(value) for label, value in given.items()}
 
 
 def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
-    """Costs by true and decided label, ``ill:well=10,well:ill=1`` or nested JSON.
-
-    Parameters
-    ----------
-    text : str or None
-        The value of the option.
-
-    Returns
-    -------
-    dict of dict or None
-        The setting.
-    """
+    """Costs by true and decided label, ``ill:well=10,well:ill=1`` or nested JSON."""
     if text is None:
         return None
     given = _json("--costs", text)
@@ -159,7 +65,7 @@ def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
         row and all(map(_is_number, row.values())) for row in costs.values()
     ):
         raise ValueError(
-            f"--costs {text}: write TRUE:DECIDED=COST with commas between, for "
+            f"--costs {text}: write TRUE:DECIDED=COST separated by commas, for "
             'instance ill:well=10, or nested JSON such as {"ill": {"well": 10}}'
         )
     return costs
