@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.batches import LabelBook, Rows, read_rows
 from heterolda.data.streaming import statistics_from_batches
-from heterolda.exceptions import warn_of_missing_rows, warn_of_similar_labels
+from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.foundations.wording import named
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_room

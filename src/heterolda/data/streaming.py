@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.data.batches import LabelBook, Rows, read_rows
-from heterolda.exceptions import warn_of_missing_rows, warn_of_similar_labels
+from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_room
 

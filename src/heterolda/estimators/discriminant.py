@@ -15,7 +15,7 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.tradeoff import OnTheFrontier
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
-from heterolda.exceptions import warn_of_trivial_rules, warn_of_weak_moments
+from heterolda.estimators.warn import warn_of_trivial_rules, warn_of_weak_moments
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
