@@ -77,7 +77,7 @@ def read_rows(
         raise ValueError(f"missing must be 'error' or 'drop', got {missing!r}")
     if batch_size is not None:
         owner = "statistics_from_batches"
-        check_number(owner, "batch_size", batch_size, 1, 2**31, whole=True)
+        check_number(owner, "batch_size", batch_size, 1, 2**31, integer=True)
     wanted = Columns(
         None if columns is None else list_of_names("columns", columns),
         target,

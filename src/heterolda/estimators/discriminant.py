@@ -288,7 +288,7 @@ class GaussianLinearDiscriminant(
             X, y = validate_data(self, X, y, reset=first, **checks)
             weight = check_sample_weight(sample_weight, len(X))
             names = getattr(self, "feature_names_in_", None)
-            labels = check_labels(y, whole=False)
+            labels = check_labels(y, warn=False)
             chunk = ClassStatistics.from_arrays(X, y, labels, weight, names)
         else:
             if not first:  # says what is wrong before it goes through the data

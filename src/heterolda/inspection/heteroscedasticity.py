@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
 from heterolda.foundations.validation import check_priors
-from heterolda.foundations.wording import aligned, named
+from heterolda.foundations.wording import named, text_table
 from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -226,7 +226,7 @@ class HeteroscedasticityReport:
                 for row in (rows[k] for k in order)
             ),
         ]
-        lines = [head, "", test, "", *aligned(table), "", self.verdict, "", _CAVEAT]
+        lines = [head, "", test, "", *text_table(table), "", self.verdict, "", _CAVEAT]
         return "\n".join(lines)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.wording import aligned, count, named, percent
+from heterolda.foundations.wording import count, named, percent, text_table
 from heterolda.inspection.model_facts import (
     OTHERS,
     PairFacts,
@@ -147,7 +147,7 @@ def _overall(model: Any) -> list[str]:
     rows = [[names[j], percent(shares[j])] for j in order[:_MOST_FEATURES]]
     return [
         "Features that weigh most, over all rules:",
-        *aligned(rows),
+        *text_table(rows),
         *_rest(shares[order].tolist()),
     ]
 
@@ -277,13 +277,13 @@ def describe_rule(model: Any, pair: PairFacts) -> list[str]:
             [one.name, percent(one.share), *one.cells]
             for one in features[:_MOST_FEATURES]
         ]
-        lines += [f"  {line}" for line in aligned(table)]
+        lines += [f"  {line}" for line in text_table(table)]
         lines += [f"  {line}" for line in _rest([one.share for one in features])]
     points = operating_points(model, pair)
     if points:
         table = [["other rules", f"{first} wrong", f"{second} wrong", "error"]]
         table += [[name, *map(percent, figures)] for name, *figures in points]
-        lines += ["", *(f"  {line}" for line in aligned(table))]
+        lines += ["", *(f"  {line}" for line in text_table(table))]
     elif OTHERS in pair.classes:
         lines.append("  Other operating points are known for pairs of classes only.")
     return lines

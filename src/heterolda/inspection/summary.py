@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.wording import aligned, count, percent
+from heterolda.foundations.wording import count, percent, text_table
 from heterolda.inspection.model_facts import (
     PairFacts,
     discriminant_of,
@@ -73,7 +73,7 @@ def _class_table(classes: NDArray[Any], weights: Array, priors: Array) -> list[s
         )
     ]
     shown = rows if len(rows) <= _MOST_CLASSES else rows[: _MOST_CLASSES - 2]
-    lines = aligned([["class", "rows", "prior"], *shown])
+    lines = text_table([["class", "rows", "prior"], *shown])
     if len(rows) > len(shown):
         lines.append(f"and {len(rows) - len(shown)} more classes")
     return lines
@@ -134,7 +134,7 @@ def describe_pairs(model: Any) -> list[str]:
     lines = [
         f"{kind} under the Gaussian model, worst pairs first; gap: how far from the "
         "optimum at most",
-        *aligned([head, *rows]),
+        *text_table([head, *rows]),
     ]
     if len(pairs) > MOST_PAIRS:
         lines.append(
@@ -268,7 +268,7 @@ def describe_scores(scores: Scores, name: str) -> list[str]:
         *_confusion(scores),
         "",
         "Calibration, by the probability of the predicted class:",
-        *aligned([["probability", "rows", "mean", "right"], *rows]),
+        *text_table([["probability", "rows", "mean", "right"], *rows]),
     ]
 
 
@@ -287,7 +287,7 @@ def _confusion(scores: Scores) -> list[str]:
         ]
         return [
             "Rows of each class by what was predicted:",
-            *aligned([["", *labels, "right"], *rows]),
+            *text_table([["", *labels, "right"], *rows]),
         ]
     wrong = scores.confusion * (1 - np.eye(len(labels)))
     worst = np.argsort(-wrong, axis=None, kind="stable")[:MOST_PAIRS]
@@ -299,5 +299,5 @@ def _confusion(scores: Scores) -> list[str]:
     ]
     return [
         f"The most frequent confusions of {len(labels)} classes (--json has all):",
-        *aligned([["class", "predicted", "rows", "class right"], *rows]),
+        *text_table([["class", "predicted", "rows", "class right"], *rows]),
     ]

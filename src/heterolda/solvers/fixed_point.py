@@ -66,7 +66,9 @@ class FixedPoint:
 
     def __post_init__(self) -> None:
         for name in ("max_iter", "patience"):
-            check_number("FixedPoint", name, getattr(self, name), 1, 10**9, whole=True)
+            check_number(
+                "FixedPoint", name, getattr(self, name), 1, 10**9, integer=True
+            )
         for name in ("tol", "tol_error", "tol_norm"):
             if getattr(self, name) is not None:  # None switches a criterion off
                 check_number("FixedPoint", name, getattr(self, name), 0, 1e9)

@@ -57,7 +57,7 @@ class RandomSearch:
                 "RandomSearch: parameters must be 1 (R-HLD-1) or 2 (R-HLD-2), got "
                 f"{self.parameters!r}"
             )
-        check_number("RandomSearch", "n_trials", self.n_trials, 1, 10**7, whole=True)
+        check_number("RandomSearch", "n_trials", self.n_trials, 1, 10**7, integer=True)
         check_number("RandomSearch", "low", self.low, -1e6, 1e6)
         check_number("RandomSearch", "high", self.high, -1e6, 1e6)
         if self.low >= self.high:

@@ -34,7 +34,7 @@ def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray
                 "all labels that will occur"
             )
         return known
-    given = check_labels(np.asarray(classes), "classes", whole=False)
+    given = check_labels(np.asarray(classes), "classes", warn=False)
     if known is not None and not np.array_equal(given, known):
         raise ValueError(
             f"classes={listed(given)} differs from the classes of the first call of "

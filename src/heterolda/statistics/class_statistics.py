@@ -146,7 +146,7 @@ class ClassStatistics:
         """
         names = get_feature_names(X)
         data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
-        classes = check_labels(labels, whole=False)
+        classes = check_labels(labels, warn=False)
         weight = check_sample_weight(sample_weight, len(data))
         return cls.from_arrays(data, labels, classes, weight, names)
 

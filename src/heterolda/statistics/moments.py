@@ -193,7 +193,7 @@ def check_moments(
         The same as arrays.
     """
     labels = np.asarray(classes)
-    if labels.ndim != 1 or len(check_labels(labels, "classes", whole=False)) != len(
+    if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
         labels
     ):
         raise ValueError("classes must be a one-dimensional list of distinct labels")
