@@ -146,7 +146,7 @@ def test_blocks_and_buffers_do_not_matter(make_classes, rng, monkeypatch):
     X, y = make_classes(n=200)
     weight = rng.uniform(0, 2, len(X))
     whole = ClassStatistics.from_data(X, y, weight)
-    monkeypatch.setattr(statistics_module, "_BLOCK_ROWS", 37)
+    monkeypatch.setattr(statistics_module, "_SORTED_ROWS", 37)
     monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1)
     assert_same(ClassStatistics.from_data(X, y, weight), whole)
 

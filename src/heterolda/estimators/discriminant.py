@@ -26,8 +26,11 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.chunks import all_labels, among
-from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.class_statistics import (
+    ClassStatistics,
+    all_labels,
+    with_all_classes,
+)
 from heterolda.statistics.moments import all_others
 from heterolda.statistics.shrinkage import (
     Shrinkage,
@@ -294,7 +297,7 @@ class GaussianLinearDiscriminant(
             if not first:  # says what is wrong before it goes through the data
                 validate_data(self, lazy.sample(X), reset=False)
             chunk = lazy.statistics(X, y, sample_weight)
-        statistics = among(known, chunk)
+        statistics = with_all_classes(known, chunk)
         if not first:
             statistics = self.statistics_ + statistics
         if np.all(statistics.weights > 1):
