@@ -21,11 +21,11 @@ from heterolda import (
     TrivialRuleWarning,
 )
 from heterolda.solvers import SOLVERS, solve_pairs
+from heterolda.solvers._arc_pieces import proven_bound
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.global_search import _most_variation, branch_and_bound
 from heterolda.solvers.hyperplanes import Status
 from heterolda.solvers.pencil import VARIANCE_FLOOR, Pencil
-from heterolda.solvers.pieces import proven_bound
 
 PAIR = np.array([[0, 1]])
 

@@ -10,9 +10,9 @@ from scipy.stats import norm
 from helpers.problems import error_of_rule, random_covariance, random_pairs
 from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.solvers import SOLVERS, resolve_solver, solve_pairs
+from heterolda.solvers._best_trial import _Best, best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.trials import _Best, best_trial
 
 
 class Pair:

@@ -253,7 +253,7 @@ def paper_search(
         n_iter = int(state[ITERATIONS])
         path = best_rules(v, log[:, :n_iter], step)
         errors = sum(_at_once(pool, [partial(p.count, path[-1]) for p in parts]))
-    touched = sum(block.book[TOUCHED] for block in blocks)
+    touched = sum(block.counters[TOUCHED] for block in blocks)
     return SearchResult(
         path=path,
         errors=problem.unit * errors,

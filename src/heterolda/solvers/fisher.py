@@ -9,7 +9,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
-from heterolda.solvers.pencil import Pencil, bayes_error
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.threshold import bayes_error
 
 Array = NDArray[np.float64]
 

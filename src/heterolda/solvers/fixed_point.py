@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.fisher import fisher_direction
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
-from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.threshold import bayes_error, best_threshold
 
 Array = NDArray[np.float64]
 

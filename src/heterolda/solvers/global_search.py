@@ -11,10 +11,11 @@ from scipy.special import log_ndtr
 
 from heterolda.foundations.roots import interpolated_roots, newton_roots
 from heterolda.foundations.validation import check_number
+from heterolda.solvers._arc_pieces import Pieces, proven_bound
 from heterolda.solvers.arc import Arc, ArcPoints
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
-from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
-from heterolda.solvers.pieces import Pieces, proven_bound
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.threshold import bayes_error, best_threshold
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -22,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 _START = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_START, [0.0], -_START[::-1]])
-_PARTS = 4  # an open piece is cut into so many
+_CUT_INTO = 4  # an open piece is cut into so many
 _RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold of gap
 _FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up
 _ROUNDING = 1e-13  # what rounding errors may add to the logarithm of an error
@@ -134,21 +135,9 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     The minima between a few fixed points come first, each with a ladder of points
     around it that proves it in most cases. Whatever they leave open is cut further.
 
-    Parameters
-    ----------
-    arc : Arc
-        The arcs of the pairs.
-    gap : float
-        Relative gap.
-
-    Returns
-    -------
-    pieces : Pieces
-        Pieces that cover all arcs, sorted neither by pair nor by place.
-    best : ndarray of shape (n_pairs,)
-        Position of the best point of each arc, a minimum to machine precision.
-    n_evaluations : ndarray of shape (n_pairs,)
-        Number of points that were evaluated on each arc.
+    Returned are pieces that cover all arcs, sorted neither by pair nor by position; the
+    position of the best point of each arc, a minimum to machine precision; and the
+    number of points that were evaluated on each arc.
     """
     n_pairs, n_start = len(arc.low), len(_START)
     every = np.arange(n_pairs)
@@ -158,13 +147,13 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     np.minimum(best_log, start.log_error.reshape(-1, n_start).min(axis=1), out=best_log)
 
     slope = start.slope.reshape(-1, n_start)
-    at, place = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
-    left = at * n_start + place
-    bound = np.logaddexp(start.log_error1[left], start.log_error2[left + 1])
+    at, left = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
+    before = at * n_start + left
+    bound = np.logaddexp(start.log_error1[before], start.log_error2[before + 1])
     hopeful = bound <= best_log[at]
-    at, place = at[hopeful], place[hopeful]
+    at, left = at[hopeful], left[hopeful]
     # A minimum next to a point of the start needs the ladder beyond it as well.
-    near = (place[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
+    near = (left[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
     around = _START[near]
     guess = interpolated_roots(around, slope[at[:, None], near])
     minima, motion, n_steps = newton_roots(
@@ -189,11 +178,11 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
         closed.append(fresh.take(~is_open))
         work = fresh.take(is_open)
         inner = _cut(work.a.x, work.b.x)
-        pair = np.repeat(work.pair, _PARTS - 1)
+        pair = np.repeat(work.pair, _CUT_INTO - 1)
         points = arc.evaluate(pair, inner.ravel())
         np.minimum.at(best_log, pair, points.log_error)
         n_evaluations += np.bincount(pair, minlength=n_pairs)
-        fresh = _consecutive(arc, work.a, work.b, points, work.pair, _PARTS - 1)
+        fresh = _consecutive(arc, work.a, work.b, points, work.pair, _CUT_INTO - 1)
     closed.append(fresh)
     pieces = Pieces.concatenate(closed) if len(closed) > 1 else fresh
     minima_log = ladder_log[:, rungs.shape[1] // 2]
@@ -311,9 +300,9 @@ def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
 
 def _cut(a: Array, b: Array) -> Array:
     """Inner points of the pieces, evenly spaced; geometrically towards an end."""
-    share = np.arange(1, _PARTS) / _PARTS
+    share = np.arange(1, _CUT_INTO) / _CUT_INTO
     outward = np.abs(np.where(np.isinf(a), b, a))[:, None]
-    outward = np.minimum(outward + 4.0 ** np.arange(1, _PARTS), _FARTHEST + share)
+    outward = np.minimum(outward + 4.0 ** np.arange(1, _CUT_INTO), _FARTHEST + share)
     with np.errstate(invalid="ignore"):
         inner = a[:, None] + (b - a)[:, None] * share
     inner = np.where(np.isinf(a)[:, None], -outward[:, ::-1], inner)

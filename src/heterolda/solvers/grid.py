@@ -9,9 +9,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from heterolda.foundations.validation import check_number
+from heterolda.solvers._best_trial import best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
-from heterolda.solvers.trials import best_trial
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from typing import Literal
 from numpy.random import Generator
 
 from heterolda.foundations.validation import check_number
+from heterolda.solvers._best_trial import best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.trials import best_trial
 
 
 @dataclass(frozen=True)
