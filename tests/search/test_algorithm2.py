@@ -258,7 +258,7 @@ def test_best_step_is_the_best_of_all_midpoints(rng):
         errors = [
             count_errors(X, first, None, v + t * np.eye(d + 1)[i]) for t in trials
         ]
-        problem = refine.Problem.from_arrays(X, first, None)
+        problem = refine.PairRows.from_arrays(X, first, None)
         margins = exact._margins(X, v)
         step, fewest = exact._try_coordinate(problem, v, margins, i, errors[0])
         assert fewest == min(errors)
