@@ -53,7 +53,7 @@ def assert_same_search(search, expected):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_passes_make_the_steps_of_the_search_in_memory(seed):
-    """Any chunks, any room: so few rows are kept that each pass is good for one step."""
+    """Any chunks and room: with few rows kept, each pass is good for one step."""
     rng = np.random.default_rng(seed)
     X, first, weight, v = random_problem(rng)
     settings = random_settings(rng)

@@ -14,6 +14,7 @@ from heterolda.exceptions import (
     SmallClassWarning,
     TrivialRuleWarning,
 )
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.wording import listed
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
@@ -24,9 +25,9 @@ _STACKLEVEL = 5
 
 def warn_of_weak_moments(
     classes: NDArray[Any],
-    weights: NDArray[np.float64],
-    means: NDArray[np.float64],
-    covariances: NDArray[np.float64],
+    weights: Array,
+    means: Array,
+    covariances: Array,
     shrunk: bool,
 ) -> None:
     """Warn of classes with too few samples, unless shrunk, and of lost precision."""
@@ -52,7 +53,7 @@ def warn_of_weak_moments(
 
 
 def warn_of_trivial_rules(
-    classes: NDArray[Any], pairs: NDArray[np.intp], *, costs: bool = False
+    classes: NDArray[Any], pairs: Index, *, costs: bool = False
 ) -> None:
     """Give one warning that names the pairs without a useful hyperplane.
 

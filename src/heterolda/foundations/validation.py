@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
-Array = NDArray[np.float64]
+from heterolda.foundations.types import Array
 
 # Real numbers that need no conversion before they are summed in float64.
 NUMERIC_TYPES = [

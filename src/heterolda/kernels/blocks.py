@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Count, Mask
+
 # Rows that are moved, evaluated or skipped together.
 TILE = 256
 # Rows are sorted by |M| into so many buckets.
@@ -46,20 +48,20 @@ class Block(NamedTuple):
         beyond that.
     """
 
-    X: NDArray[np.float64]
-    first: NDArray[np.bool_]
-    weight: NDArray[np.int64]
-    keys: NDArray[np.float64]
+    X: Array
+    first: Mask
+    weight: Count
+    keys: Array
     rows: NDArray[np.int32]
-    scales: NDArray[np.float64]
-    margins: NDArray[np.float64]
-    ends: NDArray[np.int64]
+    scales: Array
+    margins: Array
+    ends: Count
     single: NDArray[np.float32]
-    tile_weight: NDArray[np.int64]
+    tile_weight: Count
     tiles: NDArray[np.float32]
-    synced: NDArray[np.float64]
-    rules: NDArray[np.float64]
-    counters: NDArray[np.float64]
+    synced: Array
+    rules: Array
+    counters: Array
 
 
 def make_block(X: Any, first: Any, weight: Any, keep: bool) -> Block:

@@ -5,7 +5,7 @@ when w.x >= w0, so that a row exactly on the threshold is class 1. The sum w.x i
 from left to right; that makes every count of errors one definite number, which does
 not depend on the number of threads or on how the search is organised.
 
-Its relative that looks at all real steps is in :mod:`heterolda.search.exact`.
+:mod:`heterolda.search.exact` has a relative that considers all real steps.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Count = NDArray[np.int64]
+from heterolda.foundations.types import Array, Count, Mask
+
 # Called with the number of iterations so far, the errors now and the fewest so far.
 Reporter = Callable[[int, float, float], object]
 
@@ -124,14 +124,12 @@ class PairRows:
     """
 
     X: Array
-    first: NDArray[np.bool_]
+    first: Mask
     weight: Count
     unit: float
 
     @classmethod
-    def from_arrays(
-        cls, X: Array, first: NDArray[np.bool_], weight: Array | None
-    ) -> PairRows:
+    def from_arrays(cls, X: Array, first: Mask, weight: Array | None) -> PairRows:
         """Round the weights; no weights at all become an empty array."""
         if weight is None:
             return cls(X, first, np.empty(0, dtype=np.int64), 1.0)
@@ -153,22 +151,24 @@ class PairRows:
 
         return int(count_errors(self.X, self.first, self.weight, v))
 
+    def block(self, keep: bool) -> Any:
+        """The block that the kernel works on; it may keep a copy of the rows."""
+        from heterolda.kernels.blocks import make_block
+
+        return make_block(self.X, self.first, self.weight, keep)
+
     def changes(self, v: Array, step: float) -> Count:
         """How each neighbour of v changes the errors, in units."""
         from heterolda.kernels.algorithm2 import run
-        from heterolda.kernels.blocks import make_block
 
         changes = np.zeros(2 * len(v), dtype=np.int64)
         if len(self.X):
-            block = make_block(self.X, self.first, self.weight, False)
-            state = np.array([1, 1, 1, 0])
-            run(block, v, changes, step, 1.0, 1, 0, state, np.empty((2, 0), np.int64))
+            log, state = np.empty((2, 0), np.int64), np.array([1, 1, 1, 0])
+            run(self.block(False), v, changes, step, 1.0, 1, 0, state, log)
         return changes
 
 
-def count_errors(
-    X: Array, first: NDArray[np.bool_], weight: Array | None, v: Array
-) -> float:
+def count_errors(X: Array, first: Mask, weight: Array | None, v: Array) -> float:
     """Weighted errors of the rule v, from scratch, on data as for `paper_search`."""
     rows = PairRows.from_arrays(X, first, weight)
     return rows.unit * rows.count(v)
@@ -176,7 +176,7 @@ def count_errors(
 
 def paper_search(
     X: Array,
-    first: NDArray[np.bool_],
+    first: Mask,
     weight: Array | None,
     v: Array,
     *,
@@ -205,16 +205,15 @@ def paper_search(
     without which the search is slower.
     """
     from heterolda.kernels.algorithm2 import FEWEST, ITERATIONS, STALLED, TOUCHED
-    from heterolda.kernels.blocks import make_block
 
     rows = PairRows.from_arrays(X, first, weight)
     shares = rows.split(max(1, min(threads, X.size // _NUMBERS_PER_THREAD)))
-    blocks = [make_block(p.X, p.first, p.weight, copy) for p in shares]
+    blocks = [share.block(copy) for share in shares]
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
     interrupted = False
     with ThreadPoolExecutor(len(shares)) as pool:
-        start = sum(_at_once(pool, [partial(p.count, now) for p in shares]))
+        start = sum(_at_once(pool, [partial(share.count, now) for share in shares]))
         state = np.array([1, start, start, 0])
         log[:, 0] = start, -1
         try:
@@ -233,7 +232,9 @@ def paper_search(
             interrupted = True
         n_iter = int(state[ITERATIONS])
         path = best_rules(v, log[:, :n_iter], step)
-        errors = sum(_at_once(pool, [partial(p.count, path[-1]) for p in shares]))
+        errors = sum(
+            _at_once(pool, [partial(share.count, path[-1]) for share in shares])
+        )
     touched = sum(block.counters[TOUCHED] for block in blocks)
     return SearchResult(
         path=path,

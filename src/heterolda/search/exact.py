@@ -12,11 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Count, Mask
 from heterolda.search.algorithm2 import (
-    Array,
-    Count,
     PairRows,
     Reporter,
     SearchResult,
@@ -33,7 +31,7 @@ _CONSTANT = 1e-12
 
 def exact_search(
     X: Array,
-    first: NDArray[np.bool_],
+    first: Mask,
     weight: Array | None,
     v: Array,
     *,
@@ -111,7 +109,7 @@ def _natural_scales(rows: PairRows, v: Array) -> Array:
     X, weight = rows.X, rows.weight if len(rows.weight) else None
 
     def deviation(x: Array) -> float:
-        """Standard deviation; zero where it is next to none."""
+        """Standard deviation; zero where it is rounding error."""
         size = float(np.abs(x).max()) or 1.0
         x = x / size
         mean = np.average(x, weights=weight)

@@ -10,10 +10,9 @@ from collections import deque
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from heterolda.foundations.types import Array, Index
+
 # Values and gradients of the problems with the given numbers, at the given rows.
 Function = Callable[[Array, Index], tuple[Array, Array]]
 

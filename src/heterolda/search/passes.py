@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Count, Index
 from heterolda.search.algorithm2 import (
     PairRows,
     Reporter,
@@ -30,9 +31,6 @@ from heterolda.search.algorithm2 import (
     report_progress,
     with_room,
 )
-
-Array = NDArray[np.float64]
-Count = NDArray[np.int64]
 
 # Iterations between two reports where the rows are in memory.
 _PER_REPORT = 64
@@ -58,7 +56,7 @@ class Pairing:
     """
 
     classes: NDArray[Any]
-    pairs: NDArray[np.intp]
+    pairs: Index
     costs: Array | None
     totals: Array
     weighted: bool
@@ -79,7 +77,7 @@ class Pairing:
 
         The classes of the rows are given by their indices `codes`.
         """
-        X = np.ascontiguousarray(X)  # whole rows are taken, for each pair anew
+        X = np.ascontiguousarray(X)  # rows are copied for each pair
         weight = self._error_weights(codes, weight)
         at = [np.flatnonzero(codes == c) for c in range(len(self.classes))]
         if weight is not None:
@@ -270,12 +268,11 @@ class Walk:
     def move_in_memory(self, near: NearestRows, report: Reporter) -> None:
         """Move with the rows in memory, as far as the horizon."""
         from heterolda.kernels.algorithm2 import run
-        from heterolda.kernels.blocks import make_block
 
         rows = near.rows
         if not len(rows.X):
             return
-        block = make_block(rows.X, rows.first, rows.weight, True)
+        block = rows.block(True)
         changes = np.zeros(2 * len(self.v), dtype=np.int64)
         while n := min(self.n_safe(), _PER_REPORT):
             until = int(self.state[0]) + n

@@ -13,14 +13,11 @@ than rounding errors, is skipped, and the best trial is still the best of all.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Index
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.threshold import class_errors
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 _BATCH_BYTES = 1 << 20
 _CUT_INTO = 6  # an interval of trials that is not ruled out is cut into so many

@@ -24,13 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr
 
+from heterolda.foundations.types import Array, Index
 from heterolda.solvers.pencil import Pencil
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # In the hard case c_i = 0 at the end of the arc and the admissible rules go on as
 # w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that

@@ -7,15 +7,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.fisher import fisher_direction
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.threshold import bayes_error, best_threshold
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

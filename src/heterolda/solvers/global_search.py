@@ -6,20 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from heterolda.foundations.roots import interpolated_roots, newton_roots
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import check_number
 from heterolda.solvers._arc_pieces import Pieces, proven_bound
 from heterolda.solvers.arc import Arc, ArcPoints
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.threshold import bayes_error, best_threshold
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 _START = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_START, [0.0], -_START[::-1]])

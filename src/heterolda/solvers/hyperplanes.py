@@ -13,11 +13,9 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.pencil import EPS, Pencil
-
-Array = NDArray[np.float64]
 
 # Projected standard deviation, relative to the distance of the means, that stands for
 # "none" where a direction separates the classes without any variance.
@@ -65,15 +63,15 @@ class Hyperplanes:
     intercept: Array
     error: Array
     gap: Array
-    n_iter: NDArray[np.intp]
-    status: NDArray[np.intp]
+    n_iter: Index
+    status: Index
     means: Array
     deviations: Array
 
     @property
-    def trivial(self) -> NDArray[np.bool_]:
+    def trivial(self) -> Mask:
         """Pairs for which always choosing the likelier class is the rule."""
-        trivial: NDArray[np.bool_] = self.status == Status.TRIVIAL
+        trivial: Mask = self.status == Status.TRIVIAL
         return trivial
 
     @classmethod
@@ -84,8 +82,8 @@ class Hyperplanes:
         t: Array,
         error: Array,
         *,
-        status: NDArray[np.intp],
-        n_iter: NDArray[np.intp],
+        status: Index,
+        n_iter: Index,
         gap: Array | None = None,
     ) -> Hyperplanes:
         """Rules w = V u from their coordinates in the pencil.
@@ -129,7 +127,7 @@ class Hyperplanes:
         intercept: Array,
         error: Array,
         *,
-        n_iter: NDArray[np.intp],
+        n_iter: Index,
         means: Array,
         deviations: Array,
     ) -> Hyperplanes:

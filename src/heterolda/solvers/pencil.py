@@ -21,10 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from heterolda.foundations.types import Array, Index, Mask
 
 EPS = float(np.finfo(float).eps)
 # Directions in which S1 + S2, with unit diagonal, has an eigenvalue below this share
@@ -227,9 +225,7 @@ def _inverse_of_lower(factor: Array) -> Array:
     return inverse
 
 
-def _whiten(
-    scaled: Array, most: NDArray[np.intp] | None = None
-) -> tuple[Array, Array, Array]:
+def _whiten(scaled: Array, most: Index | None = None) -> tuple[Array, Array, Array]:
     """Basis in which S1 + S2 is the identity on its range.
 
     Returns the basis with zero columns for the null space, and the eigenvalues and
@@ -246,7 +242,7 @@ def _whiten(
 
 
 def _diagonalise(
-    scaled: Array, whitening: Array, rank: NDArray[np.intp]
+    scaled: Array, whitening: Array, rank: Index
 ) -> tuple[Array, Array, Array]:
     """The basis V in scaled units, with alpha and beta; zero beyond the rank."""
     first = whitening.mT @ scaled[:, 0] @ whitening
@@ -285,9 +281,7 @@ def _along(c: Array, basis: Array) -> Array:
     return w
 
 
-def _raised(
-    values: Array, zero: Mask, one: Mask, low: float, rank: NDArray[np.intp]
-) -> Array:
+def _raised(values: Array, zero: Mask, one: Mask, low: float, rank: Index) -> Array:
     """Variances raised to `low` where there is none, lowered where it is all.
 
     Beyond the rank the first value is repeated: there it moves no end of an arc.
@@ -303,7 +297,7 @@ def _separation(
     scale: Array,
     eigenvalues: Array,
     axes: Array,
-    rank: NDArray[np.intp],
+    rank: Index,
 ) -> Array:
     """The component of delta along which neither class varies, if it is real.
 

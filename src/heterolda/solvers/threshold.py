@@ -7,10 +7,9 @@ from the mean of class 2: t = w0 - w.m2. D is w.(m1 - m2).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-Array = NDArray[np.float64]
+from heterolda.foundations.types import Array
 
 
 def best_threshold(D: Array, sigma1: Array, sigma2: Array, log_tau: Array) -> Array:

@@ -11,6 +11,7 @@ from sklearn.utils import check_X_y
 
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.sklearn_private import get_feature_names
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_covariance,
@@ -29,8 +30,6 @@ from heterolda.statistics.moments import (
     read_moments,
     shrink,
 )
-
-Array = NDArray[np.float64]
 
 # Rows are gathered class by class into a buffer of about this size, small enough
 # to stay in cache while it is centred and multiplied.
@@ -170,23 +169,8 @@ class ClassStatistics:
     ) -> Self:
         """`from_data` for arrays that have been validated already.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Finite real numbers.
-        y : ndarray of shape (n_samples,)
-            Labels, each of them in `classes`.
-        classes : ndarray of shape (n_classes,)
-            Distinct labels, sorted; some may be absent from `y`.
-        sample_weight : ndarray of shape (n_samples,) or None, default=None
-            Non-negative frequencies.
-        feature_names : ndarray of str of shape (n_features,) or None, default=None
-            Names of the columns.
-
-        Returns
-        -------
-        ClassStatistics
-            The statistics.
+        Every label in `y` is one of `classes`, which are distinct and sorted; some may
+        be absent from `y`.
         """
         n_classes, d = len(classes), X.shape[1]
         stats = cls._empty(classes, d, feature_names)
@@ -441,8 +425,8 @@ def with_all_classes(known: NDArray[Any], chunk: ClassStatistics) -> ClassStatis
             f"{listed(known)} of the first call of partial_fit: list every label in "
             "classes from the start"
         )
-    whole = ClassStatistics._empty(known, chunk.n_features, chunk.feature_names)
+    complete = ClassStatistics._empty(known, chunk.n_features, chunk.feature_names)
     at = np.searchsorted(known, chunk.classes)
-    whole.weights[at], whole.means[at] = chunk.weights, chunk.means
-    whole.scatters[at] = chunk.scatters
-    return whole
+    complete.weights[at], complete.means[at] = chunk.weights, chunk.means
+    complete.scatters[at] = chunk.scatters
+    return complete

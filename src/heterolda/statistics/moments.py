@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
     check_labels,
 )
 from heterolda.foundations.wording import listed
-
-Array = NDArray[np.float64]
 
 # Below this a sum of squares has lost digits to underflow.
 _SMALLEST_SQUARE = 1e-305
@@ -28,7 +27,7 @@ SINGULAR = 1e-10
 _COPIES = 4
 
 
-def gather(X: NDArray[Any], rows: NDArray[np.intp], room: Array) -> Array:
+def gather(X: NDArray[Any], rows: Index, room: Array) -> Array:
     """Some rows of X in float64, in `room`, laid out in memory as X is."""
     room = room[: len(rows) * X.shape[1]]
     # Columns that lie one after the other, as those of data frames, stay so.
@@ -101,7 +100,7 @@ def check_room(n_classes: int, n_features: int) -> None:
         )
 
 
-def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> None:
+def check_range(scatter: Array, varies: Mask, name: str = "X") -> None:
     """Refuse scatter whose squares have left the range of float64.
 
     The sum of squares of a feature that `varies` cannot be zero.

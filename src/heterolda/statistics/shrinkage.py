@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import SINGULAR, blend
-
-Array = NDArray[np.float64]
 
 # Candidates, from least to most, in steps of about a factor of three: the likelihood
 # hardly changes within a step. STRENGTHS are multiples of the number of features.
