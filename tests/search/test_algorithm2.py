@@ -37,7 +37,7 @@ def test_paper_search_is_the_literal_algorithm(rng, monkeypatch, threads, lenien
     # leniency never again.
     monkeypatch.setattr(algorithm2, "_LENIENCY", leniency)
     monkeypatch.setattr(algorithm2, "_NUMBERS_PER_THREAD", 1)
-    for _ in range(200):
+    for _ in range(60):
         problem, settings = random_problem(rng), random_settings(rng)
         copy = bool(rng.integers(2))
         result = paper_search(*problem, **settings, threads=threads, copy=copy)
@@ -46,7 +46,7 @@ def test_paper_search_is_the_literal_algorithm(rng, monkeypatch, threads, lenien
 
 
 def test_long_searches_on_many_rows_are_the_literal_algorithm(rng):
-    # Enough rows for most to sleep, and enough iterations for margins to be renewed.
+    # Enough rows for most to be skipped, enough iterations for margins to be renewed.
     first = rng.random(3000) < 0.5
     X = rng.normal(size=(3000, 4)) + 0.8 * first[:, None]
     X[:, 0] = np.round(X[:, 0])
@@ -226,8 +226,8 @@ def fewest_errors_in_the_plane(X, first):
 @pytest.mark.no_cover  # the reference takes most of the time
 def test_exact_finds_the_minimum_in_the_plane(rng):
     found = 0
-    for _ in range(100):
-        n = rng.integers(10, 61)
+    for _ in range(20):
+        n = rng.integers(10, 41)
         first = rng.random(n) < 0.5
         X = rng.normal(size=(n, 2)) + rng.uniform(0, 2) * first[:, None]
         w = X[first].mean(axis=0) - X[~first].mean(axis=0)
@@ -236,7 +236,7 @@ def test_exact_finds_the_minimum_in_the_plane(rng):
         minimum = fewest_errors_in_the_plane(X, first)
         assert result.errors >= minimum
         found += result.errors == minimum
-    assert found >= 90
+    assert found >= 17
 
 
 @pytest.mark.no_cover  # the reference takes most of the time

@@ -277,7 +277,7 @@ def test_dask_gives_the_search_of_memory(scheduler, weighted, rng):
     weight = rng.integers(0, 3, len(X)) if weighted else None
     frame = pd.DataFrame(X, columns=list("abcd"))
     start = FrozenEstimator(GaussianLinearDiscriminant().fit(frame, y))
-    settings = {"estimator": start, "max_iter": 30}
+    settings = {"estimator": start, "max_iter": 8}
     if weighted:
         settings["class_weight"] = {"fig": 3.0}
     whole = LocalNeighborhoodSearch(**settings).fit(frame, y, weight)
@@ -356,7 +356,7 @@ def test_a_worker_that_dies_during_the_search_does_not_change_it(cluster):
     X = slow_rows(0.0).compute(scheduler="threads")
     y = (X[:, 0] + np.random.default_rng(0).normal(size=1200) > 0.5).astype(int)
     start = FrozenEstimator(GaussianLinearDiscriminant().fit(X, y))
-    settings = {"estimator": start, "max_iter": 150, "patience": 150}
+    settings = {"estimator": start, "max_iter": 50, "patience": 50}
     whole = LocalNeighborhoodSearch(**settings).fit(X, y)
     victim = next(iter(cluster.run(os.getpid).values()))
     rows = DaskRows(slow_rows(0.02), y)

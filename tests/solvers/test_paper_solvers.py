@@ -165,9 +165,9 @@ def test_c_hld(problem):
 
 @pytest.mark.parametrize("parameters", [1, 2])
 def test_r_hld(problem, parameters):
-    solver = RandomSearch(parameters, n_trials=200, low=-1, high=2)
+    solver = RandomSearch(parameters, n_trials=60, low=-1, high=2)
     planes = solve(problem, solver, seed=7)
-    draws = np.random.default_rng(7).uniform(-1, 2, (parameters, 200))
+    draws = np.random.default_rng(7).uniform(-1, 2, (parameters, 60))
     s2 = draws[0]
     s1 = 1 - s2 if parameters == 1 else draws[1]
     for k, pair in enumerate(pairs_of(problem)):
