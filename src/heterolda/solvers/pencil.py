@@ -94,11 +94,10 @@ class Pencil:
     ) -> Pencil:
         """Diagonalise a batch of pairs.
 
-        The arguments are those of the record. With `moore_penrose`, where S1 + S2 is
-        singular, the basis spans its range in the given units, so that V diag(1 / (b
-        alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1. Otherwise
-        features are scaled to unit variance first, and the result does not depend on
-        units.
+        The arguments are those of the record. Features are scaled to unit variance
+        first, so that the result does not depend on units. With `moore_penrose`, where
+        S1 + S2 is singular, the basis spans its range in the given units instead, and
+        V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
         """
         delta = means[:, 0] - means[:, 1]
         total = np.einsum("pkii->pi", covariances)

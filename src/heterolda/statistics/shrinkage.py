@@ -95,8 +95,8 @@ def choose_shrinkage(
     matrix of rank one, so that no matrix is factored twice; the diagonal is kept. With
     the features in units of their pooled deviations, the pooled correlation and its
     mixtures with the identity have the same eigenvectors, and one more
-    eigendecomposition for each class and r serves all :math:`\nu`: the cost is O(n d^2
-    + K d^3) for each r.
+    eigendecomposition for each class and r serves all :math:`\nu`: for each r the cost
+    is O(n d^2 + K d^3).
 
     References
     ----------
