@@ -138,14 +138,14 @@ def _nearest(margins):
 @_inner
 def _refresh(block, v, step):
     """Make v the reference, and sort the rows by |M| into tiles without terms."""
-    X, first, keys, ends = block.X, block.first, block.keys, block.ends
+    X, first, keys, free = block.X, block.first, block.keys, block.free
     rows, scales, margins = block.rows, block.scales, block.margins
     synced, counters, last = block.synced, block.counters, len(v)
     per_unit = _BUCKETS_PER_STEP / step
     for k in range(len(X) % TILE, TILE):
         margins[len(margins) - 1, k] = _FAR
     for at in range(N_BUCKETS + 1):
-        ends[at] = 0
+        free[at] = 0
     finite = _is_finite(v)
     for j in range(len(X)):
         total, c = _margin_and_scale(X, j, v)
@@ -153,15 +153,15 @@ def _refresh(block, v, step):
         keys[j, 1] = (2.0 * first[j] - 1.0) / c if in_range else 0.0
         keys[j, 0] = keys[j, 1] * total if in_range else 0.0
         bucket = abs(keys[j, 0]) * per_unit
-        ends[int(bucket) + 1 if bucket < N_BUCKETS - 1 else N_BUCKETS] += 1
+        free[int(bucket) + 1 if bucket < N_BUCKETS - 1 else N_BUCKETS] += 1
     for at in range(N_BUCKETS):
-        ends[at + 1] += ends[at]
+        free[at + 1] += free[at]
     for j in range(len(X)):
         bucket = abs(keys[j, 0]) * per_unit
         at = int(bucket) if bucket < N_BUCKETS - 1 else N_BUCKETS - 1
-        tile, k = ends[at] // TILE, ends[at] % TILE
+        tile, k = free[at] // TILE, free[at] % TILE
         rows[tile, k], scales[tile, k], margins[tile, k] = j, keys[j, 1], keys[j, 0]
-        ends[at] += 1
+        free[at] += 1
     for tile in range(len(margins)):
         for i in range(last):
             synced[tile, i] = v[i]

@@ -33,8 +33,9 @@ class Block(NamedTuple):
     scales, margins : ndarray of shape (n_tiles, TILE)
         y / c of these rows, and their signed margins at the rule that the tile was
         last moved to.
-    ends, single, tile_weight : ndarray of shape (n_buckets + 1,), (TILE,) and (TILE,)
-        Room for the ends of buckets, for margins in single precision, and for weights.
+    free, single, tile_weight : ndarray of shape (n_buckets + 1,), (TILE,) and (TILE,)
+        Next free position of each bucket; room for margins in single precision and for
+        weights.
     tiles : ndarray of shape (n_tiles, d + 1, TILE)
         Terms z in single precision; one tile only if they are not kept.
     synced : ndarray of shape (n_tiles, d + 4)
@@ -55,7 +56,7 @@ class Block(NamedTuple):
     rows: NDArray[np.int32]
     scales: Array
     margins: Array
-    ends: Count
+    free: Count
     single: NDArray[np.float32]
     tile_weight: Count
     tiles: NDArray[np.float32]
@@ -84,7 +85,7 @@ def make_block(X: Any, first: Any, weight: Any, keep: bool) -> Block:
         rows=np.zeros((n_tiles, TILE), dtype=np.int32),
         scales=np.zeros((n_tiles, TILE)),
         margins=np.empty((n_tiles, TILE)),
-        ends=np.empty(N_BUCKETS + 1, dtype=np.int64),
+        free=np.empty(N_BUCKETS + 1, dtype=np.int64),
         single=np.empty(TILE, dtype=np.float32),
         tile_weight=np.zeros(TILE, dtype=np.int64),
         tiles=tiles,
