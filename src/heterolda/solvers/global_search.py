@@ -178,7 +178,7 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
         points = arc.evaluate(pair, inner.ravel())
         np.minimum.at(best_log, pair, points.log_error)
         n_evaluations += np.bincount(pair, minlength=n_pairs)
-        fresh = _consecutive(arc, work.a, work.b, points, work.pair, _CUT_INTO - 1)
+        fresh = _cut_at(arc, work, points)
     closed.append(fresh)
     pieces = Pieces.concatenate(closed) if len(closed) > 1 else fresh
     minima_log = ladder_log[:, rungs.shape[1] // 2]
@@ -234,12 +234,13 @@ def _join(
         ]
     )
     index = index[every[:, None], points.x[index].argsort(axis=1)]
+    return _bounded(arc, every, points, index)
+
+
+def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
+    """Pieces, with their bounds, between consecutive points of each row of indices."""
     a, b = points.take(index[:, :-1].ravel()), points.take(index[:, 1:].ravel())
-    return _bounded(arc, every.repeat(index.shape[1] - 1), a, b)
-
-
-def _bounded(arc: Arc, pair: Index, a: ArcPoints, b: ArcPoints) -> Pieces:
-    """Pieces from a to b with their bounds."""
+    pair = pair.repeat(index.shape[1] - 1)
     # On any piece p_e >= p1 e1(a) + p2 e2(b), by monotonicity of e1 and e2; where
     # the sign of the slope is known the error is least at an end.
     bound = np.logaddexp(a.log_error1, b.log_error2)
@@ -249,17 +250,14 @@ def _bounded(arc: Arc, pair: Index, a: ArcPoints, b: ArcPoints) -> Pieces:
     return Pieces(pair, a, b, bound)
 
 
-def _consecutive(
-    arc: Arc, a: ArcPoints, b: ArcPoints, inner: ArcPoints, pair: Index, count: int
-) -> Pieces:
-    """Pieces between consecutive points: a, `count` inner ones, b; for each pair."""
-    m = len(pair)
-    joined = ArcPoints.concatenate([a, inner, b])
+def _cut_at(arc: Arc, pieces: Pieces, inner: ArcPoints) -> Pieces:
+    """Pieces cut at inner points, the same number of them in each."""
+    m = len(pieces.pair)
+    points = ArcPoints.concatenate([pieces.a, inner, pieces.b])
     starts = np.arange(m)[:, None]
-    middle = m + np.arange(m * count).reshape(m, count)
-    index = np.hstack([starts, middle, starts + m * (count + 1)])
-    left, right = joined.take(index[:, :-1].ravel()), joined.take(index[:, 1:].ravel())
-    return _bounded(arc, np.repeat(pair, count + 1), left, right)
+    middle = np.arange(m, m + len(inner.x)).reshape(m, -1)
+    index = np.hstack([starts, middle, starts + m + len(inner.x)])
+    return _bounded(arc, pieces.pair, points, index)
 
 
 def _most_variation(pencil: Pencil) -> Array:
