@@ -251,11 +251,11 @@ def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
 
 
 def _cut_at(arc: Arc, pieces: Pieces, inner: ArcPoints) -> Pieces:
-    """Pieces cut at inner points, the same number of them in each."""
+    """Pieces cut at inner points, `_CUT_INTO` - 1 in each; there may be no pieces."""
     m = len(pieces.pair)
     points = ArcPoints.concatenate([pieces.a, inner, pieces.b])
     starts = np.arange(m)[:, None]
-    middle = np.arange(m, m + len(inner.x)).reshape(m, -1)
+    middle = np.arange(m, m + len(inner.x)).reshape(m, _CUT_INTO - 1)
     index = np.hstack([starts, middle, starts + m + len(inner.x)])
     return _bounded(arc, pieces.pair, points, index)
 
