@@ -28,7 +28,7 @@ from benchmarks.accuracy.study import (
 )
 from heterolda.cli.terminal import ProgressDisplay
 from heterolda.experiments.catalogue import resolve_datasets
-from heterolda.experiments.protocol import run
+from heterolda.experiments.protocol import run_study
 from heterolda.experiments.results import read_results
 from heterolda.foundations.files import written_whole
 
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.report:
         with ProgressDisplay() as display:
             try:
-                run(_study(options), options.out, display, jobs=options.jobs)
+                run_study(_study(options), options.out, display, jobs=options.jobs)
             except KeyboardInterrupt:
                 print("interrupted; the same command goes on", file=sys.stderr)
                 return 1

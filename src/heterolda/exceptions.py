@@ -73,7 +73,7 @@ class MissingRowsWarning(UserWarning):
     --------
     >>> import warnings
     >>> import pyarrow as pa
-    >>> from heterolda.data.streaming import statistics_from_batches
+    >>> from heterolda.data import statistics_from_batches
     >>> table = pa.table({"x": [1.0, None, 3.0, 5.0], "kind": ["a", "a", "b", "b"]})
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -91,7 +91,7 @@ class SimilarLabelsWarning(UserWarning):
     --------
     >>> import warnings
     >>> import pyarrow as pa
-    >>> from heterolda.data.streaming import statistics_from_batches
+    >>> from heterolda.data import statistics_from_batches
     >>> table = pa.table({"x": [1.0, 2.0, 3.0, 5.0], "kind": ["a", "a ", "a", "b"]})
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")

@@ -149,7 +149,7 @@ BAD = [
     # the model
     ("predict nothing.json good.csv", 1, "nothing.json: No such file or directory"),
     ("predict folder good.csv", 1, "'folder' is not a readable file"),
-    ("predict cut.json good.csv", 1, "'cut.json' is not a readable file .* no JSON"),
+    ("predict cut.json good.csv", 1, "'cut.json' is not a readable file .* not JSON"),
     ("predict noise.json good.csv", 1, "'noise.json' is not a readable file"),
     ("predict other.json good.csv", 1, "'other.json' is not a readable file"),
     ("predict newer.json good.csv", 1, "version 99 is newer .* upgrade heterolda"),
@@ -172,7 +172,11 @@ BAD = [
     ("predict model.json good.csv others.csv -o o.csv", 1, "others.csv: no column"),
     # evaluation, inspection, export
     ("evaluate model.json header.csv", 1, "the data have no rows"),
-    ("evaluate model.json strange.csv", 1, "labels ['mars'] that are none of the"),
+    (
+        "evaluate model.json strange.csv",
+        1,
+        "labels ['mars'] that are not classes",
+    ),
     ("evaluate model.json rest.csv", 1, "name the column of the labels by --target"),
     ("evaluate model.json no-target.csv", 1, "there is no column of labels"),
     ("evaluate model.json good.csv --target sort", 1, "no column is named 'sort'"),

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.cli import command, invoke, make_frame, succeed
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
-from heterolda.data.out_of_core import fit_batches
+from heterolda.data import fit_batches
 
 
 @pytest.fixture

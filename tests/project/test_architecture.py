@@ -73,6 +73,19 @@ def test_imports_run_one_way():
                 )
 
 
+def test_there_are_few_floors():
+    floor = {}
+    for name in FOLDERS:  # which is an order of the imports, as tested above
+        below = {
+            folder(target)
+            for module, path in MODULES.items()
+            if folder(module) == name
+            for target in ours(path)
+        }
+        floor[name] = 1 + max((floor[one] for one in below - {name}), default=0)
+    assert max(floor.values()) <= 7, floor
+
+
 def test_no_file_imports_itself_round_a_corner():
     def reach(name, path):
         for target in sorted(ours(MODULES[name]) - {name}):

@@ -26,8 +26,9 @@ from heterolda import (
     SearchInterruptedWarning,
     recommended,
 )
-from heterolda.data.dask_collections import DaskRows
-from heterolda.data.out_of_core import _Pool, fit_batches
+from heterolda.data import fit_batches
+from heterolda.data.dask.collections import DaskRows
+from heterolda.data.out_of_core import _Pool
 from heterolda.search.algorithm2 import PairRows, grid_weights, paper_search
 from heterolda.search.passes import Walk, evaluate_rule
 
@@ -227,7 +228,7 @@ class Fickle:
 def test_labels_that_change_on_the_way_are_noticed(rng):
     table = pa.table({"x": rng.normal(size=40), "y": ["a", "b"] * 20})
     source = Fickle(table, table.set_column(1, "y", pa.array(["a", "c"] * 20)))
-    with pytest.raises(ValueError, match="that are none of the classes"):
+    with pytest.raises(ValueError, match="that are not classes of the model"):
         fit_batches(LocalNeighborhoodSearch(), source, "y")
 
 
@@ -309,7 +310,7 @@ def test_chunks_with_no_row_of_a_class(scheduler):
 
 
 def test_little_room_on_the_workers(monkeypatch):
-    from heterolda.data import dask_collections as distributed
+    from heterolda.data.dask import collections as distributed
 
     monkeypatch.setattr(distributed, "_LEAST_ROOM", 1)
     monkeypatch.setattr(distributed, "_ROOM_SHARE", 0)

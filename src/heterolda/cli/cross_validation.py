@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heterolda.cli.evaluate_files import hits
-from heterolda.data.labelled_data import LabelledData, Places
+from heterolda.data.labels import ClassFinder
+from heterolda.data.table import Table
 from heterolda.statistics.class_statistics import ClassStatistics
 
 Array = NDArray[np.float64]
@@ -68,7 +69,7 @@ class Folds:
 
 def cross_validate_files(
     model: Any,
-    data: LabelledData,
+    data: Table,
     n_folds: int,
     n_rows: int,
     progress: Progress,
@@ -83,7 +84,7 @@ def cross_validate_files(
     ----------
     model : GaussianLinearDiscriminant
         Fitted to all rows; its settings and classes are used.
-    data : LabelledData
+    data : Table
         The rows.
     n_folds, n_rows : int
         Numbers of folds and of rows.
@@ -96,7 +97,7 @@ def cross_validate_files(
         Weight of the rows of each fold that are predicted right, and of all.
     """
     classes = model.classes_
-    places, folds = Places(classes), Folds(n_folds, len(classes))
+    places, folds = ClassFinder(classes), Folds(n_folds, len(classes))
     sums: list[ClassStatistics] = []
     for rows in data.batches(lambda n: progress(n / (2 * n_rows))):
         truth = places.of(rows)

@@ -69,16 +69,16 @@ def evaluate(
         from heterolda.cli.evaluate_files import evaluate as evaluate_files
         from heterolda.cli.evaluate_files import feature_columns
         from heterolda.cli.terminal import Activity
-        from heterolda.data.labelled_data import LabelledData
+        from heterolda.data.table import Table
         from heterolda.inspection.summary import describe_scores
 
         fitted = load_model(model)
         names = feature_columns(fitted, split_names(columns) or None)
         with (
-            source_of(data, form, delimiter, again=False) as source,
+            source_of(data, form, delimiter) as source,
             Activity() as activity,
         ):
-            rows = LabelledData(
+            rows = Table(
                 source,
                 target,
                 names,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.labelled_data import LabelledData, Places, Progress, nothing
+from heterolda.data.labels import ClassFinder
+from heterolda.data.table import RowProgress, Table, silent
 from heterolda.inspection.scoring import Scores
 
 Array = NDArray[np.float64]
@@ -74,14 +75,14 @@ def without_names(model: Any) -> Any:
     return plain
 
 
-def evaluate(model: Any, data: LabelledData, progress: Progress = nothing) -> Scores:
+def evaluate(model: Any, data: Table, progress: RowProgress = silent) -> Scores:
     """Compare a model with rows of known class, in one pass over the files.
 
     Parameters
     ----------
     model : fitted estimator
         The model.
-    data : LabelledData
+    data : Table
         The rows; its columns are those of the model.
     progress : callable
         Called with the number of rows so far.
@@ -91,7 +92,7 @@ def evaluate(model: Any, data: LabelledData, progress: Progress = nothing) -> Sc
     Scores
         Accuracy, confusion, calibration and loss.
     """
-    scores, places = Scores(model.classes_), Places(model.classes_)
+    scores, places = Scores(model.classes_), ClassFinder(model.classes_)
     plain = without_names(model)
     for rows in data.batches(progress):
         scores.add(places.of(rows), plain.predict_proba(rows.X), rows.weight)
@@ -101,7 +102,7 @@ def evaluate(model: Any, data: LabelledData, progress: Progress = nothing) -> Sc
 
 
 def training_accuracy(
-    model: Any, data: LabelledData, progress: Progress = nothing
+    model: Any, data: Table, progress: RowProgress = silent
 ) -> tuple[float, float]:
     """Weight of the rows that a model predicts right, and of all.
 
@@ -115,7 +116,7 @@ def training_accuracy(
     right, total : float
         Weights: numbers of rows, if these have none.
     """
-    places = Places(model.classes_)
+    places = ClassFinder(model.classes_)
     total = np.zeros(2)
     for rows in data.batches(progress):
         total += hits(model, rows.X, places.of(rows), rows.weight)

@@ -78,7 +78,7 @@ def fit(
     """
     with errors_in_one_line(debug):
         from heterolda.cli.fit_files import EQUAL, FitSettings
-        from heterolda.data.labelled_data import LabelledData
+        from heterolda.data.table import Table
 
         with usage_errors():
             given = parse_numbers("--max-error", max_error)
@@ -101,9 +101,8 @@ def fit(
                 raise ValueError("--out: a model needs a file, - will not do")
             if out and out.resolve() in [Path(name).resolve() for name in data]:
                 raise ValueError(f"--out {out}: it would replace the data")
-        again = accuracy or cv is not None or settings.strategy is not None
-        with source_of(data, form, delimiter, again=again) as source, plain_notes():
-            rows = LabelledData(
+        with source_of(data, form, delimiter) as source, plain_notes():
+            rows = Table(
                 source,
                 target,
                 split_names(columns) or None,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.labelled_data import LabelledData, Places, Progress, nothing
+from heterolda.data.labels import ClassFinder
 from heterolda.data.out_of_core import FileRows
+from heterolda.data.table import RowProgress, Table, silent
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.foundations.wording import named
@@ -142,7 +143,7 @@ class _Finder:
     """Labels by their text."""
 
     def __init__(self, classes: NDArray[Any]) -> None:
-        self.places = Places(classes)
+        self.places = ClassFinder(classes)
 
     def label(self, option: str, text: str) -> Any:
         k = self.places.find(text)
@@ -186,8 +187,8 @@ class Fitted:
 
 def fit_files(
     settings: FitSettings,
-    data: LabelledData,
-    progress: Progress = nothing,
+    data: Table,
+    progress: RowProgress = silent,
     *,
     in_memory: bool,
 ) -> Fitted:
@@ -197,7 +198,7 @@ def fit_files(
     ----------
     settings : FitSettings
         What to fit.
-    data : LabelledData
+    data : Table
         The rows.
     progress : callable
         Called with the number of rows so far.
@@ -221,7 +222,7 @@ def fit_files(
     return Fitted(model, counter.n_rows)
 
 
-def _fit_rows(settings: FitSettings, data: LabelledData, counter: _Counter) -> Fitted:
+def _fit_rows(settings: FitSettings, data: Table, counter: _Counter) -> Fitted:
     """Fit with all rows in memory."""
     X, y, weight, names = data.in_memory(counter)
     model = settings.estimator(np.unique(y)).fit(X, y, weight)
@@ -235,7 +236,7 @@ def _fit_rows(settings: FitSettings, data: LabelledData, counter: _Counter) -> F
 class _Counter:
     """Passes on the number of rows and keeps it."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: RowProgress) -> None:
         self.n_rows = 0
         self._progress = progress
 

@@ -91,8 +91,8 @@ def predict(
         from heterolda.cli.evaluate_files import feature_columns
         from heterolda.cli.predict_files import Output, predict_batches
         from heterolda.cli.terminal import Activity
-        from heterolda.data.arrow import PARQUET
-        from heterolda.data.table_files import check_table_name, write_table
+        from heterolda.data.parquet_reader import PARQUET
+        from heterolda.data.table_writer import check_table_name, write_table
 
         with usage_errors():
             check_table_name(out)
@@ -108,7 +108,7 @@ def predict(
         quiet = out == "-" and sys.stdout.isatty()
         notes: list[str] = []
         with (
-            source_of(data, form, delimiter, again=False) as source,
+            source_of(data, form, delimiter, keep_answering=True) as source,
             Activity(quiet) as activity,
             # Its thread must have ended before the process does, however that ends.
             closing(

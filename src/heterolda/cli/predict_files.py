@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.cli.evaluate_files import without_names
-from heterolda.data.arrow import features_of, open_source
-from heterolda.data.batches import ahead
-from heterolda.data.parts import Columns, Part
+from heterolda.data.columns import Columns, OpenFile
+from heterolda.data.decoding import features_of
+from heterolda.data.prefetch import prefetch
+from heterolda.data.sources import open_source
 
 Array = NDArray[np.float64]
 
@@ -64,8 +65,8 @@ def predict_batches(
     ----------
     model : fitted estimator
         The model.
-    source : path, list of paths, TextStream, or Arrow data
-        As for :func:`heterolda.data.streaming.statistics_from_batches`.
+    source : path, list of paths, StandardInput, or Arrow data
+        As for :func:`heterolda.data.statistics_from_batches`.
     columns : sequence of str
         Columns of the features, in the order of the model.
     output : Output
@@ -82,7 +83,9 @@ def predict_batches(
     wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
     plain = without_names(model)
     n_dropped = 0
-    for part, batch, n_before in ahead(_batches(open_source(source, wanted)), source):
+    for part, batch, n_before in prefetch(
+        _batches(open_source(source, wanted)), source
+    ):
         if batch is None:
             _check_names(part, output.new_columns(model.classes_), output)
             used = *columns, *output.only
@@ -101,12 +104,12 @@ def predict_batches(
         notice(f"{n_dropped} rows have missing values and were left out")
 
 
-def _batches(parts: Iterator[Part]) -> Iterator[tuple[Part, Any, int]]:
+def _batches(parts: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
     """All batches with the columns of the first part in its order, after a None.
 
     With each batch comes the number of rows of its part before it.
     """
-    first: Part | None = None
+    first: OpenFile | None = None
     for part in parts:
         if first is None:
             first = part
@@ -124,7 +127,7 @@ def _batches(parts: Iterator[Part]) -> Iterator[tuple[Part, Any, int]]:
             n_before += batch.num_rows
 
 
-def _without_rows(part: Part, model: Any, output: Output) -> Any:
+def _without_rows(part: OpenFile, model: Any, output: Output) -> Any:
     """A batch that has columns only."""
     import pyarrow as pa
 
@@ -133,7 +136,7 @@ def _without_rows(part: Part, model: Any, output: Output) -> Any:
     return _appended(none, X, np.zeros(0, bool), part, model, output)
 
 
-def _check_names(part: Part, added: list[str], output: Output) -> None:
+def _check_names(part: OpenFile, added: list[str], output: Output) -> None:
     """Refuse new columns that have the names of others."""
     names = [*(output.only or part.schema.names), *added]
     clash = next((name for name in added if names.count(name) > 1), None)
@@ -144,7 +147,7 @@ def _check_names(part: Part, added: list[str], output: Output) -> None:
         )
 
 
-def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.bool_]:
+def _absent(X: Array, part: OpenFile, n_before: int, missing: str) -> NDArray[np.bool_]:
     """Rows with missing values, if there may be such; infinity may never be there."""
     gaps, infinite = np.isnan(X), np.isinf(X)
     if infinite.any():
@@ -158,7 +161,7 @@ def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.boo
     return np.asarray(gaps.any(axis=1))
 
 
-def _place(wrong: NDArray[np.bool_], part: Part, n_before: int) -> str:
+def _place(wrong: NDArray[np.bool_], part: OpenFile, n_before: int) -> str:
     """Where the first value is that is wrong."""
     row, j = np.argwhere(wrong)[0]
     name = (part.columns.features or ())[j]
@@ -179,7 +182,7 @@ def _appended(
     batch: Any,
     X: Array,
     absent: NDArray[np.bool_],
-    part: Part,
+    part: OpenFile,
     model: Any,
     output: Output,
 ) -> Any:

@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 STANDARD_INPUT = "-"
-_CHUNK = 1 << 22
 _LONGEST = 1000  # characters of a message
 
 # How the library's words read on the command line.
@@ -244,29 +243,18 @@ def name_of(data: list[str]) -> str:
 
 @contextmanager
 def source_of(
-    data: list[str], form: DataFormat, delimiter: str | None, *, again: bool
+    data: list[str],
+    form: DataFormat,
+    delimiter: str | None,
+    *,
+    keep_answering: bool = False,
 ) -> Iterator[Any]:
-    """What the library reads the data from.
+    """What the library reads the data from: paths, or ``-``.
 
-    Parameters
-    ----------
-    data : list of str
-        Paths, or ``-``.
-    form : DataFormat
-        Form of the standard input.
-    delimiter : str or None
-        What stands between two columns of text, if somebody has said so.
-    again : bool
-        Whether the data are read more than once. Then the standard input is kept in a
-        temporary file.
-
-    Yields
-    ------
-    list of str, TextFiles or TextStream
-        A source.
+    Standard input is kept in a temporary file, to be read as often as need be, unless
+    the answers are not to wait for its end.
     """
-    from heterolda.data.standard_input import standard_input
-    from heterolda.data.text_files import TextFiles, TextStream
+    from heterolda.data.csv_reader import StandardInput, TextFiles
 
     with usage_errors():
         delimiter = _one_character(delimiter)
@@ -276,19 +264,14 @@ def source_of(
     if len(data) > 1:
         raise typer.BadParameter("- stands for all data: no file can follow it")
     delimiter = delimiter or {"csv": ",", "tsv": "\t"}[form]
-    if not again:
-        yield standard_input(delimiter)
+    if keep_answering:
+        yield StandardInput(delimiter)
         return
-    with tempfile.NamedTemporaryFile(prefix="heterolda-") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-        kept.flush()
-
-        def chunks() -> Iterator[bytes]:
-            with open(kept.name, "rb") as file:
-                while chunk := file.read(_CHUNK):
-                    yield chunk
-
-        yield TextStream(chunks, delimiter)
+    with tempfile.TemporaryDirectory(prefix="heterolda-") as folder:
+        path = Path(folder, "standard_input.csv")
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield TextFiles([str(path)], delimiter, StandardInput.name)
 
 
 def _one_character(text: str | None) -> str | None:

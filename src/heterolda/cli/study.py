@@ -10,15 +10,11 @@ import typer
 
 from heterolda.cli.shared import Debug, errors_in_one_line, usage_errors
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
+from heterolda.experiments.methods import METHODS, resolve_methods
 
 __all__ = ["datasets", "report", "reproduce"]
 
 PAPER_TRIALS = 20
-# Those of heterolda.experiments.methods, which is slow to import.
-METHOD_NAMES = (
-    "LDA, C-HLD, R-HLD-1, R-HLD-2, GLD, LNS, SVM, GLD-global, global+LNS, "
-    "LinearDiscriminantAnalysis, LogisticRegression, LinearSVC"
-)
 
 
 class Format(StrEnum):
@@ -49,12 +45,12 @@ def reproduce(
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help=f"Of {METHOD_NAMES}; or the groups all, paper."),
+        typer.Option(help=f"Of {', '.join(METHODS)}; or the groups all, paper."),
     ] = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help="Number of shuffles; 1 by default.")
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts of each shuffle.")] = 10,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of each shuffle.")] = 10,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, help="Processes; by default as many as processors."),
@@ -88,8 +84,7 @@ def reproduce(
         from joblib import cpu_count
 
         from heterolda.cli.terminal import ProgressDisplay
-        from heterolda.experiments.methods import resolve_methods
-        from heterolda.experiments.protocol import Study, run
+        from heterolda.experiments.protocol import Study, run_study
 
         with usage_errors():
             if full and trials not in (None, PAPER_TRIALS):
@@ -104,7 +99,9 @@ def reproduce(
             )
         with ProgressDisplay() as display:
             try:
-                run(study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir)
+                run_study(
+                    study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir
+                )
             except KeyboardInterrupt:
                 raise RuntimeError(
                     f"interrupted; what is done is kept in {str(out)!r}, and the same "
@@ -139,11 +136,9 @@ def datasets(
     """
     texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
-        from heterolda.experiments.datasets import where
+        from heterolda.experiments.datasets import dataset_source, write_sample
 
         if write is not None:
-            from heterolda.experiments.samples import write_sample
-
             with usage_errors():
                 if write not in CATALOGUE:
                     raise ValueError(f"--write {write}: no data set has this name")
@@ -151,9 +146,9 @@ def datasets(
             return
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
-            place = where(row.name, data_dir)
+            source = dataset_source(row.name, data_dir)
             absent = "no: needs its file" + (", or OpenML" if row.openml else "")
-            available = absent if place is None else f"yes: {texts[place]}"
+            available = absent if source is None else f"yes: {texts[source]}"
             print(f"{row.name:14}{row.label:7}{row.n:7}{row.d:5}{row.k:4}  {available}")
             if details:
                 openml = f" OpenML: {row.openml.data_id}." if row.openml else ""
@@ -186,16 +181,16 @@ def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str
     """The sets that were asked for, or all that need no download."""
     if names:
         return resolve_datasets(_split(names))
-    from heterolda.experiments.datasets import where
+    from heterolda.experiments.datasets import dataset_source
 
-    return [name for name in CATALOGUE if where(name, data_dir) is not None]
+    return [name for name in CATALOGUE if dataset_source(name, data_dir) is not None]
 
 
 def _limit(text: str) -> tuple[str, int]:
     """Key and number of an option METHOD:DATASET=TRIALS."""
     pair, _, number = text.partition("=")
     method, _, dataset = pair.partition(":")
-    known = method in METHOD_NAMES.split(", ") and dataset in CATALOGUE
+    known = method in METHODS and dataset in CATALOGUE
     if not known or not number.isdecimal() or int(number) < 1:
         raise ValueError(
             f"--limit {text}: write METHOD:DATASET=TRIALS, for instance SVM:shuttle=2"
@@ -205,8 +200,9 @@ def _limit(text: str) -> tuple[str, int]:
 
 def _print_tables(folder: Path, form: Format) -> None:
     """Print the paper's Tables 2, 3 and 4."""
-    from heterolda.experiments.tables import read_results, render
+    from heterolda.experiments.results import read_results
+    from heterolda.experiments.tables import render_table
 
     results = read_results(folder)
     for table in (2, 3, 4):
-        print(render(results, table, form.value))
+        print(render_table(results, table, form.value))

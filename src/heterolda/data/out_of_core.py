@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from heterolda.data.batches import list_of_names
-from heterolda.data.labelled_data import LabelledData, Places, Progress, nothing
+from heterolda.data.labels import ClassFinder
+from heterolda.data.table import RowProgress, Table, silent
 from heterolda.foundations.validation import check_number
 from heterolda.search.algorithm2 import Reporter
 from heterolda.search.passes import (
@@ -36,7 +36,7 @@ def fit_batches(
     missing: str = "error",
     batch_size: int | None = None,
     memory: float = 2**29,
-    progress: Progress = nothing,
+    progress: RowProgress = silent,
 ) -> Estimator:
     """Fit an estimator to files or Arrow data, batch by batch.
 
@@ -67,7 +67,7 @@ def fit_batches(
     --------
     >>> import pyarrow as pa
     >>> from heterolda import LocalNeighborhoodSearch
-    >>> from heterolda.data.out_of_core import fit_batches
+    >>> from heterolda.data import fit_batches
     >>> table = pa.table(
     ...     {"width": [1.0, 2.0, 4.0, 3.0, 7.0], "kind": ["a", "a", "a", "b", "b"]}
     ... )
@@ -79,21 +79,13 @@ def fit_batches(
         name = estimator.__name__
         raise TypeError(f"estimator must be an object, got a class: pass {name}()")
     check_number("fit_batches", "memory", memory, 1, np.inf)
-    data = LabelledData(
-        source,
-        target,
-        None if columns is None else list_of_names("columns", columns),
-        list_of_names("exclude", exclude),
-        sample_weight,
-        missing,
-        batch_size,
-    )
+    table = Table(source, target, columns, exclude, sample_weight, missing, batch_size)
     if hasattr(estimator, "_fit_distant"):
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
             raise _read_once(source)
-        estimator._fit_distant(FileRows(data, memory, progress))
+        estimator._fit_distant(FileRows(table, memory, progress))
     elif hasattr(estimator, "fit_statistics"):
-        estimator.fit_statistics(data.statistics(progress))
+        estimator.fit_statistics(table.statistics(progress))
     else:
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant or a "
@@ -111,22 +103,12 @@ def _read_once(source: Any) -> TypeError:
 
 
 class FileRows:
-    """Rows of files for a search.
+    """Rows of files for a search, which may keep some in so many bytes of memory."""
 
-    Parameters
-    ----------
-    data : LabelledData
-        Where they are.
-    memory : float
-        Bytes for the rows at hand.
-    progress : callable
-        Called with the number of rows so far, in the first pass.
-    """
-
-    def __init__(self, data: LabelledData, memory: float, progress: Progress):
-        self.data = data
-        self.statistics = data.statistics(progress)
-        self.weighted = data.sample_weight is not None
+    def __init__(self, table: Table, memory: float, progress: RowProgress):
+        self.table = table
+        self.statistics = table.statistics(progress)
+        self.weighted = table.sample_weight is not None
         row = 8 * (self.statistics.n_features + 3)
         self.room = max(1, int(memory / (_COPIES * row)))
         self._near: dict[int, NearestRows] = {}
@@ -136,16 +118,16 @@ class FileRows:
         self._near = {}
         room = max(1, self.room // len(walks))
         pools = {k: _Pool(room) for k in walks}
-        places = Places(pairing.classes)
+        finder = ClassFinder(pairing.classes)
         n_rows = 0
-        for batch in self.data.batches():
+        for batch in self.table.batches():
             n_rows += len(batch.X)
-            arrays = batch.X, places.of(batch), batch.weight
+            arrays = batch.X, finder.of(batch), batch.weight
             for k, rows in pairing.rows(walks, *arrays):
                 walk, pool = walks[k], pools[k]
                 pool.add(evaluate_rule(rows, walk.v, walk.step, room, pool.horizon))
         if not n_rows:  # the first pass found some
-            raise _read_once(self.data.source)
+            raise _read_once(self.table.source)
         for k, walk in walks.items():
             total = pools[k].total()
             walk.apply_pass(total.errors, total.changes, total.near.horizon)

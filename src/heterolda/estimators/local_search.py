@@ -307,7 +307,7 @@ class LocalNeighborhoodSearch(
 
     @fit_context(prefer_skip_nested_validation=False)
     def _fit_distant(self, rows):
-        """Fit to rows in files; see :func:`heterolda.data.streaming.fit_batches`."""
+        """Fit to rows in files; see :func:`heterolda.data.fit_batches`."""
         return self._fit_in_passes(rows)
 
     def _scores(self, rows, normals):
