@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.wording import aligned, count
+from heterolda.foundations.wording import count, text_table
 from heterolda.inspection.scoring import Scores, wilson_interval
 
 _MOST_CLASSES = 12
@@ -60,7 +60,7 @@ def describe_scores(scores: Scores, name: str) -> list[str]:
         *_confusion(scores),
         "",
         "Calibration, by the probability of the predicted class:",
-        *aligned([["probability", "rows", "mean", "right"], *rows]),
+        *text_table([["probability", "rows", "mean", "right"], *rows]),
     ]
 
 
@@ -79,7 +79,7 @@ def _confusion(scores: Scores) -> list[str]:
         ]
         return [
             "Rows of each class by what was predicted:",
-            *aligned([["", *labels, "right"], *rows]),
+            *text_table([["", *labels, "right"], *rows]),
         ]
     wrong = scores.confusion * (1 - np.eye(len(labels)))
     worst = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
@@ -90,5 +90,5 @@ def _confusion(scores: Scores) -> list[str]:
     ]
     return [
         f"The most frequent confusions of {len(labels)} classes (--json has all):",
-        *aligned([["class", "predicted", "rows", "class right"], *rows]),
+        *text_table([["class", "predicted", "rows", "class right"], *rows]),
     ]

@@ -10,8 +10,14 @@ import numpy as np
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import RowProgress, Table, silent
 from heterolda.foundations.validation import check_number
-from heterolda.search.algorithm2 import Report
-from heterolda.search.passes import Look, Near, Pairing, Walk, look
+from heterolda.search.algorithm2 import Reporter
+from heterolda.search.passes import (
+    NearestRows,
+    Pairing,
+    RuleEvaluation,
+    Walk,
+    evaluate_rule,
+)
 
 Estimator = TypeVar("Estimator")
 
@@ -105,7 +111,7 @@ class FileRows:
         self.weighted = table.sample_weight is not None
         row = 8 * (self.statistics.n_features + 3)
         self.room = max(1, int(memory / (_COPIES * row)))
-        self._near: dict[int, Near] = {}
+        self._near: dict[int, NearestRows] = {}
 
     def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
         """Let the walks, by the numbers of their pairs, arrive where they are."""
@@ -119,20 +125,20 @@ class FileRows:
             arrays = batch.X, finder.of(batch), batch.weight
             for k, rows in pairing.rows(walks, *arrays):
                 walk, pool = walks[k], pools[k]
-                pool.add(look(rows, walk.v, walk.step, room, pool.horizon))
+                pool.add(evaluate_rule(rows, walk.v, walk.step, room, pool.horizon))
         if not n_rows:  # the first pass found some
             raise _read_once(self.table.source)
         for k, walk in walks.items():
             total = pools[k].total()
-            walk.arrive(total.errors, total.changes, total.near.horizon)
+            walk.apply_pass(total.errors, total.changes, total.near.horizon)
             self._near[k] = total.near
 
     def go_on(
-        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
     ) -> None:
         """Let each walk go on to its horizon."""
         for k, walk in walks.items():
-            walk.go_on(self._near.pop(k), reports[k], pairing.unit(k))
+            walk.move_in_memory(self._near.pop(k), reports[k])
 
 
 class _Pool:
@@ -141,9 +147,9 @@ class _Pool:
     def __init__(self, room: int):
         self.room = room
         self.horizon = np.inf
-        self._looks: list[Look] = []
+        self._looks: list[RuleEvaluation] = []
 
-    def add(self, found: Look) -> None:
+    def add(self, found: RuleEvaluation) -> None:
         """Add the look at a batch."""
         self._looks.append(found)
         self.horizon = min(self.horizon, found.near.horizon)
@@ -151,10 +157,10 @@ class _Pool:
             self._looks = [self.total()]
             self.horizon = self._looks[0].near.horizon
 
-    def total(self) -> Look:
+    def total(self) -> RuleEvaluation:
         """The look at all batches."""
-        return Look(
+        return RuleEvaluation(
             sum(seen.errors for seen in self._looks),
             np.sum([seen.changes for seen in self._looks], axis=0),
-            Near.joined([seen.near for seen in self._looks], self.room),
+            NearestRows.joined([seen.near for seen in self._looks], self.room),
         )

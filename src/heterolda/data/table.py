@@ -16,7 +16,7 @@ from heterolda.data.columns import Columns
 from heterolda.data.labels import LabelNumbers
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sources import open_source
-from heterolda.exceptions import warn_of_missing_rows, warn_of_similar_labels
+from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_room
@@ -127,7 +127,7 @@ class Table:
             raise ValueError(f"missing must be 'error' or 'drop', got {self.missing!r}")
         if self.batch_size is not None:
             owner = "statistics_from_batches"
-            check_number(owner, "batch_size", self.batch_size, 1, 2**31, whole=True)
+            check_number(owner, "batch_size", self.batch_size, 1, 2**31, integer=True)
         _check_names(self.wanted)
 
     @property

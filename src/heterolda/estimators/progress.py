@@ -8,7 +8,7 @@ from threading import Event, Lock
 from typing import Any
 
 from heterolda.estimators.pair_search import Refined
-from heterolda.search.algorithm2 import Report
+from heterolda.search.algorithm2 import Reporter
 
 
 class Progress:
@@ -62,7 +62,7 @@ class Progress:
                 + f"error {chosen['error']:.4f}"
             )
 
-    def begin_pair(self, k: int) -> tuple[Any, Report]:
+    def begin_pair(self, k: int) -> tuple[Any, Reporter]:
         """The search of a pair begins; returns its task and what it reports to."""
         task = None
         if self._root is not None:

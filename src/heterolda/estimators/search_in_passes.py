@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heterolda.estimators.pair_search import Refined, tame
 from heterolda.estimators.progress import Progress
-from heterolda.search.algorithm2 import Report, tell
+from heterolda.search.algorithm2 import Reporter, report_progress
 from heterolda.search.passes import Pairing, Walk
 from heterolda.statistics.class_statistics import ClassStatistics
 
@@ -35,7 +35,7 @@ class DistantRows(Protocol):
         """Let the walks, by the numbers of their pairs, arrive where they are."""
 
     def go_on(
-        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
     ) -> None:
         """Let each walk go on to its horizon."""
 
@@ -84,7 +84,7 @@ def refine_in_passes(
         while active := {k: walk for k, walk in enumerate(walks) if not walk.ended}:
             rows.look(pairing, active)
             for k, walk in active.items():
-                tell(reports[k], walk.state, pairing.unit(k))
+                report_progress(reports[k], walk.state, pairing.unit(k))
             rows.go_on(pairing, active, list(reports))
             for k in active:
                 if walks[k].ended:

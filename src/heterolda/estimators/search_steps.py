@@ -15,7 +15,7 @@ from heterolda.estimators.search_in_passes import refine_in_passes
 from heterolda.estimators.smooth_pairs import refine_rows
 from heterolda.estimators.smooth_search import Choice, cross_validate
 from heterolda.estimators.starts import Start, fit_start, fit_start_to_statistics
-from heterolda.exceptions import warn_of_interruption
+from heterolda.estimators.warn import warn_of_interruption
 from heterolda.foundations.validation import check_class_weight
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.exact import exact_search

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heterolda.estimators.pair_search import Refined, summarise
 from heterolda.estimators.starts import TrainingData
-from heterolda.search.algorithm2 import Report
+from heterolda.search.algorithm2 import Reporter
 from heterolda.search.calibration import sides_of_log_odds
 from heterolda.search.selection import Candidate
 from heterolda.search.smooth import LOSSES, Coordinates, median_size, refine
@@ -121,7 +121,7 @@ def refine_rows(
     coef: Array,
     intercept: float,
     candidate: Candidate,
-    report: Report,
+    report: Reporter,
 ) -> tuple[Refined, float]:
     """Refine the rule of a pair on all its rows.
 

@@ -14,7 +14,8 @@ from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.experiments import datasets
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.methods import METHODS
-from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.threshold import bayes_error, best_threshold
 
 __all__ = ["PairStudy", "study_pair"]
 

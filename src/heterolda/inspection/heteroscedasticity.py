@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
 from heterolda.foundations.validation import check_priors
-from heterolda.foundations.wording import aligned, named
+from heterolda.foundations.wording import named, text_table
 from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -209,7 +209,7 @@ class HeteroscedasticityReport:
                     *(f"{error:.4f}" for error in errors),
                 ]
             )
-        lines = [head, "", self._test(), "", *aligned(table), "", self.verdict, ""]
+        lines = [head, "", self._test(), "", *text_table(table), "", self.verdict, ""]
         return "\n".join([*lines, _CAVEAT])
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heterolda.foundations.wording import aligned, count, percent
+from heterolda.foundations.wording import count, percent, text_table
 from heterolda.inspection.model_facts import (
     COEFFICIENT_HEAD,
     OTHERS,
@@ -36,7 +36,7 @@ def describe_fit(facts: ModelFacts, name: str, target: str) -> list[str]:
 def _classes(facts: ModelFacts) -> list[str]:
     head, rows = facts.class_table()
     shown = rows if len(rows) <= _MOST_CLASSES else rows[: _MOST_CLASSES - 2]
-    lines = aligned([head, *shown])
+    lines = text_table([head, *shown])
     if len(rows) > len(shown):
         lines.append(f"and {len(rows) - len(shown)} more classes")
     return lines
@@ -49,7 +49,7 @@ def _pairs(facts: ModelFacts) -> list[str]:
     lines = [
         f"{kind} under the Gaussian model, worst pairs first; gap: how far from the "
         "optimum at most",
-        *aligned([head, *rows]),
+        *text_table([head, *rows]),
     ]
     more = facts.pairs[_MOST_PAIRS:]
     if more:
@@ -107,7 +107,7 @@ def describe_model(facts: ModelFacts, name: str, pairs: list[PairFacts]) -> list
         lines += [
             "",
             "Features that weigh most, over all rules:",
-            *aligned(table[:_MOST_FEATURES]),
+            *text_table(table[:_MOST_FEATURES]),
             *_more_features([share for _, share in shares]),
         ]
     for pair in pairs:
@@ -138,12 +138,12 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
     features = facts.coefficients(pair)
     if features:
         table = [[one.name, percent(one.share), *one.cells] for one in features]
-        lines += aligned([COEFFICIENT_HEAD, *table[:_MOST_FEATURES]])
+        lines += text_table([COEFFICIENT_HEAD, *table[:_MOST_FEATURES]])
         lines += _more_features([one.share for one in features])
     points = facts.operating_points(pair)
     if points:
         names = ["other rules", f"{first} wrong", f"{second} wrong", "error"]
-        lines += ["", *aligned([names, *points])]
+        lines += ["", *text_table([names, *points])]
     elif OTHERS in pair.classes:
         lines.append("Other operating points are known for pairs of classes only.")
     return [head, *(f"  {line}" if line else "" for line in lines)]

@@ -28,8 +28,8 @@ from heterolda.data.dask.chunks import (
     unsplit_rows,
 )
 from heterolda.foundations.validation import check_sample_weight
-from heterolda.search.algorithm2 import Report, tell
-from heterolda.search.passes import Look, Pairing, Walk, look
+from heterolda.search.algorithm2 import Reporter, report_progress
+from heterolda.search.passes import Pairing, RuleEvaluation, Walk, evaluate_rule
 from heterolda.statistics.class_statistics import ClassStatistics
 
 _FAN_IN = 8  # sums that one task adds up
@@ -120,10 +120,10 @@ class DaskRows:
         for k, walk in walks.items():
             mine = [part[k] for part in found if k in part]
             errors, changes, horizons = zip(*mine, strict=True)
-            walk.arrive(sum(errors), np.sum(changes, axis=0), min(horizons))
+            walk.apply_pass(sum(errors), np.sum(changes, axis=0), min(horizons))
 
     def go_on(
-        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
     ) -> None:
         """Let each walk go on to its horizon, all at the same pace."""
         while active := {k: walk for k, walk in walks.items() if walk.n_safe()}:
@@ -131,7 +131,7 @@ class DaskRows:
             found = self._gather(_changes, rules)
             for k, walk in active.items():
                 walk.move(np.sum([part[k] for part in found if k in part], axis=0))
-                tell(reports[k], walk.state, pairing.unit(k))
+                report_progress(reports[k], walk.state, pairing.unit(k))
 
     def _gather(self, question: Callable[..., Any], *arguments: Any) -> Any:
         """Ask all workers about what they have set aside."""
@@ -141,7 +141,7 @@ class DaskRows:
 
 def _look_at_chunk(
     X: Any, y: Any, sample_weight: Any, pairing: Pairing, rules: dict[int, Any]
-) -> dict[int, Look]:
+) -> dict[int, RuleEvaluation]:
     """Look at the rows of a chunk, for each pair that has some there."""
     X = number_array(X)
     room = max(_LEAST_ROOM, _ROOM_SHARE * len(X) // len(rules))
@@ -150,19 +150,19 @@ def _look_at_chunk(
     if sample_weight is not None:
         weight = np.asarray(sample_weight, dtype=np.float64)
     return {
-        k: look(rows, *rules[k], room)
+        k: evaluate_rule(rows, *rules[k], room)
         for k, rows in pairing.rows(rules, X, codes, weight)
     }
 
 
-def _found(looks: dict[int, Look]) -> dict[int, Any]:
+def _found(looks: dict[int, RuleEvaluation]) -> dict[int, Any]:
     """What of a look travels: counts and the horizon."""
     return {
         k: (seen.errors, seen.changes, seen.near.horizon) for k, seen in looks.items()
     }
 
 
-def _changes(looks: dict[int, Look], rules: dict[int, Any]) -> dict[int, Any]:
+def _changes(looks: dict[int, RuleEvaluation], rules: dict[int, Any]) -> dict[int, Any]:
     """How neighbours change the errors, for each pair that has rows here."""
     return {
         k: looks[k].near.within(reach).changes(v, step)

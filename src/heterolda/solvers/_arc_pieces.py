@@ -1,17 +1,13 @@
-"""Pieces of arcs, and what they prove together."""
+"""Pieces of arcs, and the lower bound of the error that they prove together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.arc import ArcPoints
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -40,35 +36,20 @@ class Pieces:
         return Pieces(self.pair[index], a, b, self.log_bound[index])
 
     @staticmethod
-    def concatenate(parts: list[Pieces]) -> Pieces:
-        """Join lists of pieces."""
+    def concatenate(records: list[Pieces]) -> Pieces:
+        """Join several records of pieces."""
         return Pieces(
-            np.concatenate([part.pair for part in parts]),
-            ArcPoints.concatenate([part.a for part in parts]),
-            ArcPoints.concatenate([part.b for part in parts]),
-            np.concatenate([part.log_bound for part in parts]),
+            np.concatenate([one.pair for one in records]),
+            ArcPoints.concatenate([one.a for one in records]),
+            ArcPoints.concatenate([one.b for one in records]),
+            np.concatenate([one.log_bound for one in records]),
         )
 
 
 def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
-    """Lower bound of the log error on each arc, if the pieces cover all of it.
+    """Lower bound of the log error on each arc: the least bound of its pieces.
 
-    Parameters
-    ----------
-    pieces : Pieces
-        Pieces in any order.
-    n_pairs : int
-        Number of arcs.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        The least bound of the pieces of each arc.
-
-    Raises
-    ------
-    ValueError
-        If a part of some arc is covered by no piece: then nothing is proven.
+    A ValueError says that no piece covers some point of an arc: then nothing is proven.
     """
     pair, a, b = pieces.pair, pieces.a.x, pieces.b.x
     if (pair[1:] < pair[:-1]).any() or (a[1:] < a[:-1])[pair[1:] == pair[:-1]].any():
