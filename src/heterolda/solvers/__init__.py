@@ -1,8 +1,6 @@
-"""The solvers: one algorithm a file, all on the same pencil.
+"""The solvers: one algorithm per file, all on the same pencil.
 
-A solver is a frozen dataclass of settings with a method ``solve(pencil, rng)`` that
-returns `Hyperplanes`, and a class attribute ``moore_penrose`` that says whether
-singular matrices are to be inverted in the paper's way.
+A solver is a frozen dataclass of settings that keeps to the protocol `Solver`.
 """
 
 from __future__ import annotations
@@ -32,6 +30,8 @@ __all__ = [
     "Grid",
     "RandomSearch",
     "Solver",
+    "draws",
+    "generator",
     "resolve_solver",
     "solve_pairs",
 ]
@@ -47,9 +47,18 @@ _BATCH_BYTES = 1 << 26
 
 
 class Solver(Protocol):
-    """What a solver must offer."""
+    """What a solver must offer.
+
+    Attributes
+    ----------
+    moore_penrose : bool
+        Whether singular matrices are to be inverted in the paper's way.
+    draws : bool
+        Whether `solve` draws from `rng`, which then follows `random_state`.
+    """
 
     moore_penrose: bool
+    draws: bool
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs."""
@@ -67,18 +76,7 @@ SOLVERS: dict[str, Solver] = {
 
 
 def resolve_solver(solver: str | Solver) -> Solver:
-    """Look a solver up by name; settings objects pass through.
-
-    Parameters
-    ----------
-    solver : str or settings object
-        A key of `SOLVERS`, or one of its values with other settings.
-
-    Returns
-    -------
-    Solver
-        The settings object.
-    """
+    """Look a solver up by its name in `SOLVERS`; settings objects pass through."""
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]
     if isinstance(solver, str) or not (
@@ -93,6 +91,16 @@ def resolve_solver(solver: str | Solver) -> Solver:
             f"solver must be a settings object, got the class: use {solver.__name__}()"
         )
     return solver
+
+
+def draws(solver: Solver) -> bool:
+    """Whether a solver draws; one that does not say so is taken to draw."""
+    return getattr(solver, "draws", True)
+
+
+def generator(solver: Solver, seed: int = 0) -> Generator:
+    """What a solver draws from: a generator of its own, if it draws at all."""
+    return np.random.default_rng(seed) if draws(solver) else _NO_DRAWS
 
 
 def solve_pairs(
@@ -127,10 +135,9 @@ def solve_pairs(
     Returns
     -------
     Hyperplanes
-        One row a pair. The priors of a pair are renormalised to sum to one.
+        One row per pair. The priors of a pair are renormalised to sum to one.
     """
     n_pairs, d = len(pairs), means.shape[1]
-    draws = not isinstance(solver, Fisher | FixedPoint | Global | Grid)
 
     def solve(rows: slice) -> Hyperplanes:
         batch = pairs[rows]
@@ -142,8 +149,7 @@ def solve_pairs(
             weights[batch],
             moore_penrose=solver.moore_penrose,
         )
-        rng = np.random.default_rng(seed) if draws else _NO_DRAWS
-        return solver.solve(pencil, rng)
+        return solver.solve(pencil, generator(solver, seed))
 
     def solve_all() -> Hyperplanes:
         step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
