@@ -215,7 +215,7 @@ def fit_files(
     if settings.strategy is not None:
         rows = FileRows(data, _MEMORY, counter)
         search = settings.estimator(rows.statistics.classes)
-        return Fitted(search._fit_distant(rows), counter.n_rows)
+        return Fitted(search._fit_in_passes(rows), counter.n_rows)
     statistics = data.statistics(counter)
     model = settings.estimator(statistics.classes).fit_statistics(statistics)
     return Fitted(model, counter.n_rows)

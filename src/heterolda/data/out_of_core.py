@@ -82,10 +82,10 @@ def fit_batches(
         missing,
         batch_size,
     )
-    if hasattr(estimator, "_fit_distant"):
+    if hasattr(estimator, "_fit_in_passes"):
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
             raise _read_once(source)
-        estimator._fit_distant(FileRows(data, memory, progress))
+        estimator._fit_in_passes(FileRows(data, memory, progress))
     elif hasattr(estimator, "fit_statistics"):
         estimator.fit_statistics(data.statistics(progress))
     else:

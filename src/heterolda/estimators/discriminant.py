@@ -24,7 +24,7 @@ from heterolda.foundations.validation import (
     check_sample_weight,
 )
 from heterolda.foundations.wording import listed
-from heterolda.solvers import Solver, draws, resolve_solver, solve_pairs
+from heterolda.solvers import Solver, all_pairs, draws, resolve_solver, solve_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.chunks import all_labels, among
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -297,7 +297,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             self._solve(statistics, solver)
         self.classes_ = statistics.classes
         self.statistics_ = statistics
-        return self._name_features()
+        self._set_features(self.statistics_)
+        return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_statistics(self, statistics):
@@ -320,15 +321,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
                 f"{type(statistics).__name__}: use fit(X, y) for data"
             )
         self._solve(statistics.copy(), resolve_solver(self.solver))
-        return self._name_features()
-
-    def _name_features(self):
-        """Write the number and the names of the features, as the statistics have it."""
-        self.n_features_in_ = self.statistics_.n_features
-        if self.statistics_.feature_names is not None:
-            self.feature_names_in_ = self.statistics_.feature_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._set_features(self.statistics_)
         return self
 
     def _solve(
@@ -360,7 +353,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
             moments = _against_all_others(means, cov, priors, weights)
         else:
-            pairs = solved = np.column_stack(np.triu_indices(k, 1))
+            pairs = solved = all_pairs(k)
             moments = means, cov, priors, weights
         shares = moments[2]
         weighted = criterion.cost_weighted_priors(shares, solved)

@@ -30,6 +30,7 @@ __all__ = [
     "Grid",
     "RandomSearch",
     "Solver",
+    "all_pairs",
     "draws",
     "generator",
     "resolve_solver",
@@ -91,6 +92,11 @@ def resolve_solver(solver: str | Solver) -> Solver:
             f"solver must be a settings object, got the class: use {solver.__name__}()"
         )
     return solver
+
+
+def all_pairs(n_classes: int) -> NDArray[np.intp]:
+    """Class indices (i, j), i < j, of all pairs, in the order of all our arrays."""
+    return np.column_stack(np.triu_indices(n_classes, 1))
 
 
 def draws(solver: Solver) -> bool:
