@@ -150,7 +150,7 @@ class DaskRows:
         self._chunks = aligned(X, y, sample_weight)
         self._looks: tuple[Any, ...] = ()
 
-    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+    def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
         """Let the walks, by the numbers of their pairs, arrive where they are."""
         self._looks = ()  # of the pass before, so that workers can forget them
         rules = {k: (walk.v, walk.step) for k, walk in walks.items()}
@@ -164,7 +164,7 @@ class DaskRows:
             errors, changes, horizons = zip(*mine, strict=True)
             walk.arrive(sum(errors), np.sum(changes, axis=0), min(horizons))
 
-    def go_on(
+    def move_in_memory(
         self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
     ) -> None:
         """Let each walk go on to its horizon, all at the same pace."""

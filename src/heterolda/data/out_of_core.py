@@ -125,7 +125,7 @@ class FileRows:
         self.room = max(1, int(memory / (_COPIES * row)))
         self._near: dict[int, Near] = {}
 
-    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+    def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
         """Let the walks, by the numbers of their pairs, arrive where they are."""
         self._near = {}
         room = max(1, self.room // len(walks))
@@ -145,7 +145,7 @@ class FileRows:
             walk.arrive(total.errors, total.changes, total.near.horizon)
             self._near[k] = total.near
 
-    def go_on(
+    def move_in_memory(
         self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
     ) -> None:
         """Let each walk go on to its horizon."""

@@ -26,13 +26,13 @@ class RowsOutOfMemory(Protocol):
     statistics: ClassStatistics
     weighted: bool
 
-    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
-        """Let the walks, by the numbers of their pairs, arrive where they are."""
+    def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Read all rows once; each walk, by its pair, gets to know its next move."""
 
-    def go_on(
+    def move_in_memory(
         self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
     ) -> None:
-        """Let each walk go on to its horizon."""
+        """Let each walk move as far as the rows that were kept in memory suffice."""
 
 
 def search_in_passes(
@@ -61,10 +61,10 @@ def search_in_passes(
 
     try:
         while active := {k: walk for k, walk in enumerate(walks) if not walk.ended}:
-            rows.look(pairing, active)
+            rows.make_pass(pairing, active)
             for k, walk in active.items():
                 tell(reports[k], walk.state, pairing.unit(k))
-            rows.go_on(pairing, active, list(reports))
+            rows.move_in_memory(pairing, active, list(reports))
             for k in active:
                 if walks[k].ended:
                     close(k)

@@ -128,4 +128,5 @@ class TrainingData:
 
     def totals(self) -> Array:
         """Total weight of each class, without the class weights."""
-        return np.bincount(self.codes, self.frequencies(), minlength=len(self.classes))
+        totals = np.bincount(self.codes, self.weight, minlength=len(self.classes))
+        return totals.astype(np.float64)

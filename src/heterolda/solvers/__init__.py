@@ -119,29 +119,11 @@ def solve_pairs(
     seed: int = 0,
     shares: Array | None = None,
 ) -> Hyperplanes:
-    """Rules for pairs of Gaussian classes.
+    """Rules for pairs of Gaussian classes, one row per pair.
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_classes, n_features)
-        Class means.
-    covariances : ndarray of shape (n_classes, n_features, n_features)
-        Class covariances.
-    priors, weights : ndarray of shape (n_classes,)
-        Class priors and total weights.
-    pairs : ndarray of shape (n_pairs, 2)
-        Indices of the first and second class of each pair.
-    solver : Solver
-        The algorithm.
-    seed : int, default=0
-        Seed of random trials, the same for every pair.
-    shares : ndarray of shape (n_pairs, 2) or None, default=None
-        Priors of each pair, in proportion, if they are not those of the classes.
-
-    Returns
-    -------
-    Hyperplanes
-        One row per pair. The priors of a pair are renormalised to sum to one.
+    `pairs`, of shape (n_pairs, 2), has the indices of the first and second class. The
+    priors of a pair, or its row of `shares`, are renormalised to sum to one. The seed
+    of random trials is the same for every pair.
     """
     n_pairs, d = len(pairs), means.shape[1]
 
