@@ -124,7 +124,7 @@ def _frozen_start(
             f"{classes.tolist()}: the search needs samples of the same classes"
         )
     coef, intercept = _read_rules(estimator, n_features, len(classes))
-    own = getattr(estimator, "feature_names_in_", names)
+    own: Any = getattr(estimator, "feature_names_in_", names)
     if names is not None and not np.array_equal(own, names):
         raise ValueError(
             f"estimator was fitted to features {list(own)}, but X has "

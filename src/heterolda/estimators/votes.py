@@ -6,10 +6,11 @@ decision values, winning classes and class probabilities that agree with each ot
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,58 +26,55 @@ Index = NDArray[np.intp]
 _MANY_CLASSES = 64
 
 
-class Committee(Protocol):
-    """What turns scores into decisions, once its rules are fitted."""
+@dataclass(frozen=True)
+class Committee(ABC):
+    """Rules that decide together.
 
-    planes: Hyperplanes
+    What is computed from the fields is kept, but not copied or pickled with them.
 
-    def decisions(self, scores: Array) -> Array:
-        """Decision values, as `decision_function` returns them."""
-        ...
-
-    def winners(self, scores: Array) -> Index:
-        """Index of the winning class of each row."""
-        ...
-
-    def probabilities(self, scores: Array) -> Array:
-        """Class probabilities, largest for the winner."""
-        ...
-
-
-class _WithPosterior:
-    """Committees that make their posterior once, when it is first asked for.
-
-    What is computed from the fields is not copied or pickled with them.
+    Attributes
+    ----------
+    planes : Hyperplanes
+        The rules.
     """
 
     planes: Hyperplanes
-    log_odds: Callable[[Array], Array] | None = None
+
+    @abstractmethod
+    def decisions(self, scores: Array) -> Array:
+        """Decision values, as `decision_function` returns them."""
+
+    @abstractmethod
+    def winners(self, scores: Array) -> Index:
+        """Index of the winning class of each row."""
+
+    @abstractmethod
+    def probabilities(self, scores: Array) -> Array:
+        """Class probabilities, largest for the winner."""
 
     @cached_property
     def posterior(self) -> Callable[[Array], Array]:
         """Log-odds as a function of the scores: those given, or the Gaussian model's.
 
-        It takes root finding; threads that ask at the same time find the same.
+        The latter take root finding. Threads that ask at the same time find the same.
         """
-        return self.log_odds or LogOdds.from_hyperplanes(self.planes)
+        given: Callable[[Array], Array] | None = getattr(self, "log_odds", None)
+        return given or LogOdds.from_hyperplanes(self.planes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True)
-class Binary(_WithPosterior):
+class Binary(Committee):
     """Two classes, one rule.
 
     Attributes
     ----------
-    planes : Hyperplanes
-        The rule.
     log_odds : callable or None
         Log-odds as a function of the score; None stands for the Gaussian model.
     """
 
-    planes: Hyperplanes
     log_odds: Callable[[Array], Array] | None = None
 
     def decisions(self, scores: Array) -> Array:
@@ -94,13 +92,11 @@ class Binary(_WithPosterior):
 
 
 @dataclass(frozen=True)
-class OneVsOne(_WithPosterior):
+class OneVsOne(Committee):
     """One rule for each pair of classes; their votes decide.
 
     Attributes
     ----------
-    planes : Hyperplanes
-        The rules.
     pairs : ndarray of shape (n_pairs, 2)
         First and second class of each pair.
     n_classes : int
@@ -114,7 +110,6 @@ class OneVsOne(_WithPosterior):
         to sum to one.
     """
 
-    planes: Hyperplanes
     pairs: Index
     n_classes: int
     voting: str
@@ -175,16 +170,11 @@ class OneVsOne(_WithPosterior):
 
 
 @dataclass(frozen=True)
-class OneVsAll(_WithPosterior):
+class OneVsAll(Committee):
     """One rule for each class against all others; the largest log-odds win.
 
-    Attributes
-    ----------
-    planes : Hyperplanes
-        The rules; the second class of rule k is class k.
+    The second class of rule k is class k.
     """
-
-    planes: Hyperplanes
 
     def decisions(self, scores: Array) -> Array:
         """Log-odds of each class: scores have arbitrary scales, log-odds do not."""
