@@ -209,7 +209,7 @@ def _count(
 
 
 def _crown(graph: _Graph, p: str, winner: str, kind: np.dtype[Any]) -> str:
-    """Probabilities with the largest at the winner, as `votes.swap_largest_to_winner` has them.
+    """Probabilities with the largest at the winner, as `votes` has them.
 
     In single precision this also parts what became equal by rounding.
     """
