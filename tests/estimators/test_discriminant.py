@@ -24,6 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from heterolda import (
     ClassStatistics,
+    Fisher,
     FixedPoint,
     GaussianLinearDiscriminant,
     Global,
@@ -735,11 +736,47 @@ def test_labels_of_mixed_types_are_refused():
             GaussianLinearDiscriminant().fit(GOOD_X, y)
 
 
+# A solver of one's own never saw the random state.
+@pytest.mark.parametrize("attributes", [{"draws": True}, {}])
+def test_a_solver_that_draws_follows_the_random_state(four, attributes):
+    X, y = four
+    solver = make_solver(**attributes)
+
+    def first_draw(random_state):
+        seen.clear()
+        GaussianLinearDiscriminant(solver=solver, random_state=random_state).fit(X, y)
+        return seen[0].uniform()
+
+    seen = solver.seen
+    assert first_draw(0) == first_draw(0) != first_draw(1)
+    state = np.random.RandomState(0)
+    assert first_draw(state) != first_draw(state)  # it moves on
+
+
+def make_solver(**attributes):
+    """Fisher's rules from a solver that keeps the generators it was given."""
+
+    class Own:
+        moore_penrose = False
+
+        def __init__(self):
+            self.seen = []
+
+        def solve(self, pencil, rng):
+            self.seen.append(rng)
+            return Fisher().solve(pencil, rng)
+
+    for name, value in attributes.items():
+        setattr(Own, name, value)
+    return Own()
+
+
 def test_deterministic_solvers_leave_the_random_state_alone(four):
     X, y = four
-    state = np.random.RandomState(5)
-    GaussianLinearDiscriminant(random_state=state).fit(X, y)
-    assert state.randint(10**9) == np.random.RandomState(5).randint(10**9)
+    for solver in ("global", make_solver(draws=False)):
+        state = np.random.RandomState(5)
+        GaussianLinearDiscriminant(solver=solver, random_state=state).fit(X, y)
+        assert state.randint(10**9) == np.random.RandomState(5).randint(10**9)
 
 
 def test_no_shrinkage_by_the_number_zero_still_warns(four):

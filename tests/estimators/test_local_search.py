@@ -32,9 +32,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from helpers.problems import count_errors, literal_search
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
-from heterolda.estimators import search_steps
-from heterolda.estimators.pair_search import summarise
-from heterolda.estimators.starts import training_data
+from heterolda.estimators import local_search
+from heterolda.search.pair_search import PairResult
+from heterolda.search.training_data import TrainingData
 
 STRATEGIES = ["paper", "exact"]
 STARTS = [
@@ -623,7 +623,7 @@ def test_a_failing_pair_raises_its_error(four, monkeypatch):
     def fails(*args, **kwargs):
         raise FloatingPointError("no such rule")
 
-    monkeypatch.setattr(search_steps, "paper_search", fails)
+    monkeypatch.setattr(local_search, "paper_search", fails)
     with pytest.raises(FloatingPointError, match="no such rule"):
         LocalNeighborhoodSearch(n_jobs=2).fit(X, y)
 
@@ -743,10 +743,11 @@ def test_memory_is_less_than_a_copy_of_the_data(rng, copy, most):
 def test_deviations_of_extreme_scores(rng, unit):
     """The squares of the scores overflowed; found by an outlier of 1e90."""
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
-    data = training_data(X, y, None, None, None)
+    data = TrainingData.from_arrays(X, y, None, None, None)
     rule = rng.normal(size=3)
-    plain = summarise(data, rule, 0, 0, 0, np.zeros(1))
-    scaled = summarise(data, unit * rule, 0, 0, 0, np.zeros(1))
+    counts = {"errors_start": 0, "errors": 0, "history": np.zeros(1)}
+    plain = PairResult.from_rows(data, rule, **counts)
+    scaled = PairResult.from_rows(data, unit * rule, **counts)
     assert_allclose(scaled.deviations, unit * np.array(plain.deviations), rtol=1e-12)
     scores = rule[0] - X @ rule[1:]
     expected = [scores[y == k].std(ddof=1) for k in (0, 1)]

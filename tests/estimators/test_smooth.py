@@ -20,8 +20,7 @@ from heterolda import (
     recommended,
 )
 from heterolda.estimators import progress, smooth_search
-from heterolda.estimators.smooth_pairs import refine_folds, refine_rows
-from heterolda.estimators.starts import training_data
+from heterolda.estimators.smooth_search import refine_folds, refine_rows
 from heterolda.search.calibration import power_of_probabilities, sides_of_log_odds
 from heterolda.search.lbfgs import minimise
 from heterolda.search.selection import (
@@ -32,6 +31,7 @@ from heterolda.search.selection import (
     list_candidates,
 )
 from heterolda.search.smooth import LOSSES, Coordinates, median_size, objective, refine
+from heterolda.search.training_data import TrainingData
 
 LOSS_NAMES = ["error", "logistic"]
 
@@ -129,13 +129,11 @@ def test_refinement_is_a_minimum_of_the_plain_formula(rng, pair, loss):
     start = rng.normal(size=4)
     start /= median_size(X @ start[1:] + start[0], weight)
     h, penalty = 0.5, 0.05
-    data = training_data(X, y, weight, None, None)
+    data = TrainingData.from_arrays(X, y, weight, None, None)
     kappa = penalty * weight.sum() / 4
     candidate = Candidate(loss, h, kappa)
-    refined, unit = refine_rows(
-        data, start[1:], start[0], candidate, lambda *report: None
-    )
-    assert_allclose(unit, 1)
+    refined = refine_rows(data, start[1:], start[0], candidate, lambda *report: None)
+    assert_allclose(refined.unit, 1)
     found = np.append(refined.rule[0], -refined.rule[1:])
     arrays = X, sign, weight, start, loss, h, penalty
     reference = minimize(naive_objective, found, arrays, tol=1e-12)
@@ -173,10 +171,10 @@ def test_a_fold_does_not_see_the_labels_of_its_rows(rng, pair):
     fold = rng.integers(0, 2, len(y))
     candidates = [NONE, Candidate("error", 0.25, 0.1), Candidate("logistic", 0.5, 0.1)]
     starts = rng.normal(size=(2, 3)), rng.normal(size=2)
-    data = training_data(X, y, None, None, None)
+    data = TrainingData.from_arrays(X, y, None, None, None)
     found = refine_folds(data, fold, *starts, candidates)
     lies = np.where(fold == 0, 1 - y, y)
-    data = training_data(X, lies, None, None, None)
+    data = TrainingData.from_arrays(X, lies, None, None, None)
     others = refine_folds(data, fold, *starts, candidates)
     assert_allclose(found.coef[:, 0], others.coef[:, 0], atol=1e-12)
     assert np.all(np.abs(found.coef[1:, 1] - others.coef[1:, 1]).max(axis=1) > 1e-6)

@@ -1,6 +1,8 @@
 """Votes, ties, coupling and probabilities against naive loops."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from fractions import Fraction
 from itertools import combinations
 
@@ -18,12 +20,13 @@ from heterolda.estimators.votes import (
     OneVsAll,
     OneVsOne,
     couple,
-    crown,
     rank_ties,
     sharpen,
+    swap_largest_to_winner,
     vote_weights,
 )
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.foundations.roots import bracketed_roots
+from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
 
 
 def make_planes(error, means=None, deviations=None, status=None):
@@ -127,7 +130,7 @@ def test_coupling_of_certainties_is_finite():
 
 def test_crown_swaps_the_largest_to_the_winner():
     p = np.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
-    crowned = crown(p.copy(), np.array([2, 1, 1]))
+    crowned = swap_largest_to_winner(p.copy(), np.array([2, 1, 1]))
     assert_array_equal(crowned[0], [0.2, 0.3, 0.5])
     assert_array_equal(crowned[2], p[2])
     assert_array_equal(crowned.argmax(axis=1), [2, 1, 1])
@@ -320,3 +323,52 @@ def test_probabilities_of_deviations_that_differ_beyond_measure():
     p = expit(LogOdds.from_hyperplanes(planes)(np.array([[-1e-199], [1e-199], [1e99]])))
     assert np.isfinite(p).all()
     assert p[0] <= 0.5 < p[1] <= p[2]
+
+
+# `predict_proba` used to solve the posterior's equations for every block of rows.
+@pytest.mark.parametrize(
+    ("n_classes", "multiclass"), [(2, "ovo"), (4, "ovo"), (4, "ova")]
+)
+def test_the_posterior_is_made_once_per_fitted_model(
+    rng, monkeypatch, n_classes, multiclass
+):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return bracketed_roots(*arguments)
+
+    monkeypatch.setattr("heterolda.estimators.posterior.bracketed_roots", counted)
+    monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", 1)
+    y = np.arange(600) % n_classes
+    X = rng.normal(size=(600, 3)) * (1 + y[:, None]) + 6 * np.eye(4, 3)[y]
+    model = GaussianLinearDiscriminant(multiclass=multiclass).fit(X, y)
+    assert not calls  # a fit that only predicts classes does not pay for it
+    found = model.predict_proba(X)
+    again = np.vstack([model.predict_proba(X[k : k + 100]) for k in range(0, 600, 100)])
+    assert len(calls) == 1
+    assert_array_equal(again, found)
+    committee = model._committee
+    afresh = LogOdds.from_hyperplanes(committee.planes)
+    scores = linear_scores(X, model.coef_.T, model.intercept_)
+    assert_array_equal(committee.posterior(scores), afresh(scores))
+
+    # Copies make their own; another fit makes another.
+    for copied in (pickle.loads(pickle.dumps(model)), deepcopy(model)):
+        assert "posterior" not in vars(copied._committee)
+        assert_array_equal(copied.predict_proba(X), found)
+    model.fit(X[:300], y[:300])
+    other = GaussianLinearDiscriminant(multiclass=multiclass).fit(X[:300], y[:300])
+    assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    assert not np.array_equal(model.predict_proba(X), found)
+
+
+def test_threads_that_ask_first_get_the_same_posterior(rng):
+    y = np.arange(800) % 4
+    X = rng.normal(size=(800, 3)) * (1 + y[:, None]) + 6 * np.eye(4, 3)[y]
+    model = GaussianLinearDiscriminant().fit(X, y)
+    expected = pickle.loads(pickle.dumps(model)).predict_proba(X)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(model.predict_proba, [X] * 16))
+    for found in results:
+        assert_array_equal(found, expected)

@@ -363,7 +363,7 @@ def test_a_worker_that_dies_during_the_search_does_not_change_it(cluster):
     rows = DaskRows(slow_rows(0.02), y)
     killer = threading.Timer(0.8, os.kill, (victim, signal.SIGKILL))
     killer.start()
-    search = LocalNeighborhoodSearch(**settings)._fit_distant(rows)
+    search = LocalNeighborhoodSearch(**settings)._fit_in_passes(rows)
     killer.join()
     assert victim not in cluster.run(os.getpid).values()  # it did die
     assert_same_search(search, whole)

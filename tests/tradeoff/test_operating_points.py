@@ -19,6 +19,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
     TrivialRuleWarning,
 )
+from heterolda.tradeoff import criteria
 
 COSTS = np.array([[0, 1, 2, 9], [3, 0, 1, 1], [1, 1, 0, 0.2], [1, 5, 1, 0]])
 
@@ -367,7 +368,7 @@ def test_extreme_priors_and_costs_make_up_for_each_other(two):
         beyond.fit(X, y)
 
 
-def test_the_pairs_of_four_classes_have_stakes_of_their_own(four):
+def test_each_pair_of_four_classes_has_priors_times_costs_of_its_own(four):
     """A huge cost of one pair is no floor for the costs of another."""
     X, y = four
     costs = np.ones((4, 4)) - np.eye(4)
@@ -398,6 +399,33 @@ def test_error_rates_of_each_pair(four):
         for k in range(6):
             assert_allclose(model.error_rates_[k], rates(model, k), rtol=1e-6)
         assert_allclose(model.error_rates_ @ [0.5, 0.5], model.bayes_error_, rtol=1e-6)
+
+
+def test_a_fit_resolves_its_criterion_once(four, monkeypatch):
+    """Costs are checked once, and one object answers for weights, rates and risk."""
+    checked = []
+
+    def counted(*arguments):
+        checked.append(arguments)
+        return check_costs(*arguments)
+
+    check_costs = criteria.check_costs
+    monkeypatch.setattr(criteria, "check_costs", counted)
+    model = GaussianLinearDiscriminant(costs=COSTS).fit(*four)
+    assert len(checked) == 1
+    request = "bayes", COSTS, None, model.classes_, Global()
+    purpose = criteria.Criterion.resolve(*request)
+    assert purpose.solver == Global()
+    rules = purpose.rate(model._committee.planes, model.priors_, model.pairs_)
+    assert_array_equal(rules.error_rates, model.error_rates_)
+    assert_array_equal(rules.risk, model.risk_)
+    found = purpose.cost_weighted_priors(model.priors_, model.pairs_)
+    for (i, j), shares, (e1, e2), risk in zip(
+        model.pairs_, found, rules.error_rates, rules.risk, strict=True
+    ):
+        p, q = model.priors_[i] * COSTS[i, j], model.priors_[j] * COSTS[j, i]
+        assert_allclose(shares, np.array([p, q]) / max(p, q))
+        assert_allclose(risk, (p * e1 + q * e2) / model.priors_[[i, j]].sum())
 
 
 def test_a_trivial_rule_by_costs_names_the_costs(two):

@@ -161,7 +161,7 @@ def fit_files(
         return Fitted(model, n_rows, (X, y, weight))
     if settings.strategy is not None:
         rows = FileRows(data, _MEMORY, count)
-        model = settings.estimator(rows.statistics.classes)._fit_distant(rows)
+        model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
     else:
         statistics = data.statistics(count)
         model = settings.estimator(statistics.classes).fit_statistics(statistics)

@@ -80,10 +80,10 @@ def fit_batches(
         raise TypeError(f"estimator must be an object, got a class: pass {name}()")
     check_number("fit_batches", "memory", memory, 1, np.inf)
     table = Table(source, target, columns, exclude, sample_weight, missing, batch_size)
-    if hasattr(estimator, "_fit_distant"):
+    if hasattr(estimator, "_fit_in_passes"):
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
             raise _read_once(source)
-        estimator._fit_distant(FileRows(table, memory, progress))
+        estimator._fit_in_passes(FileRows(table, memory, progress))
     elif hasattr(estimator, "fit_statistics"):
         estimator.fit_statistics(table.statistics(progress))
     else:
@@ -113,8 +113,8 @@ class FileRows:
         self.room = max(1, int(memory / (_COPIES * row)))
         self._near: dict[int, NearestRows] = {}
 
-    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
-        """Let the walks, by the numbers of their pairs, arrive where they are."""
+    def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Read all rows once; each walk, by its pair, gets to know its next move."""
         self._near = {}
         room = max(1, self.room // len(walks))
         pools = {k: _Pool(room) for k in walks}
@@ -133,10 +133,10 @@ class FileRows:
             walk.apply_pass(total.errors, total.changes, total.near.horizon)
             self._near[k] = total.near
 
-    def go_on(
+    def move_in_memory(
         self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
     ) -> None:
-        """Let each walk go on to its horizon."""
+        """Let each walk move as far as the rows that were kept in memory suffice."""
         for k, walk in walks.items():
             walk.move_in_memory(self._near.pop(k), reports[k])
 

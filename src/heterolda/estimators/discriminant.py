@@ -1,11 +1,12 @@
-"""The scikit-learn estimator."""
+"""The discriminant of Gaussian classes, the estimator that everything rests on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -13,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.prediction import LinearRules
-from heterolda.estimators.tradeoff import OnTheFrontier
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
 from heterolda.estimators.warn import warn_of_trivial_rules, warn_of_weak_moments
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
@@ -25,7 +25,7 @@ from heterolda.foundations.validation import (
     check_sample_weight,
 )
 from heterolda.foundations.wording import listed
-from heterolda.solvers import RandomSearch, Solver, resolve_solver, solve_pairs
+from heterolda.solvers import Solver, all_pairs, draws, resolve_solver, solve_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import (
     ClassStatistics,
@@ -39,17 +39,13 @@ from heterolda.statistics.shrinkage import (
     class_covariances,
     needs_no_rows,
 )
-from heterolda.tradeoff.criteria import (
-    error_rates,
-    resolve_criterion,
-    stakes,
-    with_risk,
-)
+from heterolda.tradeoff.criteria import Criterion
+from heterolda.tradeoff.frontier import Frontier
+
+_SAME = object()
 
 
-class GaussianLinearDiscriminant(
-    LinearRules, OnTheFrontier, ClassifierMixin, BaseEstimator
-):
+class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
 
     For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
@@ -101,7 +97,8 @@ class GaussianLinearDiscriminant(
         The bound holds under the fitted Gaussian model, not on data: check it on
         rows held out, or choose a smaller q.
     random_state : int, RandomState instance or None, default=None
-        For the random trials of "r-hld-1" and "r-hld-2".
+        For the random trials of "r-hld-1" and "r-hld-2", and of any other solver
+        that draws.
 
     Attributes
     ----------
@@ -304,7 +301,8 @@ class GaussianLinearDiscriminant(
             self._solve(statistics, solver)
         self.classes_ = statistics.classes
         self.statistics_ = statistics
-        return self._name_features()
+        self._set_features(self.statistics_)
+        return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_statistics(self, statistics):
@@ -327,15 +325,7 @@ class GaussianLinearDiscriminant(
                 f"{type(statistics).__name__}: use fit(X, y) for data"
             )
         self._solve(statistics.copy(), resolve_solver(self.solver))
-        return self._name_features()
-
-    def _name_features(self):
-        """Write the number and the names of the features, as the statistics have it."""
-        self.n_features_in_ = self.statistics_.n_features
-        if self.statistics_.feature_names is not None:
-            self.feature_names_in_ = self.statistics_.feature_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._set_features(self.statistics_)
         return self
 
     def _solve(
@@ -353,33 +343,29 @@ class GaussianLinearDiscriminant(
         k = statistics.n_classes
         one_vs_all = self.multiclass == "ova" and k > 2
         request = self.criterion, self.costs, self.max_error, statistics.classes
-        solver, costs = resolve_criterion(*request, solver, one_vs_all=one_vs_all)
-        means = statistics.means
+        criterion = Criterion.resolve(*request, solver, one_vs_all=one_vs_all)
+        means, weights = statistics.means, statistics.weights
         cov = class_covariances(statistics, self.shrinkage, chosen)
-        weights = statistics.weights
         priors = check_priors(self.priors, weights)
-        moments = statistics.classes, weights, means, cov
-        warn_of_weak_moments(*moments, shrunk=bool(self.shrinkage))
+        known = statistics.classes, weights, means, cov
+        warn_of_weak_moments(*known, shrunk=bool(self.shrinkage))
         seed = 0  # deterministic solvers leave random_state untouched
-        if isinstance(solver, RandomSearch):
+        if draws(criterion.solver):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
         if one_vs_all:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
-            rest_means, rest_cov = all_others(means, cov, priors)
-            means = np.concatenate([rest_means, means])
-            cov = np.concatenate([rest_cov, cov])
-            others = np.where(np.eye(k), 0.0, priors).sum(axis=1)  # not 1 - priors
-            shares = np.concatenate([others, priors])
-            weights = np.concatenate([weights.sum() - weights, weights])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
+            moments = _against_all_others(means, cov, priors, weights)
         else:
-            pairs = solved = np.column_stack(np.triu_indices(k, 1))
-            shares = priors
-        staked = stakes(shares, costs, solved, statistics.classes)
-        planes = solve_pairs(means, cov, shares, weights, solved, solver, seed, staked)
-        planes, risk = with_risk(planes, shares, solved, costs)
-        trivial = pairs[planes.trivial]
-        warn_of_trivial_rules(statistics.classes, trivial, costs=costs is not None)
+            pairs = solved = all_pairs(k)
+            moments = means, cov, priors, weights
+        shares = moments[2]
+        weighted = criterion.cost_weighted_priors(shares, solved)
+        planes = solve_pairs(*moments, solved, criterion.solver, seed, weighted)
+        rules = criterion.rate(planes, shares, solved)
+        planes = rules.planes
+        trivial, costly = pairs[planes.trivial], criterion.costs is not None
+        warn_of_trivial_rules(statistics.classes, trivial, costs=costly)
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics
@@ -389,18 +375,18 @@ class GaussianLinearDiscriminant(
         self.coef_ = planes.coef
         self.intercept_ = planes.intercept
         self.bayes_error_ = planes.error
-        self.error_rates_ = error_rates(planes)
-        self.risk_ = risk
+        self.error_rates_ = rules.error_rates
+        self.risk_ = rules.risk
         self.gap_ = planes.gap
         self.trivial_ = planes.trivial
         self.n_iter_ = planes.n_iter
-        self._committee = self._join(planes)
+        self._committee = self._make_committee(planes)
         # What was fitted, whatever set_params says later.
         names = "solver", "shrinkage", "criterion", "costs"
         self._settings = {name: getattr(self, name) for name in names}
         return self
 
-    def _join(self, planes: Hyperplanes) -> Committee:
+    def _make_committee(self, planes: Hyperplanes) -> Committee:
         """How the rules decide together."""
         k = len(self.classes_)
         if k == 2:
@@ -419,3 +405,112 @@ class GaussianLinearDiscriminant(
                 f"{listed(short)} still have a total weight of 1 or less; call "
                 "partial_fit with more samples of them"
             )
+
+    @property
+    def frontier_(self):
+        """For each pair its optimal trade-off, a sequence of :class:`Frontier`.
+
+        Each is computed when it is asked for. With "ova" and more than two classes
+        there is none: the mixture of all other classes is not Gaussian.
+        """
+        self._check_ready()
+        if self.pairs_[0, 0] < 0:
+            raise AttributeError("frontier_ is about pairs of classes: use 'ovo'")
+        self._check_statistics()
+        return _Frontiers(self)
+
+    def with_operating_point(
+        self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
+    ):
+        """A fitted copy at another point of the optimal trade-off.
+
+        Parameters
+        ----------
+        criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
+            As in the constructor.
+        costs, max_error
+            As in the constructor.
+        priors : array-like of shape (n_classes,) or None
+            As in the constructor; by default those of this estimator.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            A new estimator, the same as one fitted to the same data with these
+            parameters. It is computed from the class statistics: no data is needed.
+            The covariances are shrunk as they were in this fit.
+        """
+        self._check_ready()
+        self._check_statistics()
+        point = {"criterion": criterion, "costs": costs, "max_error": max_error}
+        if priors is not _SAME:
+            point["priors"] = priors
+        return solved_again(self, point)
+
+    def _check_statistics(self):
+        """Refuse what a model from a file without statistics cannot do."""
+        if not hasattr(self, "statistics_"):
+            raise NotFittedError(
+                "this model was loaded from a file without class statistics, which "
+                "this needs: save it with include_statistics=True, or fit it again"
+            )
+
+
+def _against_all_others(means, cov, priors, weights):
+    """Moments for one-vs-all: of all others of each class, then of each class."""
+    rest_means, rest_cov = all_others(means, cov, priors)
+    others = np.where(np.eye(len(priors)), 0.0, priors).sum(axis=1)  # not 1 - priors
+    return (
+        np.concatenate([rest_means, means]),
+        np.concatenate([rest_cov, cov]),
+        np.concatenate([others, priors]),
+        np.concatenate([weights.sum() - weights, weights]),
+    )
+
+
+class _Frontiers(Sequence):
+    """The frontiers of all pairs, made one by one: together they may be large."""
+
+    def __init__(self, estimator):
+        self._pairs = estimator.pairs_
+        self._priors = estimator.priors_
+        self._statistics = estimator.statistics_
+        self._covariances = class_covariances(
+            estimator.statistics_,
+            estimator._settings["shrinkage"],
+            estimator.shrinkage_,
+        )
+
+    def __len__(self):
+        return len(self._pairs)
+
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            return [self[place] for place in range(*k.indices(len(self)))]
+        two, statistics = self._pairs[k], self._statistics
+        return Frontier._of_two(
+            statistics.classes[two],
+            statistics.means[two],
+            self._covariances[two],
+            self._priors[two],
+            statistics.weights[two],
+        )
+
+    def __repr__(self):
+        return f"<frontiers of {len(self)} pairs of classes>"
+
+
+def solved_again(estimator, parameters):
+    """A copy with other parameters, fitted to the same statistics."""
+    same = {"shrinkage": estimator._settings["shrinkage"]}
+    copy = clone(estimator).set_params(**same, **parameters)
+    copy._validate_params()
+    copy._solve(
+        estimator.statistics_.copy(),
+        resolve_solver(copy.solver),
+        estimator.shrinkage_,
+    )
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(estimator, name):
+            setattr(copy, name, getattr(estimator, name))
+    return copy

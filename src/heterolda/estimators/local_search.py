@@ -1,18 +1,25 @@
-"""The meta-estimator that refines linear rules by their training errors."""
+"""The meta-estimator that improves linear rules by their training errors."""
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.prediction import LinearRules
-from heterolda.estimators.search_steps import SearchSteps
-from heterolda.estimators.starts import hold_out, training_data
+from heterolda.estimators.progress import SearchProgress
+from heterolda.estimators.search_in_passes import search_in_passes
+from heterolda.estimators.smooth_search import Choice, cross_validate, refine_rows
+from heterolda.estimators.starts import fit_start, fit_start_to_statistics
+from heterolda.estimators.warn import warn_of_interruption
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
@@ -22,25 +29,35 @@ from heterolda.foundations.sklearn_private import (
     StrOptions,
     fit_context,
 )
-from heterolda.foundations.validation import NUMERIC_TYPES, check_sample_weight
-from heterolda.solvers.hyperplanes import settle_ties
+from heterolda.foundations.validation import (
+    NUMERIC_TYPES,
+    check_class_weight,
+    check_sample_weight,
+)
+from heterolda.search.algorithm2 import paper_search
+from heterolda.search.exact import exact_search
+from heterolda.search.pair_search import search_pair
+from heterolda.search.passes import Pairing
+from heterolda.search.selection import NONE, list_candidates
+from heterolda.search.training_data import TrainingData
+from heterolda.solvers import all_pairs
+from heterolda.solvers.hyperplanes import Hyperplanes, settle_ties
 
 
 class LocalNeighborhoodSearch(
-    SearchSteps,
     LinearRules,
     CallbackSupportMixin,
     MetaEstimatorMixin,
     ClassifierMixin,
     BaseEstimator,
 ):
-    r"""Refine the rules of any linear classifier by their training errors.
+    r"""Improve the rules of any linear classifier by their training errors.
 
     Algorithm 2 of [1]_, for data that are not normal: from the rule
     :math:`v = (w_0, w)` of a linear classifier the search goes, in each iteration, to
     that neighbour :math:`v_i \pm 0.1 |v_i|` with the fewest training errors, even if
     it has no fewer than the current one, and in the end returns the best rule it ever
-    saw. More than two classes are refined pair by pair, on the rows of the pair.
+    saw. More than two classes are searched pair by pair, on the rows of the pair.
 
     Parameters
     ----------
@@ -246,7 +263,7 @@ class LocalNeighborhoodSearch(
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
-        """Fit the start and refine its rules.
+        """Fit the start and improve its rules.
 
         Parameters
         ----------
@@ -265,51 +282,192 @@ class LocalNeighborhoodSearch(
         """
         lazy = lazy_backend(X)
         if lazy is not None:
-            return self._fit_in_passes(lazy.DaskRows(X, y, sample_weight))
+            return self._search_in_passes(lazy.DaskRows(X, y, sample_weight))
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
-        data = training_data(X, y, weight, self.class_weight, names)
-        pairs = np.column_stack(np.triu_indices(len(data.classes), 1))
+        data = TrainingData.from_arrays(X, y, weight, self.class_weight, names)
         if self.strategy == "smooth" and self.early_stopping:
             raise ValueError(
                 'early_stopping is for the strategies "paper" and "exact": "smooth" '
                 "holds out rows of its own accord"
             )
-        progress = self._progress(data.classes, pairs)
+        progress = self._make_progress(data.classes)
         progress.begin(X, y)
 
         random_state = check_random_state(self.random_state)
         held_out = choice = None
-        units = 1.0
         if self.early_stopping:
-            fraction = self.validation_fraction
-            data, held_out = hold_out(data, fraction, random_state)
+            data, held_out = data.hold_out(self.validation_fraction, random_state)
         start = self._fit_start(data)
         if self.strategy == "smooth":
-            choice = self._choose(data, start, pairs, random_state, progress)
-            refined, units = self._refine_smoothly(
-                data, start, pairs, choice.candidate, progress
-            )
+            choice = self._choose(data, start, random_state, progress)
+            search = self._smooth_search(data, start, choice.candidate)
         else:
-            seed = random_state.randint(2**31 - 1) if self.strategy == "exact" else 0
-            refined = self._refine_pairs(data, held_out, start, pairs, seed, progress)
-        self._keep(
-            data.classes,
-            start,
-            refined,
-            counted=data.error_weights() is None,
-            held_out=held_out is not None,
-            choice=choice,
-            units=units,
-        )
+            search = self._neighbour_search(data, held_out, start, random_state)
+        results = progress.search_pairs(search, effective_n_jobs(self.n_jobs))
+        counted = data.error_weights() is None
+        self._set_fitted_attributes(data.classes, start, results, counted, choice)
         self._end(progress, X, y)
         return self
 
     @fit_context(prefer_skip_nested_validation=False)
-    def _fit_distant(self, rows):
+    def _fit_in_passes(self, rows):
         """Fit to rows in files; see :func:`heterolda.data.fit_batches`."""
-        return self._fit_in_passes(rows)
+        return self._search_in_passes(rows)
+
+    def _search_in_passes(self, rows):
+        """Fit the start to class statistics, and search by passes over the rows."""
+        if self.strategy != "paper" or self.early_stopping:
+            setting = "early_stopping"
+            if self.strategy != "paper":
+                setting = f"strategy={self.strategy!r}"
+            raise ValueError(
+                f"{setting} needs all rows in memory: rows of files or of a lazy "
+                'collection are searched with strategy="paper" and without '
+                "early_stopping"
+            )
+        statistics = rows.statistics
+        classes, totals = statistics.classes, statistics.weights
+        costs = check_class_weight(self.class_weight, classes, totals)
+        progress = self._make_progress(classes)
+        progress.begin(None, None)
+        start = fit_start_to_statistics(self._given_start(), statistics, costs)
+        totals = totals if costs is None else totals * costs
+        pairs = all_pairs(len(classes))
+        pairing = Pairing(classes, pairs, costs, totals, rows.weighted)
+        results = search_in_passes(
+            rows,
+            pairing,
+            np.column_stack([start.intercept, -start.coef]),
+            progress,
+            step=self.step,
+            max_iter=self.max_iter,
+            patience=self.patience,
+        )
+        self._set_features(statistics)
+        self._set_fitted_attributes(classes, start, results, pairing.counts)
+        self._end(progress, None, None)
+        return self
+
+    def _make_progress(self, classes):
+        """What the search reports to."""
+        labels = [tuple(classes[pair].tolist()) for pair in all_pairs(len(classes))]
+        max_reports = self.max_iter if self.strategy == "paper" else None
+        return SearchProgress(self, labels, max_reports, self.verbose)
+
+    def _end(self, progress, X, y):
+        """All is fitted."""
+        progress.end(X, y)
+        if progress.stop.is_set():
+            warn_of_interruption(progress.n_done, len(self.pairs_))
+
+    def _given_start(self):
+        """The classifier to start from, frozen if it is fitted already."""
+        given = self.estimator
+        estimator = GaussianLinearDiscriminant() if given is None else given
+        if self.prefit and not isinstance(estimator, FrozenEstimator):
+            estimator = FrozenEstimator(estimator)
+        return estimator
+
+    def _fit_start(self, data):
+        """The rules to start from."""
+        return fit_start(self._given_start(), data, self.n_jobs)
+
+    def _neighbour_search(self, data, held_out, start, random_state):
+        """The search of pair k for the strategies "paper" and "exact"."""
+        exact = self.strategy == "exact"
+        seed = random_state.randint(2**31 - 1) if exact else 0
+        pairs = all_pairs(len(data.classes))
+        options = {
+            "step": self.step,
+            "max_iter": self.max_iter,
+            "patience": self.patience,
+            "threads": max(1, effective_n_jobs(self.n_jobs) // len(pairs)),
+            "copy": self.copy,
+        }
+
+        def search(k, report):
+            method = partial(paper_search, **options, report=report)
+            if exact:
+                rng = np.random.default_rng([seed, k])
+                restarts = {"rng": rng, "n_restarts": self.n_restarts}
+                method = partial(exact_search, **options, **restarts, report=report)
+            held = None if held_out is None else held_out.pair(*pairs[k])
+            v = np.append(start.intercept[k], -start.coef[k])
+            return search_pair(data.pair(*pairs[k]), held, v, method)
+
+        return search
+
+    def _smooth_search(self, data, start, candidate):
+        """The refinement of pair k for the strategy "smooth"."""
+        pairs = all_pairs(len(data.classes))
+
+        def search(k, report):
+            two = data.pair(*pairs[k])
+            return refine_rows(
+                two, start.coef[k], start.intercept[k], candidate, report
+            )
+
+        return search
+
+    def _choose(self, data, start, random_state, progress):
+        """The smooth refinement to take, by cross-validation."""
+        candidates = list_candidates(self.loss, self.bandwidth, self.anchor)
+        pairs = all_pairs(len(data.classes))
+        votings = self._votings(start)[: len(pairs)]  # one pair needs no vote
+        run = partial(progress.run_all, n_jobs=effective_n_jobs(self.n_jobs))
+        try:
+            choice = cross_validate(
+                data, self._fit_start, pairs, candidates, votings, random_state, run
+            )
+            progress.show_choice(choice.record())
+        except KeyboardInterrupt:
+            progress.stop.set()
+            choice = Choice(NONE, votings[0])
+        return choice
+
+    def _votings(self, start):
+        """Ways of voting to choose from; where nothing is chosen, the first."""
+        if self.voting != "auto":
+            return [self.voting]
+        return [getattr(start.estimator, "voting", "weighted"), "coupled"]
+
+    def _set_fitted_attributes(self, classes, start, results, counted, choice=None):
+        """Write what was found; `counted` says that errors have no weights."""
+        kind = np.int64 if counted else np.float64
+        self.classes_ = classes
+        self.estimator_ = start.estimator
+        self.pairs_ = all_pairs(len(classes))
+        self.coef_ = np.array([-r.rule[1:] for r in results])
+        self.intercept_ = np.array([r.rule[0] for r in results])
+        self.n_errors_start_ = np.array([r.errors_start for r in results], kind)
+        self.n_errors_ = np.array([r.errors for r in results], kind)
+        self.n_iter_ = np.array([len(r.history) for r in results])
+        self.history_ = [r.history for r in results]
+        for name in ("n_errors_held_out_", "selection_"):
+            if hasattr(self, name):
+                delattr(self, name)  # of an earlier fit
+        if self.early_stopping:
+            wrong = [r.errors_held_out for r in results]
+            self.n_errors_held_out_ = np.array(wrong, kind)
+        if choice is None:
+            choice = Choice(NONE, self._votings(start)[0])
+        else:
+            self.selection_ = choice.record()
+        error = choice.error if start.error is None else start.error
+        if error is None:
+            error = np.array([r.error_rate for r in results])
+        planes = Hyperplanes.from_projections(
+            self.coef_,
+            self.intercept_,
+            error,
+            n_iter=self.n_iter_,
+            means=np.array([r.means for r in results]),
+            deviations=np.array([r.deviations for r in results]),
+        )
+        units = np.array([r.unit for r in results])
+        self._committee = choice.committee(planes, self.pairs_, units)
 
     def _scores(self, rows, normals):
         """Scores whose sign is that of the counts, also for rows on the threshold."""

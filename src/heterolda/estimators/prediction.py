@@ -40,6 +40,14 @@ class LinearRules:
         """Refuse to predict before `fit`."""
         check_is_fitted(self)
 
+    def _set_features(self, statistics):
+        """Write the number and the names of the features, as the statistics have it."""
+        self.n_features_in_ = statistics.n_features
+        if statistics.feature_names is not None:
+            self.feature_names_in_ = statistics.feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
     def _scores(self, rows, normals):
         """Scores of rows of float64, one column for each rule."""
         return linear_scores(rows, normals, self.intercept_)

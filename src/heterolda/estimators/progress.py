@@ -1,4 +1,4 @@
-"""Tells the user and scikit-learn's callbacks how a search over pairs gets on."""
+"""How a search over pairs gets on, for the user and for scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -7,24 +7,16 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event, Lock
 from typing import Any
 
-from heterolda.estimators.pair_search import Refined
 from heterolda.search.algorithm2 import Reporter
+from heterolda.search.pair_search import PairResult
 
 
-class Progress:
+class SearchProgress:
     """Progress of a search over pairs of classes, which may run in several threads.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator that searches. Where it has callbacks, each pair is a task and
-        each report of its search a subtask.
-    labels : list of tuple
-        The two labels of each pair.
-    max_reports : int or None
-        Most reports that the search of a pair makes, if known.
-    verbose : int
-        1 prints a line for the choice and for each pair, 2 one for each report, too.
+    Where the estimator has callbacks, each pair is a task and each report of its search
+    a subtask, `max_reports` of them at most, if known. `labels` has the two labels of
+    each pair. `verbose` 1 prints the choice and each pair, 2 each report, too.
     """
 
     def __init__(
@@ -52,7 +44,7 @@ class Progress:
         if self._root is not None:
             self._root.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
 
-    def tell_choice(self, chosen: dict[str, Any]) -> None:
+    def show_choice(self, chosen: dict[str, Any]) -> None:
         """A refinement was chosen for all pairs, by cross-validation."""
         if self.verbose:
             shown = [k for k in chosen if k not in ("candidates", "error")]
@@ -81,26 +73,39 @@ class Progress:
                         f"fewest {fewest:g}"
                     )
                 if task is not None:
-                    part = task.subcontext(task_name="iterations")
-                    part.call_on_fit_task_begin(estimator=self.estimator)
-                    enough = part.call_on_fit_task_end(estimator=self.estimator)
+                    step = task.subcontext(task_name="iterations")
+                    step.call_on_fit_task_begin(estimator=self.estimator)
+                    enough = step.call_on_fit_task_end(estimator=self.estimator)
             if enough or self.stop.is_set():
                 raise KeyboardInterrupt
 
         return task, report
 
-    def end_pair(self, k: int, task: Any, refined: Refined) -> None:
+    def end_pair(self, k: int, task: Any, result: PairResult) -> None:
         """The search of a pair has ended."""
         with self._lock:
             self.n_done += not self.stop.is_set()
             if self.verbose:
                 print(
                     f"[{self.n_done}/{len(self.labels)}] {self._name(k)}: "
-                    f"{refined.errors_start:g} -> {refined.errors:g} errors "
-                    f"in {len(refined.history)} iterations"
+                    f"{result.errors_start:g} -> {result.errors:g} errors "
+                    f"in {len(result.history)} iterations"
                 )
             if task is not None:
                 task.call_on_fit_task_end(estimator=self.estimator)
+
+    def search_pairs(
+        self, search: Callable[[int, Reporter], PairResult], n_jobs: int
+    ) -> list[PairResult]:
+        """Search all pairs in threads; `search` takes a pair and what to report to."""
+
+        def work(k: int) -> PairResult:
+            task, report = self.begin_pair(k)
+            result = search(k, report)
+            self.end_pair(k, task, result)
+            return result
+
+        return self.run(work, n_jobs)
 
     def run(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
         """Do the work of all pairs in threads; the main one waits for an interrupt."""

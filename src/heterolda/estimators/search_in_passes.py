@@ -8,84 +8,63 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.estimators.pair_search import Refined, tame
-from heterolda.estimators.progress import Progress
+from heterolda.estimators.progress import SearchProgress
 from heterolda.search.algorithm2 import Reporter, report_progress
+from heterolda.search.pair_search import PairResult, without_extremes
 from heterolda.search.passes import Pairing, Walk
 from heterolda.statistics.class_statistics import ClassStatistics
 
 Array = NDArray[np.float64]
 
 
-class DistantRows(Protocol):
-    """Rows in files or on a cluster, that can be gone through again and again.
+class RowsOutOfMemory(Protocol):
+    """Rows in files or on a cluster that can be read again and again.
 
-    Attributes
-    ----------
-    statistics : ClassStatistics
-        Those of all rows.
-    weighted : bool
-        Whether rows have weights.
+    `statistics` are those of all rows; `weighted` says whether rows have weights.
     """
 
     statistics: ClassStatistics
     weighted: bool
 
-    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
-        """Let the walks, by the numbers of their pairs, arrive where they are."""
+    def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Read all rows once; each walk, by its pair, gets to know its next move."""
 
-    def go_on(
+    def move_in_memory(
         self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
     ) -> None:
-        """Let each walk go on to its horizon."""
+        """Let each walk move as far as the rows that were kept in memory suffice."""
 
 
-def refine_in_passes(
-    rows: DistantRows,
+def search_in_passes(
+    rows: RowsOutOfMemory,
     pairing: Pairing,
     starts: Array,
-    progress: Progress,
+    progress: SearchProgress,
     *,
     step: float,
     max_iter: int,
     patience: int,
-) -> list[Refined]:
-    """Refine the rules of all pairs by Algorithm 2.
+) -> list[PairResult]:
+    """Search for the rules of all pairs by Algorithm 2.
 
-    Parameters
-    ----------
-    rows : DistantRows
-        The rows.
-    pairing : Pairing
-        Their pairs.
-    starts : ndarray of shape (n_pairs, n_features + 1)
-        The rules to start from, as in :mod:`heterolda.search.algorithm2`.
-    progress : Progress
-        Is told how the search gets on. A KeyboardInterrupt after the first pass ends
-        the search with the best rules so far.
-    step, max_iter, patience
-        As for :func:`heterolda.search.algorithm2.paper_search`.
-
-    Returns
-    -------
-    list of Refined
-        The refined rules.
+    `starts` has shape (n_pairs, n_features + 1). A KeyboardInterrupt after the first
+    pass ends the search with the best rules so far.
     """
     sizes = _sizes(rows.statistics)
-    walks = [Walk(tame(v, sizes), step, max_iter, patience) for v in starts]
+    walks = [Walk(without_extremes(v, sizes), step, max_iter, patience) for v in starts]
     tasks, reports = zip(*map(progress.begin_pair, range(len(walks))), strict=True)
-    refined: dict[int, Refined] = {}
+    results: dict[int, PairResult] = {}
 
     def close(k: int) -> None:
-        refined[k] = _summarise(rows.statistics, pairing, k, walks[k])
-        progress.end_pair(k, tasks[k], refined[k])
+        results[k] = _summarise(rows.statistics, pairing, k, walks[k])
+        progress.end_pair(k, tasks[k], results[k])
 
     try:
         while active := {k: walk for k, walk in enumerate(walks) if not walk.ended}:
-            rows.look(pairing, active)
+            rows.make_pass(pairing, active)
             for k, walk in active.items():
                 report_progress(reports[k], walk.state, pairing.unit(k))
-            rows.go_on(pairing, active, list(reports))
+            rows.move_in_memory(pairing, active, list(reports))
             for k in active:
                 if walks[k].ended:
                     close(k)
@@ -94,9 +73,9 @@ def refine_in_passes(
             raise  # not even the starts are counted
         progress.stop.set()
     for k in range(len(walks)):
-        if k not in refined:
+        if k not in results:
             close(k)
-    return [refined[k] for k in range(len(walks))]
+    return [results[k] for k in range(len(walks))]
 
 
 def _sizes(statistics: ClassStatistics) -> Array:
@@ -108,8 +87,8 @@ def _sizes(statistics: ClassStatistics) -> Array:
 
 def _summarise(
     statistics: ClassStatistics, pairing: Pairing, k: int, walk: Walk
-) -> Refined:
-    """The record of a refined rule, with moments from the class statistics."""
+) -> PairResult:
+    """The record of the rule of a pair, with moments from the class statistics."""
     result = walk.result(pairing.unit(k))
     pair = pairing.pairs[k]
     w0, w = result.v[0], result.v[1:]
@@ -117,7 +96,7 @@ def _summarise(
     means = w0 - statistics.means[pair] @ w
     squares = np.einsum("i,kij,j->k", w, statistics.scatters[pair], w)
     spread = np.maximum(squares, 0) / np.maximum(totals - 1, totals / 2)
-    return Refined(
+    return PairResult(
         rule=result.v,
         errors_start=result.errors_start,
         errors=result.errors,

@@ -1,8 +1,9 @@
-"""The choice of a smooth refinement by cross-validation over whole fits."""
+"""The strategy "smooth": refinement of all pairs, chosen by cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.estimators.posterior import SidedLogOdds
-from heterolda.estimators.smooth_pairs import HeldOut, refine_folds
-from heterolda.estimators.starts import Start, TrainingData
+from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
-from heterolda.search.calibration import power_of_probabilities
+from heterolda.search.algorithm2 import Reporter
+from heterolda.search.calibration import power_of_probabilities, sides_of_log_odds
+from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import Candidate, assign_folds, choose
-from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
+from heterolda.search.smooth import LOSSES, Coordinates, median_size, refine
+from heterolda.search.training_data import TrainingData
+from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores, settle_ties
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -30,6 +34,8 @@ _N_FOLDS, _FEW_FOLDS = 5, 3
 _MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
 # Numbers of scores that are formed at a time.
 _BLOCK_SIZE = 1 << 20
+# Decrease of the objective that is not worth a step while candidates are compared.
+_ROUGHLY = 1e-5
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class _Folds:
     fold: Index
     pairs: Index
     starts: list[Start]
-    refined: list[HeldOut]
+    refined: list[FoldRules]
 
     def committees(
         self, c: int, choices: list[Choice]
@@ -103,8 +109,8 @@ class _Folds:
             joined = [it.committee(planes, self.pairs, units) for it in choices]
             rows = np.flatnonzero(self.fold == f)
             step = max(1, _BLOCK_SIZE // len(coef))
-            for part in (rows[k : k + step] for k in range(0, len(rows), step)):
-                yield part, linear_scores(self.X[part], coef.T, intercept), joined
+            for some in (rows[k : k + step] for k in range(0, len(rows), step)):
+                yield some, linear_scores(self.X[some], coef.T, intercept), joined
 
     def log_odds(self, c: int) -> SidedLogOdds:
         """Log-odds of all pairs by candidate c."""
@@ -124,31 +130,10 @@ def cross_validate(
     """Choose among refinements, and calibrate the chosen one, by rows held out.
 
     The start is fitted and all pairs are refined without the rows of each fold, and
-    the errors of the votes on those rows decide.
-
-    Parameters
-    ----------
-    data : TrainingData
-        The data.
-    fit_start : callable
-        Fits the rules to start from.
-    pairs : ndarray of shape (n_pairs, 2)
-        Classes of the pairs.
-    candidates : list of Candidate
-        The refinements. The first is taken if no row can be held out.
-    votings : list of str
-        Ways in which the pairs may decide together.
-    rng : RandomState
-        For the folds.
-    run : callable
-        Does the work of all pairs.
-
-    Returns
-    -------
-    Choice
-        The choice.
+    the errors of the votes on those rows decide. The first candidate is taken if no row
+    can be held out. `run` does the work of all pairs.
     """
-    X = np.ascontiguousarray(data.X, dtype=np.float64)
+    X = data.float_rows()
     n, needed = data.totals().sum(), _MANY_EACH * len(data.classes) * (X.shape[1] + 1)
     many = n >= max(_MANY_ROWS, needed)
     n_folds = _FEW_FOLDS if many else _N_FOLDS
@@ -164,7 +149,7 @@ def cross_validate(
     coef = np.array([start.coef for start in starts])
     intercept = np.array([start.intercept for start in starts])
 
-    def work(k: int) -> HeldOut:
+    def work(k: int) -> FoldRules:
         i, j = pairs[k]
         inside = (data.codes == i) | (data.codes == j)
         two = data.pair(i, j)
@@ -190,7 +175,7 @@ def _choose(
             for v, one in enumerate(joined):
                 wrong[c, v, rows] = one.winners(scores) != data.codes[rows]
     held = folds.fold >= 0
-    counts = np.ones(len(held)) if data.weight is None else data.weight
+    counts = data.frequencies()
     costs = np.ones(len(held))
     if data.class_weight is not None:
         costs = data.class_weight[data.codes]
@@ -243,3 +228,164 @@ def _planes(coef: Array, intercept: Array, error: Array) -> Hyperplanes:
     return Hyperplanes.from_projections(
         coef, intercept, error, n_iter=n_iter, means=two, deviations=two
     )
+
+
+@dataclass(frozen=True)
+class FoldRules:
+    """Rules of a pair that were fitted without the rows of a fold.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_candidates, n_folds, n_features)
+        Normals, in units of the median margin of their starts.
+    intercept : ndarray of shape (n_candidates, n_folds)
+        Offsets.
+    sides : ndarray of shape (2, 2, n_candidates)
+        Offsets and slopes of the log-odds on the two sides, in these units.
+    error : ndarray of shape (n_candidates,)
+        Error rates among the rows held out.
+    """
+
+    coef: Array
+    intercept: Array
+    sides: Array
+    error: Array
+
+
+def refine_folds(
+    data: TrainingData,
+    fold: Index,
+    coef: Array,
+    intercept: Array,
+    candidates: list[Candidate],
+) -> FoldRules:
+    """Refine the rule of a pair by all candidates, on all folds at once.
+
+    `fold` has the fold in which each row is held out, or -1. The starts, `coef` of
+    shape (n_folds, n_features) and `intercept`, were fitted without its rows.
+    """
+    n_folds = len(coef)
+    X, sign, weight = _arrays(data)
+    space = Coordinates.from_rows(X, weight)
+    Z = sign[:, None] * space.Z
+    weights = np.where(fold == np.arange(n_folds)[:, None], 0.0, weight)
+    weights /= weights.sum(axis=1, keepdims=True)
+    starts = sign * linear_scores(X, coef.T, intercept).T
+    units = np.array(list(map(median_size, starts, weights)))
+    starts /= units[:, None]
+    counts = data.frequencies()
+    n = np.array([counts[fold != f].sum() for f in range(n_folds)])
+
+    shift = np.zeros((len(candidates), n_folds, Z.shape[1]))
+    for loss in LOSSES:
+        some = [c for c, it in enumerate(candidates) if it.loss == loss and it.moves]
+        if some:
+            which = np.tile(np.arange(n_folds), len(some))
+            h = np.repeat([candidates[c].bandwidth for c in some], n_folds)
+            kappa = np.repeat([candidates[c].anchor for c in some], n_folds)
+            penalty = kappa * Z.shape[1] / n[which]
+            u = refine(
+                Z, starts, weights, loss, h, penalty, which, tol=_ROUGHLY, max_iter=100
+            )
+            shift[some] = u.reshape(len(some), n_folds, -1)
+
+    held = np.flatnonzero(fold >= 0)
+    there = fold[held]
+    margins = np.empty((len(candidates), len(held)))
+    for f in range(n_folds):
+        rows = held[there == f]
+        margins[:, there == f] = starts[f, rows] + shift[:, f] @ Z[rows].T
+    sides, error = np.ones((2, 2, len(candidates))), np.ones(len(candidates))
+    if len(held):
+        # Class weights count, but do not make rows more or fewer than there are.
+        costs = weight[held] * (counts[held].sum() / weight[held].sum())
+        sides = sides_of_log_odds(margins, sign[held], costs)
+        error = (margins <= 0) @ weight[held] / weight[held].sum()
+    normals, offsets = space.rules(shift.reshape(-1, Z.shape[1]))
+    return FoldRules(
+        coef=normals.reshape(*shift.shape[:2], -1) + coef / units[:, None],
+        intercept=offsets.reshape(shift.shape[:2]) + intercept / units,
+        sides=sides,
+        error=error,
+    )
+
+
+def refine_rows(
+    data: TrainingData,
+    coef: Array,
+    intercept: float,
+    candidate: Candidate,
+    report: Reporter,
+) -> PairResult:
+    """Refine the rule of a pair on all its rows.
+
+    `report` is called at each iteration with the number of iterations, the errors and
+    the fewest so far. A KeyboardInterrupt that it raises ends the refinement with the
+    rule reached so far.
+    """
+    X, sign, weight = _arrays(data)
+    costs = data.error_weights()
+    costs = np.ones(len(X)) if costs is None else costs
+    start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
+    unit = median_size(start, weight)
+    errors_start = _count(data, coef, intercept)
+    history: list[float] = []
+    shift = np.zeros((1, 1))
+    space = Coordinates.from_rows(X, weight)
+    Z = sign[:, None] * space.Z
+
+    def watch(u: Array) -> None:
+        nonlocal shift
+        shift = u
+        errors = float(costs[start / unit + Z @ u[0] <= 0].sum())
+        history.append(errors if history else errors_start)
+        report(len(history), history[-1], min(history))
+
+    if candidate.moves:
+        n = data.totals().sum()
+        h = np.array([candidate.bandwidth])
+        penalty = np.array([candidate.anchor * Z.shape[1] / n])
+        margins, first = (start / unit)[None], np.zeros(1, dtype=np.intp)
+        with suppress(KeyboardInterrupt):
+            shift = refine(
+                Z,
+                margins,
+                weight[None],
+                candidate.loss,
+                h,
+                penalty,
+                first,
+                report=watch,
+            )
+    if np.any(shift):
+        normals, offsets = space.rules(unit * shift)
+        coef, intercept = coef + normals[0], intercept + float(offsets[0])
+    return PairResult.from_rows(
+        data,
+        np.append(intercept, -coef),
+        errors_start=errors_start,
+        errors=_count(data, coef, intercept),
+        history=np.array(history or [errors_start]),
+        unit=unit,
+    )
+
+
+def _count(data: TrainingData, coef: Array, intercept: float) -> float:
+    """Weighted errors, on the sides that predictions take."""
+    X = data.float_rows()
+    normals, offsets = coef[None], np.array([intercept])
+    scores = linear_scores(X, normals.T, offsets)
+    scores = settle_ties(scores, X, normals, offsets)
+    wrong = (scores[:, 0] > 0) != (data.codes == 1)
+    weight = data.error_weights()
+    return float(np.count_nonzero(wrong) if weight is None else weight[wrong].sum())
+
+
+def _arrays(data: TrainingData) -> tuple[Array, Array, Array]:
+    """Rows, +1 for the second class and -1 for the first, and weights of sum one."""
+    X = data.float_rows()
+    sign = np.where(data.codes == 1, 1.0, -1.0)
+    weight = data.error_weights()
+    if weight is None:
+        weight = np.ones(len(X))
+    return X, sign, weight / weight.sum()

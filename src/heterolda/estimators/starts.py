@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.validation import (
-    check_class_weight,
-    check_labels,
-    check_priors,
-)
-from heterolda.search.algorithm2 import check_range_of_weights
+from heterolda.foundations.validation import check_priors
+from heterolda.search.training_data import TrainingData
+from heterolda.solvers import all_pairs
 from heterolda.statistics.class_statistics import ClassStatistics
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -51,181 +46,28 @@ class Start:
     error: Array | None
 
 
-@dataclass(frozen=True)
-class TrainingData:
-    """What a classifier is fitted on.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    y : ndarray of shape (n_samples,)
-        Their labels.
-    classes : ndarray of shape (n_classes,)
-        Distinct labels, sorted.
-    codes : ndarray of shape (n_samples,)
-        Place of each label among the classes.
-    weight : ndarray of shape (n_samples,) or None
-        Frequencies of the rows.
-    class_weight : ndarray of shape (n_classes,) or None
-        What an error in each class costs, besides.
-    names : ndarray of shape (n_features,) or None
-        Names of the features.
-    """
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-    classes: NDArray[Any]
-    codes: Index
-    weight: Array | None
-    class_weight: Array | None
-    names: NDArray[Any] | None = None
-
-    def take(self, rows: NDArray[Any]) -> TrainingData:
-        """Some of the rows, given as a mask or as indices."""
-        weight = None if self.weight is None else self.weight[rows]
-        X, y, codes = self.X[rows], self.y[rows], self.codes[rows]
-        return replace(self, X=X, y=y, codes=codes, weight=weight)
-
-    def pair(self, i: int, j: int) -> TrainingData:
-        """The rows of two classes, which become the only ones, with labels 0 and 1."""
-        if len(self.classes) == 2:
-            return self
-        two = [i, j]
-        rows = np.flatnonzero((self.codes == i) | (self.codes == j))
-        costs = None if self.class_weight is None else self.class_weight[two]
-        part = self.take(rows)
-        codes = (part.codes == j).astype(np.intp)
-        return replace(
-            part, y=codes, classes=np.arange(2), codes=codes, class_weight=costs
-        )
-
-    def error_weights(self) -> Array | None:
-        """Weights of the errors: frequencies times class weights."""
-        if self.class_weight is None:
-            return self.weight
-        costs: Array = self.class_weight[self.codes]
-        return costs if self.weight is None else costs * self.weight
-
-    def totals(self) -> Array:
-        """Total weight of each class, without the class weights."""
-        return np.bincount(self.codes, self.weight, minlength=len(self.classes))
-
-
-def training_data(
-    X: NDArray[Any],
-    y: NDArray[Any],
-    weight: Array | None,
-    class_weight: Any,
-    names: NDArray[Any] | None,
-) -> TrainingData:
-    """Data with labels, weights and class weights, without rows of weight zero.
-
-    Parameters
-    ----------
-    X, y, weight, names
-        As in the record.
-    class_weight : dict, "balanced" or None
-        What an error in each class costs.
-
-    Returns
-    -------
-    TrainingData
-        The record.
-    """
-    classes = check_labels(y)
-    if len(classes) < 2:
-        raise ValueError(
-            f"a classifier needs at least 2 classes, got {len(classes)} class: "
-            "pass data of two classes or more"
-        )
-    codes = np.searchsorted(classes, y)
-    data = TrainingData(X, y, classes, codes, weight, None, names)
-    totals = data.totals()
-    if np.any(totals <= 0):
-        raise ParameterError(
-            Setting("sample_weight"),
-            f" is zero for all rows of classes {classes[totals <= 0].tolist()}: leave "
-            "these rows out",
-        )
-    if weight is not None and np.any(weight == 0):
-        data = data.take(weight > 0)
-    costs = check_class_weight(class_weight, classes, totals)
-    data = replace(data, class_weight=costs)
-    weights = data.error_weights()
-    if weights is not None:
-        check_range_of_weights(weights, float(weights.sum()))
-    return data
-
-
-def hold_out(
-    data: TrainingData, fraction: float, random_state: Any
-) -> tuple[TrainingData, TrainingData]:
-    """Split data into rows for the fit and rows to choose by.
-
-    Parameters
-    ----------
-    data : TrainingData
-        The data.
-    fraction : float
-        Share of the rows of each class to hold out; at least one of each.
-    random_state : RandomState
-        For the choice of the rows.
-
-    Returns
-    -------
-    rest, held : TrainingData
-        The two parts.
-    """
-    held = np.zeros(len(data.codes), dtype=bool)
-    for k, label in enumerate(data.classes.tolist()):
-        rows = random_state.permutation(np.flatnonzero(data.codes == k))
-        if len(rows) < 2:
-            raise ValueError(
-                f"early_stopping needs two rows of each class or more, one of them "
-                f"to hold out, but class {label!r} has {len(rows)}"
-            )
-        share = round(fraction * len(rows))
-        held[rows[: min(max(share, 1), len(rows) - 1)]] = True
-    return data.take(~held), data.take(held)
-
-
 def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
-    """Fit a linear classifier and take its rules.
+    """Clone a linear classifier, fit it and take its rules.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A linear classifier, which is cloned. A `FrozenEstimator` is taken as it is.
-        A discriminant of ours is fitted to all classes one-vs-one; any other
-        classifier is fitted to each pair of classes.
-    data : TrainingData
-        The data. Class weights multiply the priors of a classifier that has priors,
-        and the sample weights of any other.
-    n_jobs : int or None
-        Number of jobs that fit the pairs.
-
-    Returns
-    -------
-    Start
-        The rules.
+    A discriminant of ours is fitted to all classes one-vs-one; any other classifier is
+    fitted to each pair of classes. A `FrozenEstimator` is taken as it is. Class weights
+    multiply the priors of a classifier that has priors, and the sample weights of any
+    other.
     """
     if not is_classifier(estimator):
         raise TypeError(
             f"estimator must be a linear classifier, got {type(estimator).__name__}"
         )
     if isinstance(estimator, FrozenEstimator):
-        shape = data.classes, data.X.shape[1], data.names
-        return _frozen_start(estimator, *shape)
+        return _frozen_start(estimator, data.classes, data.X.shape[1], data.names)
     k = len(data.classes)
     if isinstance(estimator, GaussianLinearDiscriminant):
         fitted = _fit(clone(estimator).set_params(multiclass="ovo"), data)
         _set_names(fitted, data)
         return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
-    pairs = np.column_stack(np.triu_indices(k, 1))
     models = Parallel(n_jobs=n_jobs)(
         delayed(_fit)(_for_pair(estimator, data, pair), data.pair(*pair))
-        for pair in pairs.tolist()
+        for pair in all_pairs(k).tolist()
     )
     n_features = data.X.shape[1]
     rules = [_read_rules(m, n_features, 2) for m in models]
@@ -239,22 +81,10 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
 def fit_start_to_statistics(
     estimator: Any, statistics: ClassStatistics, class_weight: Array | None
 ) -> Start:
-    """Fit a discriminant to class statistics and take its rules.
+    """Clone a discriminant of ours, fit it to class statistics and take its rules.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A discriminant of ours, which is cloned; or any linear classifier that is
-        fitted already, in a `FrozenEstimator`.
-    statistics : ClassStatistics
-        Those of the training data.
-    class_weight : ndarray of shape (n_classes,) or None
-        What an error in each class costs; multiplies the priors.
-
-    Returns
-    -------
-    Start
-        The rules.
+    Any linear classifier that is fitted already, in a `FrozenEstimator`, will do, too.
+    Class weights multiply the priors.
     """
     if isinstance(estimator, FrozenEstimator):
         shape = statistics.classes, statistics.n_features, statistics.feature_names
@@ -294,7 +124,7 @@ def _frozen_start(
             f"{classes.tolist()}: the search needs samples of the same classes"
         )
     coef, intercept = _read_rules(estimator, n_features, len(classes))
-    own = getattr(estimator, "feature_names_in_", names)
+    own: Any = getattr(estimator, "feature_names_in_", names)
     if names is not None and not np.array_equal(own, names):
         raise ValueError(
             f"estimator was fitted to features {list(own)}, but X has "
@@ -353,7 +183,7 @@ def _fit(model: Any, data: TrainingData) -> Any:
 
 def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
     """Normals and offsets for all pairs, from `coef_` and `intercept_`."""
-    name = type(_bare(estimator)).__name__
+    name = type(_unfrozen(estimator)).__name__
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
             f"estimator {name} has no coef_ and intercept_ after fit: the search needs "
@@ -372,11 +202,12 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     intercept = np.broadcast_to(offsets, len(coef))
     if not np.isfinite(coef).all() or not np.isfinite(intercept).all():
         raise ValueError(f"estimator {name} has coefficients that are not finite")
-    first, second = np.triu_indices(n_classes, 1)
+    expected = all_pairs(n_classes)
+    first, second = expected.T
     pairs = getattr(estimator, "pairs_", None)
     if n_classes == 2 and len(coef) == 1:
         return coef, intercept
-    if pairs is not None and np.array_equal(pairs, np.column_stack([first, second])):
+    if pairs is not None and np.array_equal(pairs, expected):
         return coef, intercept
     if pairs is None and _is_libsvm(estimator):
         return -coef, -intercept  # scores of its pairs are positive for the first class
@@ -390,7 +221,7 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     )
 
 
-def _bare(estimator: Any) -> Any:
+def _unfrozen(estimator: Any) -> Any:
     """What is in a `FrozenEstimator`."""
     frozen = isinstance(estimator, FrozenEstimator)
     return estimator.estimator if frozen else estimator
@@ -400,7 +231,7 @@ def _is_libsvm(estimator: Any) -> bool:
     """Whether this is a support vector machine of `sklearn.svm` on pairs."""
     from sklearn.svm import SVC, NuSVC
 
-    return isinstance(_bare(estimator), SVC | NuSVC)
+    return isinstance(_unfrozen(estimator), SVC | NuSVC)
 
 
 def _one_vs_one(estimator: Any, models: list[Any], data: TrainingData) -> Any:

@@ -6,10 +6,11 @@ decision values, winning classes and class probabilities that agree with each ot
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,35 +26,55 @@ Index = NDArray[np.intp]
 _MANY_CLASSES = 64
 
 
-class Committee(Protocol):
-    """What turns scores into decisions."""
-
-    def decisions(self, scores: Array) -> Array:
-        """Decision values, as `decision_function` returns them."""
-        ...
-
-    def winners(self, scores: Array) -> Index:
-        """Index of the winning class of each row."""
-        ...
-
-    def probabilities(self, scores: Array) -> Array:
-        """Class probabilities, largest for the winner."""
-        ...
-
-
 @dataclass(frozen=True)
-class Binary:
-    """Two classes, one rule.
+class Committee(ABC):
+    """Rules that decide together.
+
+    What is computed from the fields is kept, but not copied or pickled with them.
 
     Attributes
     ----------
     planes : Hyperplanes
-        The rule.
+        The rules.
+    """
+
+    planes: Hyperplanes
+
+    @abstractmethod
+    def decisions(self, scores: Array) -> Array:
+        """Decision values, as `decision_function` returns them."""
+
+    @abstractmethod
+    def winners(self, scores: Array) -> Index:
+        """Index of the winning class of each row."""
+
+    @abstractmethod
+    def probabilities(self, scores: Array) -> Array:
+        """Class probabilities, largest for the winner."""
+
+    @cached_property
+    def posterior(self) -> Callable[[Array], Array]:
+        """Log-odds as a function of the scores: those given, or the Gaussian model's.
+
+        The latter take root finding. Threads that ask at the same time find the same.
+        """
+        given: Callable[[Array], Array] | None = getattr(self, "log_odds", None)
+        return given or LogOdds.from_hyperplanes(self.planes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class Binary(Committee):
+    """Two classes, one rule.
+
+    Attributes
+    ----------
     log_odds : callable or None
         Log-odds as a function of the score; None stands for the Gaussian model.
     """
 
-    planes: Hyperplanes
     log_odds: Callable[[Array], Array] | None = None
 
     def decisions(self, scores: Array) -> Array:
@@ -66,18 +87,16 @@ class Binary:
 
     def probabilities(self, scores: Array) -> Array:
         """The posterior given the score."""
-        log_odds = (self.log_odds or LogOdds.from_hyperplanes(self.planes))(scores)
+        log_odds = self.posterior(scores)
         return np.hstack([expit(-log_odds), expit(log_odds)])
 
 
 @dataclass(frozen=True)
-class OneVsOne:
+class OneVsOne(Committee):
     """One rule for each pair of classes; their votes decide.
 
     Attributes
     ----------
-    planes : Hyperplanes
-        The rules.
     pairs : ndarray of shape (n_pairs, 2)
         First and second class of each pair.
     n_classes : int
@@ -91,7 +110,6 @@ class OneVsOne:
         to sum to one.
     """
 
-    planes: Hyperplanes
     pairs: Index
     n_classes: int
     voting: str
@@ -108,11 +126,6 @@ class OneVsOne:
         if isinstance(moves, np.ndarray):
             return start, weights[:, None] * moves
         return start, moves.multiply(weights[:, None]).tocsr()
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(vars(self))  # at once: another thread may be adding the ballot
-        state.pop("_ballot", None)
-        return state
 
     def votes(self, scores: Array) -> Array:
         """Sums of votes, of shape (n_samples, n_classes)."""
@@ -148,30 +161,24 @@ class OneVsOne:
         coupled = self._coupled(scores)
         if self.voting == "coupled":
             return coupled
-        return crown(coupled, self.winners(scores))
+        return swap_largest_to_winner(coupled, self.winners(scores))
 
     def _coupled(self, scores: Array) -> Array:
         """Coupled pairwise posteriors."""
-        log_odds = (self.log_odds or LogOdds.from_hyperplanes(self.planes))(scores)
-        coupled = couple(log_odds, self.pairs, self.n_classes)
+        coupled = couple(self.posterior(scores), self.pairs, self.n_classes)
         return coupled if self.sharpness == 1 else sharpen(coupled, self.sharpness)
 
 
 @dataclass(frozen=True)
-class OneVsAll:
+class OneVsAll(Committee):
     """One rule for each class against all others; the largest log-odds win.
 
-    Attributes
-    ----------
-    planes : Hyperplanes
-        The rules; the second class of rule k is class k.
+    The second class of rule k is class k.
     """
-
-    planes: Hyperplanes
 
     def decisions(self, scores: Array) -> Array:
         """Log-odds of each class: scores have arbitrary scales, log-odds do not."""
-        return LogOdds.from_hyperplanes(self.planes)(scores)
+        return self.posterior(scores)
 
     def winners(self, scores: Array) -> Index:
         """The class of largest log-odds, the first of equals."""
@@ -183,26 +190,14 @@ class OneVsAll:
         log_odds = self.decisions(scores)
         posterior = expit(log_odds)
         posterior /= posterior.sum(axis=1, keepdims=True)
-        return crown(posterior, np.argmax(log_odds, axis=1))
+        return swap_largest_to_winner(posterior, np.argmax(log_odds, axis=1))
 
 
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
     """Weight of each pair's vote: 1 - p_e, or 1 for a plain majority.
 
-    Parameters
-    ----------
-    error : ndarray of shape (n_pairs,)
-        Error of each pair.
-    n_classes : int
-        Number of classes.
-    voting : {"weighted", "majority"}
-        The rule.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        Weights, rounded to so many binary digits that sums of them are exact in any
-        order; so ties are exact, and do not depend on the order of summation.
+    Weights are rounded to so many binary digits that sums of them are exact in any
+    order; so ties are exact, and do not depend on the order of summation.
     """
     if voting == "majority":
         return np.ones(len(error))
@@ -213,21 +208,9 @@ def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
 def rank_ties(votes: Array, scores: Array, pairs: Index) -> Array:
     """Order classes with exactly equal votes by their summed scores.
 
-    Parameters
-    ----------
-    votes : ndarray of shape (n_samples, n_classes)
-        Vote sums.
-    scores : ndarray of shape (n_samples, n_pairs)
-        Scores of the same rows.
-    pairs : ndarray of shape (n_pairs, 2)
-        First and second class of each pair.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        The votes, those of the better of tied classes raised by the least step that
-        a float allows. Classes tied in their scores too are taken in the order of
-        `classes_`.
+    Votes have shape (n_samples, n_classes), scores (n_samples, n_pairs). Those of the
+    better of tied classes are raised by the least step that a float allows. Classes
+    tied in their scores too are taken in the order of `classes_`.
     """
     confidence = scores @ _incidence(pairs, votes.shape[1])
     # Reversed, because the last of equals counts as the best for a stable sort.
@@ -243,25 +226,11 @@ def rank_ties(votes: Array, scores: Array, pairs: Index) -> Array:
 
 
 def couple(log_odds: Array, pairs: Index, n_classes: int) -> Array:
-    """Class probabilities from pairwise log-odds.
+    """Class probabilities from log-odds of the second class of each pair.
 
     p_i is proportional to 1 / (1 + sum over j of p_j / p_i), the odds taken from the
     pairs: exact if the pairs agree with each other (Price, Knerr, Personnaz and
     Dreyfus 1995).
-
-    Parameters
-    ----------
-    log_odds : ndarray of shape (n_samples, n_pairs)
-        Log-odds of the second class of each pair against the first.
-    pairs : ndarray of shape (n_pairs, 2)
-        First and second class of each pair.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        Probabilities that sum to one.
     """
     odds = np.exp(log_odds)
     against = odds @ _incidence(pairs, n_classes, first=1.0, second=0.0)
@@ -272,19 +241,9 @@ def couple(log_odds: Array, pairs: Index, n_classes: int) -> Array:
 
 
 def sharpen(probabilities: Array, power: float) -> Array:
-    """Probabilities raised to a power and scaled to sum to one.
+    """Positive probabilities raised to a power and scaled to sum to one.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Positive rows that sum to one.
-    power : float
-        Positive; below one it brings them closer to each other.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        Positive rows that sum to one.
+    A power below one brings them closer to each other.
     """
     largest = probabilities.max(axis=1, keepdims=True)
     p: Array = np.maximum((probabilities / largest) ** power, np.finfo(float).tiny)
@@ -292,21 +251,8 @@ def sharpen(probabilities: Array, power: float) -> Array:
     return p
 
 
-def crown(probabilities: Array, winner: Index) -> Array:
-    """Swap each row's largest probability to the winning class.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Rows that sum to one; changed in place.
-    winner : ndarray of shape (n_samples,)
-        Index of the class that must come first.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        The same rows, with ``argmax`` equal to `winner`.
-    """
+def swap_largest_to_winner(probabilities: Array, winner: Index) -> Array:
+    """Swap each row's largest probability to the winning class, in place."""
     rows = np.arange(len(winner))
     leader = np.argmax(probabilities, axis=1)
     highest = probabilities[rows, leader]

@@ -26,21 +26,11 @@ def sides_of_log_odds(margins: Array, sign: Array, weight: Array) -> Array:
     the errors, so that they stay bounded where no row is wrong. Neither is negative:
     where the regression has it so, it is zero.
 
-    Parameters
-    ----------
-    margins : ndarray of shape (n_rules, n)
-        Margins of rows held out, positive on the right side of the rule.
-    sign : ndarray of shape (n,)
-        +1 for the second class and -1 for the first.
-    weight : ndarray of shape (n,)
-        Weights of the rows.
-
-    Returns
-    -------
-    ndarray of shape (2, 2, n_rules)
-        Offsets, then slopes; of each those on the side of the first class, then those
-        on the other. If only one class is held out, little is known of the other's
-        side: then it is one line through zero for both.
+    `margins`, of shape (n_rules, n), are positive on the right side of the rule; `sign`
+    is +1 for rows of the second class and -1 for the first. The result, of shape
+    (2, 2, n_rules), has offsets, then slopes; of each those on the side of the first
+    class, then those on the other. If only one class is held out, little is known of
+    the other's side: then it is one line through zero for both.
     """
     right, distance = margins > 0, np.abs(margins)
     if np.all(sign == sign[0]):
@@ -133,19 +123,7 @@ def _logistic_regressions(
 def power_of_probabilities(probabilities: Array, truth: Index, weight: Array) -> float:
     """Power that makes probabilities, scaled to sum to one, fit the classes best.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, n_classes)
-        Positive probabilities of rows held out.
-    truth : ndarray of shape (n,)
-        Their classes.
-    weight : ndarray of shape (n,)
-        Their weights.
-
-    Returns
-    -------
-    float
-        The power of largest likelihood.
+    It has the largest likelihood on rows held out, with positive `probabilities`.
     """
     logs = np.log(probabilities)
     logs -= logs.max(axis=1, keepdims=True)

@@ -24,7 +24,7 @@ _STANDARD_ERRORS = 0.5
 class Candidate:
     """A refinement: its loss, its width h and the strength kappa of its anchor.
 
-    An infinite anchor is no refinement, whatever the loss.
+    An infinite anchor keeps the start, whatever the loss.
     """
 
     loss: str
@@ -43,21 +43,10 @@ NONE = Candidate("none", np.nan, np.inf)
 def list_candidates(
     loss: str, bandwidth: float | str, anchor: float | str
 ) -> list[Candidate]:
-    """What there is to choose from, the start itself first.
+    """What there is to choose from, the start itself first; one if all is given.
 
-    Parameters
-    ----------
-    loss : {"auto", "error", "logistic", "none"}
-        Loss; "auto" stands for both.
-    bandwidth : float or "auto"
-        Width h; "auto" stands for that of the loss.
-    anchor : float or "auto"
-        Strength kappa; "auto" stands for a grid that ends with infinity.
-
-    Returns
-    -------
-    list of Candidate
-        The candidates; only one if all is given.
+    The loss "auto" stands for both, the bandwidth "auto" for that of the loss, and the
+    anchor "auto" for a grid that ends with infinity.
     """
     for name, value in (("bandwidth", bandwidth), ("anchor", anchor)):
         if isinstance(value, bool):
@@ -85,26 +74,8 @@ def assign_folds(
     """Fold in which each row is held out.
 
     Equal rows of a class go to the same fold, so that weight 3 is three copies; and the
-    order of the rows does not matter.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Rows.
-    codes : ndarray of shape (n,)
-        Their classes, 0, ..., K - 1.
-    weight : ndarray of shape (n,) or None
-        Frequencies.
-    n_folds : int
-        Number of folds.
-    rng : RandomState
-        For the assignment.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Numbers of the folds; -1 for rows of a class so small that it would be left
-        with a total weight of 1 or less. These are never held out.
+    order of the rows does not matter. -1 stands for rows of a class so small that it
+    would be left with a total weight of 1 or less. These are never held out.
     """
     order = np.lexsort((*X.T[::-1], codes))
     new = np.any(np.diff(X[order], axis=0) != 0, axis=1)
@@ -126,25 +97,12 @@ def assign_folds(
 def choose(
     wrong: Mask, counts: Array, costs: Array, anchors: Array
 ) -> tuple[int, Array]:
-    """The candidate to take.
+    """The candidate to take, and the estimated errors of all.
 
-    Parameters
-    ----------
-    wrong : ndarray of shape (n_candidates, n)
-        Errors of the candidates at rows held out.
-    counts, costs : ndarray of shape (n,)
-        Frequencies of the rows, and what an error costs.
-    anchors : ndarray of shape (n_candidates,)
-        Strengths of the anchors.
-
-    Returns
-    -------
-    best : int
-        Of the candidates whose errors are not half a standard error (of the
-        difference) above the fewest, the one with the strongest anchor; of those the
-        one with the fewest errors, and of equals the first.
-    error : ndarray of shape (n_candidates,)
-        Estimated errors.
+    `wrong`, of shape (n_candidates, n), has the errors at rows held out, of which each
+    has a frequency and a cost. Of the candidates whose errors are not half a standard
+    error (of the difference) above the fewest, it is the one with the strongest anchor;
+    of those the one with the fewest errors, and of equals the first.
     """
     total = counts @ costs
     error = wrong @ (counts * costs) / total

@@ -133,32 +133,14 @@ def objective(
     u: Array,
     active: Index,
 ) -> tuple[Array, Array]:
-    """Values and gradients of several problems on the same rows.
+    """Values and gradients, at u, of the problems `active` of several on the same rows.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n, r + 1)
-        Coordinates of the rows times +1 in the second class and -1 in the first.
-    starts, weights : ndarray of shape (n_starts, n)
-        Margins at the starts, in their units, and weights of the rows, which sum to
-        one; zero leaves a row out.
-    loss : {"error", "logistic"}
-        The loss.
-    h, penalty : ndarray of shape (n_problems,)
-        Widths, and the factors lambda of the anchors.
-    which : ndarray of shape (n_problems,)
-        Row of the start and the weights of each problem.
-    u : ndarray of shape (n_active, r + 1)
-        Shifts from the start, of the problems in question.
-    active : ndarray of shape (n_active,)
-        Numbers of these problems.
-
-    Returns
-    -------
-    value : ndarray of shape (n_active,)
-        Values.
-    gradient : ndarray of shape (n_active, r + 1)
-        Gradients.
+    `Z`, of shape (n, r + 1), has the coordinates of the rows times +1 in the second
+    class and -1 in the first. `starts` and `weights`, of shape (n_starts, n), have the
+    margins at the starts, in their units, and the weights of the rows, which sum to
+    one; zero leaves a row out. Each problem has a width `h`, a factor lambda of its
+    anchor, `penalty`, and in `which` the row of its start and weights. `u`, of shape
+    (n_active, r + 1), has shifts from the start.
     """
     k, h, penalty = which[active], h[active, None], penalty[active]
     m = u @ Z.T
@@ -187,18 +169,8 @@ def refine(
 ) -> Array:
     """Shifts of rules from their starts to a minimum of the objective.
 
-    Parameters
-    ----------
-    Z, starts, weights, loss, h, penalty, which
-        As for `objective`.
-    tol, max_iter, report
-        As for :func:`heterolda.search.lbfgs.minimise`.
-
-    Returns
-    -------
-    ndarray of shape (n_problems, r + 1)
-        The shifts; the problems of the loss "error" are not convex, and the minimum
-        is the one that descent from the start leads to.
+    They have shape (n_problems, r + 1). The problems of the loss "error" are not
+    convex, and the minimum is the one that descent from the start leads to.
     """
     problem = partial(objective, Z, starts, weights, loss, h, penalty, which)
     curvature = LOSSES[loss][1] / h**2 + 2 * penalty

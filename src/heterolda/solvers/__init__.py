@@ -1,8 +1,6 @@
-"""The solvers: one algorithm a file, all on the same pencil.
+"""The solvers: one algorithm per file, all on the same pencil.
 
-A solver is a frozen dataclass of settings with a method ``solve(pencil, rng)`` that
-returns `Hyperplanes`, and a class attribute ``moore_penrose`` that says whether
-singular matrices are to be inverted in the paper's way.
+A solver is a frozen dataclass of settings that keeps to the protocol `Solver`.
 """
 
 from __future__ import annotations
@@ -32,6 +30,9 @@ __all__ = [
     "Grid",
     "RandomSearch",
     "Solver",
+    "all_pairs",
+    "draws",
+    "generator",
     "resolve_solver",
     "solve_pairs",
 ]
@@ -47,9 +48,18 @@ _BATCH_BYTES = 1 << 26
 
 
 class Solver(Protocol):
-    """What a solver must offer."""
+    """What a solver must offer.
+
+    Attributes
+    ----------
+    moore_penrose : bool
+        Whether singular matrices are to be inverted in the paper's way.
+    draws : bool
+        Whether `solve` draws from `rng`, which then follows `random_state`.
+    """
 
     moore_penrose: bool
+    draws: bool
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs."""
@@ -67,18 +77,7 @@ SOLVERS: dict[str, Solver] = {
 
 
 def resolve_solver(solver: str | Solver) -> Solver:
-    """Look a solver up by name; settings objects pass through.
-
-    Parameters
-    ----------
-    solver : str or settings object
-        A key of `SOLVERS`, or one of its values with other settings.
-
-    Returns
-    -------
-    Solver
-        The settings object.
-    """
+    """Look a solver up by its name in `SOLVERS`; settings objects pass through."""
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]
     if isinstance(solver, str) or not (
@@ -95,6 +94,21 @@ def resolve_solver(solver: str | Solver) -> Solver:
     return solver
 
 
+def all_pairs(n_classes: int) -> NDArray[np.intp]:
+    """Class indices (i, j), i < j, of all pairs, in the order of all our arrays."""
+    return np.column_stack(np.triu_indices(n_classes, 1))
+
+
+def draws(solver: Solver) -> bool:
+    """Whether a solver draws; one that does not say so is taken to draw."""
+    return getattr(solver, "draws", True)
+
+
+def generator(solver: Solver, seed: int = 0) -> Generator:
+    """What a solver draws from: a generator of its own, if it draws at all."""
+    return np.random.default_rng(seed) if draws(solver) else _NO_DRAWS
+
+
 def solve_pairs(
     means: Array,
     covariances: Array,
@@ -105,32 +119,13 @@ def solve_pairs(
     seed: int = 0,
     shares: Array | None = None,
 ) -> Hyperplanes:
-    """Rules for pairs of Gaussian classes.
+    """Rules for pairs of Gaussian classes, one row per pair.
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_classes, n_features)
-        Class means.
-    covariances : ndarray of shape (n_classes, n_features, n_features)
-        Class covariances.
-    priors, weights : ndarray of shape (n_classes,)
-        Class priors and total weights.
-    pairs : ndarray of shape (n_pairs, 2)
-        Indices of the first and second class of each pair.
-    solver : Solver
-        The algorithm.
-    seed : int, default=0
-        Seed of random trials, the same for every pair.
-    shares : ndarray of shape (n_pairs, 2) or None, default=None
-        Priors of each pair, in proportion, if they are not those of the classes.
-
-    Returns
-    -------
-    Hyperplanes
-        One row a pair. The priors of a pair are renormalised to sum to one.
+    `pairs`, of shape (n_pairs, 2), has the indices of the first and second class. The
+    priors of a pair, or its row of `shares`, are renormalised to sum to one. The seed
+    of random trials is the same for every pair.
     """
     n_pairs, d = len(pairs), means.shape[1]
-    draws = not isinstance(solver, Fisher | FixedPoint | Global | Grid)
 
     def solve(rows: slice) -> Hyperplanes:
         batch = pairs[rows]
@@ -142,8 +137,7 @@ def solve_pairs(
             weights[batch],
             moore_penrose=solver.moore_penrose,
         )
-        rng = np.random.default_rng(seed) if draws else _NO_DRAWS
-        return solver.solve(pencil, rng)
+        return solver.solve(pencil, generator(solver, seed))
 
     def solve_all() -> Hyperplanes:
         step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))

@@ -33,6 +33,7 @@ class Fisher:
     """
 
     moore_penrose = True
+    draws = False
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""

@@ -61,6 +61,7 @@ class FixedPoint:
     keep: Literal["best", "last"] = "best"
 
     moore_penrose = True
+    draws = False
 
     def __post_init__(self) -> None:
         for name in ("max_iter", "patience"):

@@ -75,6 +75,7 @@ class Global:
     gap: float = 1e-3
 
     moore_penrose = False
+    draws = False
 
     def __post_init__(self) -> None:
         check_number("Global", "gap", self.gap, 1e-8, 0.5)

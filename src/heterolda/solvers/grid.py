@@ -42,6 +42,7 @@ class Grid:
     step: float = 0.001
 
     moore_penrose = True
+    draws = False
 
     def __post_init__(self) -> None:
         check_number("Grid", "step", self.step, 1e-6, 1)

@@ -50,6 +50,7 @@ class RandomSearch:
     high: float = 2.0
 
     moore_penrose = True
+    draws = True
 
     def __post_init__(self) -> None:
         if self.parameters not in (1, 2):

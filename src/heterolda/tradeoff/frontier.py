@@ -18,23 +18,17 @@ from heterolda.foundations.validation import (
     check_pair,
     check_priors,
 )
-from heterolda.solvers import Global, Solver, resolve_solver
+from heterolda.solvers import Global, Solver, generator, resolve_solver
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_moments
-from heterolda.tradeoff.criteria import (
-    error_rates,
-    resolve_criterion,
-    stakes,
-    with_risk,
-)
+from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
 
 Array = NDArray[np.float64]
 
-_NO_DRAWS = np.random.default_rng(0)
 _PAIR = np.array([[0, 1]])
 # Normal deviates between which the curve is drawn and integrated.
 _REACH = 9.0
@@ -291,29 +285,26 @@ class Frontier:
                 "solver must be Global(...), whose rules are those of the frontier, "
                 f"got {solver!r}: use GaussianLinearDiscriminant for other solvers"
             )
-        chosen, matrix = resolve_criterion(
-            criterion, costs, max_error, self.classes, chosen
-        )
+        purpose = Criterion.resolve(criterion, costs, max_error, self.classes, chosen)
         pencil = self.pencil
         if priors is not None:
             given = check_priors(priors, np.ones(2))
             pencil = replace(pencil, priors=given[None])
         p = pencil.priors[0]
-        weighted = pencil
-        shares = stakes(p, matrix, _PAIR, self.classes)
+        shares = purpose.cost_weighted_priors(p, _PAIR)
         if shares is not None:
-            weighted = replace(pencil, priors=shares / shares.sum())
-        planes = chosen.solve(weighted, _NO_DRAWS)
-        planes, risk = with_risk(planes, p, _PAIR, matrix)
+            pencil = replace(pencil, priors=shares / shares.sum())
+        planes = purpose.solver.solve(pencil, generator(purpose.solver))
+        rules = purpose.rate(planes, p, _PAIR)
         return OperatingPoint(
             criterion=criterion,
-            theta=self._theta(planes),
-            coef=planes.coef[0],
-            intercept=float(planes.intercept[0]),
-            error_rates=error_rates(planes)[0],
-            error=float(planes.error[0]),
-            risk=float(risk[0]),
-            gap=float(planes.gap[0]),
+            theta=self._theta(rules.planes),
+            coef=rules.planes.coef[0],
+            intercept=float(rules.planes.intercept[0]),
+            error_rates=rules.error_rates[0],
+            error=float(rules.planes.error[0]),
+            risk=float(rules.risk[0]),
+            gap=float(rules.planes.gap[0]),
         )
 
     def roc_curve(self, n_points: int = 200) -> tuple[Array, Array, Array]:

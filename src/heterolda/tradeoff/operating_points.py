@@ -91,6 +91,7 @@ class Minimax:
     """
 
     moore_penrose = False
+    draws = False
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""
@@ -126,6 +127,7 @@ class NeymanPearson:
     q: float
 
     moore_penrose = False
+    draws = False
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""
@@ -148,23 +150,9 @@ class NeymanPearson:
 
 
 def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:
-    """Where on the arcs an error rate has a given value.
+    """Positions x on the arcs `pair` where the error rate of class k is Phi(-y).
 
-    Parameters
-    ----------
-    arc : Arc
-        The arcs.
-    pair : ndarray of shape (m,)
-        Which arc each point lies on.
-    k : {0, 1}
-        Whose error rate, first or second class.
-    y : ndarray of shape (m,)
-        Normal deviates: the error rates are Phi(-y).
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Positions x, as in :mod:`heterolda.solvers.arc`.
+    `pair` and `y` have shape (m,); positions are those of :mod:`heterolda.solvers.arc`.
     """
 
     def excess(index: Index, x: Array) -> Array:
@@ -182,25 +170,10 @@ def _roots(function: Any, index: Index) -> Array:
 
 
 def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array, Array]:
-    """Coordinates u of w = V u at points of the arcs, and thresholds t.
+    """Coordinates u of w = V u at points x of the arcs `pair`, and thresholds t.
 
-    They have the scale of (11) where that exists, as those of the global solver.
-
-    Parameters
-    ----------
-    pencil : Pencil
-        The pairs.
-    arc : Arc
-        Their arcs.
-    pair, x : ndarray of shape (m,)
-        Which arc each point lies on, and where.
-
-    Returns
-    -------
-    u : ndarray of shape (m, n_features)
-        Coordinates.
-    t : ndarray of shape (m,)
-        Thresholds, measured from the mean of class 2.
+    They have the scale of (11) where that exists, as those of the global solver; t is
+    measured from the mean of class 2.
     """
     u, cos, sin = arc.coordinates(pair, x)
     size = np.where(cos + sin > 0, cos + sin, 1.0)
@@ -210,22 +183,7 @@ def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array,
 
 
 def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Hyperplanes:
-    """Rules at one point of each arc.
-
-    Parameters
-    ----------
-    pencil : Pencil
-        The pairs.
-    arc : Arc
-        Their arcs.
-    x, gap : ndarray of shape (n_pairs,)
-        Positions, and what is proven of them.
-
-    Returns
-    -------
-    Hyperplanes
-        The rules.
-    """
+    """Rules at one position x of each arc, with the gap that is proven of them."""
     every = np.arange(len(x))
     u, t = coordinates(pencil, arc, every, x)
     error = np.exp(arc.evaluate(every, x).log_error)

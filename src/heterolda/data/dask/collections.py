@@ -108,8 +108,8 @@ class DaskRows:
         self._chunks = chunks_of(X, y, sample_weight)
         self._looks: tuple[Any, ...] = ()
 
-    def look(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
-        """Let the walks, by the numbers of their pairs, arrive where they are."""
+    def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Read all rows once; each walk, by its pair, gets to know its next move."""
         self._looks = ()  # of the pass before, so that workers can forget them
         rules = {k: (walk.v, walk.step) for k, walk in walks.items()}
         task = dask.delayed(_look_at_chunk, pure=False)
@@ -122,10 +122,10 @@ class DaskRows:
             errors, changes, horizons = zip(*mine, strict=True)
             walk.apply_pass(sum(errors), np.sum(changes, axis=0), min(horizons))
 
-    def go_on(
+    def move_in_memory(
         self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
     ) -> None:
-        """Let each walk go on to its horizon, all at the same pace."""
+        """Let each walk move as far as the rows kept suffice, all at the same pace."""
         while active := {k: walk for k, walk in walks.items() if walk.n_safe()}:
             rules = {k: (walk.v, walk.step, walk.reach) for k, walk in active.items()}
             found = self._gather(_changes, rules)

@@ -1,4 +1,4 @@
-"""The search of one pair of classes, and what is kept of it."""
+"""The search for the rule of one pair of classes, and what is kept of it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.estimators.starts import TrainingData
 from heterolda.search.algorithm2 import SearchResult, count_errors
+from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores
 
 Array = NDArray[np.float64]
 
 # Margins up to two to this power are left as they are.
-_TAME = 300
+_LARGEST_EXPONENT = 300
 
 
 @dataclass(frozen=True)
-class Refined:
-    """The refined rule of a pair.
+class PairResult:
+    """The rule that was found for a pair.
 
     Attributes
     ----------
@@ -36,6 +36,9 @@ class Refined:
         Errors at each iteration.
     means, deviations : tuple of float
         Of the scores in the two classes.
+    unit : float
+        Unit of the scores in calibrated log-odds: the median of the sizes of the
+        margins at the start, for the strategy "smooth".
     """
 
     rule: Array
@@ -46,36 +49,53 @@ class Refined:
     history: Array
     means: tuple[float, float]
     deviations: tuple[float, float]
+    unit: float = 1.0
+
+    @classmethod
+    def from_rows(
+        cls,
+        data: TrainingData,
+        rule: Array,
+        *,
+        errors_start: float,
+        errors: float,
+        history: Array,
+        errors_held_out: float = np.nan,
+        unit: float = 1.0,
+    ) -> PairResult:
+        """Complete the record of a rule by the rows of its two classes."""
+        weight = data.error_weights()
+        total = len(data.codes) if weight is None else weight.sum()
+        scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
+        moments = [_moments(scores, data.weight, data.codes == k) for k in (0, 1)]
+        means, deviations = zip(*moments, strict=True)
+        return cls(
+            rule=rule,
+            errors_start=errors_start,
+            errors=errors,
+            errors_held_out=errors_held_out,
+            error_rate=errors / total,
+            history=history,
+            means=means,
+            deviations=deviations,
+            unit=unit,
+        )
 
 
-def refine_pair(
+def search_pair(
     data: TrainingData,
     held_out: TrainingData | None,
-    v: Array,
+    start: Array,
     search: Callable[..., SearchResult],
-) -> Refined:
-    """Search from v; with rows held out, take the best rule of the path by those.
+) -> PairResult:
+    """Search from a rule; with rows held out, take the best rule of the path by those.
 
-    Parameters
-    ----------
-    data : TrainingData
-        Rows of two classes.
-    held_out : TrainingData or None
-        Rows to choose by.
-    v : ndarray of shape (n_features + 1,)
-        The start.
-    search : callable
-        `paper_search` or `exact_search`, with all their options.
-
-    Returns
-    -------
-    Refined
-        The rule.
+    `search` is `paper_search` or `exact_search`, with all their options.
     """
     rows = _arrays(data)
     X = rows[0]
     sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
-    result = search(*rows, tame(v, sizes))
+    result = search(*rows, without_extremes(start, sizes))
     rule, errors, wrong = result.v, result.errors, np.nan
     if held_out is not None:
         others = _arrays(held_out)
@@ -83,78 +103,33 @@ def refine_pair(
         best = int(np.argmin(trials))
         rule, wrong = result.path[best], trials[best]
         errors = count_errors(*rows, rule)
-    return summarise(data, rule, result.errors_start, errors, wrong, result.history)
-
-
-def summarise(
-    data: TrainingData,
-    rule: Array,
-    errors_start: float,
-    errors: float,
-    errors_held_out: float,
-    history: Array,
-) -> Refined:
-    """Complete the record of a refined rule.
-
-    Parameters
-    ----------
-    data : TrainingData
-        Rows of two classes.
-    rule, errors_start, errors, errors_held_out, history
-        As in the record.
-
-    Returns
-    -------
-    Refined
-        The record.
-    """
-    X, _, weight = _arrays(data)
-    total = len(data.codes) if weight is None else weight.sum()
-    scores = linear_scores(X, -rule[1:, None], rule[:1])[:, 0]
-    moments = [_moments(scores, data.weight, data.codes == k) for k in (0, 1)]
-    means, deviations = zip(*moments, strict=True)
-    return Refined(
-        rule=rule,
-        errors_start=errors_start,
+    return PairResult.from_rows(
+        data,
+        rule,
+        errors_start=result.errors_start,
         errors=errors,
-        errors_held_out=errors_held_out,
-        error_rate=errors / total,
-        history=history,
-        means=means,
-        deviations=deviations,
+        history=result.history,
+        errors_held_out=wrong,
     )
 
 
 def _arrays(data: TrainingData) -> tuple[Array, NDArray[np.bool_], Array | None]:
     """The arguments X, first and weight of the searches."""
-    X = np.ascontiguousarray(data.X, dtype=np.float64)
-    return X, data.codes == 0, data.error_weights()
+    return data.float_rows(), data.codes == 0, data.error_weights()
 
 
-def tame(v: Array, sizes: Array) -> Array:
+def without_extremes(v: Array, sizes: Array) -> Array:
     """The same rule, scaled by a power of two if its margins are extreme.
 
-    All steps are relative, so that the search takes the same path; but squares of
-    margins stay in the range of floating point.
-
-    Parameters
-    ----------
-    v : ndarray of shape (n_features + 1,)
-        The rule.
-    sizes : ndarray of shape (n_features,)
-        Largest absolute value of each feature, roughly.
-
-    Returns
-    -------
-    ndarray of shape (n_features + 1,)
-        The rule.
+    `sizes` has the largest absolute value of each feature, roughly. All steps are
+    relative, so that the search takes the same path; but squares of margins stay in
+    the range of floating point.
     """
     sizes = np.append(1.0, sizes)
     exponents = np.frexp(v)[1] + np.frexp(sizes)[1]
     used = (v != 0) & (sizes != 0)
     largest = int(exponents[used].max()) if used.any() else 0
-    scaled: Array = np.ldexp(v, -largest) if abs(largest) > _TAME else v
-    return scaled
+    return np.ldexp(v, -largest) if abs(largest) > _LARGEST_EXPONENT else v
 
 
 def _moments(

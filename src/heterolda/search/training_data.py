@@ -1,0 +1,134 @@
+"""Rows in memory with their classes and weights, as a search needs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.validation import check_class_weight, check_labels
+from heterolda.search.algorithm2 import check_range_of_weights
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a classifier is fitted on.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    y : ndarray of shape (n_samples,)
+        Their labels.
+    classes : ndarray of shape (n_classes,)
+        Distinct labels, sorted.
+    codes : ndarray of shape (n_samples,)
+        Class index of each row.
+    weight : ndarray of shape (n_samples,) or None
+        Frequencies of the rows.
+    class_weight : ndarray of shape (n_classes,) or None
+        What an error in each class costs, besides.
+    names : ndarray of shape (n_features,) or None
+        Names of the features.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    classes: NDArray[Any]
+    codes: Index
+    weight: Array | None
+    class_weight: Array | None
+    names: NDArray[Any] | None = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: NDArray[Any],
+        y: NDArray[Any],
+        weight: Array | None,
+        class_weight: Any,
+        names: NDArray[Any] | None,
+    ) -> TrainingData:
+        """Check labels and class weights, and leave out rows of weight zero."""
+        classes = check_labels(y)
+        if len(classes) < 2:
+            raise ValueError(
+                f"a classifier needs at least 2 classes, got {len(classes)} class: "
+                "pass data of two classes or more"
+            )
+        codes = np.searchsorted(classes, y)
+        data = cls(X, y, classes, codes, weight, None, names)
+        totals = data.totals()
+        if np.any(totals <= 0):
+            raise ParameterError(
+                Setting("sample_weight"),
+                " is zero for all rows of classes "
+                f"{classes[totals <= 0].tolist()}: leave these rows out",
+            )
+        if weight is not None and np.any(weight == 0):
+            data = data.take(weight > 0)
+        costs = check_class_weight(class_weight, classes, totals)
+        data = replace(data, class_weight=costs)
+        weights = data.error_weights()
+        if weights is not None:
+            check_range_of_weights(weights, float(weights.sum()))
+        return data
+
+    def take(self, rows: NDArray[Any]) -> TrainingData:
+        """Some of the rows, given as a mask or as indices."""
+        weight = None if self.weight is None else self.weight[rows]
+        X, y, codes = self.X[rows], self.y[rows], self.codes[rows]
+        return replace(self, X=X, y=y, codes=codes, weight=weight)
+
+    def pair(self, i: int, j: int) -> TrainingData:
+        """The rows of two classes, which become the only ones, with labels 0 and 1."""
+        if len(self.classes) == 2:
+            return self
+        two = self.take(np.flatnonzero((self.codes == i) | (self.codes == j)))
+        costs = None if self.class_weight is None else self.class_weight[[i, j]]
+        codes = (two.codes == j).astype(np.intp)
+        return replace(
+            two, y=codes, classes=np.arange(2), codes=codes, class_weight=costs
+        )
+
+    def hold_out(
+        self, fraction: float, random_state: np.random.RandomState
+    ) -> tuple[TrainingData, TrainingData]:
+        """Rows for the fit, and a share of those of each class to choose by."""
+        held = np.zeros(len(self.codes), dtype=bool)
+        for k, label in enumerate(self.classes.tolist()):
+            rows = random_state.permutation(np.flatnonzero(self.codes == k))
+            if len(rows) < 2:
+                raise ValueError(
+                    f"early_stopping needs two rows of each class or more, one of them "
+                    f"to hold out, but class {label!r} has {len(rows)}"
+                )
+            share = round(fraction * len(rows))
+            held[rows[: min(max(share, 1), len(rows) - 1)]] = True
+        return self.take(~held), self.take(held)
+
+    def float_rows(self) -> Array:
+        """The rows as the compiled loops take them."""
+        return np.ascontiguousarray(self.X, dtype=np.float64)
+
+    def frequencies(self) -> Array:
+        """Weights of the rows; 1 for each if there are none."""
+        return np.ones(len(self.codes)) if self.weight is None else self.weight
+
+    def error_weights(self) -> Array | None:
+        """Weights of the errors, frequencies times class weights; None if all are 1."""
+        if self.class_weight is None:
+            return self.weight
+        costs: Array = self.class_weight[self.codes]
+        return costs if self.weight is None else costs * self.weight
+
+    def totals(self) -> Array:
+        """Total weight of each class, without the class weights."""
+        totals = np.bincount(self.codes, self.weight, minlength=len(self.classes))
+        return totals.astype(np.float64)
