@@ -389,7 +389,7 @@ def test_folders_in_folders(frame, tmp_path):
     for source in (tmp_path, str(tmp_path / "kind=*"), str(tmp_path / "**" / "*.pq")):
         assert_same(statistics_from_batches(source, "kind"), expected)
     inner = tmp_path / "kind=east"
-    refused([tmp_path, inner], "names the file .*0.pq' more than once")
+    refused([tmp_path, inner], "source: the file .*0.pq' is named more than once")
     for path in tmp_path.rglob("*.pq"):
         pd.read_parquet(path).drop(columns="kind").to_parquet(path)
     refused(tmp_path, "no column is named 'kind'.*partitioning='hive'")
@@ -406,7 +406,7 @@ def test_damaged_text_is_named(tmp_path):
         ("x,x,kind\n1,2,a\n", "a.csv: several columns are named"),
         ("x,other\n1,a\n", "a.csv: no column is named 'kind'"),
         ("kind\na\n", "a.csv: there is no column besides"),
-        ("x,kind\n", "source has no rows"),
+        ("x,kind\n", "source: the data have no rows"),
     ):
         path.write_text(text)
         refused(path, message)

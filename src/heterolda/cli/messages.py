@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
@@ -17,23 +16,6 @@ _EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
 
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source")
-
-# Messages of heterolda.data that do not carry their parameters yet.
-_DATA_MESSAGES = {
-    r"^columns, exclude, target and sample_weight name": "--columns, --exclude, "
-    "--target and --sample-weight name",
-    r"(?<=: )sample_weight(?= has| must)": "--sample-weight",
-    r"(?<=: )X: (?=the values)": "",
-    r"missing='drop'": "--missing drop",
-    r"name the columns to use in columns": "name those to use by --columns",
-    r"leave it out of columns": "leave it out by --exclude",
-    r"^source: ": "",
-    r"convert it, or read it by pyarrow.csv.open_csv with that delimiter": "name it by "
-    "--delimiter",
-    r"^source has no rows": "the data have no rows",
-    r"name the target, the column of the labels": "name the column of the labels by "
-    "--target",
-}
 
 
 @contextmanager
@@ -114,10 +96,7 @@ def in_options(message: BaseException | str) -> str:
     from heterolda.exceptions import Setting
 
     if isinstance(message, str) or not getattr(message, "settings", ()):
-        text = str(message)
-        for pattern, words in _DATA_MESSAGES.items():
-            text = re.sub(pattern, words, text)
-        return text
+        return str(message)
     text = ""
     pieces = list(message.args)
     for k, piece in enumerate(pieces):

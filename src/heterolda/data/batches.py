@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.columns import OpenFile
 from heterolda.data.decoding import features_of, labels_of, numbers_of
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.validation import check_sample_weight
 
 Array = NDArray[np.float64]
@@ -59,10 +60,9 @@ def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
                 weight = None if weight is None else weight[good]
             try:
                 weight = check_sample_weight(weight, len(X))
-            except ValueError as error:
-                raise ValueError(
-                    f"{file.name}: column {file.columns.weight!r}: {error}"
-                ) from error
+            except ParameterError as error:
+                where = f"{file.name}: column {file.columns.weight!r}: "
+                raise ParameterError(where, *error.args) from error
             yield Batch(file, X, codes, labels, weight, n_dropped)
 
 
@@ -92,8 +92,9 @@ def _complete(
         if weight is not None:
             counts.append(np.count_nonzero(np.isnan(weight)))
         at = int(np.argmax(np.array(counts) > 0))
-        raise ValueError(
+        raise ParameterError(
             f"{file.name}: column {columns.all[at]!r} has missing values ({counts[at]} "
-            "in one batch): fill them in, or leave such rows out by missing='drop'"
+            "in one batch): fill them in, or leave such rows out by ",
+            Setting("missing", "drop"),
         )
     return good

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from heterolda.exceptions import ParameterError, Setting
+
 _SHOWN = 20  # names of columns in a message, at most
 # Arrow needs ten kilobytes for a column of text, and a fit the square of their number.
 _MOST_COLUMNS = 30_000
@@ -59,17 +61,18 @@ class Columns:
         if features is None:
             features = tuple(n for n in names if n not in others and n not in index)
             if "" in features:
-                raise ValueError(
+                raise ParameterError(
                     f"{where}: column {names.index('') + 1} has no name; if it numbers "
-                    "the rows, write the file without it, or name the columns to use "
-                    "in columns"
+                    "the rows, write the file without it, or name those to use by ",
+                    Setting("columns"),
                 )
         wanted = list(dict.fromkeys([*special, *self.exclude, *features]))
         n_read = len(names) if self.keep else len(wanted)
         if n_read > _MOST_COLUMNS:
-            raise ValueError(
+            raise ParameterError(
                 f"{where}: {n_read} columns are too many, at most {_MOST_COLUMNS} can "
-                "be read: name the columns to use in columns"
+                "be read: name those to use by ",
+                Setting("columns"),
             )
         count = Counter(names)
         needed = count if self.keep else wanted
@@ -91,9 +94,10 @@ class Columns:
         if not rest:
             raise ValueError(f"{where}: there is no column of labels beside the others")
         if len(rest) > 1:
-            raise ValueError(
+            raise ParameterError(
                 f"{where}: the columns {rest} are not features of the model: name the "
-                "target, the column of the labels"
+                "column of the labels by ",
+                Setting("target"),
             )
         return rest[0]
 

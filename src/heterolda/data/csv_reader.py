@@ -21,6 +21,7 @@ from threading import Event, Lock
 from typing import IO, Any
 
 from heterolda.data.columns import Columns, OpenFile, errors_name, not_text
+from heterolda.exceptions import ParameterError, Setting
 
 TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _BLOCK = 1 << 22
@@ -313,9 +314,11 @@ def _resolved(
     except ValueError as error:
         for other in ";\t|,":
             if len(names) == 1 and other in names[0]:
-                raise ValueError(
-                    f"{where}: its columns seem to be separated by {other!r}: convert "
-                    "it, or read it by pyarrow.csv.open_csv with that delimiter"
+                raise ParameterError(
+                    f"{where}: its columns seem to be separated by {other!r}: name it "
+                    "by ",
+                    Setting("delimiter"),
+                    " (in Python, of pyarrow.csv.ParseOptions)",
                 ) from error
         raise
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.columns import OpenFile
 from heterolda.data.csv_reader import parsed_numbers
+from heterolda.exceptions import ParameterError, Setting
 
 Array = NDArray[np.float64]
 
@@ -54,9 +55,10 @@ def check_numbers(kind: Any, name: str, where: str) -> None:
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         kind = kind.value_type
     if not is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
-        raise ValueError(
+        raise ParameterError(
             f"{where}: column {name!r} must be numbers, but is of type {kind}: convert "
-            "it, or leave it out of columns"
+            "it, or leave it out by ",
+            Setting("exclude"),
         )
 
 

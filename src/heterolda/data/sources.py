@@ -24,6 +24,7 @@ from heterolda.data.parquet_reader import (
     index_columns,
     open_parquet,
 )
+from heterolda.exceptions import ParameterError, Setting
 
 
 def open_source(source: Any, columns: Columns) -> Iterator[OpenFile]:
@@ -36,10 +37,11 @@ def open_source(source: Any, columns: Columns) -> Iterator[OpenFile]:
         first = first or file
         mine, others = file.columns.features or (), first.columns.features or ()
         if set(mine) != set(others):
-            raise ValueError(
+            raise ParameterError(
                 f"{file.name}: its columns are not those of {first.name}: "
-                f"{sorted(set(mine) ^ set(others))} are in one of them only; name the "
-                "columns to use in columns"
+                f"{sorted(set(mine) ^ set(others))} are in one of them only; name "
+                "those to use by ",
+                Setting("columns"),
             )
         yield replace(file, columns=first.columns)
 
@@ -73,15 +75,18 @@ def _paths(source: Any) -> list[str] | None:
         return None
     paths = [path for item in given for path in _expand(str(item))]
     if not paths:
-        raise ValueError("source is an empty list: name at least one file")
+        raise ParameterError(Setting("source"), " is an empty list: name a file")
     repeated = [path for path, count in Counter(paths).items() if count > 1]
     if repeated:
-        raise ValueError(f"source names the file {repeated[0]!r} more than once")
+        raise ParameterError(
+            Setting("source"), f": the file {repeated[0]!r} is named more than once"
+        )
     for path in paths:
         if not path.lower().endswith((*PARQUET, *TEXT)):
-            raise ValueError(
-                f"source: the kind of the file {path!r} is not known: its name must "
-                f"end in {', '.join((*PARQUET, *TEXT))}"
+            raise ParameterError(
+                Setting("source"),
+                f": the kind of the file {path!r} is not known: its name must end in "
+                f"{', '.join((*PARQUET, *TEXT))}",
             )
     return paths
 
@@ -99,7 +104,7 @@ def _expand(path: str) -> list[str]:
         ]
         if not names:
             raise FileNotFoundError(
-                f"source: the folder {path!r} has no file that ends in "
+                f"the folder {path!r} has no file that ends in "
                 f"{', '.join((*PARQUET, *TEXT))}"
             )
         return names
@@ -107,7 +112,7 @@ def _expand(path: str) -> list[str]:
         return [path]
     names = sorted(glob.glob(path, recursive=True))
     if not names:
-        raise FileNotFoundError(f"source: there is no file {path!r}")
+        raise FileNotFoundError(f"there is no file {path!r}")
     return [inside for name in names for inside in _expand(name)]
 
 

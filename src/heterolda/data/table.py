@@ -17,6 +17,8 @@ from heterolda.data.labels import LabelNumbers
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sources import open_source
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.choices import MISSING
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_room
@@ -27,6 +29,7 @@ RowProgress = Callable[[int], None]
 
 # Every other row may be of another class only if there are no more rows than this.
 _FEW_ROWS = 1000
+_NO_ROWS = ": the data have no rows"
 
 
 def statistics_from_batches(
@@ -123,8 +126,9 @@ class Table:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, _list_of_names(name, value))
-        if self.missing not in ("error", "drop"):
-            raise ValueError(f"missing must be 'error' or 'drop', got {self.missing!r}")
+        if self.missing not in MISSING:
+            words = f" must be one of {list(MISSING)}, got {self.missing!r}"
+            raise ParameterError(Setting("missing"), words)
         if self.batch_size is not None:
             owner = "statistics_from_batches"
             check_number(owner, "batch_size", self.batch_size, 1, 2**31, integer=True)
@@ -183,7 +187,7 @@ class Table:
             n_dropped += batch.n_dropped
             names = batch.file.columns.features or ()
         if not X:
-            raise ValueError("source has no rows")
+            raise ParameterError(Setting("source"), _NO_ROWS)
         warn_of_missing_rows(n_dropped, sum(map(len, X)))
         weights = np.concatenate(weight) if weight else None
         classes = numbers.classes
@@ -195,7 +199,7 @@ class Table:
 def _list_of_names(name: str, value: Any) -> tuple[Any, ...]:
     """An argument that lists names of columns, or an error that names it."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ValueError(f"{name} must be a list of names, got {value!r}")
+        raise ParameterError(Setting(name), f" must be a list of names, got {value!r}")
     return tuple(value)
 
 
@@ -210,9 +214,15 @@ def _check_names(wanted: Columns) -> None:
             )
     repeated = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeated:
-        raise ValueError(
-            f"columns, exclude, target and sample_weight name {repeated} more than "
-            "once: each column can be one of them only"
+        raise ParameterError(
+            Setting("columns"),
+            ", ",
+            Setting("exclude"),
+            ", ",
+            Setting("target"),
+            " and ",
+            Setting("sample_weight"),
+            f" name {repeated} more than once: each column can be one of them only",
         )
 
 
@@ -234,31 +244,35 @@ class _Total:
         if not len(batch.X):
             return
         if 2 * len(self.numbers) > max(self.n_rows, _FEW_ROWS):
-            raise ValueError(
+            raise ParameterError(
                 f"{batch.file.name}: column {batch.file.columns.target!r} has "
                 f"{len(self.numbers)} different labels in the first {self.n_rows} "
-                "rows: these are not classes; name another column as the target"
+                "rows: these are not classes; name another column by ",
+                Setting("target"),
             )
         check_room(len(self.numbers), batch.X.shape[1])
         classes = np.arange(len(self.numbers))
         try:
             sums = ClassStatistics.from_arrays(batch.X, numbers, classes, batch.weight)
             self.sum = sums if self.sum is None else self.sum + sums
-        except ValueError as error:
-            message = re.sub(
-                r"feature (\d+)",
-                lambda m: f"column {self.names[int(m[1])]!r}",
-                str(error),
-            )
-            raise ValueError(f"{batch.file.name}: {message}") from error
+        except ParameterError as error:
+            pieces = [
+                piece if isinstance(piece, Setting) else self._with_names(piece)
+                for piece in error.args
+            ]
+            raise ParameterError(f"{batch.file.name}: ", *pieces) from error
+
+    def _with_names(self, text: str) -> str:
+        """A message with the names of columns in place of the numbers of features."""
+        return re.sub(
+            r"feature (\d+)", lambda m: f"column {self.names[int(m[1])]!r}", text
+        )
 
     def statistics(self) -> ClassStatistics:
         """The sum, with classes sorted and features named."""
         if self.sum is None:
-            raise ValueError(
-                "source has no rows"
-                + (" without missing values" if self.n_dropped else "")
-            )
+            besides = " without missing values" if self.n_dropped else ""
+            raise ParameterError(Setting("source"), _NO_ROWS + besides)
         classes = self.numbers.classes
         warn_of_similar_labels(classes.tolist())
         order = np.argsort(classes)
