@@ -72,9 +72,9 @@ def cross_validate_files(
 
     def rows_by_fold(done: float) -> Iterator[tuple[int, Array, Index, Array | None]]:
         """Features, class indices and weights of each batch and fold, in one pass."""
-        places, folds = ClassFinder(classes), Folds(n_folds, len(classes))
+        finder, folds = ClassFinder(classes), Folds(n_folds, len(classes))
         for rows in data.batches(lambda n: progress(done + n / (2 * n_rows))):
-            truth = places.of(rows)
+            truth = finder.of(rows)
             dealt = folds.deal(truth)
             for k in range(n_folds):
                 mine = dealt == k

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from heterolda.cli.data_source import name_of, source_of
 from heterolda.cli.messages import errors_in_one_line, print_result, warnings_as_notes
 from heterolda.cli.options import (
     Columns,
@@ -19,7 +20,6 @@ from heterolda.cli.options import (
     one_of,
 )
 from heterolda.cli.parsing import split_names
-from heterolda.cli.shared import name_of, source_of
 from heterolda.foundations.choices import MISSING
 
 

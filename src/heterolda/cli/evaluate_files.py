@@ -45,10 +45,10 @@ def without_names(model: Any) -> Any:
 
 def evaluate(model: Any, data: Table, progress: RowProgress = silent) -> Scores:
     """Compare a model with rows of known class, in one pass over the files."""
-    scores, places = Scores(model.classes_), ClassFinder(model.classes_)
+    scores, finder = Scores(model.classes_), ClassFinder(model.classes_)
     plain = without_names(model)
     for rows in data.batches(progress):
-        scores.add(places.of(rows), plain.predict_proba(rows.X), rows.weight)
+        scores.add(finder.of(rows), plain.predict_proba(rows.X), rows.weight)
     if not scores.weight:
         raise ValueError("the data have no rows")
     return scores
@@ -58,10 +58,10 @@ def training_accuracy(
     model: Any, data: Table, progress: RowProgress = silent
 ) -> tuple[float, float]:
     """Weight of the rows that a model predicts right, and of all."""
-    places = ClassFinder(model.classes_)
+    finder = ClassFinder(model.classes_)
     total = np.zeros(2)
     for rows in data.batches(progress):
-        total += count_right(model, rows.X, places.of(rows), rows.weight)
+        total += count_right(model, rows.X, finder.of(rows), rows.weight)
     return float(total[0]), float(total[1])
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import heterolda.cli.fit_options as opt
+from heterolda.cli.data_source import name_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -20,7 +21,6 @@ from heterolda.cli.parsing import (
     parse_shrinkage,
     split_names,
 )
-from heterolda.cli.shared import name_of, source_of
 
 
 def fit(

@@ -76,15 +76,15 @@ class FitSettings:
 
     def estimator(self, classes: NDArray[Any]) -> Any:
         """The estimator, with labels in place of their text."""
-        places = ClassFinder(classes)
+        finder = ClassFinder(classes)
         start = GaussianLinearDiscriminant(
             solver=self.solver,
             shrinkage=self.shrinkage,
             multiclass=self.multiclass,
             criterion=self.criterion,
-            priors=self._prior_list(places),
-            costs=_by_label("--costs", self.costs, places),
-            max_error=_by_label("--max-error", self.max_error, places),
+            priors=self._prior_list(finder),
+            costs=_by_label("--costs", self.costs, finder),
+            max_error=_by_label("--max-error", self.max_error, finder),
             random_state=self.seed,
         )
         if self.strategy is None:
@@ -93,37 +93,37 @@ class FitSettings:
             start,
             strategy=self.strategy,
             voting=self.voting or "auto",
-            class_weight=_by_label("--class-weight", self.class_weight, places),
+            class_weight=_by_label("--class-weight", self.class_weight, finder),
             random_state=self.seed,
             n_jobs=-1,
         )
 
-    def _prior_list(self, places: ClassFinder) -> list[float] | None:
-        labels = places.classes.tolist()
+    def _prior_list(self, finder: ClassFinder) -> list[float] | None:
+        labels = finder.classes.tolist()
         if self.priors is None:
             return None
         if isinstance(self.priors, str):
             return [1 / len(labels)] * len(labels)
-        given = _by_label("--priors", self.priors, places)
+        given = _by_label("--priors", self.priors, finder)
         absent = [label for label in labels if label not in given]
         if absent:
             raise ValueError(f"--priors lack the classes {named(absent)}")
         return [given[label] for label in labels]
 
 
-def _by_label(option: str, given: Any, places: ClassFinder) -> Any:
+def _by_label(option: str, given: Any, finder: ClassFinder) -> Any:
     """Dictionaries by labels instead of their text; other values as they are."""
     if not isinstance(given, dict):
         return given
-    labels = places.classes.tolist()
+    labels = finder.classes.tolist()
     found = {}
     for text, value in given.items():
-        k = places.find(text)
+        k = finder.find(text)
         if k < 0:
             raise ValueError(
                 f"{option}: {text!r} is not one of the classes {named(labels, 10)}"
             )
-        found[labels[k]] = _by_label(option, value, places)
+        found[labels[k]] = _by_label(option, value, finder)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from heterolda.cli.data_source import source_of
 from heterolda.cli.messages import errors_in_one_line, print_to_stderr, usage_errors
 from heterolda.cli.options import (
     Columns,
@@ -19,7 +20,6 @@ from heterolda.cli.options import (
     one_of,
 )
 from heterolda.cli.parsing import split_names
-from heterolda.cli.shared import source_of
 
 
 def predict(

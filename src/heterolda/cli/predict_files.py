@@ -49,97 +49,97 @@ def predict_batches(
     wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
     plain = without_names(model)
     n_dropped = 0
-    for part, batch, n_before in prefetch(
+    for file, batch, n_before in prefetch(
         _batches(open_source(source, wanted)), source
     ):
         if batch is None:
-            _check_names(part, output.new_columns(model.classes_), output)
+            _check_names(file, output.new_columns(model.classes_), output)
             used = *columns, *output.only
-            extra = [name for name in part.schema.names if name not in used]
+            extra = [name for name in file.schema.names if name not in used]
             if extra:
                 notice(f"columns that the model does not use: {', '.join(extra)}")
-            yield _without_rows(part, plain, output)
+            yield _without_rows(file, plain, output)
             continue
-        X = features_of(batch, part, n_before)
-        absent = _absent(X, part, n_before, output.missing)
+        X = features_of(batch, file, n_before)
+        absent = _absent(X, file, n_before, output.missing)
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())
             kept = ~absent
             batch, X, absent = batch.filter(kept), X[kept], absent[kept]
-        yield _appended(batch, X, absent, part, plain, output)
+        yield _appended(batch, X, absent, file, plain, output)
     if n_dropped:
         notice(f"{n_dropped} rows have missing values and were left out")
 
 
-def _batches(parts: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
-    """All batches with the columns of the first part in its order, after a None.
+def _batches(files: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
+    """All batches with the columns of the first file in its order, after a None.
 
-    With each batch comes the number of rows of its part before it.
+    With each batch comes the number of rows of its file before it.
     """
     first: OpenFile | None = None
-    for part in parts:
+    for file in files:
         if first is None:
-            first = part
-            yield part, None, 0
+            first = file
+            yield file, None, 0
         names = first.schema.names
-        differing = set(part.schema.names) ^ set(names)
+        differing = set(file.schema.names) ^ set(names)
         if differing:
             raise ValueError(
-                f"{part.name}: its columns are not those of {first.name}: "
+                f"{file.name}: its columns are not those of {first.name}: "
                 f"{sorted(differing)} are in one of them only"
             )
         n_before = 0
-        for batch in part.batches:
-            yield part, batch.select(names), n_before
+        for batch in file.batches:
+            yield file, batch.select(names), n_before
             n_before += batch.num_rows
 
 
-def _without_rows(part: OpenFile, model: Any, output: Output) -> Any:
+def _without_rows(file: OpenFile, model: Any, output: Output) -> Any:
     """A batch that has columns only."""
     import pyarrow as pa
 
-    none = pa.RecordBatch.from_pylist([], schema=part.schema)
-    X = np.empty((0, len(part.columns.features or ())))
-    return _appended(none, X, np.zeros(0, bool), part, model, output)
+    none = pa.RecordBatch.from_pylist([], schema=file.schema)
+    X = np.empty((0, len(file.columns.features or ())))
+    return _appended(none, X, np.zeros(0, bool), file, model, output)
 
 
-def _check_names(part: OpenFile, added: list[str], output: Output) -> None:
+def _check_names(file: OpenFile, added: list[str], output: Output) -> None:
     """Refuse new columns that have the names of others."""
-    names = [*(output.only or part.schema.names), *added]
+    names = [*(output.only or file.schema.names), *added]
     clash = next((name for name in added if names.count(name) > 1), None)
     if clash is not None:
         raise ValueError(
-            f"{part.name}: there is a column named {clash!r} already: choose another "
+            f"{file.name}: there is a column named {clash!r} already: choose another "
             "name with --column"
         )
 
 
-def _absent(X: Array, part: OpenFile, n_before: int, missing: str) -> NDArray[np.bool_]:
+def _absent(X: Array, file: OpenFile, n_before: int, missing: str) -> NDArray[np.bool_]:
     """Rows with missing values, if there may be such; infinity may never be there."""
     gaps, infinite = np.isnan(X), np.isinf(X)
     if infinite.any():
-        place = _place(infinite, part, n_before)
+        place = _place(infinite, file, n_before)
         raise ValueError(f"{place} is infinite: every number must be finite")
     if missing == "error" and gaps.any():
         raise ValueError(
-            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose "
+            f"{_place(gaps, file, n_before)} is missing: fill it in, or choose "
             "--missing keep or drop"
         )
     return np.asarray(gaps.any(axis=1))
 
 
-def _place(wrong: NDArray[np.bool_], part: OpenFile, n_before: int) -> str:
+def _place(wrong: NDArray[np.bool_], file: OpenFile, n_before: int) -> str:
     """Where the first value is that is wrong."""
     row, j = np.argwhere(wrong)[0]
-    name = (part.columns.features or ())[j]
-    return f"{part.name}: column {name!r}, row {n_before + row + 1}"
+    name = (file.columns.features or ())[j]
+    return f"{file.name}: column {name!r}, row {n_before + row + 1}"
 
 
 def _appended(
     batch: Any,
     X: Array,
     absent: NDArray[np.bool_],
-    part: OpenFile,
+    file: OpenFile,
     model: Any,
     output: Output,
 ) -> Any:
@@ -147,9 +147,9 @@ def _appended(
     import pyarrow as pa
 
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    if output.numbers and part.is_text:
+    if output.numbers and file.is_text:
         gaps = np.isnan(X)
-        for j, name in enumerate(part.columns.features or ()):
+        for j, name in enumerate(file.columns.features or ()):
             columns[name] = pa.array(X[:, j], mask=gaps[:, j])
     if output.only:
         columns = {name: columns[name] for name in output.only}

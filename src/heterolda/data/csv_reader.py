@@ -28,7 +28,7 @@ _BLOCK = 1 << 22
 _LONGEST_HEADER = 1 << 24
 _LONGEST_ROW = 1 << 25  # bytes, of standard input
 _PIPE_BYTES = 1 << 20  # of standard input, read at a time
-_PATIENCE = 0.1  # seconds between two looks at whether to stop
+_PATIENCE = 0.1  # seconds until it is asked again whether to stop
 _FIELD_LIMIT = Lock()  # the csv module has one limit for the whole process
 
 
@@ -152,7 +152,7 @@ def _file_batches(
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    def look_again() -> None:
+    def check_quotes() -> None:
         if counted.doubtful:
             with _unpacked(path) as file:
                 pieces = iter(lambda: file.read(_BLOCK), b"")
@@ -165,9 +165,9 @@ def _file_batches(
             with arrow_csv.open_csv(counted, *options) as reader:
                 yield from reader
         except pa.ArrowInvalid:
-            look_again()  # whose message would be the better one
+            check_quotes()  # whose message would be the better one
             raise
-    look_again()
+    check_quotes()
 
 
 def _piece_batches(
@@ -186,7 +186,7 @@ def _piece_batches(
 class _QuoteCounter:
     """A file that counts quotes as it is read.
 
-    So that ordinary files need not be looked at twice, those with quotes included.
+    So that ordinary files need not be read twice, those with quotes included.
     """
 
     def __init__(self, file: Any, delimiter: str) -> None:

@@ -142,25 +142,25 @@ class FileRows:
 
 
 class _Pool:
-    """The sum of looks at several batches, with the rows nearest in all."""
+    """The evaluations of a rule on several batches, with the rows nearest in all."""
 
     def __init__(self, room: int):
         self.room = room
         self.horizon = np.inf
-        self._looks: list[RuleEvaluation] = []
+        self._evaluations: list[RuleEvaluation] = []
 
     def add(self, found: RuleEvaluation) -> None:
-        """Add the look at a batch."""
-        self._looks.append(found)
+        """Add that of a batch."""
+        self._evaluations.append(found)
         self.horizon = min(self.horizon, found.near.horizon)
-        if sum(len(seen.near.sizes) for seen in self._looks) > 1.5 * self.room:
-            self._looks = [self.total()]
-            self.horizon = self._looks[0].near.horizon
+        if sum(len(one.near.sizes) for one in self._evaluations) > 1.5 * self.room:
+            self._evaluations = [self.total()]
+            self.horizon = self._evaluations[0].near.horizon
 
     def total(self) -> RuleEvaluation:
-        """The look at all batches."""
+        """The evaluation on all batches."""
         return RuleEvaluation(
-            sum(seen.errors for seen in self._looks),
-            np.sum([seen.changes for seen in self._looks], axis=0),
-            NearestRows.joined([seen.near for seen in self._looks], self.room),
+            sum(one.errors for one in self._evaluations),
+            np.sum([one.changes for one in self._evaluations], axis=0),
+            NearestRows.joined([one.near for one in self._evaluations], self.room),
         )

@@ -106,19 +106,19 @@ class DaskRows:
         self.statistics = statistics(X, y, sample_weight)
         self.weighted = sample_weight is not None
         self._chunks = chunks_of(X, y, sample_weight)
-        self._looks: tuple[Any, ...] = ()
+        self._evaluations: tuple[Any, ...] = ()
 
     def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
         """Read all rows once; each walk, by its pair, gets to know its next move."""
-        self._looks = ()  # of the pass before, so that workers can forget them
+        self._evaluations = ()  # of the pass before, so that workers can forget them
         rules = {k: (walk.v, walk.step) for k, walk in walks.items()}
-        task = dask.delayed(_look_at_chunk, pure=False)
+        task = dask.delayed(_evaluate_chunk, pure=False)
         pairs, rules = dask.delayed(pairing), dask.delayed(rules, traverse=False)
-        looks = [task(*chunk, pairs, rules) for chunk in self._chunks]
-        self._looks = dask.persist(*looks)
+        evaluations = [task(*chunk, pairs, rules) for chunk in self._chunks]
+        self._evaluations = dask.persist(*evaluations)
         found = self._gather(_found)
         for k, walk in walks.items():
-            mine = [part[k] for part in found if k in part]
+            mine = [chunk[k] for chunk in found if k in chunk]
             errors, changes, horizons = zip(*mine, strict=True)
             walk.apply_pass(sum(errors), np.sum(changes, axis=0), min(horizons))
 
@@ -130,19 +130,19 @@ class DaskRows:
             rules = {k: (walk.v, walk.step, walk.reach) for k, walk in active.items()}
             found = self._gather(_changes, rules)
             for k, walk in active.items():
-                walk.move(np.sum([part[k] for part in found if k in part], axis=0))
+                walk.move(np.sum([chunk[k] for chunk in found if k in chunk], axis=0))
                 report_progress(reports[k], walk.state, pairing.unit(k))
 
     def _gather(self, question: Callable[..., Any], *arguments: Any) -> Any:
         """Ask all workers about what they have set aside."""
         ask = dask.delayed(question, pure=False)
-        return dask.compute(*[ask(look, *arguments) for look in self._looks])
+        return dask.compute(*[ask(chunk, *arguments) for chunk in self._evaluations])
 
 
-def _look_at_chunk(
+def _evaluate_chunk(
     X: Any, y: Any, sample_weight: Any, pairing: Pairing, rules: dict[int, Any]
 ) -> dict[int, RuleEvaluation]:
-    """Look at the rows of a chunk, for each pair that has some there."""
+    """Evaluate the rules on a chunk, for each pair that has some there."""
     X = number_array(X)
     room = max(_LEAST_ROOM, _ROOM_SHARE * len(X) // len(rules))
     codes = np.searchsorted(pairing.classes, label_array(y))
@@ -155,19 +155,21 @@ def _look_at_chunk(
     }
 
 
-def _found(looks: dict[int, RuleEvaluation]) -> dict[int, Any]:
-    """What of a look travels: counts and the horizon."""
+def _found(evaluations: dict[int, RuleEvaluation]) -> dict[int, Any]:
+    """What of the evaluations travels: counts and the horizon."""
     return {
-        k: (seen.errors, seen.changes, seen.near.horizon) for k, seen in looks.items()
+        k: (one.errors, one.changes, one.near.horizon) for k, one in evaluations.items()
     }
 
 
-def _changes(looks: dict[int, RuleEvaluation], rules: dict[int, Any]) -> dict[int, Any]:
+def _changes(
+    evaluations: dict[int, RuleEvaluation], rules: dict[int, Any]
+) -> dict[int, Any]:
     """How neighbours change the errors, for each pair that has rows here."""
     return {
-        k: looks[k].near.within(reach).changes(v, step)
+        k: evaluations[k].near.within(reach).changes(v, step)
         for k, (v, step, reach) in rules.items()
-        if k in looks
+        if k in evaluations
     }
 
 
