@@ -7,25 +7,16 @@ from typing import Annotated
 
 import typer
 
+import heterolda.cli.options as opt
 from heterolda.cli.data_source import name_of, source_of
 from heterolda.cli.messages import errors_in_one_line, print_result, warnings_as_notes
-from heterolda.cli.options import (
-    Columns,
-    Data,
-    Debug,
-    Delimiter,
-    Format,
-    ModelFile,
-    SampleWeight,
-    one_of,
-)
 from heterolda.cli.parsing import split_names
 from heterolda.foundations.choices import MISSING
 
 
 def evaluate(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     target: Annotated[
         str | None,
         typer.Option(
@@ -36,18 +27,18 @@ def evaluate(
             "that is not a feature of the model.",
         ),
     ] = None,
-    columns: Columns = None,
-    sample_weight: SampleWeight = None,
+    columns: opt.Columns = None,
+    sample_weight: opt.SampleWeight = None,
     missing: Annotated[
         str,
-        one_of(MISSING, "Rows with missing values are an error, or are left out."),
+        opt.one_of(MISSING, "Rows with missing values are an error, or are left out."),
     ] = "error",
-    form: Format = "csv",
-    delimiter: Delimiter = None,
+    form: opt.Format = "csv",
+    delimiter: opt.Delimiter = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of text.")
     ] = False,
-    debug: Debug = False,
+    debug: opt.Debug = False,
 ) -> None:
     """Say how good a model is on rows of known class.
 
@@ -69,17 +60,8 @@ def evaluate(
 
         fitted = load(model)
         names = feature_columns(fitted, split_names(columns) or None)
-        with (
-            source_of(data, form, delimiter) as source,
-            StatusLine() as status,
-        ):
-            rows = Table(
-                source,
-                target,
-                names,
-                sample_weight=sample_weight,
-                missing=missing,
-            )
+        with source_of(data, form, delimiter) as source, StatusLine() as status:
+            rows = Table(source, target, names, (), sample_weight, missing)
             scores = evaluate_files(fitted, rows, status.rows("predicting"))
         if as_json:
             print(json.dumps(scores.record(), indent=1, allow_nan=False))

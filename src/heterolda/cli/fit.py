@@ -84,18 +84,9 @@ def fit(
             )
             settings.check(recommended)
             _check_files(data, out, columns, exclude)
-        with (
-            source_of(data, form, delimiter) as source,
-            warnings_as_notes(),
-        ):
-            rows = Table(
-                source,
-                target,
-                split_names(columns) or None,
-                split_names(exclude),
-                sample_weight,
-                missing,
-            )
+        with source_of(data, form, delimiter) as source, warnings_as_notes():
+            names, others = split_names(columns) or None, split_names(exclude)
+            rows = Table(source, target, names, others, sample_weight, missing)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
 
 

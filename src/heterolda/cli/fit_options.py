@@ -21,12 +21,8 @@ _COLUMNS: dict[str, Any] = {"rich_help_panel": "The columns"}
 _RULE: dict[str, Any] = {"rich_help_panel": "The rule"}
 
 
-def _rule(metavar: str, text: str) -> Any:
-    return typer.Option(**_RULE, metavar=metavar, help=text)
-
-
-def _rule_flag(name: str, text: str) -> Any:
-    return typer.Option(name, **_RULE, help=text)
+def _rule(metavar: str | None, text: str, *names: str) -> Any:
+    return typer.Option(*names, **_RULE, metavar=metavar, help=text)
 
 
 def _columns(text: str) -> Any:
@@ -136,10 +132,11 @@ Voting = Annotated[
 ]
 Refine = Annotated[
     bool,
-    _rule_flag(
-        "--refine",
+    _rule(
+        None,
         "Search for rules with fewer training errors, for data that are not normal, in "
         "many passes over the data. With --cv all rows are in memory.",
+        "--refine",
     ),
 ]
 Strategy = Annotated[
@@ -157,9 +154,10 @@ ClassWeight = Annotated[
 ]
 Recommended = Annotated[
     bool,
-    _rule_flag(
-        "--recommended",
+    _rule(
+        None,
         "Settings that suit most data: --strategy smooth --shrinkage cv.",
+        "--recommended",
     ),
 ]
 Seed = Annotated[int, typer.Option(**_RULE, min=0, help="Seed of random choices.")]

@@ -8,23 +8,15 @@ from typing import Annotated
 
 import typer
 
+import heterolda.cli.options as opt
 from heterolda.cli.data_source import source_of
 from heterolda.cli.messages import errors_in_one_line, print_to_stderr, usage_errors
-from heterolda.cli.options import (
-    Columns,
-    Data,
-    Debug,
-    Delimiter,
-    Format,
-    ModelFile,
-    one_of,
-)
 from heterolda.cli.parsing import split_names
 
 
 def predict(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     out: Annotated[
         str,
         typer.Option(
@@ -49,18 +41,18 @@ def predict(
     column: Annotated[
         str, typer.Option(metavar="NAME", help="Name of the column of predictions.")
     ] = "prediction",
-    columns: Columns = None,
+    columns: opt.Columns = None,
     missing: Annotated[
         str,
-        one_of(
+        opt.one_of(
             ("error", "keep", "drop"),
             "Rows in which a feature is missing are an error, get an empty "
             "prediction, or are left out.",
         ),
     ] = "error",
-    form: Format = "csv",
-    delimiter: Delimiter = None,
-    debug: Debug = False,
+    form: opt.Format = "csv",
+    delimiter: opt.Delimiter = None,
+    debug: opt.Debug = False,
 ) -> None:
     """Predict the rows of a table: its columns, and a new one.
 

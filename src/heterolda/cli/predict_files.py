@@ -49,38 +49,36 @@ def predict_batches(
     wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
     plain = without_names(model)
     n_dropped = 0
-    for file, batch, n_before in prefetch(
-        _batches(open_source(source, wanted)), source
-    ):
-        if batch is None:
+    batches = _batches(open_source(source, wanted))
+    for number, (file, batch, n_before) in enumerate(prefetch(batches, source)):
+        if number == 0:
             _check_names(file, output.new_columns(model.classes_), output)
             used = *columns, *output.only
             extra = [name for name in file.schema.names if name not in used]
             if extra:
                 notice(f"columns that the model does not use: {', '.join(extra)}")
-            yield _without_rows(file, plain, output)
-            continue
         X = features_of(batch, file, n_before)
         absent = _absent(X, file, n_before, output.missing)
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())
-            kept = ~absent
-            batch, X, absent = batch.filter(kept), X[kept], absent[kept]
+            batch, X, absent = batch.filter(~absent), X[~absent], absent[~absent]
         yield _appended(batch, X, absent, file, plain, output)
     if n_dropped:
         notice(f"{n_dropped} rows have missing values and were left out")
 
 
 def _batches(files: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
-    """All batches with the columns of the first file in its order, after a None.
+    """All batches with the columns of the first file in its order, after an empty one.
 
     With each batch comes the number of rows of its file before it.
     """
+    import pyarrow as pa
+
     first: OpenFile | None = None
     for file in files:
         if first is None:
             first = file
-            yield file, None, 0
+            yield file, pa.RecordBatch.from_pylist([], schema=file.schema), 0
         names = first.schema.names
         differing = set(file.schema.names) ^ set(names)
         if differing:
@@ -92,15 +90,6 @@ def _batches(files: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
         for batch in file.batches:
             yield file, batch.select(names), n_before
             n_before += batch.num_rows
-
-
-def _without_rows(file: OpenFile, model: Any, output: Output) -> Any:
-    """A batch that has columns only."""
-    import pyarrow as pa
-
-    none = pa.RecordBatch.from_pylist([], schema=file.schema)
-    X = np.empty((0, len(file.columns.features or ())))
-    return _appended(none, X, np.zeros(0, bool), file, model, output)
 
 
 def _check_names(file: OpenFile, added: list[str], output: Output) -> None:

@@ -9,11 +9,10 @@ import typer
 
 from heterolda.cli.messages import errors_in_one_line, usage_errors
 from heterolda.cli.options import Debug, one_of
+from heterolda.cli.parsing import split_names
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
 from heterolda.experiments.formats import FORMATS
 from heterolda.experiments.methods import METHODS, resolve_methods
-
-__all__ = ["datasets", "report", "reproduce"]
 
 PAPER_TRIALS = 20
 
@@ -163,10 +162,9 @@ def report(
         print(write_report(folder, out, data_dir))
 
 
-def _split(names: list[str] | None) -> list[str]:
+def _split(names: list[str]) -> list[str]:
     """Names of an option that may be repeated and may have commas."""
-    parts = [part.strip() for text in names or [] for part in text.split(",")]
-    return [part for part in parts if part]
+    return [name for text in names for name in split_names(text)]
 
 
 def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str]:

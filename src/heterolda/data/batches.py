@@ -17,30 +17,14 @@ Array = NDArray[np.float64]
 
 
 class Batch(NamedTuple):
-    """A batch of rows as arrays.
+    """A batch of rows as arrays."""
 
-    Attributes
-    ----------
-    file : OpenFile
-        Where they come from.
-    X : ndarray of shape (n_rows, n_features)
-        Features.
-    codes : ndarray of shape (n_rows,)
-        Index of each row's label.
-    labels : list
-        The labels, as the file has them.
-    weight : ndarray of shape (n_rows,) or None
-        Sample weights.
-    n_dropped : int
-        Number of rows that were left out for missing values.
-    """
-
-    file: OpenFile
-    X: Array
-    codes: NDArray[np.int64]
-    labels: list[Any]
-    weight: Array | None
-    n_dropped: int
+    file: OpenFile  # where they come from
+    X: Array  # features, (n_rows, n_features)
+    codes: NDArray[np.int64]  # index of each row's label, (n_rows,)
+    labels: list[Any]  # as the file has them
+    weight: Array | None  # sample weights, (n_rows,)
+    n_dropped: int  # number of rows that were left out for missing values
 
 
 def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:

@@ -20,33 +20,15 @@ _BATCH_NUMBERS = 1 << 21
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table are what.
+    """Which columns of a table are what."""
 
-    Attributes
-    ----------
-    features : tuple of str or None
-        Names of the features, in their order; None: all that are nothing else.
-    target : str or None
-        The labels, if they are wanted.
-    find_target : bool
-        Whether to take for the labels the one column that is nothing else.
-    weight : str or None
-        The sample weights.
-    exclude : tuple of str
-        What is not a feature where these are not named.
-    keep : bool
-        Whether to read all other columns, too, as they are.
-    batch_size : int or None
-        Rows of a batch, where the source leaves that open.
-    """
-
-    features: tuple[str, ...] | None
-    target: str | None
-    weight: str | None = None
-    exclude: tuple[str, ...] = ()
-    keep: bool = False
-    find_target: bool = False
-    batch_size: int | None = None
+    features: tuple[str, ...] | None  # in their order; None: all that are nothing else
+    target: str | None  # the labels, if they are wanted
+    weight: str | None = None  # the sample weights
+    exclude: tuple[str, ...] = ()  # not features where these are not named
+    keep: bool = False  # whether to read all other columns, too, as they are
+    find_target: bool = False  # whether the labels are the one column left over
+    batch_size: int | None = None  # rows of a batch, where the source leaves that open
 
     def resolve(
         self, names: Sequence[str], where: str, index: Sequence[str] = ()
@@ -83,23 +65,10 @@ class Columns:
         if absent:
             raise _lacking(absent, names, where)
         if self.find_target:
-            return replace(self, target=self._rest(names, wanted, where))
+            return replace(self, target=_remaining(names, wanted, where))
         if not features and self.features is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")
         return replace(self, features=features)
-
-    def _rest(self, names: Sequence[str], known: Sequence[str], where: str) -> str:
-        """The one column that is not known."""
-        rest = [name for name in names if name not in known]
-        if not rest:
-            raise ValueError(f"{where}: there is no column of labels beside the others")
-        if len(rest) > 1:
-            raise ParameterError(
-                f"{where}: the columns {rest} are not features of the model: name the "
-                "column of the labels by ",
-                Setting("target"),
-            )
-        return rest[0]
 
     @property
     def all(self) -> list[str]:
@@ -118,27 +87,27 @@ class Columns:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file that is open, or a stream, or an item of one.
+    """A file that is open, or a stream, or an item of one."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    columns : Columns
-        What to read.
-    batches : iterable of RecordBatch
-        The rows.
-    schema : pyarrow.Schema
-        Names and types of all columns that there are; of text files, text.
-    is_text : bool
-        Whether columns are text only because the file is.
-    """
+    name: str  # for messages
+    columns: Columns  # what to read
+    batches: Iterable[Any]  # the rows, as record batches
+    schema: Any  # names and types of all columns that there are; of text files, text
+    is_text: bool = False  # whether columns are text only because the file is
 
-    name: str
-    columns: Columns
-    batches: Iterable[Any]
-    schema: Any
-    is_text: bool = False
+
+def _remaining(names: Sequence[str], known: Sequence[str], where: str) -> str:
+    """The one column that is not known."""
+    rest = [name for name in names if name not in known]
+    if not rest:
+        raise ValueError(f"{where}: there is no column of labels beside the others")
+    if len(rest) > 1:
+        raise ParameterError(
+            f"{where}: the columns {rest} are not features of the model: name the "
+            "column of the labels by ",
+            Setting("target"),
+        )
+    return rest[0]
 
 
 def _lacking(absent: Sequence[str], names: Sequence[str], where: str) -> ValueError:

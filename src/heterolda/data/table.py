@@ -105,12 +105,8 @@ def silent(n_rows: int) -> None:
 class Table:
     """A table of rows whose class is known, to be read as often as a task needs it.
 
-    Attributes
-    ----------
-    source, columns, exclude, sample_weight, missing, batch_size
-        As for :func:`statistics_from_batches`.
-    target : str or None
-        Column of the labels; None: the one column that is nothing else.
+    The fields are the arguments of :func:`statistics_from_batches`; without a target
+    the labels are in the one column that is nothing else.
     """
 
     source: Any
@@ -124,8 +120,10 @@ class Table:
     def __post_init__(self) -> None:
         for name in ("columns", "exclude"):
             value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, _list_of_names(name, value))
+            if isinstance(value, str) or not isinstance(value, Iterable | None):
+                words = f" must be a list of names, got {value!r}"
+                raise ParameterError(Setting(name), words)
+            object.__setattr__(self, name, None if value is None else tuple(value))
         if self.missing not in MISSING:
             words = f" must be one of {list(MISSING)}, got {self.missing!r}"
             raise ParameterError(Setting("missing"), words)
@@ -148,28 +146,43 @@ class Table:
 
     def batches(self, progress: RowProgress = silent) -> Iterator[Batch]:
         """Read the rows, batch by batch; batches without rows are left out."""
-        n_rows = 0
-        for batch in self._all_batches():
-            n_rows += len(batch.X) + batch.n_dropped
-            progress(n_rows)
-            if len(batch.X):
-                yield batch
+        return (batch for batch in self._all_batches(progress) if len(batch.X))
 
-    def _all_batches(self) -> Iterator[Batch]:
+    def _all_batches(self, progress: RowProgress) -> Iterator[Batch]:
         """Batches with and without rows, decoded in a thread."""
         files = open_source(self.source, self.wanted)
-        return prefetch(decoded(files, drop=self.missing == "drop"), self.source)
+        n_rows = 0
+        for batch in prefetch(decoded(files, drop=self.missing == "drop"), self.source):
+            n_rows += len(batch.X) + batch.n_dropped
+            progress(n_rows)
+            yield batch
 
     def statistics(self, progress: RowProgress = silent) -> ClassStatistics:
         """Gather the class statistics, in one pass."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
-        total = _Total()
-        for batch in self._all_batches():
-            total.add(batch)
-            progress(total.n_rows + total.n_dropped)
-        warn_of_missing_rows(total.n_dropped, total.n_rows)
-        return total.statistics()
+        numbers = LabelNumbers()
+        total: ClassStatistics | None = None
+        n_rows = n_dropped = 0
+        for batch in self._all_batches(progress):
+            n_rows += len(batch.X)
+            n_dropped += batch.n_dropped
+            if len(batch.X):
+                total = _added(total, batch, numbers, n_rows)
+        warn_of_missing_rows(n_dropped, n_rows)
+        if total is None:
+            besides = " without missing values" if n_dropped else ""
+            raise ParameterError(Setting("source"), _NO_ROWS + besides)
+        classes = numbers.classes
+        warn_of_similar_labels(classes.tolist())
+        order = np.argsort(classes)
+        return ClassStatistics(
+            classes[order],
+            total.weights[order],
+            total.means[order],
+            total.scatters[order],
+            total.feature_names,
+        )
 
     def in_memory(
         self, progress: RowProgress = silent
@@ -179,28 +192,22 @@ class Table:
         X, y, n_dropped = [], [], 0
         weight: list[Array] = []
         names: tuple[str, ...] = ()
-        for batch in self.batches(progress):
+        for batch in self._all_batches(progress):
             X.append(batch.X)
             y.append(numbers.of(batch))
             check_room(len(numbers), batch.X.shape[1])
             weight += [] if batch.weight is None else [batch.weight]
             n_dropped += batch.n_dropped
             names = batch.file.columns.features or ()
-        if not X:
+        n_rows = sum(map(len, X))
+        if not n_rows:
             raise ParameterError(Setting("source"), _NO_ROWS)
-        warn_of_missing_rows(n_dropped, sum(map(len, X)))
+        warn_of_missing_rows(n_dropped, n_rows)
         weights = np.concatenate(weight) if weight else None
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
         labels = classes[np.concatenate(y)]
         return np.concatenate(X), labels, weights, names
-
-
-def _list_of_names(name: str, value: Any) -> tuple[Any, ...]:
-    """An argument that lists names of columns, or an error that names it."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ParameterError(Setting(name), f" must be a list of names, got {value!r}")
-    return tuple(value)
 
 
 def _check_names(wanted: Columns) -> None:
@@ -226,61 +233,26 @@ def _check_names(wanted: Columns) -> None:
         )
 
 
-class _Total:
-    """The sum of all batches so far, with classes in order of appearance."""
-
-    def __init__(self) -> None:
-        self.n_rows = self.n_dropped = 0
-        self.numbers = LabelNumbers()
-        self.names: tuple[str, ...] = ()
-        self.sum: ClassStatistics | None = None
-
-    def add(self, batch: Batch) -> None:
-        """Add the rows of a batch."""
-        self.n_rows += len(batch.X)
-        self.n_dropped += batch.n_dropped
-        self.names = batch.file.columns.features or ()
-        numbers = self.numbers.of(batch)
-        if not len(batch.X):
-            return
-        if 2 * len(self.numbers) > max(self.n_rows, _FEW_ROWS):
-            raise ParameterError(
-                f"{batch.file.name}: column {batch.file.columns.target!r} has "
-                f"{len(self.numbers)} different labels in the first {self.n_rows} "
-                "rows: these are not classes; name another column by ",
-                Setting("target"),
-            )
-        check_room(len(self.numbers), batch.X.shape[1])
-        classes = np.arange(len(self.numbers))
-        try:
-            sums = ClassStatistics.from_arrays(batch.X, numbers, classes, batch.weight)
-            self.sum = sums if self.sum is None else self.sum + sums
-        except ParameterError as error:
-            pieces = [
-                piece if isinstance(piece, Setting) else self._with_names(piece)
-                for piece in error.args
-            ]
-            raise ParameterError(f"{batch.file.name}: ", *pieces) from error
-
-    def _with_names(self, text: str) -> str:
-        """A message with the names of columns in place of the numbers of features."""
-        return re.sub(
-            r"feature (\d+)", lambda m: f"column {self.names[int(m[1])]!r}", text
+def _added(
+    total: ClassStatistics | None, batch: Batch, numbers: LabelNumbers, n_rows: int
+) -> ClassStatistics:
+    """The statistics so far with those of a batch; classes are numbers of labels."""
+    where, columns = batch.file.name, batch.file.columns
+    codes = numbers.of(batch)
+    if 2 * len(numbers) > max(n_rows, _FEW_ROWS):
+        raise ParameterError(
+            f"{where}: column {columns.target!r} has {len(numbers)} different labels "
+            f"in the first {n_rows} rows: these are not classes; name another column "
+            "by ",
+            Setting("target"),
         )
-
-    def statistics(self) -> ClassStatistics:
-        """The sum, with classes sorted and features named."""
-        if self.sum is None:
-            besides = " without missing values" if self.n_dropped else ""
-            raise ParameterError(Setting("source"), _NO_ROWS + besides)
-        classes = self.numbers.classes
-        warn_of_similar_labels(classes.tolist())
-        order = np.argsort(classes)
-        total = self.sum
-        return ClassStatistics(
-            classes[order],
-            total.weights[order],
-            total.means[order],
-            total.scatters[order],
-            np.array(self.names, dtype=object),
+    check_room(len(numbers), batch.X.shape[1])
+    classes, names = np.arange(len(numbers)), np.array(columns.features, dtype=object)
+    try:
+        sums = ClassStatistics.from_arrays(batch.X, codes, classes, batch.weight, names)
+        return sums if total is None else total + sums
+    except ParameterError as error:  # ": the values of feature 3 are so large that ..."
+        said = re.sub(
+            r"feature (\d+)", lambda m: f"column {names[int(m[1])]!r}", error.args[-1]
         )
+        raise ValueError(where + said) from error

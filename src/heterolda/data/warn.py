@@ -22,7 +22,7 @@ def warn_of_similar_labels(labels: Iterable[Any]) -> None:
             f"these labels look alike, but are different classes: {names}. If they "
             "should be the same, write them alike",
             SimilarLabelsWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
