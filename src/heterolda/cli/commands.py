@@ -34,12 +34,11 @@ class OneLineGroup(TyperGroup):
         try:
             status = super().main(*args, **settings)
             sys.stdout.flush()
-        except BrokenPipeError:
-            _drop_output()
-            status = 1
         except OSError as error:  # commands catch their own: this is of the output
-            _drop_output()
-            print_to_stderr(f"heterolda: {error.strerror or error}")
+            # What is left in the buffer goes nowhere, and without an error at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):
+                print_to_stderr(f"heterolda: {error.strerror or error}")
             status = 1
         except Exception as error:
             # Releases of typer differ in where the class of these errors lives.
@@ -47,11 +46,6 @@ class OneLineGroup(TyperGroup):
                 raise
             status = _complain(error)
         sys.exit(status if isinstance(status, int) else 0)
-
-
-def _drop_output() -> None:
-    """What is left in the buffer goes nowhere, and without an error at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(error: Any) -> int:

@@ -26,10 +26,6 @@ ShareProgress = Callable[[float], None]
 class Folds:
     """Deals the rows of each class out to folds in turn, so that all are stratified.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from heterolda.cli.cross_validation import Folds
     >>> folds = Folds(3, n_classes=2)
     >>> folds.deal(np.array([0, 0, 1, 0, 1, 0])), folds.deal(np.array([0, 1]))
     (array([0, 1, 1, 2, 2, 0]), array([1, 0]))
@@ -51,11 +47,7 @@ class Folds:
 
 
 def cross_validate_files(
-    model: Any,
-    data: Table,
-    n_folds: int,
-    n_rows: int,
-    progress: ShareProgress,
+    model: Any, data: Table, n_folds: int, n_rows: int, progress: ShareProgress
 ) -> Array:
     """Cross-validate a fitted discriminant in two passes over the files.
 
@@ -63,10 +55,8 @@ def cross_validate_files(
     all rows but those of a fold are sums of the others', never differences, which
     would lose digits. Memory is that of `n_folds` class statistics.
 
-    Returns
-    -------
-    ndarray of shape (2, n_folds)
-        Weight of the rows of each fold that are predicted right, and of all.
+    The result, of shape (2, n_folds), is the weight of the rows of each fold that are
+    predicted right, and of all.
     """
     classes = model.classes_
 

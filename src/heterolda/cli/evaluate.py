@@ -51,18 +51,17 @@ def evaluate(
     - `heterolda evaluate iris.json 'test/*.parquet' --target species --json`
     """
     with errors_in_one_line(debug), warnings_as_notes():
-        from heterolda.cli.evaluate_files import evaluate as evaluate_files
-        from heterolda.cli.evaluate_files import feature_columns
+        from heterolda.cli.evaluate_files import evaluate_rows, feature_columns
         from heterolda.cli.progress import StatusLine
         from heterolda.cli.score_text import describe_scores
         from heterolda.data.table import Table
         from heterolda.export import load
 
         fitted = load(model)
-        names = feature_columns(fitted, split_names(columns) or None)
+        names = feature_columns(fitted, split_names(columns))
         with source_of(data, form, delimiter) as source, StatusLine() as status:
             rows = Table(source, target, names, (), sample_weight, missing)
-            scores = evaluate_files(fitted, rows, status.rows("predicting"))
+            scores = evaluate_rows(fitted, rows, status.rows("predicting"))
         if as_json:
             print(json.dumps(scores.record(), indent=1, allow_nan=False))
         else:

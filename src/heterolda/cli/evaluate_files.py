@@ -9,31 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.data.labels import ClassFinder
-from heterolda.data.table import RowProgress, Table, silent
+from heterolda.data.table import RowProgress, Table
 from heterolda.inspection.scoring import Scores
 
 Array = NDArray[np.float64]
 
 
-def feature_columns(
-    model: Any, columns: tuple[str, ...] | None = None
-) -> tuple[str, ...]:
+def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Columns that a model needs, in its order: its own names, or those given."""
-    names = columns
+    names = columns or getattr(model, "feature_names_in_", None)
     if names is None:
-        given = getattr(model, "feature_names_in_", None)
-        if given is None:
-            raise ValueError(
-                "the model does not know the names of its features: name its "
-                f"{model.n_features_in_} columns with --columns"
-            )
-        names = tuple(map(str, given))
+        raise ValueError(
+            "the model does not know the names of its features: name its "
+            f"{model.n_features_in_} columns with --columns"
+        )
     if len(names) != model.n_features_in_:
         raise ValueError(
             f"the model has {model.n_features_in_} features, but {len(names)} columns "
             "are named"
         )
-    return names
+    return tuple(map(str, names))
 
 
 def without_names(model: Any) -> Any:
@@ -43,7 +38,7 @@ def without_names(model: Any) -> Any:
     return plain
 
 
-def evaluate(model: Any, data: Table, progress: RowProgress = silent) -> Scores:
+def evaluate_rows(model: Any, data: Table, progress: RowProgress) -> Scores:
     """Compare a model with rows of known class, in one pass over the files."""
     scores, finder = Scores(model.classes_), ClassFinder(model.classes_)
     plain = without_names(model)
@@ -55,14 +50,16 @@ def evaluate(model: Any, data: Table, progress: RowProgress = silent) -> Scores:
 
 
 def training_accuracy(
-    model: Any, data: Table, progress: RowProgress = silent
+    model: Any, data: Table, progress: RowProgress
 ) -> tuple[float, float]:
     """Weight of the rows that a model predicts right, and of all."""
     finder = ClassFinder(model.classes_)
-    total = np.zeros(2)
-    for rows in data.batches(progress):
-        total += count_right(model, rows.X, finder.of(rows), rows.weight)
-    return float(total[0]), float(total[1])
+    counts = [
+        count_right(model, rows.X, finder.of(rows), rows.weight)
+        for rows in data.batches(progress)
+    ]
+    right, total = np.sum(counts, axis=0)
+    return right, total
 
 
 def count_right(

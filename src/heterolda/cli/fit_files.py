@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.labels import ClassFinder
 from heterolda.data.out_of_core import FileRows
-from heterolda.data.table import RowProgress, Table, silent
+from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.foundations.wording import named
@@ -137,11 +137,7 @@ class Fitted:
 
 
 def fit_files(
-    settings: FitSettings,
-    data: Table,
-    progress: RowProgress = silent,
-    *,
-    in_memory: bool,
+    settings: FitSettings, data: Table, progress: RowProgress, *, in_memory: bool
 ) -> Fitted:
     """Fit a model to files, with all rows in memory or batch by batch."""
     n_rows = 0

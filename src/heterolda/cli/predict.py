@@ -77,7 +77,7 @@ def predict(
         with usage_errors():
             check_table_name(out)
         fitted = load(model)
-        names = feature_columns(fitted, split_names(columns) or None)
+        names = feature_columns(fitted, split_names(columns))
         output = Output(
             column=column,
             proba=proba,

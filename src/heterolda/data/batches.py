@@ -37,9 +37,7 @@ def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
             if file.columns.weight is not None:
                 weight = numbers_of(records, file.columns.weight, file)
             good = _complete(file, X, codes, weight, drop)
-            n_dropped = 0
             if good is not None:
-                n_dropped = len(X) - int(np.count_nonzero(good))
                 X, codes = X[good], codes[good]
                 weight = None if weight is None else weight[good]
             try:
@@ -47,37 +45,34 @@ def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
             except ParameterError as error:
                 where = f"{file.name}: column {file.columns.weight!r}: "
                 raise ParameterError(where, *error.args) from error
-            yield Batch(file, X, codes, labels, weight, n_dropped)
+            yield Batch(file, X, codes, labels, weight, records.num_rows - len(X))
 
 
 def _complete(
     file: OpenFile, X: Array, codes: NDArray[np.int64], weight: Array | None, drop: bool
 ) -> NDArray[np.bool_] | None:
     """Rows without missing values; None if that is all of them."""
-    columns = file.columns
-    absent = codes < 0
-    if weight is not None:
-        absent |= np.isnan(weight)
+    names = file.columns.all  # the features, the labels, and the weights if any
+    absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum is finite unless some number is not, or nearly so.
-        if np.isfinite(X.sum()) and not absent.any():
+        if np.isfinite(X.sum()) and not np.any(absent):
             return None
     infinite = np.isinf(X).any(axis=0)
     if infinite.any():
         raise ValueError(
-            f"{file.name}: column {columns.all[int(np.argmax(infinite))]!r} contains "
+            f"{file.name}: column {names[int(np.argmax(infinite))]!r} contains "
             "infinity: every number must be finite"
         )
-    good: NDArray[np.bool_] = ~(absent | np.isnan(X).any(axis=1))
+    gaps = np.column_stack([np.isnan(X), *absent])
+    good = np.asarray(~gaps.any(axis=1))
     if good.all():
         return None
     if not drop:
-        counts = [*np.isnan(X).sum(axis=0).tolist(), np.count_nonzero(codes < 0)]
-        if weight is not None:
-            counts.append(np.count_nonzero(np.isnan(weight)))
-        at = int(np.argmax(np.array(counts) > 0))
+        counts = gaps.sum(axis=0)
+        at = int(np.argmax(counts > 0))
         raise ParameterError(
-            f"{file.name}: column {columns.all[at]!r} has missing values ({counts[at]} "
+            f"{file.name}: column {names[at]!r} has missing values ({counts[at]} "
             "in one batch): fill them in, or leave such rows out by ",
             Setting("missing", "drop"),
         )

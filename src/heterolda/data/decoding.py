@@ -36,7 +36,6 @@ def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Arra
     if file.is_text and types.is_string(column.type):
         column = parsed_numbers(column, name, file.name, n_before)
     check_numbers(column.type, name, file.name)
-    column = _unpacked(column)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
@@ -69,7 +68,7 @@ def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]
     from pyarrow import types
 
     name = file.columns.target
-    column = _unpacked(_column(batch, name, file))
+    column = _column(batch, name, file)
     is_encoded = types.is_dictionary(column.type)
     kind = column.type.value_type if is_encoded else column.type
     numbers, text = ("integer", "floating"), ("string", "large_string", "string_view")
@@ -102,18 +101,15 @@ def is_any(kind: Any, *names: str) -> bool:
     return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
-def _unpacked(column: Any) -> Any:
-    """A column with its values one by one, not by the lengths of runs."""
+def _column(batch: Any, name: str | None, file: OpenFile) -> Any:
+    """A column, with its values one by one even if they are stored as runs."""
     import pyarrow.compute as pc
     from pyarrow import types
 
-    packed = types.is_run_end_encoded(column.type)
-    return pc.run_end_decode(column) if packed else column
-
-
-def _column(batch: Any, name: str | None, file: OpenFile) -> Any:
     # Names are looked up, not searched for: there may be many.
     at = batch.schema.get_field_index(name)
     if at < 0:
         raise ValueError(f"{file.name}: a batch has no column named {name!r}")
-    return batch.column(at)
+    column = batch.column(at)
+    packed = types.is_run_end_encoded(column.type)
+    return pc.run_end_decode(column) if packed else column

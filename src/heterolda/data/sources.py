@@ -65,15 +65,10 @@ def _opened(source: Any, columns: Columns) -> Iterator[OpenFile]:
 
 def _paths(source: Any) -> list[str] | None:
     """Names of all files of a source, or None if it is not a path."""
-    if isinstance(source, str | os.PathLike):
-        given = [os.fspath(source)]
-    elif isinstance(source, list | tuple) and all(
-        isinstance(item, str | os.PathLike) for item in source
-    ):
-        given = [os.fspath(item) for item in source]
-    else:
+    given = source if isinstance(source, list | tuple) else [source]
+    if not all(isinstance(item, str | os.PathLike) for item in given):
         return None
-    paths = [path for item in given for path in _expand(str(item))]
+    paths = [path for item in given for path in _expand(str(os.fspath(item)))]
     if not paths:
         raise ParameterError(Setting("source"), " is an empty list: name a file")
     repeated = [path for path, count in Counter(paths).items() if count > 1]

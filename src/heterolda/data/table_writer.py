@@ -12,8 +12,6 @@ from heterolda.data.csv_reader import TEXT
 from heterolda.data.parquet_reader import PARQUET
 from heterolda.foundations.files import written_whole
 
-__all__ = ["check_table_name", "text_of", "write_table"]
-
 STANDARD_OUTPUT = "-"
 # Bytes of rows that are written to a Parquet file at a time: small groups are slow.
 _ROW_GROUP = 1 << 25

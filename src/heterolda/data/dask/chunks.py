@@ -9,36 +9,25 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 
 def chunks_of(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, Any, Any]]:
     """Rows, labels, and weights or None that belong together, chunk by chunk."""
     X = unsplit_rows(X)
     rows = delayed_chunks(X)
-    labels = _beside(X, y, "y", len(rows))
+    labels = _chunks_like(X, y, "y", len(rows))
     weights: list[Any] = [None] * len(rows)
     if isinstance(sample_weight, Real):
         repeat = dask.delayed(_repeat, pure=True)
         weights = [repeat(sample_weight, chunk) for chunk in rows]
     elif sample_weight is not None:
-        weights = _beside(X, sample_weight, "sample_weight", len(rows))
+        weights = _chunks_like(X, sample_weight, "sample_weight", len(rows))
     return list(zip(rows, labels, weights, strict=True))
 
 
-def _beside(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
-    """Chunks of labels or weights, as many as X has."""
-    chunks = delayed_chunks(_like(X, values, name))
-    if len(chunks) != n_chunks:
-        raise ValueError(
-            f"{name} has {len(chunks)} chunks where X has {n_chunks}, and their sizes "
-            "are not known: repartition both in the same way"
-        )
-    return chunks
-
-
-def _like(X: Any, values: ArrayLike, name: str) -> Any:
-    """Labels or weights in the chunks of X, as far as these are known."""
+def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
+    """Chunks of labels or weights: those of X, as far as these are known."""
     known = not is_frame(X) and not np.isnan(X.shape[0])
     if not is_dask_collection(values):
         if not known:
@@ -59,7 +48,13 @@ def _like(X: Any, values: ArrayLike, name: str) -> Any:
                 f"got {values.shape[0]}"
             )
         values = values.rechunk((X.chunks[0],))
-    return values
+    chunks = delayed_chunks(values)
+    if len(chunks) != n_chunks:
+        raise ValueError(
+            f"{name} has {len(chunks)} chunks where X has {n_chunks}, and their sizes "
+            "are not known: repartition both in the same way"
+        )
+    return chunks
 
 
 def _repeat(value: float, X: Any) -> NDArray[np.float64]:
