@@ -11,16 +11,24 @@ READY := $(VENV)/.ready
 # How long `make fuzz` runs, and on which reader; by default on each for its share.
 SECONDS ?= 60
 READER ?=
+# Several processes work at once, each with one thread of linear algebra.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint fuzz soak audit bench bench-scale accuracy hostile docs picture dist
+.PHONY: demo test check lint fuzz soak audit bench bench-scale accuracy hostile docs picture dist
 .PHONY: test-oldest mutation clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
 	$(BIN)/heterolda report build/demo
 
+# Two tiers of tests: what everybody runs, in minutes, and what a release needs besides.
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
+
 test: $(READY) lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --cov --numprocesses=auto --dist=loadgroup
+	$(PYTEST) -m 'not check' --cov
+
+check: $(READY)
+	$(PYTEST) -m check tests docs/guide
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -31,11 +39,11 @@ fuzz: $(READY)
 	$(BIN)/python -m fuzz $(SECONDS) $(addprefix --reader ,$(READER))
 
 soak: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.soak
 
 # Known vulnerabilities of what is installed; the status is 2 where nobody can be asked.
 audit: $(READY)
-	$(BIN)/python tests/project/audit.py
+	$(BIN)/python tests/release/audit.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
@@ -49,13 +57,13 @@ accuracy: $(READY)
 # Hours; it goes on where it was stopped.
 mutation: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutation]'
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python -m benchmarks.mutation
+	$(ONE_THREAD) PYTHONPATH=. $(BIN)/python -m benchmarks.mutation
 
 hostile: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m hostile
+	$(ONE_THREAD) PYTHONPATH=tests $(BIN)/python -m hostile
 
 docs: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 # The pictures that pages in the repository show are those of the gallery.
 picture: docs
@@ -68,13 +76,13 @@ dist: $(READY)
 	$(BIN)/python -m build --quiet
 	$(PYTHON) -m venv build/clean
 	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	build/clean/$(SCRIPTS)/python tests/project/smoke.py
+	build/clean/$(SCRIPTS)/python tests/release/smoke.py
 
 # The oldest versions that are supported, in an environment of their own.
 test-oldest:
 	$(PYTHON) -m venv build/oldest
 	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[test]'
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadgroup tests
+	$(ONE_THREAD) build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadgroup tests
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heterolda.experiments.datasets import make_d1, make_d2
+from heterolda.experiments import make_d1, make_d2
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from heterolda import GaussianLinearDiscriminant
-from heterolda.experiments.datasets import load
+from heterolda.experiments import load_dataset
 
 # None of the sets that benchmarks.accuracy sets aside.
 DATASETS = ("wine", "liver", "vowels", "segmentation", "zernike", "digits", "satellite")
@@ -33,7 +33,7 @@ METHODS = {
 
 def accuracies(name: str, rows: int, repetitions: int) -> np.ndarray:
     """Mean accuracy of each method in %, from so many rows of each class."""
-    X, y = load(name)
+    X, y = load_dataset(name)
     found = []
     for seed in range(repetitions):
         order = np.random.default_rng(seed).permutation(len(y))

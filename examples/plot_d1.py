@@ -15,7 +15,7 @@ from heterolda import (
     ProjectionDisplay,
     heteroscedasticity_report,
 )
-from heterolda.experiments.datasets import make_d1
+from heterolda.experiments import make_d1
 
 X, y = make_d1(random_state=0)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)

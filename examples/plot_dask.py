@@ -12,7 +12,7 @@ import numpy as np
 from dask.distributed import Client, LocalCluster
 
 from heterolda import GaussianLinearDiscriminant
-from heterolda.experiments.datasets import make_d1
+from heterolda.experiments import make_d1
 
 # %%
 # Real processes need the guard: each of them imports this file.

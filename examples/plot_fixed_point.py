@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from heterolda import ErrorCurveDisplay, FixedPoint, GaussianLinearDiscriminant
-from heterolda.experiments.datasets import make_d1
+from heterolda.experiments import make_d1
 
 X, y = make_d1(random_state=0)
 best = GaussianLinearDiscriminant().fit(X, y)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.data.streaming import statistics_from_batches
+from heterolda.data import statistics_from_batches
 
 
 def statistics_on_spark(frame, target):

@@ -14,7 +14,7 @@ from unittest import mock
 from typer.testing import CliRunner
 
 from fuzz.reader import is_worded
-from heterolda.cli import shared
+from heterolda.cli import messages
 from heterolda.cli.commands import app
 
 # A line of this length can still be read.
@@ -43,14 +43,14 @@ def run(*words, stdin=None):
     leaves behind that fails.
     """
     errors = []
-    reason = shared._reason
+    reason = messages._reason
 
     def noted(error):
         errors.append(error)
         return reason(error)
 
     before = set(os.listdir())
-    with mock.patch.object(shared, "_reason", noted):
+    with mock.patch.object(messages, "_reason", noted):
         result = _RUNNER.invoke(app, list(words), input=stdin)
     if isinstance(result.exception, Exception):
         raise result.exception

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from fuzz.changes import change_bytes, change_structure
 from fuzz.reader import Reader
 from heterolda import GaussianLinearDiscriminant, Grid, LocalNeighborhoodSearch
-from heterolda.export.json_file import json_text, parse_json
+from heterolda.export._json_file import json_text, parse_json
 from heterolda.export.model_file import from_document, to_document
 
 SEEDS = Path(__file__).parent.parent / "tests" / "golden"
@@ -95,7 +95,10 @@ def change(data, rng):
     return json.dumps(document).encode()
 
 
-_MODULES = "fields", "json_file", "model_file", "models", "parameters", "rules"
+_MODULES = (
+    *("model_file", "_json_file", "_schema", "_model_schema"),
+    *("_models", "_parameters", "_labels"),
+)
 READER = Reader(
     *("model", ".json", seeds, change, check),
     tuple(f"heterolda.export.{name}" for name in _MODULES),

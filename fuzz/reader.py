@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from random import Random
 
 from fuzz.changes import MOST_BYTES
+from heterolda import ParameterError
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,15 @@ class Reader:
                 pool.append(data)
 
 
+_PLAIN = ValueError, ParameterError, FileNotFoundError, IsADirectoryError
+
+
 def is_worded(error):
     """Whether an error is a plain one, raised on purpose by heterolda itself.
 
     Errors that pass through from NumPy or Arrow are not: they do not speak of files.
     """
-    if type(error) not in (ValueError, FileNotFoundError, IsADirectoryError):
+    if type(error) not in _PLAIN:
         return False
     last = traceback.extract_tb(error.__traceback__)[-1]
     line = linecache.getline(last.filename, last.lineno).strip()

@@ -20,7 +20,7 @@ _RESUME = (
 
 
 def _in_this_process(tasks, prepare, compute, jobs):
-    """What protocol.computed does, without processes: readers are fuzzed, not pools."""
+    """What protocol.computed does, without processes: only readers are fuzzed."""
     for task in tasks:
         yield task, compute(task)
 

@@ -21,7 +21,7 @@ from fuzz.commands import a_folder, check_json, check_probabilities, run
 from fuzz.parquet_files import odd_table, written
 from fuzz.reader import Reader
 from heterolda import GaussianLinearDiscriminant
-from heterolda.export.json_file import json_text
+from heterolda.export._json_file import json_text
 from heterolda.export.model_file import to_document
 
 KINDS = ["north", "south", "east", "west"]

@@ -41,13 +41,25 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Trace what is counted; the guide to deployment runs a compiler."""
+    """Sort tests into tiers, and trace what is counted."""
     missing = pytest.mark.skip(reason="gcc is not installed")
     for item in items:
+        if needs_much(item):
+            item.add_marker("check")
         if item.path.parent.name not in TRACED:
             item.add_marker("no_cover")
         if item.path.name == "deployment.md" and shutil.which("gcc") is None:
             item.add_marker(missing)
+
+
+def needs_much(item):
+    """Whether a test belongs to `make check`: it needs a browser, workers, or long."""
+    if item.path.parent.name == "release":
+        return True
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return parameters.get("scheduler") == "processes" or bool(
+        {"browser", "cluster"} & set(getattr(item, "fixturenames", ()))
+    )
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ from benchmarks.accuracy.study import (
     AccuracyStudy,
     Score,
 )
-from heterolda.cli.terminal import ProgressDisplay
+from heterolda.cli.progress import StudyProgress
 from heterolda.experiments.catalogue import resolve_datasets
-from heterolda.experiments.protocol import run
+from heterolda.experiments.protocol import run_study
 from heterolda.experiments.results import read_results
 from heterolda.foundations.files import written_whole
 
@@ -43,9 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.page is None and _is_selection(options):
         parser.error(selection)
     if not options.report:
-        with ProgressDisplay() as display:
+        with StudyProgress() as display:
             try:
-                run(_study(options), options.out, display, jobs=options.jobs)
+                run_study(_study(options), options.out, display, jobs=options.jobs)
             except KeyboardInterrupt:
                 print("interrupted; the same command goes on", file=sys.stderr)
                 return 1

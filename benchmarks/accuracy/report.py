@@ -24,7 +24,7 @@ from benchmarks.accuracy.methods import (
 from benchmarks.accuracy.study import BINS, SET_ASIDE, calibration_error
 from benchmarks.report import section
 from heterolda.experiments.catalogue import CATALOGUE
-from heterolda.experiments.ranks import compare
+from heterolda.experiments.ranks import compare_ranks
 from heterolda.experiments.results import Cell
 
 # What must hold: percentage points below the best untuned peer, and the ratio of
@@ -191,7 +191,7 @@ def _ranks(c: Comparisons) -> str:
     )
     whole = [m for m in c.methods if np.isfinite(ranks[m]).all()]
     if len(whole) > 1:
-        test = compare(whole, -c.ranks(whole))
+        test = compare_ranks(whole, -c.ranks(whole))
         about += (
             f" Of the {len(whole)} methods that have every set, mean ranks that differ "
             f"by less than {test.critical_difference:.2f} cannot be told apart "

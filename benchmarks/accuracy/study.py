@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 
 from benchmarks.accuracy.methods import METHODS, TUNED
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
-from heterolda.experiments.protocol import Parts, Study, Task, parts_of
+from heterolda.experiments.protocol import Split, Study, Task
 from heterolda.experiments.records import Row
 
 # optdigits is the set whose size the paper prints in row (j), and pendigits the one
@@ -108,19 +108,19 @@ class AccuracyStudy(Study):
 
     def evaluate(self, task: Task, data_dir: Any = None) -> list[Row]:
         """Run the method of a task."""
-        parts = parts_of(task, self.folds, self.seed, data_dir)
+        split = self.split(task, data_dir)
         (method,) = task.methods
         model = METHODS[method].make(self.seed + task.trial)
         return [
             Score(
                 *(task.dataset, method, task.trial, task.fold),
-                *(len(parts.y_train), len(parts.y_test)),
-                **measured(model, parts),
+                *(len(split.y_train), len(split.y_test)),
+                **measured(model, split),
             )
         ]
 
 
-def measured(model: Any, parts: Parts) -> dict[str, Any]:
+def measured(model: Any, split: Split) -> dict[str, Any]:
     """Hits, times, probabilities and warnings of a model on a fold.
 
     Times are those of the processor, which other processes disturb little; everything
@@ -129,12 +129,12 @@ def measured(model: Any, parts: Parts) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         begin = time.process_time()
-        model.fit(parts.X_train, parts.y_train)
+        model.fit(split.X_train, split.y_train)
         fitted = time.process_time()
-        predicted = model.predict(parts.X_test)
+        predicted = model.predict(split.X_test)
         end = time.process_time()
-        scores = _probability_scores(model, parts)
-    hits = predicted == parts.y_test
+        scores = _probability_scores(model, split)
+    hits = predicted == split.y_test
     return {
         "n_correct": int(np.sum(hits)),
         "bayes_error": math.nan,
@@ -146,16 +146,16 @@ def measured(model: Any, parts: Parts) -> dict[str, Any]:
     }
 
 
-def _probability_scores(model: Any, parts: Parts) -> dict[str, Any]:
+def _probability_scores(model: Any, split: Split) -> dict[str, Any]:
     if not hasattr(model, "predict_proba"):
         return {"log_loss": math.nan, "excess": ""}
-    proba = model.predict_proba(parts.X_test)
+    proba = model.predict_proba(split.X_test)
     top = proba.max(axis=1)
-    hits = model.classes_[proba.argmax(axis=1)] == parts.y_test
+    hits = model.classes_[proba.argmax(axis=1)] == split.y_test
     bins = np.minimum((top * BINS).astype(int), BINS - 1)
     excess = np.bincount(bins, top - hits, minlength=BINS)
     return {
-        "log_loss": float(log_loss(parts.y_test, proba, labels=model.classes_)),
+        "log_loss": float(log_loss(split.y_test, proba, labels=model.classes_)),
         "excess": " ".join(f"{value:.6g}" for value in excess),
     }
 

@@ -3,7 +3,7 @@
 python -m benchmarks.mutation [--again | --page]
 
 What was tried is kept in the folder ``mutants``, so that a run goes on where it was
-stopped; functions that have changed are tried again. Writes docs/mutation.md.
+stopped; functions that have changed are tried again. Writes build/mutation.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mutmut.utils.file_utils import walk_mutatable_files
 
 from benchmarks.mutation.report import SURVIVED, Mutant, page
 
-PAGE = Path("docs/mutation.md")
+PAGE = Path("build/mutation.md")
 UNTRIED = "not checked", "check was interrupted by user"
 
 
@@ -71,6 +71,7 @@ def main() -> int:
     mutants = list(read_mutants().values())
     if any(mutant.status in UNTRIED for mutant in mutants):
         sys.exit("not all were tried: run the command again, it goes on")
+    PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(mutants), encoding="utf-8")
     return 0
 

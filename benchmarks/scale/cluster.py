@@ -18,7 +18,7 @@ from benchmarks.runner import Settings, judged
 from benchmarks.scale.data import NAMES, TARGET, Folder
 from benchmarks.scale.streams import label
 from heterolda import GaussianLinearDiscriminant
-from heterolda.data.streaming import statistics_from_batches
+from heterolda.data import statistics_from_batches
 
 # At least 1.4 times as fast.
 LARGEST_RATIO = 1 / 1.4

@@ -19,7 +19,7 @@ from benchmarks.methods import child_environment
 from benchmarks.runner import Case, Method, Settings, judged, take_turns
 from benchmarks.scale.data import FEATURES, NAMES, TARGET, Folder
 from heterolda import ClassStatistics
-from heterolda.data.streaming import statistics_from_batches
+from heterolda.data import statistics_from_batches
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from heterolda.estimators.recipes import recommended
     from heterolda.exceptions import (
         MissingRowsWarning,
+        ParameterError,
         PrecisionWarning,
         SearchInterruptedWarning,
         SimilarLabelsWarning,
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
         TrivialRuleWarning,
     )
     from heterolda.export import load, save
-    from heterolda.inspection.heteroscedasticity import (
+    from heterolda.inspection import (
+        BoundaryDisplay,
         BoxTest,
+        ErrorCurveDisplay,
+        FrontierDisplay,
         HeteroscedasticityReport,
+        ProjectionDisplay,
         heteroscedasticity_report,
     )
     from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
@@ -43,6 +48,7 @@ __all__ = [
     "LocalNeighborhoodSearch",
     "MissingRowsWarning",
     "OperatingPoint",
+    "ParameterError",
     "PrecisionWarning",
     "ProjectionDisplay",
     "RandomSearch",
@@ -62,12 +68,9 @@ __version__ = "0.1.0"
 # seconds, and a command that prints its help should not.
 _PLACES = {
     "estimators.discriminant": ["GaussianLinearDiscriminant"],
-    "inspection.displays.boundary": ["BoundaryDisplay"],
-    "inspection.displays.error_curve": ["ErrorCurveDisplay"],
-    "inspection.displays.frontier_curve": ["FrontierDisplay"],
-    "inspection.displays.projection": ["ProjectionDisplay"],
     "exceptions": [
         "MissingRowsWarning",
+        "ParameterError",
         "PrecisionWarning",
         "SearchInterruptedWarning",
         "SimilarLabelsWarning",
@@ -76,9 +79,13 @@ _PLACES = {
     ],
     "export": ["load", "save"],
     "tradeoff.frontier": ["Frontier"],
-    "inspection.heteroscedasticity": [
+    "inspection": [
+        "BoundaryDisplay",
         "BoxTest",
+        "ErrorCurveDisplay",
+        "FrontierDisplay",
         "HeteroscedasticityReport",
+        "ProjectionDisplay",
         "heteroscedasticity_report",
     ],
     "estimators.local_search": ["LocalNeighborhoodSearch"],

@@ -13,6 +13,8 @@ import heterolda
 from helpers.cli import KINDS, invoke, make_frame, names, succeed
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.cli.cross_validation import Folds
+from heterolda.estimators.tradeoff import solved_again
+from heterolda.inspection import model_facts
 
 FEATURES = names()
 
@@ -190,6 +192,21 @@ def test_the_summary_is_true(frame, tmp_path):
     right = int((model.predict(X) == y).sum())
     assert f"Training accuracy: {right / 2:.2f} % ({right} of 200 rows" in shown
     assert "not saved" in shown
+
+
+def test_rivals_are_solved_once(frame, tmp_path, monkeypatch):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return solved_again(*arguments)
+
+    monkeypatch.setattr(model_facts, "solved_again", counted)
+    data = write(frame, tmp_path / "data.csv")
+    succeed("fit", data, "-t", "kind", "--exclude", "id", "-o", tmp_path / "m.json")
+    assert len(calls) == 1
+    succeed("inspect", tmp_path / "m.json", "--html", tmp_path / "m.html")
+    assert len(calls) == 2
 
 
 def test_what_lda_itself_leaves(frame, tmp_path):

@@ -22,8 +22,7 @@ from fuzz.tables import check as check_table
 from fuzz.tables import model, text_seeds, written
 from helpers.cli import invoke, succeed
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, SimilarLabelsWarning
-from heterolda.data.out_of_core import fit_batches
-from heterolda.data.streaming import statistics_from_batches
+from heterolda.data import fit_batches, statistics_from_batches
 
 GOOD = text_seeds()[0].decode()
 FIT = "fit DATA -t kind -o new.json"

@@ -15,8 +15,6 @@ from heterolda import (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
 )
-from heterolda.cli.study import METHOD_NAMES
-from heterolda.experiments.methods import METHODS
 
 FEATURES = names(12)
 
@@ -232,7 +230,3 @@ def test_data_sets_can_be_written(tmp_path, monkeypatch):
     succeed("datasets", "--write", "D2", "--out", tmp_path / "d2.csv")
     assert len(rows_of((tmp_path / "d2.csv").read_text())) == 6001
     assert invoke("datasets", "--write", "irises").exit_code == 2
-
-
-def test_the_help_names_the_methods_that_there_are():
-    assert METHOD_NAMES.split(", ") == list(METHODS)

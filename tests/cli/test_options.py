@@ -9,7 +9,9 @@ import pytest
 
 from helpers.cli import command, invoke, make_frame, succeed
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
-from heterolda.data.out_of_core import fit_batches
+from heterolda.data import fit_batches
+from heterolda.foundations import choices
+from heterolda.solvers import SOLVERS
 
 
 @pytest.fixture
@@ -113,3 +115,7 @@ def test_a_full_device_is_an_error_in_one_line(option):
         done = run(option, stdout=full)
     assert done.returncode == 1
     assert done.stderr == "heterolda: No space left on device\n"
+
+
+def test_the_words_of_options_are_those_of_the_library():
+    assert list(choices.SOLVER_NAMES) == list(SOLVERS)

@@ -15,8 +15,8 @@ from pyarrow import csv
 import heterolda
 from helpers.cli import command, invoke, make_frame, names, rows_of, start, succeed
 from heterolda import GaussianLinearDiscriminant
-from heterolda.data.table_files import text_of
-from heterolda.data.text_files import parsed_numbers
+from heterolda.data.csv_reader import parsed_numbers
+from heterolda.data.table_writer import text_of
 
 FEATURES = names()
 # What a table of text may hold: nothing of it may change.
@@ -198,7 +198,7 @@ def test_a_model_without_names_takes_them_from_the_command(frame, tmp_path):
     frame[::-1].to_csv(data, index=False)
     result = invoke("predict", path, data)
     assert result.exit_code == 1
-    assert "name its 3 columns by --columns" in result.stderr
+    assert "name its 3 columns with --columns" in result.stderr
     shown = rows_of(succeed("predict", path, data, "--columns", "x0,x1,x2"))
     truth = bare.predict(frame[FEATURES].to_numpy())[::-1]
     assert [row[-1] for row in shown[1:]] == truth.tolist()
@@ -258,6 +258,18 @@ def test_an_endless_stream_is_predicted_as_it_comes(path):
         assert process.stderr.read() == b""
         assert process.wait(30) == 1
         source.terminate()
+
+
+def test_each_row_is_answered_while_the_next_waits(path):
+    with start("predict", path, "-", stdin=subprocess.PIPE, bufsize=0) as process:
+        process.stdin.write(b"x0,x1,x2\n")
+        assert process.stdout.readline() == b"x0,x1,x2,prediction\n"
+        for row in (b"1,2,3", b"3,2,1", b"0,0,0"):
+            process.stdin.write(row + b"\n")
+            assert process.stdout.readline().startswith(row + b",")
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait(30) == 0
 
 
 def test_a_reader_that_stops_early_is_no_error(path, data):

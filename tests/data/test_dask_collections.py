@@ -28,7 +28,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
 )
-from heterolda.data.dask_collections import statistics
+from heterolda.data.dask.collections import statistics
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 

@@ -893,7 +893,7 @@ def test_features_far_from_zero_draw_one_warning(four):
     far = np.array([0.0, 3e15, -3e15])
     model = GaussianLinearDiscriminant()
     with pytest.warns(
-        PrecisionWarning, match=r"features \[1, 2\] lie so far"
+        PrecisionWarning, match=r"features \[1, 2\] vary by little"
     ) as caught:
         model.fit(X + far, y)
     assert len(caught) == 1

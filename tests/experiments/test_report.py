@@ -1,15 +1,19 @@
 """The report: what the page says, and how it behaves in a real browser."""
 
 import re
+import subprocess
+import sys
 from statistics import NormalDist
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib import style
 
 from helpers.browsing import overflow, requests, set_scheme
 from helpers.study import METHODS, SIZES, make_rows, write_run
 from heterolda import GaussianLinearDiscriminant
-from heterolda.experiments import datasets, figures, pairs, svg
+from heterolda.experiments import datasets, figures, pairs
 from heterolda.experiments.report import write_report
 from heterolda.experiments.results import read_results
 
@@ -62,6 +66,30 @@ def test_an_incomplete_run_gets_a_warning(tmp_path, rng, monkeypatch):
     assert "SVM, which is not complete" in text
 
 
+def test_the_report_does_not_follow_the_style_of_other_figures(
+    page, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
+    with style.context(["dark_background", {"text.usetex": True, "font.size": 20}]):
+        drawn = write_report(page.parent, tmp_path / "again.html")
+    assert drawn.read_bytes() == page.read_bytes()
+
+
+def test_the_report_without_matplotlib_says_what_to_install(page):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from heterolda.cli import main; main()"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, "report", page.parent],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1
+    message = "heterolda: pictures need matplotlib: pip install 'heterolda[cli]'\n"
+    assert run.stderr == message
+
+
 def test_nothing_is_written_where_it_cannot_be(tmp_path, rng, page):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         write_report(page.parent, tmp_path / "nowhere" / "report.html")
@@ -106,7 +134,7 @@ def test_no_data_are_fetched_for_pictures(tmp_path, monkeypatch):
     def refuse(name, data_dir=None):
         raise AssertionError("must not be called")
 
-    monkeypatch.setattr(datasets, "load", refuse)
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
     monkeypatch.delenv("HETEROLDA_DATA", raising=False)
     assert pairs.study_pair("letters") is None
     assert pairs.study_pair("letters", tmp_path) is None
@@ -124,20 +152,30 @@ def test_the_pareto_front_by_its_definition(rng):
     assert [points[name] for name in front] == sorted(points[n] for n in front)
 
 
-def test_ticks_are_round_and_inside():
-    assert svg.ticks(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
-    assert svg.ticks(0.002, 5, log=True) == pytest.approx([0.01, 0.1, 1])
-    assert svg.ticks(0.004, 0.04, log=True) == pytest.approx([0.005, 0.01, 0.02])
-    assert svg.ticks(-0.1, 2.2, whole=True) == [0, 1, 2]
-    assert svg.ticks(81.2, 82.9) == pytest.approx([81.5, 82, 82.5])
-
-
 def test_unknown_methods_are_drawn_too(tmp_path, rng):
     rows = [row for row in make_rows(rng) if row[0] == "iris"]
     rows += [[row[0], "mine & yours", *row[2:]] for row in rows if row[1] == "LDA"]
     results = read_results(write_run(tmp_path / "run", rows))
-    assert "mine &amp; yours" in figures.trade_off(results, "iris")
+    drawn = figures.trade_off(results, "iris")
+    assert re.search("<title>mine &amp; yours: .* %, .* s</title>", drawn)
     assert figures.trade_off(results, "liver") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["$x^{", r"\frac", "漢字", "a|b", "'' style='x", "<g>"]
+)
+def test_names_are_drawn_as_they_are(tmp_path, rng, name):
+    name = name.replace("'", '"')
+    quoted = '"' + name.replace('"', '""') + '"'
+    rows = [[quoted, *row[1:]] for row in make_rows(rng) if row[0] == "iris"]
+    rows += [[row[0], quoted, *row[2:]] for row in rows if row[1] == "GLD"]
+    results = read_results(write_run(tmp_path / "run", rows))
+    picture = ElementTree.fromstring(figures.trade_off(results, name))  # noqa: S314
+    assert [text.text for text in picture.iter("text")].count(name) >= 1
+    hints = [title.text for title in picture.iter("title")]
+    assert len(hints) == len(METHODS) + 1
+    assert hints[-1].startswith(f"{name}: ")
+    assert not [part for part in picture.iter() if "style" in part.attrib]
 
 
 def column(browser, table, method):
@@ -210,8 +248,8 @@ def test_the_page_in_light_and_dark_and_on_a_phone(page, browser):
     colours = """
         const colour = (css, key) => getComputedStyle(document.querySelector(css))[key];
         return [colour("body", "backgroundColor"), colour("body", "color"),
-            colour("svg .tick", "fill"), colour("figure .m-0 circle", "stroke"),
-            colour("polyline.axis", "stroke")]"""
+            colour("svg .tick text", "fill"), colour("figure .m-0 use", "stroke"),
+            colour(".axis path", "stroke")]"""
 
     def brightness(colour):
         return np.mean([int(v) for v in re.findall(r"\d+", colour)[:3]])

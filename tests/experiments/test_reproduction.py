@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heterolda.experiments.paper import printed
+from heterolda.experiments.paper import printed_figure
 from heterolda.experiments.results import read_results
-from heterolda.experiments.tables import render
+from heterolda.experiments.tables import render_table
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
 METHODS = ["LDA", "C-HLD", "GLD"]
@@ -39,7 +39,7 @@ def test_accuracies_are_those_of_table_3(results, dataset, method):
         pytest.skip("Algorithm 1 fails on some draws of D1, see docs/reproduction")
     ours = results.cells[dataset, method].accuracies.mean()
     tolerance = 0.6 if dataset in NEAR else 1.6
-    assert ours == pytest.approx(printed(3, dataset, method), abs=tolerance)
+    assert ours == pytest.approx(printed_figure(3, dataset, method), abs=tolerance)
 
 
 @pytest.mark.parametrize("dataset", TABLE_2.split())
@@ -48,7 +48,7 @@ def test_errors_are_those_of_table_2(results, dataset, method):
     cell = results.cells[dataset, method]
     units = 2 if (dataset, method) == ("wine_white", "C-HLD") else 1
     ours = round(1000 * cell.bayes_error / cell.n, 4)
-    assert abs(ours - printed(2, dataset, method)) <= units * 1e-4 + 1e-9
+    assert abs(ours - printed_figure(2, dataset, method)) <= units * 1e-4 + 1e-9
 
 
 def test_the_global_optimum_is_never_above_algorithm_1(results):
@@ -64,7 +64,7 @@ def test_the_global_optimum_is_never_above_algorithm_1(results):
 @pytest.mark.parametrize("table", [2, 3, 4])
 def test_the_committed_tables_are_those_of_the_results(results, table):
     text = (FOLDER / "tables.md").read_text(encoding="utf-8")
-    assert render(results, table, "markdown").strip() in text
+    assert render_table(results, table, "markdown").strip() in text
 
 
 def test_algorithm_1_on_d1_is_as_the_page_says(results):

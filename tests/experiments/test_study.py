@@ -21,21 +21,21 @@ from typer.testing import CliRunner
 from heterolda.cli.commands import app
 from heterolda.experiments import datasets as loader
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
-from heterolda.experiments.datasets import load, where
+from heterolda.experiments.datasets import dataset_source, load_dataset
 from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.methods import METHODS, resolve_methods
-from heterolda.experiments.protocol import Study, Task, evaluate, run
-from heterolda.experiments.records import HEADER, Row
+from heterolda.experiments.protocol import Study, Task, run_study
+from heterolda.experiments.records import Row
 from heterolda.experiments.workers import computed
 
 # A run in a process of its own, whose warnings are errors.
 SCRIPT = """
 import sys
-from heterolda.experiments.protocol import Study, run
-from heterolda.cli.terminal import ProgressDisplay
+from heterolda.experiments.protocol import Study, run_study
+from heterolda.cli.progress import StudyProgress
 study = Study(["wine", "iris"], ["LDA", "GLD"], trials=int(sys.argv[2]), folds=5)
-with ProgressDisplay() as display:
-    run(study, sys.argv[1], display, jobs=2)
+with StudyProgress() as display:
+    run_study(study, sys.argv[1], display, jobs=2)
 """
 
 
@@ -79,9 +79,24 @@ def wait_for_lines(folder, n):
     pytest.fail("the run does not come to pass")
 
 
+def children(process):
+    """Where Linux shows the processes that a process has started."""
+    family = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    pids = family.read_text().split() if family.exists() else []
+    return [Path(f"/proc/{pid}/exe") for pid in pids]
+
+
+def wait_for_end(processes):
+    for _ in range(1000):
+        if not any(path.exists() for path in processes):
+            return
+        time.sleep(0.01)
+    pytest.fail("processes survive the run that started them")
+
+
 def without_times(folder):
     lines = (Path(folder) / "results.csv").read_text().splitlines()
-    times = [HEADER.index("fit_seconds"), HEADER.index("predict_seconds")]
+    times = [Row.header().index(name) for name in ("fit_seconds", "predict_seconds")]
     rows = [line.split(",") for line in lines]
     return [[v for k, v in enumerate(row) if k not in times] for row in rows]
 
@@ -108,23 +123,27 @@ def test_catalogue_is_complete():
         assert entry.licence
         assert (len(entry.sha256) == 64) == (entry.kind == "file")
         if entry.kind != "file":
-            X, y = load(entry.name)
+            X, y = load_dataset(entry.name)
             assert (*X.shape, len(np.unique(y))) == (entry.n, entry.d, entry.k)
             assert X.flags.c_contiguous
 
 
 def test_drawn_sets_follow_their_seed():
-    assert np.array_equal(load("D1", random_state=3)[0], load("D1", random_state=3)[0])
-    assert not np.array_equal(load("D1")[0], load("D1", random_state=1)[0])
-    X, y = load("D2-0.53")
+    assert np.array_equal(
+        load_dataset("D1", random_state=3)[0], load_dataset("D1", random_state=3)[0]
+    )
+    assert not np.array_equal(
+        load_dataset("D1")[0], load_dataset("D1", random_state=1)[0]
+    )
+    X, y = load_dataset("D2-0.53")
     gap = X[y == 2].mean(axis=0) - X[y == 1].mean(axis=0)
     assert gap == pytest.approx([0.53] * 4, abs=0.15)
 
 
 def test_real_files_load_and_are_what_the_catalogue_says(data_dir):
     for name in resolve_datasets(["all"]):
-        assert where(name, data_dir) is not None
-        X, y = load(name, data_dir)
+        assert dataset_source(name, data_dir) is not None
+        X, y = load_dataset(name, data_dir)
         assert np.all(np.isfinite(X))
         assert len(y) == CATALOGUE[name].n
 
@@ -134,7 +153,7 @@ def test_a_corrupted_file_is_named(tmp_path):
     with pytest.raises(
         ValueError, match=r"liver\.csv\.gz' is not the data set.*sha256"
     ):
-        load("liver", tmp_path)
+        load_dataset("liver", tmp_path)
     result = invoke("reproduce", "--datasets", "liver", "--data-dir", tmp_path)
     assert result.exit_code == 1
     assert "liver.csv.gz" in result.stderr
@@ -146,13 +165,13 @@ def test_absent_data_says_what_to_do(tmp_path, monkeypatch):
 
     monkeypatch.setattr(loader.bundled, "fetch_openml", offline)
     with pytest.raises(OSError, match=r"HETEROLDA_DATA.*OpenML.*no connection.*put li"):
-        load("liver")
+        load_dataset("liver")
     with pytest.raises(FileNotFoundError, match=r"satellite\.csv\.gz"):
-        load("satellite", tmp_path)
+        load_dataset("satellite", tmp_path)
     with pytest.raises(NotADirectoryError, match="data_dir"):
-        load("liver", tmp_path / "nowhere")
+        load_dataset("liver", tmp_path / "nowhere")
     with pytest.raises(ValueError, match="unknown data set 'livers'"):
-        load("livers")
+        load_dataset("livers")
 
 
 def test_openml_columns_are_chosen_and_counted(monkeypatch):
@@ -166,12 +185,12 @@ def test_openml_columns_are_chosen_and_counted(monkeypatch):
         return Bunch(data=data, target=labels, feature_names=names)
 
     monkeypatch.setattr(loader.bundled, "fetch_openml", fetch)
-    X, y = load("vowels")
+    X, y = load_dataset("vowels")
     assert np.array_equal(X, data[:, 2:])
     assert y.dtype.kind == "U"
     labels[:90] = "h1d"
     with pytest.raises(ValueError, match=r"10 classes, it should have .*11 classes"):
-        load("vowels")
+        load_dataset("vowels")
 
 
 # Protocol
@@ -199,7 +218,7 @@ def test_tasks_respect_limits_and_what_is_done():
 @pytest.mark.parametrize("name", ["D1", "iris", "breast_cancer"])
 def test_every_method_gives_a_row(name):
     task = Task(name, 1, 2, tuple(METHODS))
-    rows = {r.method: r for r in evaluate(task, folds=5, seed=0)}
+    rows = {r.method: r for r in Study([name], [], folds=5).evaluate(task)}
     assert list(rows) == list(METHODS)
     for r in rows.values():
         assert (r.dataset, r.trial, r.fold) == (name, 1, 2)
@@ -215,49 +234,61 @@ def test_every_method_gives_a_row(name):
 
 def test_a_class_with_fewer_rows_than_folds_is_spread_without_a_warning(data_dir):
     tasks = [Task("wine_white", 0, fold, ("LDA",)) for fold in range(10)]
-    rows = [evaluate(t, folds=10, seed=0, data_dir=data_dir)[0] for t in tasks]
+    rows = [Study([], []).evaluate(t, data_dir)[0] for t in tasks]
     assert sum(r.n_test for r in rows) == 4898
 
 
 def test_one_thread_for_all_methods():
     code = (
-        "from heterolda.experiments.protocol import warm_up\n"
+        "from heterolda.experiments.protocol import Study\n"
         "import threadpoolctl, numba\n"
-        "warm_up(['LDA', 'LogisticRegression'])\n"
+        "Study([], ['LDA', 'LogisticRegression']).warm_up()\n"
         "print(*(pool['num_threads'] for pool in threadpoolctl.threadpool_info()))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    more = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | more,
+    )
     assert set(run.stdout.split()) == {"1"}, run.stderr
 
 
 # Processes
 
 
+@pytest.fixture
 def workers():
-    """Our processes; joblib, in other tests, leaves some of its own behind."""
-    children = multiprocessing.active_children()
-    return [child for child in children if "Loky" not in child.name]
+    """Function that lists the processes of this test; others may have left some."""
+    before = {child.pid for child in multiprocessing.active_children()}
+    return lambda: [
+        child for child in multiprocessing.active_children() if child.pid not in before
+    ]
 
 
-def test_a_task_that_fails_is_named():
+def test_a_task_that_fails_is_named(workers):
     results = computed([4.0, -1.0], partial(int), math.sqrt, 1)
     assert next(results) == (4.0, 2.0)
+    assert len(workers()) == 1
     with pytest.raises(RuntimeError, match=r"-1\.0 failed: ValueError") as caught:
         next(results)
-    assert "Traceback" in caught.value.__notes__[0]
+    error = caught.value.__cause__
+    assert isinstance(error, ValueError)
+    assert "Traceback" in str(error.__cause__)  # of the process
     assert not workers()
 
 
-def test_a_process_that_dies_is_noticed(tmp_path):
+def test_a_process_that_dies_is_noticed(tmp_path, workers):
     class Murderer(Silent):
         def finish(self, task):
             os.kill(workers()[0].pid, signal.SIGTERM)
 
     study = Study(["iris"], ["LDA"])
     with pytest.raises(RuntimeError, match=r"iris, trial 1, fold .* was killed"):
-        run(study, tmp_path, Murderer())
+        run_study(study, tmp_path, Murderer())
     observer = Silent()
-    run(study, tmp_path, observer)
+    run_study(study, tmp_path, observer)
     assert 1 <= observer.n_done < 10
     assert len(observer.finished) == 10 - observer.n_done
 
@@ -270,18 +301,12 @@ def test_a_run_killed_in_the_middle_goes_on_to_the_same_table(tmp_path):
 
     killed = start(cut, trials)
     wait_for_lines(cut, 30)
-    family = Path(f"/proc/{killed.pid}/task/{killed.pid}/children")
-    children = family.read_text().split() if family.exists() else []
+    workers = children(killed)
     killed.kill()
     killed.communicate()
     kept = without_times(cut)
     assert 30 < len(kept) < 1 + 2 * 2 * 5 * trials
-    for _ in range(1000):  # the workers notice
-        if not any(Path(f"/proc/{child}/exe").exists() for child in children):
-            break
-        time.sleep(0.01)
-    else:
-        pytest.fail("processes survive the run that started them")
+    wait_for_end(workers)
 
     resumed = start(cut, trials)
     stderr = resumed.communicate()[1]
@@ -303,11 +328,13 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
         start_new_session=True,
     )
     wait_for_lines(tmp_path, 5)
+    workers = children(interrupted)
     os.killpg(interrupted.pid, signal.SIGINT)  # as a terminal does on Ctrl-C
     stderr = interrupted.communicate(timeout=60)[1]
     assert interrupted.returncode == 1
     assert "Traceback" not in stderr
     assert stderr.splitlines()[-1].endswith("the same command goes on from there")
+    wait_for_end(workers)
 
 
 # Folder
@@ -408,10 +435,14 @@ def test_other_versions_are_noticed(tmp_path):
     ("name", "content", "message"),
     [
         ("results.csv", "a,b\n1,2\n", "not a file of results"),
-        ("results.csv", f"{','.join(HEADER)}\niris,LDA\n", "line 2: it has 2 fields"),
+        (
+            "results.csv",
+            f"{','.join(Row.header())}\niris,LDA\n",
+            "line 2: it has 2 fields",
+        ),
         ("run.json", "{", "not the description"),
         ("run.json", "{}", "lacks 'folds'"),
-        ("run.json", "[]", "no JSON object"),
+        ("run.json", "[]", "not a JSON object"),
     ],
 )
 def test_foreign_files_are_refused(tmp_path, name, content, message):
@@ -424,7 +455,7 @@ def test_foreign_files_are_refused(tmp_path, name, content, message):
 
 
 def test_results_without_a_description_are_refused(tmp_path):
-    (tmp_path / "results.csv").write_text(",".join(HEADER) + "\n")
+    (tmp_path / "results.csv").write_text(",".join(Row.header()) + "\n")
     with pytest.raises(ValueError, match=r"no run\.json"):
         RunFolder(tmp_path, settings())
 

@@ -19,8 +19,9 @@ from helpers.study import (
     write_run,
 )
 from heterolda.experiments import paper
-from heterolda.experiments.ranks import compare, critical_difference
-from heterolda.experiments.tables import make_table, read_results, render
+from heterolda.experiments.ranks import compare_ranks, critical_difference
+from heterolda.experiments.results import read_results
+from heterolda.experiments.tables import make_table, render_table
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def results(tmp_path, rows):
 
 
 def parsed(results, table):
-    text = render(results, table, "csv")
+    text = render_table(results, table, "csv")
     records = csv.DictReader(io.StringIO(text))
     return {(r["dataset"], r["method"]): r for r in records}
 
@@ -56,22 +57,19 @@ def trial_accuracies(rows, dataset, method):
 
 def test_the_papers_figures_are_quoted():
     """Spot checks of each printed table, by the paper's rows."""
-    assert paper.printed(2, "liver", "GLD") == 0.9838
-    assert paper.printed(2, "zernike", "R-HLD-2") == 0.0048
-    assert paper.printed(3, "wine_white", "C-HLD") == 46.59
-    assert paper.printed(3, "pendigits", "SVM") == 97.84
-    assert paper.printed(4, "shuttle", "SVM") == 4623.138
-    assert paper.printed(4, "liver", "R-HLD-1") == 0.1415
-    assert paper.printed(2, "D1", "LNS") is None  # Table 2 has no such column
-    assert paper.printed(3, "iris", "LDA") is None
-    assert paper.printed(3, "letters", "GLD-global") is None
-    assert paper.printed(3, "D2-0.53", "GLD") == 78.37
-    for table, columns in (
-        (paper.BAYES_ERROR, 5),
-        (paper.ACCURACY, 7),
-        (paper.SECONDS, 7),
-    ):
-        assert list(table) == list(paper.CHARACTERISTICS)
+    assert paper.printed_figure(2, "liver", "GLD") == 0.9838
+    assert paper.printed_figure(2, "zernike", "R-HLD-2") == 0.0048
+    assert paper.printed_figure(3, "wine_white", "C-HLD") == 46.59
+    assert paper.printed_figure(3, "pendigits", "SVM") == 97.84
+    assert paper.printed_figure(4, "shuttle", "SVM") == 4623.138
+    assert paper.printed_figure(4, "liver", "R-HLD-1") == 0.1415
+    assert paper.printed_figure(2, "D1", "LNS") is None  # Table 2 has no such column
+    assert paper.printed_figure(3, "iris", "LDA") is None
+    assert paper.printed_figure(3, "letters", "GLD-global") is None
+    assert paper.printed_figure(3, "D2-0.53", "GLD") == 78.37
+    for number, columns in ((1, 5), (2, 5), (3, 7), (4, 7)):
+        table = paper.TABLES[number]
+        assert list(table) == list(paper.TABLES[1])
         assert {len(row) for row in table.values()} == {columns}
 
 
@@ -83,8 +81,8 @@ def test_table_2_has_percentages_and_the_papers_factor(rows, results):
         n = SIZES[dataset]
         assert float(record["percent"]) == pytest.approx(100 * p_e)
         assert float(record["factor"]) == pytest.approx(1000 / n * p_e)
-        if dataset in paper.BAYES_ERROR and method != "GLD-global":
-            printed = paper.printed(2, dataset, method)
+        if dataset in paper.TABLES[2] and method != "GLD-global":
+            printed = paper.printed_figure(2, dataset, method)
             assert float(record["paper"]) == printed
             assert float(record["difference"]) == pytest.approx(
                 1000 / n * p_e - printed
@@ -124,7 +122,7 @@ def test_without_lda_there_are_no_ratios(tmp_path, rows):
     rows = [row for row in rows if row[1] != "LDA"]
     run = write_run(tmp_path / "run", rows)
     assert parsed(read_results(run), 4) == {}
-    text = render(read_results(run), 4, "text")
+    text = render_table(read_results(run), 4, "text")
     assert "No results: LDA on D2, LDA on liver" in " ".join(text.split())
 
 
@@ -142,10 +140,10 @@ def test_best_figures_are_marked_in_every_format(rows, results, table):
             continue
         printed = f"{goal:.{digits}f}"
         mark = "†?"
-        assert re.search(rf" {printed}\*{mark}", render(results, table, "text"))
-        markdown = render(results, table, "markdown")
+        assert re.search(rf" {printed}\*{mark}", render_table(results, table, "text"))
+        markdown = render_table(results, table, "markdown")
         assert re.search(rf"\| \*\*{printed}\*\*{mark} \|", markdown)
-        assert rf"\textbf{{{printed}}}" in render(results, table, "latex")
+        assert rf"\textbf{{{printed}}}" in render_table(results, table, "latex")
     # The paper's own bold figure, here the best of the methods that the run has.
     paper_best = {m for (d, m), r in records.items() if r["paper_best"] == "1"}
     assert paper_best
@@ -164,11 +162,13 @@ def test_ties_in_the_printed_digits_are_all_best(tmp_path, rows):
 def test_limited_trials_have_a_footnote(results):
     for table in (3, 4):
         for form in ("text", "markdown"):
-            text = " ".join(render(results, table, form).split())
+            text = " ".join(render_table(results, table, form).split())
             assert "† SVM on wine_white: 1 of 3 trials, by a limit of the run." in text
-        assert r"\dag{} SVM on wine\_white: 1 of 3" in render(results, table, "latex")
+        assert r"\dag{} SVM on wine\_white: 1 of 3" in render_table(
+            results, table, "latex"
+        )
         assert parsed(results, table)["wine_white", "SVM"]["mark"] == "†"
-    assert "†" not in render(results, 2, "text")
+    assert "†" not in render_table(results, 2, "text")
 
 
 def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
@@ -178,7 +178,7 @@ def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
         if row[:2] == ["liver", "LNS"]:
             row[6] = row[5]  # without a fault, but not on all folds
     results = read_results(write_run(tmp_path / "run", rows))
-    text = " ".join(render(results, 3, "text").split())
+    text = " ".join(render_table(results, 3, "text").split())
     assert "‡ LNS on liver: incomplete, 12 of 15 folds." in text
     assert "– No results: SVM on iris." in text
     record = parsed(results, 3)["liver", "LNS"]
@@ -191,23 +191,23 @@ def test_a_trial_that_is_missing_without_a_limit_is_incomplete(tmp_path, rows):
     results = read_results(write_run(tmp_path / "run", rows))
     table = make_table(results, 3)
     assert f"‡ All on D2: incomplete, {2 * FOLDS} of {3 * FOLDS} folds." in table.notes
-    assert table.blocks[0].best == set()
+    assert table.rows[0].best == set()
 
 
 def test_slips_of_the_paper_are_said(tmp_path, rows, results):
-    assert "1000 / n" in render(results, 2, "text")
-    assert "0.53 instead of" in " ".join(render(results, 3, "text").split())
+    assert "1000 / n" in render_table(results, 2, "text")
+    assert "0.53 instead of" in " ".join(render_table(results, 3, "text").split())
     ours = [row for row in rows if row[0] in ("iris", "wine")]
     plan = {name: dict.fromkeys(METHODS, TRIALS) for name in ("iris", "wine")}
     only = write_run(tmp_path / "ours", ours, plan=plan)
-    assert "paper" not in render(read_results(only), 3, "markdown")
+    assert "paper" not in render_table(read_results(only), 3, "markdown")
 
 
 def test_text_fits_a_terminal_and_latex_is_balanced(results):
     for table in (2, 3, 4):
-        text = render(results, table, "text")
+        text = render_table(results, table, "text")
         assert max(map(len, text.splitlines())) <= 100
-        latex = render(results, table, "latex")
+        latex = render_table(results, table, "latex")
         assert latex.count("{") == latex.count("}")
         widths = {
             line.count("&") for line in latex.splitlines() if line.endswith("\\\\")
@@ -223,18 +223,20 @@ def test_a_wide_table_is_split_into_panels(tmp_path, rows):
         for k in range(6)
         if row[1] == "LDA"
     ]
-    text = render(read_results(write_run(tmp_path / "run", rows + more)), 3, "text")
+    text = render_table(
+        read_results(write_run(tmp_path / "run", rows + more)), 3, "text"
+    )
     assert max(map(len, text.splitlines())) <= 100
     assert text.count("another-method-5") == 1 + text.count("on D2: another-method-5")
 
 
 def test_unknown_tables_and_formats_are_refused(results):
     with pytest.raises(ValueError, match=r"table must be one of \[2, 3, 4\], got 5"):
-        render(results, 5, "text")
+        render_table(results, 5, "text")
     with pytest.raises(
         ValueError, match=r"format must be one of .*'latex'.*, got 'pdf'"
     ):
-        render(results, 2, "pdf")
+        render_table(results, 2, "pdf")
 
 
 def test_a_line_that_was_cut_off_is_left_out_and_said(tmp_path, rows):
@@ -244,7 +246,7 @@ def test_a_line_that_was_cut_off_is_left_out_and_said(tmp_path, rows):
     path.write_text(whole[:-9], encoding="utf-8")
     results = read_results(run)
     assert len(results.rows) == len(rows) - 1
-    assert "The last line of results.csv is cut off" in render(results, 3, "text")
+    assert "The last line of results.csv is cut off" in render_table(results, 3, "text")
 
 
 @pytest.mark.parametrize(
@@ -282,7 +284,7 @@ def test_foreign_and_missing_files_are_refused(tmp_path, rows):
         ("results.csv", b"a,b\n1,2\n", "not a file of results, whose first line is"),
         ("results.csv", b"", "not a file of results"),
         ("results.csv", b"\xff\xfe\x00", "not a text file"),
-        ("run.json", b"[1]", "it is no JSON object"),
+        ("run.json", b"[1]", "it is not a JSON object"),
         ("run.json", b"{", "not the description of a run"),
         ("run.json", b'{"folds": 5}', "it lacks 'seed'"),
     ):
@@ -315,7 +317,7 @@ NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
 
 
 def test_friedman_and_nemenyi_agree_with_demsar():
-    found = compare(NAMES, -DEMSAR, alpha=0.10)
+    found = compare_ranks(NAMES, -DEMSAR, alpha=0.10)
     assert found.methods == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
     np.testing.assert_allclose(found.ranks, [1.964, 2.000, 2.893, 3.143], atol=5e-4)
     # The paper's 9.28 has no correction for ties: (t^3 - t) sums to 3 * 6 + 60.
@@ -341,7 +343,7 @@ def test_critical_values_are_those_of_demsars_table_5(alpha, values):
 
 def test_comparison_agrees_with_scipy(rng):
     scores = rng.normal(size=(9, 5)) + np.arange(5)
-    found = compare(list("abcde"), scores)
+    found = compare_ranks(list("abcde"), scores)
     statistic, p_value = stats.friedmanchisquare(*scores.T)
     assert (found.chi_square, found.p_value) == pytest.approx((statistic, p_value))
     assert found.ranks.sum() == pytest.approx(15)
@@ -350,10 +352,10 @@ def test_comparison_agrees_with_scipy(rng):
     )
     for first, last in found.cliques:
         assert found.ranks[last] - found.ranks[first] < found.critical_difference
-    tied = compare(list("abc"), np.ones((4, 3)))
+    tied = compare_ranks(list("abc"), np.ones((4, 3)))
     assert (tied.chi_square, tied.p_value, tied.cliques) == (0.0, 1.0, [(0, 2)])
-    assert np.isnan(compare(list("ab"), scores[:, :2]).p_value)
+    assert np.isnan(compare_ranks(list("ab"), scores[:, :2]).p_value)
     with pytest.raises(
         ValueError, match="at least 2 data sets and 2 methods, got 1 and"
     ):
-        compare(list("abcde"), scores[:1])
+        compare_ranks(list("abcde"), scores[:1])

@@ -17,7 +17,7 @@ from helpers.exported import (
     certain,
     data,
     errors_in_double,
-    errors_in_fixed_point,
+    errors_in_int16,
     errors_in_single,
     fitted,
     random_rows,
@@ -25,9 +25,9 @@ from helpers.exported import (
 )
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.export import export_c
-from heterolda.export.c_text import comment_text, label_table, number, string
-from heterolda.export.fitted import read_rules
-from heterolda.export.fixed_point import to_fixed_point
+from heterolda.export._c_text import comment_text, label_table, number, string
+from heterolda.export._int16 import to_int16
+from heterolda.export._rules import read_rules
 
 N = 10_000
 TYPES = {"float": np.float32, "double": np.float64, "int16": np.int16}
@@ -107,8 +107,8 @@ def errors(model, X, header):
         return errors_in_single(model, X)
     if header.dtype == "double":
         return 2 * errors_in_double(model, X)
-    exponent = to_fixed_point(read_rules(model)).exponent
-    return errors_in_fixed_point(model, X, header, exponent)
+    exponent = to_int16(read_rules(model)).exponent
+    return errors_in_int16(model, X, header, exponent)
 
 
 def as_input(header, X):
@@ -246,7 +246,7 @@ def test_no_features_overflow_whole_numbers(name, tmp_path, rng):
     scores = (header.zero + header.unit * rows) @ model.coef_.T + model.intercept_
     winners = model._committee.winners(scores)
     assert np.mean(place == winners) > 0.95
-    fixed = to_fixed_point(read_rules(model))
+    fixed = to_int16(read_rules(model))
     largest = max(
         np.abs(row @ c + o)
         for row in rows[-1:]
@@ -272,9 +272,9 @@ def test_scores_next_to_none_are_all_alike_to_one_vs_all(dtype, tmp_path, rng):
 def test_coefficients_that_round_up_to_a_new_digit_still_fit():
     rules = read_rules(fitted("d1"))
     coef = np.full((1, 8), np.nextafter(1, 0))
-    fixed = to_fixed_point(replace(rules, coef=coef), units=1)
+    fixed = to_int16(replace(rules, coef=coef), units=1)
     assert fixed.coef.max() == 16384
-    fixed = to_fixed_point(replace(rules, coef=coef * 32767 / 32768), units=1)
+    fixed = to_int16(replace(rules, coef=coef * 32767 / 32768), units=1)
     assert fixed.coef.max() == 32767
 
 

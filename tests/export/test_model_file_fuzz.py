@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fuzz.changes import VALUES, change_bytes, change_structure, places
 from fuzz.model_json import check, seeds
-from heterolda.export import rules
+from heterolda.export import _models
 
 SEEDS = seeds()
 DOCUMENTS = [json.loads(data) for data in SEEDS]
@@ -104,7 +104,7 @@ def test_all_seeds_are_models():
 
 def test_the_harness_finds_defects(monkeypatch):
     # Without this check, deviations of zero make probabilities NaN.
-    monkeypatch.setattr(rules, "_check_gaussian", lambda planes, where: None)
+    monkeypatch.setattr(_models, "_check_gaussian", lambda planes, where: None)
     document = json.loads(SEEDS[0])
     document["model"]["rules"]["deviations"][0] = [0, 0]
     with pytest.raises(AssertionError, match="predict_proba is not finite"):

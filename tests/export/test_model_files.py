@@ -33,7 +33,7 @@ from heterolda import (
     RandomSearch,
     recommended,
 )
-from heterolda.export import json_file
+from heterolda.export import _json_file as json_file
 from heterolda.export.model_file import VERSION, from_document, to_document
 from heterolda.solvers import SOLVERS
 
@@ -381,11 +381,11 @@ def hostile_files():
     deep = 100_000
     model = b'{"format": "heterolda-model", "version": 1, "heterolda": "0", "model": '
     keys = b",".join(b'"%d":0' % k for k in range(100_000))
-    yield "empty", b"", "no JSON"
+    yield "empty", b"", "not JSON"
     yield "binary", bytes(range(256)) * 4000, "UTF-8"
-    yield "zeros", bytes(10**6), "no JSON"
+    yield "zeros", bytes(10**6), "not JSON"
     yield "pickle", pickle.dumps({"format": "heterolda-model"}), "UTF-8"
-    yield "npz", b"PK\x03\x04" + bytes(100), "no JSON"
+    yield "npz", b"PK\x03\x04" + bytes(100), "not JSON"
     yield "latin", '{"format": "é"}'.encode("latin-1"), "UTF-8"
     yield "utf-16", '{"format": "heterolda-model"}'.encode("utf-16"), "UTF-8"
     yield "BOM", b'\xef\xbb\xbf{"format": "heterolda-model"}', "BOM"
@@ -398,8 +398,8 @@ def hostile_files():
     yield "many lists", model + b"[" + b"[]," * 300_000 + b"[]]}", "estimator"
     yield "same key", b'{"format": "heterolda-model", "format": 1}', "'format' twice"
     yield "same keys", b"{" + b'"a":1,' * 150_000 + b'"a":1}', "'a' twice"
-    yield "NaN", model + b"NaN}", "NaN is no JSON number"
-    yield "Infinity", model + b"-Infinity}", "Infinity is no JSON number"
+    yield "NaN", model + b"NaN}", "NaN is not a JSON number"
+    yield "Infinity", model + b"-Infinity}", "Infinity is not a JSON number"
     yield "digits", model + b"1" * 10**6 + b"}", "integer of 1000000 digits"
     yield "fraction", model + b"0." + b"1" * 10**6 + b"}", "estimator"
     yield "exponent", model + b"1e" + b"9" * 10**6 + b"}", "estimator"
@@ -407,7 +407,7 @@ def hostile_files():
     yield "number", b"1", "format"
     yield "array", b"[1, 2]", "format"
     yield "other", b'{"format": "other", "version": 1}', "format"
-    yield "comment", b"// " + model + b"}", "no JSON"
+    yield "comment", b"// " + model + b"}", "not JSON"
     yield "trailing", model + b"{}} {}", "Extra data"
     yield "version", b'{"format": "heterolda-model", "version": "1"}', "version"
     yield "version 0", b'{"format": "heterolda-model", "version": 0}', "version"
@@ -462,7 +462,7 @@ def test_large_models_are_within_the_limits():
 def test_only_regular_files_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "pipe", "/dev/zero"):
-        with pytest.raises(ValueError, match="no regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             heterolda.load(place)
     with pytest.raises(FileNotFoundError):
         heterolda.load(tmp_path / "none.json")
@@ -477,7 +477,7 @@ def test_a_truncated_file_is_refused(make_classes, path):
     content = path.read_bytes()
     for end in range(0, len(content) - 2, 7):
         path.write_bytes(content[:end])
-        with pytest.raises(ValueError, match="no JSON"):
+        with pytest.raises(ValueError, match="not JSON"):
             heterolda.load(path)
 
 

@@ -17,14 +17,14 @@ from helpers.study import make_rows, write_run
 from heterolda import ClassStatistics
 from heterolda.experiments.report import write_report
 from heterolda.foundations.files import written_whole
-from project.audit import CLEAN, NOT_ASKED, VULNERABLE, judge
+from release.audit import CLEAN, NOT_ASKED, VULNERABLE, judge
 
 PACKAGE = Path(heterolda.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 BANNED_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "skops", "yaml"}
 BANNED_CALLS = {"eval", "exec", "compile", "__import__", "system", "popen"}
 # What is used of joblib: it counts processors and starts processes, it reads nothing.
-OF_JOBLIB = {"cpu_count", "effective_n_jobs"}
+OF_JOBLIB = {"ProcessPoolExecutor", "cpu_count", "effective_n_jobs"}
 
 
 def dangers(tree):

@@ -11,7 +11,7 @@ import pandas as pd
 
 import heterolda
 from heterolda import GaussianLinearDiscriminant, Global, recommended
-from heterolda.export.json_file import write_json
+from heterolda.export._json_file import write_json
 from heterolda.export.model_file import VERSION
 
 FOLDER = Path(__file__).parent

@@ -8,8 +8,8 @@ from sklearn.datasets import load_digits
 
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch, recommended
 from heterolda.estimators.votes import OneVsAll, OneVsOne
-from heterolda.experiments.datasets import make_d1
-from heterolda.export.fitted import read_rules
+from heterolda.experiments import make_d1
+from heterolda.export._rules import read_rules
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
 
@@ -91,7 +91,7 @@ def errors_in_single(model, X, *, exact_rows=False):
     return 1.01 * single + both
 
 
-def errors_in_fixed_point(model, X, header, exponent):
+def errors_in_int16(model, X, header, exponent):
     """Bounds on the errors of scores in whole numbers; infinite where x is clipped."""
     q = (X - header.zero) / header.unit
     step = 0.5 * 2.0 ** -exponent.astype(float)

@@ -32,7 +32,7 @@ _KEPT = {"float16", "float32", "int8", "bool"}
 _NOTES = {
     "fewer samples than features": SmallClassWarning,
     "no hyperplane that beats": TrivialRuleWarning,
-    "so far from zero": PrecisionWarning,
+    "float64 rounding": PrecisionWarning,
 }
 _MEMORY = "note: these settings need all rows at once"
 

@@ -1,10 +1,7 @@
 """What the documentation says is executed; the Markdown pages run as doctests."""
 
 import re
-import subprocess
-import sys
 import tomllib
-from functools import partial
 from pathlib import Path
 
 import heterolda
@@ -36,23 +33,6 @@ def test_internal_links_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+)\)", text):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
-
-
-def test_the_demo_runs(tmp_path):
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
-    reproduce, report = (
-        line.replace("build/demo", str(tmp_path)).split()[1:]
-        for line in recipe.splitlines()
-    )
-    run = partial(subprocess.run, capture_output=True, text=True, check=True)
-    command = [sys.executable, "-W", "error", "-m", "heterolda.cli"]
-    tables = run([*command, *reproduce, "--folds", "2"]).stdout
-    for name in ("D1", "D2", "breast_cancer", "wine", "digits"):
-        assert len(re.findall(rf"^{name} ", tables, re.MULTILINE)) >= 3
-    last = run([*command, *report]).stdout.splitlines()[-1]
-    assert last == str(tmp_path / "report.html")
-    assert "</html>" in Path(last).read_text(encoding="utf-8")
 
 
 def test_badges_say_what_is_true():

@@ -15,8 +15,7 @@ from helpers.problems import (
     random_problem,
     random_settings,
 )
-from heterolda.search import algorithm2 as refine
-from heterolda.search import exact
+from heterolda.search import algorithm2, exact
 from heterolda.search.algorithm2 import grid_weights, paper_search
 from heterolda.search.exact import exact_search
 
@@ -36,9 +35,9 @@ def assert_same(result, truth):
 def test_paper_search_is_the_literal_algorithm(rng, monkeypatch, threads, leniency):
     # Zero leniency sorts the rows into tiles at almost every iteration, infinite
     # leniency never again.
-    monkeypatch.setattr(refine, "_LENIENCY", leniency)
-    monkeypatch.setattr(refine, "_NUMBERS_PER_THREAD", 1)
-    for _ in range(200):
+    monkeypatch.setattr(algorithm2, "_LENIENCY", leniency)
+    monkeypatch.setattr(algorithm2, "_NUMBERS_PER_THREAD", 1)
+    for _ in range(60):
         problem, settings = random_problem(rng), random_settings(rng)
         copy = bool(rng.integers(2))
         result = paper_search(*problem, **settings, threads=threads, copy=copy)
@@ -47,7 +46,7 @@ def test_paper_search_is_the_literal_algorithm(rng, monkeypatch, threads, lenien
 
 
 def test_long_searches_on_many_rows_are_the_literal_algorithm(rng):
-    # Enough rows for most to sleep, and enough iterations for margins to be renewed.
+    # Enough rows for most to be skipped, enough iterations for margins to be renewed.
     first = rng.random(3000) < 0.5
     X = rng.normal(size=(3000, 4)) + 0.8 * first[:, None]
     X[:, 0] = np.round(X[:, 0])
@@ -72,8 +71,8 @@ def test_full_tiles_are_the_literal_algorithm(rng, n):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_and_calls_do_not_matter(rng, monkeypatch, threads):
-    monkeypatch.setattr(refine, "_NUMBERS_PER_THREAD", 1)
-    monkeypatch.setattr(refine, "_NUMBERS_PER_CALL", 1000)
+    monkeypatch.setattr(algorithm2, "_NUMBERS_PER_THREAD", 1)
+    monkeypatch.setattr(algorithm2, "_NUMBERS_PER_CALL", 1000)
     for _ in range(25):
         problem, settings = random_problem(rng), random_settings(rng)
         result = paper_search(*problem, **settings, threads=threads)
@@ -172,24 +171,24 @@ def test_errors_of_a_rule_are_counted_from_scratch(rng):
     X = np.array([[1.0], [2.0], [3.0], [4.0]])
     first = np.array([True, False, True, False])
     v = np.array([3.0, 1.0])  # class 1 from 3 on: the first and the last are wrong
-    assert refine.count_errors(X, first, None, v) == 2
-    assert refine.count_errors(X, first, np.array([0.5, 8.0, 8.0, 0.25]), v) == 0.75
+    assert algorithm2.count_errors(X, first, None, v) == 2
+    assert algorithm2.count_errors(X, first, np.array([0.5, 8.0, 8.0, 0.25]), v) == 0.75
     for _ in range(20):
         problem = random_problem(rng)
         X, first, weight, v = problem
         if weight is not None:
             weight = np.multiply(*grid_weights(weight))
-        assert refine.count_errors(*problem) == count_errors(X, first, weight, v)
+        assert algorithm2.count_errors(*problem) == count_errors(X, first, weight, v)
 
 
 def test_weights_too_unequal_to_be_counted_are_refused():
     weight = np.array([1.0, 0.0, 2.0**-39, 3.0])
-    refine.check_range_of_weights(weight, weight.sum() / 8)
-    refine.check_range_of_weights(weight, 2.0)  # exactly the least share
-    refine.check_range_of_weights(np.zeros(3), 0.0)
+    algorithm2.check_range_of_weights(weight, weight.sum() / 8)
+    algorithm2.check_range_of_weights(weight, 2.0)  # exactly the least share
+    algorithm2.check_range_of_weights(np.zeros(3), 0.0)
     message = r"^sample_weight times .* 1\.82e-12 for some row .* next to nothing$"
     with pytest.raises(ValueError, match=message):
-        refine.check_range_of_weights(weight, 4.0)
+        algorithm2.check_range_of_weights(weight, 4.0)
 
 
 def test_exact_is_deterministic(rng):
@@ -227,8 +226,8 @@ def fewest_errors_in_the_plane(X, first):
 @pytest.mark.no_cover  # the reference takes most of the time
 def test_exact_finds_the_minimum_in_the_plane(rng):
     found = 0
-    for _ in range(100):
-        n = rng.integers(10, 61)
+    for _ in range(20):
+        n = rng.integers(10, 41)
         first = rng.random(n) < 0.5
         X = rng.normal(size=(n, 2)) + rng.uniform(0, 2) * first[:, None]
         w = X[first].mean(axis=0) - X[~first].mean(axis=0)
@@ -237,7 +236,7 @@ def test_exact_finds_the_minimum_in_the_plane(rng):
         minimum = fewest_errors_in_the_plane(X, first)
         assert result.errors >= minimum
         found += result.errors == minimum
-    assert found >= 90
+    assert found >= 17
 
 
 @pytest.mark.no_cover  # the reference takes most of the time
@@ -258,7 +257,7 @@ def test_best_step_is_the_best_of_all_midpoints(rng):
         errors = [
             count_errors(X, first, None, v + t * np.eye(d + 1)[i]) for t in trials
         ]
-        problem = refine.Problem.from_arrays(X, first, None)
+        problem = algorithm2.PairRows.from_arrays(X, first, None)
         margins = exact._margins(X, v)
         step, fewest = exact._try_coordinate(problem, v, margins, i, errors[0])
         assert fewest == min(errors)
@@ -268,7 +267,7 @@ def test_best_step_is_the_best_of_all_midpoints(rng):
 
 @pytest.mark.parametrize("search", [paper_search, exact_search])
 def test_interrupt_returns_the_best_so_far(rng, search, monkeypatch):
-    monkeypatch.setattr(refine, "_NUMBERS_PER_CALL", 0)
+    monkeypatch.setattr(algorithm2, "_NUMBERS_PER_CALL", 0)
     first = rng.random(200) < 0.5
     X = rng.normal(size=(200, 3)) + 0.5 * first[:, None]
     v = np.array([0.1, 1.0, -1.0, 0.3])
@@ -311,7 +310,7 @@ def test_interrupt_of_a_sweep_keeps_the_best(rng):
 
 
 def test_path_holds_each_new_best(rng, monkeypatch):
-    monkeypatch.setattr(refine, "_FIRST_LOG", 2)  # so that it has to grow
+    monkeypatch.setattr(algorithm2, "_FIRST_LOG", 2)  # so that it has to grow
     for search in (paper_search, partial(exact_search, rng=rng, n_restarts=2)):
         first = rng.random(300) < 0.5
         X = rng.normal(size=(300, 3)) + 0.5 * first[:, None]

@@ -26,10 +26,11 @@ from heterolda import (
     SearchInterruptedWarning,
     recommended,
 )
-from heterolda.data.dask_collections import DaskRows
-from heterolda.data.out_of_core import _Pool, fit_batches
-from heterolda.search.algorithm2 import grid_weights, paper_search
-from heterolda.search.passes import Rows, Walk, look
+from heterolda.data import fit_batches
+from heterolda.data.dask.collections import DaskRows
+from heterolda.data.out_of_core import _Pool
+from heterolda.search.algorithm2 import PairRows, grid_weights, paper_search
+from heterolda.search.passes import Walk, evaluate_rule
 
 
 def skewed(n=1500, d=4, k=4):
@@ -53,7 +54,7 @@ def assert_same_search(search, expected):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_passes_make_the_steps_of_the_search_in_memory(seed):
-    """Any chunks, any room: so few rows at hand that each pass is good for one step."""
+    """Any chunks and room: with few rows kept, each pass is good for one step."""
     rng = np.random.default_rng(seed)
     X, first, weight, v = random_problem(rng)
     settings = random_settings(rng)
@@ -61,11 +62,11 @@ def test_passes_make_the_steps_of_the_search_in_memory(seed):
     units, unit = (np.empty(0, np.int64), 1.0)
     if weight is not None:
         units, unit = grid_weights(weight)
-    rows = Rows(np.ascontiguousarray(X), first, units)
+    rows = PairRows(np.ascontiguousarray(X), first, units, unit)
     cuts = np.sort(rng.integers(0, len(X) + 1, 3))
     chunks = [rows.take(part) for part in np.split(np.arange(len(X)), cuts)]
     room = int(rng.choice([1, 20, len(X) // 2 + 1, len(X)]))
-    at_hand = rng.random() < 0.5
+    in_memory = rng.random() < 0.5
 
     walk = Walk(v, **settings)
     n_passes = 0
@@ -73,12 +74,12 @@ def test_passes_make_the_steps_of_the_search_in_memory(seed):
         n_passes += 1
         pool = _Pool(room)
         for chunk in chunks:
-            pool.add(look(chunk, walk.v, walk.step, room, pool.horizon))
+            pool.add(evaluate_rule(chunk, walk.v, walk.step, room, pool.horizon))
         total = pool.total()
         assert len(total.near.sizes) <= room
-        walk.arrive(total.errors, total.changes, total.near.horizon)
-        if at_hand:
-            walk.go_on(total.near, lambda *_: None, unit)
+        walk.apply_pass(total.errors, total.changes, total.near.horizon)
+        if in_memory:
+            walk.move_in_memory(total.near, lambda *_: None)
         while walk.n_safe():
             walk.move(total.near.within(walk.reach).changes(walk.v, walk.step))
     result = walk.result(unit)
@@ -91,18 +92,18 @@ def test_passes_make_the_steps_of_the_search_in_memory(seed):
 
 
 def test_far_rows_are_left_alone_between_passes(rng):
-    """With half of the rows at hand there are far fewer passes than iterations."""
+    """With half of the rows in memory there are far fewer passes than iterations."""
     X = rng.normal(size=(4000, 3)) + rng.exponential(size=(4000, 3))
     first = X[:, 0] + rng.normal(size=4000) > 1
-    rows = Rows(X, first, np.empty(0, np.int64))
+    rows = PairRows(X, first, np.empty(0, np.int64), 1.0)
     walk = Walk(np.array([1.0, 1.0, 0.3, -0.2]), 0.1, 200, 200)
     n_passes = 0
     while not walk.ended:
         n_passes += 1
-        found = look(rows, walk.v, walk.step, 2000)
+        found = evaluate_rule(rows, walk.v, walk.step, 2000)
         assert math.isfinite(found.near.horizon)
-        walk.arrive(found.errors, found.changes, found.near.horizon)
-        walk.go_on(found.near, lambda *_: None, 1.0)
+        walk.apply_pass(found.errors, found.changes, found.near.horizon)
+        walk.move_in_memory(found.near, lambda *_: None)
     assert n_passes < len(walk.result(1.0).history) / 3
 
 
@@ -227,7 +228,7 @@ class Fickle:
 def test_labels_that_change_on_the_way_are_noticed(rng):
     table = pa.table({"x": rng.normal(size=40), "y": ["a", "b"] * 20})
     source = Fickle(table, table.set_column(1, "y", pa.array(["a", "c"] * 20)))
-    with pytest.raises(ValueError, match="that are none of the classes"):
+    with pytest.raises(ValueError, match="that are not classes of the model"):
         fit_batches(LocalNeighborhoodSearch(), source, "y")
 
 
@@ -277,7 +278,7 @@ def test_dask_gives_the_search_of_memory(scheduler, weighted, rng):
     weight = rng.integers(0, 3, len(X)) if weighted else None
     frame = pd.DataFrame(X, columns=list("abcd"))
     start = FrozenEstimator(GaussianLinearDiscriminant().fit(frame, y))
-    settings = {"estimator": start, "max_iter": 30}
+    settings = {"estimator": start, "max_iter": 8}
     if weighted:
         settings["class_weight"] = {"fig": 3.0}
     whole = LocalNeighborhoodSearch(**settings).fit(frame, y, weight)
@@ -309,7 +310,7 @@ def test_chunks_with_no_row_of_a_class(scheduler):
 
 
 def test_little_room_on_the_workers(monkeypatch):
-    from heterolda.data import dask_collections as distributed
+    from heterolda.data.dask import collections as distributed
 
     monkeypatch.setattr(distributed, "_LEAST_ROOM", 1)
     monkeypatch.setattr(distributed, "_ROOM_SHARE", 0)
@@ -356,7 +357,7 @@ def test_a_worker_that_dies_during_the_search_does_not_change_it(cluster):
     X = slow_rows(0.0).compute(scheduler="threads")
     y = (X[:, 0] + np.random.default_rng(0).normal(size=1200) > 0.5).astype(int)
     start = FrozenEstimator(GaussianLinearDiscriminant().fit(X, y))
-    settings = {"estimator": start, "max_iter": 150, "patience": 150}
+    settings = {"estimator": start, "max_iter": 50, "patience": 50}
     whole = LocalNeighborhoodSearch(**settings).fit(X, y)
     victim = next(iter(cluster.run(os.getpid).values()))
     rows = DaskRows(slow_rows(0.02), y)

@@ -48,7 +48,7 @@ def least_errors(p, w):
     return best
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(one_dimension())
 def test_one_dimension_has_a_closed_form(p):
     g = Gaussians.of(p)
@@ -67,7 +67,7 @@ def test_one_dimension_has_a_closed_form(p):
         assert np.sign(-model.coef_[0, 0]) == np.sign(p.m1[0] - p.m2[0])
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(PLANE)
 def test_no_angle_of_the_plane_is_better(p):
     whiten = np.linalg.inv(np.linalg.cholesky(p.S1 + p.S2)).T
@@ -90,7 +90,7 @@ def test_no_angle_of_the_plane_is_better(p):
     assert fit(p).bayes_error_[0] == pytest.approx(best, rel=1e-9)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.one_of(st.integers(1, 5).flatmap(regular), nearly_equal()))
 def test_descent_from_many_starts_ends_at_the_optimum(p):
     total = p.S1 + p.S2
@@ -122,7 +122,7 @@ def test_descent_from_many_starts_ends_at_the_optimum(p):
     assert best <= ours * (1 + 1e-6)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.one_of(*KINDS.values()))
 def test_algorithm_1_is_never_better(p):
     ours = fit(p).bayes_error_[0]

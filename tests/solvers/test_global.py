@@ -21,11 +21,11 @@ from heterolda import (
     TrivialRuleWarning,
 )
 from heterolda.solvers import SOLVERS, solve_pairs
+from heterolda.solvers._arc_pieces import proven_bound
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.global_search import _most_variation, branch_and_bound
 from heterolda.solvers.hyperplanes import Status
 from heterolda.solvers.pencil import VARIANCE_FLOOR, Pencil
-from heterolda.solvers.pieces import proven_bound
 
 PAIR = np.array([[0, 1]])
 
@@ -86,12 +86,12 @@ def floored(cov):
     return model * scale * scale[:, None]
 
 
-# 1,600 regular problems up to condition 1e12, and 432 singular ones below.
+# 320 regular problems up to condition 1e12, and 144 singular ones below.
 @pytest.mark.no_cover  # the reference takes most of the time
-@pytest.mark.parametrize("batch", range(20))
+@pytest.mark.parametrize("batch", range(4))
 @pytest.mark.parametrize(("exponents", "tolerance"), [((0, 8), 1e-12), ((8, 12), 1e-8)])
 def test_no_other_solver_has_a_lower_error(rng, batch, exponents, tolerance):
-    rng = rng.spawn(40)[batch + (20 if exponents[0] else 0)]
+    rng = rng.spawn(8)[batch + (4 if exponents[0] else 0)]
     interesting = 0
     for _ in range(40):
         condition = 10.0 ** rng.uniform(*exponents)
@@ -113,13 +113,11 @@ def test_no_other_solver_has_a_lower_error(rng, batch, exponents, tolerance):
 
 
 @pytest.mark.no_cover  # the reference takes most of the time
-@pytest.mark.parametrize("batch", range(3))
 @pytest.mark.parametrize("jointly", [False, True])
 @pytest.mark.parametrize("singular", ["first", "second", "both"])
 def test_no_other_solver_has_a_lower_error_where_a_class_is_singular(
-    rng, singular, jointly, batch
+    rng, singular, jointly
 ):
-    rng = rng.spawn(3)[batch]
     interesting = done = 0
     while done < 24:
         means, cov, priors = random_problem(rng, 10.0 ** rng.uniform(0, 3), singular)
@@ -186,7 +184,7 @@ def many_start_bfgs(rng, means, cov, priors, starts):
 
 @pytest.mark.no_cover  # the reference takes most of the time
 def test_many_start_bfgs_finds_nothing_better(rng):
-    for _ in range(40):
+    for _ in range(15):
         d = int(rng.integers(1, 7))
         means, cov, priors, _ = (part[0] for part in random_pairs(rng, 1, d, 30.0))
         planes = solve(means, cov, priors)
@@ -337,7 +335,7 @@ def test_equal_means(rng):
 def test_the_hard_case(rng):
     """c_i = 0 at the pole: the optimum may lie beyond the end of the plain arc."""
     beyond = 0
-    for _ in range(30):
+    for _ in range(15):
         alpha = np.sort(rng.uniform(0.02, 0.98, 4))
         delta = 0.5 * rng.normal(size=4)
         delta[[0, 3]] = 0.0
@@ -345,7 +343,7 @@ def test_the_hard_case(rng):
         means = np.array([delta, np.zeros(4)])
         p1 = rng.uniform(0.2, 0.8)
         planes = solve(means, cov, [p1, 1 - p1])
-        best = many_start_bfgs(rng, means, cov, [p1, 1 - p1], starts=20)
+        best = many_start_bfgs(rng, means, cov, [p1, 1 - p1], starts=10)
         assert planes.error[0] <= best + 1e-9
         assert_allclose(
             error_of_rule(
@@ -355,7 +353,7 @@ def test_the_hard_case(rng):
             rtol=1e-10,
         )
         beyond += np.any(np.abs(planes.coef[0, [0, 3]]) > 1e-3)
-    assert beyond > 3
+    assert beyond > 0
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -10,9 +10,9 @@ from scipy.stats import norm
 from helpers.problems import error_of_rule, random_covariance, random_pairs
 from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.solvers import SOLVERS, resolve_solver, solve_pairs
+from heterolda.solvers._best_trial import _Best, best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.trials import _Best, best_trial
 
 
 class Pair:
@@ -165,9 +165,9 @@ def test_c_hld(problem):
 
 @pytest.mark.parametrize("parameters", [1, 2])
 def test_r_hld(problem, parameters):
-    solver = RandomSearch(parameters, n_trials=200, low=-1, high=2)
+    solver = RandomSearch(parameters, n_trials=60, low=-1, high=2)
     planes = solve(problem, solver, seed=7)
-    draws = np.random.default_rng(7).uniform(-1, 2, (parameters, 200))
+    draws = np.random.default_rng(7).uniform(-1, 2, (parameters, 60))
     s2 = draws[0]
     s1 = 1 - s2 if parameters == 1 else draws[1]
     for k, pair in enumerate(pairs_of(problem)):

@@ -10,9 +10,8 @@ from heterolda.solvers.pencil import (
     VARIANCE_FLOOR,
     Pencil,
     _inverse_of_lower,
-    bayes_error,
-    best_threshold,
 )
+from heterolda.solvers.threshold import bayes_error, best_threshold
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 12])

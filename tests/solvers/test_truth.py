@@ -413,7 +413,10 @@ def test_no_linear_rule_is_better(name):
     assert ours <= best + slack(name, best)
     # Nor can the reference be worse than a rule that somebody else has found. Its
     # golden section stops short of fifty digits.
-    assert best <= ours * (1 + mp.mpf("1e-20"))
+    for solver in ("global", *OTHER_SOLVERS):
+        theirs = attained(name, solver)
+        assert theirs >= ours - slack(name, ours), solver
+        assert theirs >= best * (1 - mp.mpf("1e-20")), solver
 
 
 @each_problem
@@ -481,23 +484,14 @@ def test_no_threshold_of_a_scan_is_better(name):
     g = gaussians(name)
     w, w0 = rule_of(fitted(name))
     a, b = dot(w, g.m1), dot(w, g.m2)
-    around = [mp.mpf(i) / 3 for i in range(-30, 31)]
+    around = [mp.mpf(i) / 2 for i in range(-20, 21)]
     grid = [a + deviation(g.S1, w) * z for z in around]
     grid += [b + deviation(g.S2, w) * z for z in around]
-    grid += [b + (a - b) * i / 100 for i in range(101)]
+    grid += [b + (a - b) * i / 40 for i in range(41)]
     error, place, _ = minimise(lambda x: error_of(g, w, x), sorted(set(grid)))
     assert attained(name) <= error + slack(name, error)
     relative = 1e-6 if name in ILL_CONDITIONED else 1e-8
     assert abs(place - w0) <= relative * threshold_scale(g, w)
-
-
-@pytest.mark.parametrize("solver", OTHER_SOLVERS)
-@each_problem
-def test_no_other_solver_beats_global(name, solver):
-    ours = attained(name)
-    assert attained(name, solver) >= ours - slack(name, ours)
-    # Nor the optimum, which would refute the reference itself.
-    assert attained(name, solver) >= optimum(name).error * (1 - mp.mpf("1e-20"))
 
 
 # ------------------------------------------------------------------ one dimension

@@ -102,10 +102,10 @@ def test_units_offsets_and_order_do_not_matter(rng):
         assert chosen.shrinkage_.to_diagonal == plain.shrinkage_.to_diagonal
 
 
-def test_rows_are_taken_in_chunks(rng, monkeypatch):
+def test_rows_are_taken_in_blocks(rng, monkeypatch):
     X, y = draw(rng)
     expected = scores(X, y)
-    monkeypatch.setattr("heterolda.statistics.shrinkage._CHUNK", 4)
+    monkeypatch.setattr("heterolda.statistics.shrinkage._BLOCK_ROWS", 4)
     assert_allclose(scores(X, y), expected)
 
 

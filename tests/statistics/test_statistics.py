@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import os
 import tracemalloc
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import ClassStatistics
 from heterolda.statistics import class_statistics as statistics_module
+from heterolda.statistics.class_statistics import all_labels, with_all_classes
+from heterolda.statistics.moments import all_others, check_room
 
 
 def naive(X, y, sample_weight=None):
@@ -146,7 +149,7 @@ def test_blocks_and_buffers_do_not_matter(make_classes, rng, monkeypatch):
     X, y = make_classes(n=200)
     weight = rng.uniform(0, 2, len(X))
     whole = ClassStatistics.from_data(X, y, weight)
-    monkeypatch.setattr(statistics_module, "_BLOCK_ROWS", 37)
+    monkeypatch.setattr(statistics_module, "_SORTED_ROWS", 37)
     monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1)
     assert_same(ClassStatistics.from_data(X, y, weight), whole)
 
@@ -628,3 +631,49 @@ def test_small_weights_are_kept_and_counted(tmp_path):
     assert ClassStatistics.load(tmp_path / "a.npz").weights.tolist() == [0, 0.5, 1]
     with pytest.raises(ValueError, match=r"^classes \[1, 2\] have fewer rows than"):
         stats.save(tmp_path / "b.npz", min_count=2)
+
+
+def test_the_labels_of_all_chunks_are_known_from_the_first():
+    known = np.array([1, 2, 5])
+    assert_array_equal(all_labels([5, 1, 2, 1], None), known)
+    assert_array_equal(all_labels([5, 1, 2], known), known)
+    assert all_labels(None, known) is known
+    with pytest.raises(ValueError, match="must be passed to the first call"):
+        all_labels(None, None)
+    with pytest.raises(ValueError, match=r"\[1, 2\] differs from the classes"):
+        all_labels([1, 2], known)
+
+
+def test_chunks_get_an_entry_for_every_class(make_classes):
+    X, y = make_classes()
+    stats = ClassStatistics.from_data(X, y)
+    chunks = (ClassStatistics.from_data(X[y == k], y[y == k]) for k in range(4))
+    expanded = [with_all_classes(np.arange(4), chunk) for chunk in chunks]
+    assert [one.n_classes for one in expanded] == [4] * 4
+    assert_same(sum(expanded), stats)
+    with pytest.raises(ValueError, match=r"labels \[3\] that are not among"):
+        with_all_classes(np.arange(3), stats)
+
+
+def test_covariances_larger_than_memory_are_refused(monkeypatch):
+    check_room(100, 100)
+    with pytest.raises(ValueError, match="choose fewer features"):
+        check_room(1000, 10**6)
+    monkeypatch.delattr(os, "sysconf")  # as on Windows
+    check_room(1000, 10**6)
+
+
+def test_all_others_are_the_mixture_of_the_other_classes(make_classes, rng):
+    X, y = make_classes()
+    stats = ClassStatistics.from_data(1e3 + X, y)
+    priors = rng.dirichlet(np.ones(4) * 5)
+    means, covariances = all_others(stats.means, stats.covariances(), priors)
+    for k in range(4):
+        rest = [j for j in range(4) if j != k]
+        share = priors[rest] / priors[rest].sum()
+        mean = share @ stats.means[rest]
+        shifts = stats.means[rest] - mean
+        within = np.einsum("j,jab->ab", share, stats.covariances()[rest])
+        between = np.einsum("j,ja,jb->ab", share, shifts, shifts)
+        assert_allclose(means[k], mean, rtol=1e-12)
+        assert_allclose(covariances[k], within + between, rtol=1e-9, atol=1e-9)

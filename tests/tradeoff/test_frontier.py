@@ -372,7 +372,7 @@ def test_pairs_are_labels(make_classes):
     assert_allclose(frontier.pencil.means[0], moments.means[[3, 1]])
     for pair, message in (
         ((2, 2), "both are the same"),
-        ((0, 1), "0 is none of them"),
+        ((0, 1), "0 is not one of them"),
         ((1,), "two different labels"),
         ("ab", "two different labels"),
         (3, "two different labels"),

@@ -1,4 +1,8 @@
-"""The command ``heterolda``."""
+"""The command ``heterolda``.
+
+A command has a file of its name with its options; its work on files is in
+``..._files.py``, which is imported when it runs, so that help is printed at once.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,6 @@ import os
 import signal
 import sys
 from importlib.util import find_spec
-
-__all__ = ["main"]
 
 
 def main() -> None:

@@ -1,28 +1,73 @@
-"""The commands: they parse, call and print."""
+"""All commands, and how they end: status 2 and one line for wrong usage."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from heterolda.cli.evaluate import evaluate
 from heterolda.cli.export import export
 from heterolda.cli.fit import fit
-from heterolda.cli.group import OneLineGroup
 from heterolda.cli.inspect import inspect
+from heterolda.cli.messages import print_to_stderr
 from heterolda.cli.predict import predict
 from heterolda.cli.study import datasets, report, reproduce
 
-__all__ = ["app"]
+
+class OneLineGroup(TyperGroup):
+    """A group of commands that complains of wrong usage in one line.
+
+    A reader that goes away early, such as ``head``, ends the program without a word.
+    """
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run a command and end the program."""
+        ends = settings.pop("standalone_mode", True)
+        settings["standalone_mode"] = False  # errors are raised
+        if not ends:
+            return super().main(*args, **settings)
+        try:
+            status = super().main(*args, **settings)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _drop_output()
+            status = 1
+        except OSError as error:  # commands catch their own: this is of the output
+            _drop_output()
+            print_to_stderr(f"heterolda: {error.strerror or error}")
+            status = 1
+        except Exception as error:
+            # Releases of typer differ in where the class of these errors lives.
+            if not hasattr(error, "format_message"):
+                raise
+            status = _complain(error)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _drop_output() -> None:
+    """What is left in the buffer goes nowhere, and without an error at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complain(error: Any) -> int:
+    """Say what is wrong with the usage, and where help is."""
+    context = getattr(error, "ctx", None)
+    path = "heterolda" if context is None else context.command_path
+    message = " ".join(error.format_message().split()).rstrip(".")
+    print_to_stderr(f"{path}: {message} (see {path} --help)")
+    return int(error.exit_code)
+
 
 app = typer.Typer(
     name="heterolda",
     cls=OneLineGroup,
     rich_markup_mode="markdown",
-    help="Linear discriminants for classes of unequal covariances.",
+    help="Linear discriminants for classes with unequal covariances.",
     epilog="Errors end with status 1 and one line, wrong usage with status 2.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
@@ -39,10 +84,10 @@ for _panel, _functions in _COMMANDS.items():
 def main(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and end.")
+        bool, typer.Option("--version", help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """What stands before a command."""
+    """Print the version, or the help where no command is given."""
     if version:
         print(f"heterolda {sys.modules['heterolda'].__version__}")
     elif context.invoked_subcommand is None:

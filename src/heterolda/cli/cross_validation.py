@@ -11,25 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from heterolda.cli.evaluate_files import hits
-from heterolda.data.labelled_data import LabelledData, Places
+from heterolda.cli.evaluate_files import count_right
+from heterolda.cli.messages import in_options
+from heterolda.data.labels import ClassFinder
+from heterolda.data.table import Table
 from heterolda.statistics.class_statistics import ClassStatistics
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-# Is told which share of the work is done.
-Progress = Callable[[float], None]
-
-__all__ = ["Folds", "cross_validate_files", "cross_validate_rows"]
+# Is called with the share of the work that is done.
+ShareProgress = Callable[[float], None]
 
 
 class Folds:
     """Deals the rows of each class out to folds in turn, so that all are stratified.
-
-    Parameters
-    ----------
-    n_folds, n_classes : int
-        Numbers of folds and of classes.
 
     Examples
     --------
@@ -46,18 +41,7 @@ class Folds:
         self._next = np.arange(n_classes)
 
     def deal(self, truth: Index) -> Index:
-        """Folds of the next rows.
-
-        Parameters
-        ----------
-        truth : ndarray of shape (n_rows,)
-            Index of the class of each row.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Index of the fold of each row.
-        """
+        """Index of the fold of each of the next rows, whose class indices are given."""
         folds = np.empty(len(truth), np.intp)
         for k in np.unique(truth):
             rows = np.flatnonzero(truth == k)
@@ -68,27 +52,16 @@ class Folds:
 
 def cross_validate_files(
     model: Any,
-    data: LabelledData,
+    data: Table,
     n_folds: int,
     n_rows: int,
-    progress: Progress,
+    progress: ShareProgress,
 ) -> Array:
-    """Cross-validate a discriminant in two passes over the files.
+    """Cross-validate a fitted discriminant in two passes over the files.
 
     The first gathers the statistics of each fold, the second predicts. Statistics of
     all rows but those of a fold are sums of the others', never differences, which
     would lose digits. Memory is that of `n_folds` class statistics.
-
-    Parameters
-    ----------
-    model : GaussianLinearDiscriminant
-        Fitted to all rows; its settings and classes are used.
-    data : LabelledData
-        The rows.
-    n_folds, n_rows : int
-        Numbers of folds and of rows.
-    progress : callable
-        Called with the share that is done.
 
     Returns
     -------
@@ -96,21 +69,25 @@ def cross_validate_files(
         Weight of the rows of each fold that are predicted right, and of all.
     """
     classes = model.classes_
-    places, folds = Places(classes), Folds(n_folds, len(classes))
+
+    def rows_by_fold(done: float) -> Iterator[tuple[int, Array, Index, Array | None]]:
+        """Features, class indices and weights of each batch and fold, in one pass."""
+        places, folds = ClassFinder(classes), Folds(n_folds, len(classes))
+        for rows in data.batches(lambda n: progress(done + n / (2 * n_rows))):
+            truth = places.of(rows)
+            dealt = folds.deal(truth)
+            for k in range(n_folds):
+                mine = dealt == k
+                weight = None if rows.weight is None else rows.weight[mine]
+                yield k, rows.X[mine], truth[mine], weight
+
     sums: list[ClassStatistics] = []
-    for rows in data.batches(lambda n: progress(n / (2 * n_rows))):
-        truth = places.of(rows)
-        dealt = folds.deal(truth)
-        for k in range(n_folds):
-            mine = dealt == k
-            weight = None if rows.weight is None else rows.weight[mine]
-            part = ClassStatistics.from_arrays(
-                rows.X[mine], classes[truth[mine]], classes, weight
-            )
-            if k < len(sums):
-                sums[k] += part
-            else:
-                sums.append(part)
+    for k, X, truth, weight in rows_by_fold(0.0):
+        batch = ClassStatistics.from_arrays(X, classes[truth], classes, weight)
+        if k < len(sums):
+            sums[k] += batch
+        else:
+            sums.append(batch)
     # Sums of all others without a difference: those before and those after a fold.
     before, after = list(accumulate(sums)), list(accumulate(sums[::-1]))[::-1]
     models = []
@@ -120,15 +97,9 @@ def cross_validate_files(
             others = others + after[k + 1]
         with _errors_name_fold(k):
             models.append(clone(model).fit_statistics(others))
-    folds = Folds(n_folds, len(classes))
     counts = np.zeros((2, n_folds))
-    for rows in data.batches(lambda n: progress(0.5 + n / (2 * n_rows))):
-        truth = places.of(rows)
-        dealt = folds.deal(truth)
-        for k, fitted in enumerate(models):
-            mine = dealt == k
-            weight = None if rows.weight is None else rows.weight[mine]
-            counts[:, k] += hits(fitted, rows.X[mine], truth[mine], weight)
+    for k, X, truth, weight in rows_by_fold(0.5):
+        counts[:, k] += count_right(models[k], X, truth, weight)
     return counts
 
 
@@ -138,29 +109,11 @@ def cross_validate_rows(
     y: NDArray[Any],
     weight: Array | None,
     n_folds: int,
-    progress: Progress,
+    progress: ShareProgress,
 ) -> Array:
-    """Cross-validate any classifier with the same folds, given all rows.
+    """Cross-validate any fitted classifier with the same folds, given all rows.
 
-    Parameters
-    ----------
-    model : fitted estimator
-        Its settings and classes are used.
-    X : ndarray of shape (n_rows, n_features)
-        Features.
-    y : ndarray of shape (n_rows,)
-        Labels.
-    weight : ndarray of shape (n_rows,) or None
-        Sample weights.
-    n_folds : int
-        Number of folds.
-    progress : callable
-        Called with the share that is done.
-
-    Returns
-    -------
-    ndarray of shape (2, n_folds)
-        As of `cross_validate_files`.
+    The result is that of `cross_validate_files`.
     """
     classes = model.classes_
     truth = np.searchsorted(classes, y)
@@ -171,7 +124,7 @@ def cross_validate_rows(
         weights = [None if weight is None else weight[rows] for rows in (~test, test)]
         with _errors_name_fold(k):
             fitted = clone(model).fit(X[~test], y[~test], weights[0])
-        counts[:, k] = hits(fitted, X[test], truth[test], weights[1])
+        counts[:, k] = count_right(fitted, X[test], truth[test], weights[1])
         progress((k + 1) / n_folds)
     return counts
 
@@ -182,6 +135,6 @@ def _errors_name_fold(k: int) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(
-            f"cross-validation: without the rows of fold {k + 1}, {error}; use fewer "
-            "folds, or leave out the smallest classes"
+            f"cross-validation: without the rows of fold {k + 1}, {in_options(error)}; "
+            "use fewer folds, or leave out the smallest classes"
         ) from error

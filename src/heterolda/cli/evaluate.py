@@ -7,26 +7,20 @@ from typing import Annotated
 
 import typer
 
-from heterolda.cli.shared import (
+from heterolda.cli.messages import errors_in_one_line, print_result, warnings_as_notes
+from heterolda.cli.options import (
     Columns,
     Data,
-    DataFormat,
     Debug,
     Delimiter,
     Format,
     ModelFile,
     SampleWeight,
-    errors_in_one_line,
-    load_model,
-    name_of,
-    plain_notes,
-    source_of,
-    split_names,
-    tell,
+    one_of,
 )
-from heterolda.cli.values import Missing
-
-__all__ = ["evaluate"]
+from heterolda.cli.parsing import split_names
+from heterolda.cli.shared import name_of, source_of
+from heterolda.foundations.choices import MISSING
 
 
 def evaluate(
@@ -39,16 +33,16 @@ def evaluate(
             "-t",
             metavar="COLUMN",
             help="Column of the class labels; may be left out if it is the only one "
-            "that is no feature of the model.",
+            "that is not a feature of the model.",
         ),
     ] = None,
     columns: Columns = None,
     sample_weight: SampleWeight = None,
     missing: Annotated[
-        Missing,
-        typer.Option(help="Rows with missing values are an error, or are left out."),
-    ] = Missing.error,
-    form: Format = DataFormat.csv,
+        str,
+        one_of(MISSING, "Rows with missing values are an error, or are left out."),
+    ] = "error",
+    form: Format = "csv",
     delimiter: Delimiter = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of text.")
@@ -65,28 +59,29 @@ def evaluate(
     - `heterolda evaluate iris.json test.csv`
     - `heterolda evaluate iris.json 'test/*.parquet' --target species --json`
     """
-    with errors_in_one_line(debug), plain_notes():
+    with errors_in_one_line(debug), warnings_as_notes():
         from heterolda.cli.evaluate_files import evaluate as evaluate_files
         from heterolda.cli.evaluate_files import feature_columns
-        from heterolda.cli.terminal import Activity
-        from heterolda.data.labelled_data import LabelledData
-        from heterolda.inspection.summary import describe_scores
+        from heterolda.cli.progress import StatusLine
+        from heterolda.cli.score_text import describe_scores
+        from heterolda.data.table import Table
+        from heterolda.export import load
 
-        fitted = load_model(model)
+        fitted = load(model)
         names = feature_columns(fitted, split_names(columns) or None)
         with (
-            source_of(data, form, delimiter, again=False) as source,
-            Activity() as activity,
+            source_of(data, form, delimiter) as source,
+            StatusLine() as status,
         ):
-            rows = LabelledData(
+            rows = Table(
                 source,
                 target,
                 names,
                 sample_weight=sample_weight,
-                missing=missing.value,
+                missing=missing,
             )
-            scores = evaluate_files(fitted, rows, activity.rows("predicting"))
+            scores = evaluate_files(fitted, rows, status.rows("predicting"))
         if as_json:
             print(json.dumps(scores.record(), indent=1, allow_nan=False))
         else:
-            tell(describe_scores(scores, name_of(data)))
+            print_result(describe_scores(scores, name_of(data)))

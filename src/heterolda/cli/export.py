@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from heterolda.cli.shared import (
-    Debug,
-    ModelFile,
+from heterolda.cli.messages import (
     errors_in_one_line,
-    load_model,
-    plain_notes,
-    tell,
+    print_result,
     usage_errors,
+    warnings_as_notes,
 )
-
-__all__ = ["export"]
+from heterolda.cli.options import Debug, ModelFile, one_of
 
 # The types of features that each form has, the default first.
 _TYPES = {"c": ("float", "double", "int16"), "onnx": ("float32", "float64")}
 _ENDINGS = {".h": "c", ".onnx": "onnx"}
-
-
-class Form(StrEnum):
-    """What to write."""
-
-    c = "c"
-    onnx = "onnx"
 
 
 def export(
@@ -38,10 +26,11 @@ def export(
         Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")
     ],
     to: Annotated[
-        Form | None,
-        typer.Option(
-            help="A C header without any library, or an ONNX graph; by default what "
-            "the file's ending says, .h or .onnx."
+        str | None,
+        one_of(
+            tuple(_TYPES),
+            "A C header without any library, or an ONNX graph; by default what "
+            "the file's ending says, .h or .onnx.",
         ),
     ] = None,
     dtype: Annotated[
@@ -72,7 +61,7 @@ def export(
     """
     with errors_in_one_line(debug):
         with usage_errors():
-            form = to.value if to else _ENDINGS.get(out.suffix.lower())
+            form = to or _ENDINGS.get(out.suffix.lower())
             if form is None:
                 raise ValueError(f"--out {out}: say by --to what to write, c or onnx")
             kind = dtype or _TYPES[form][0]
@@ -81,38 +70,29 @@ def export(
                 raise ValueError(f"--dtype {kind}: for {form} it is one of {options}")
             if form != "c" and name is not None:
                 raise ValueError("--name is for C")
-        with plain_notes():
-            fitted = load_model(model)
-            write = _write_c if form == "c" else _write_onnx
-            tell(write(fitted, out, kind, name))
+        with warnings_as_notes():
+            print_result(_write(model, out, form, kind, name))
 
 
-def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
-    from heterolda.export import export_c
+def _write(
+    model: Path, out: Path, form: str, dtype: str, name: str | None
+) -> list[str]:
+    """Write the file, and say how it is used."""
+    from heterolda.export import export_c, load, to_onnx
     from heterolda.inspection.model_facts import feature_names
 
-    header = export_c(model, out, dtype, name=name)
+    fitted = load(model)
+    features = f"features, in this order: {', '.join(feature_names(fitted))}"
+    if form == "onnx":
+        to_onnx(fitted, out, dtype)
+        return [f"{out}: input X of {dtype}, outputs label and probabilities", features]
+    header = export_c(fitted, out, dtype, name=name)
     kind = {"int16": "int16_t"}.get(dtype, dtype)
+    labels = enumerate(fitted.classes_.tolist())
     return [
         f"{out}: int {header.name}_predict(const {kind} *x), with "
         f"{header.constant_bytes} bytes of constants and at most "
         f"{header.multiplications} multiplications",
-        f"features, in this order: {', '.join(feature_names(model))}",
-        f"answers: {_answers(model)}",
+        features,
+        f"answers: {', '.join(f'{k} is {label}' for k, label in labels)}",
     ]
-
-
-def _write_onnx(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
-    from heterolda.export import to_onnx
-    from heterolda.inspection.model_facts import feature_names
-
-    to_onnx(model, out, dtype)
-    return [
-        f"{out}: input X of {dtype}, outputs label and probabilities",
-        f"features, in this order: {', '.join(feature_names(model))}",
-    ]
-
-
-def _answers(model: Any) -> str:
-    labels = model.classes_.tolist()
-    return ", ".join(f"{k} is {label}" for k, label in enumerate(labels))

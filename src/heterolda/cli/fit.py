@@ -6,34 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import heterolda.cli.fit_options as opt
-from heterolda.cli.shared import (
-    Data,
-    DataFormat,
-    Debug,
-    Delimiter,
-    Format,
-    SampleWeight,
+from heterolda.cli.messages import (
     errors_in_one_line,
-    name_of,
-    notice,
-    plain_notes,
-    source_of,
-    split_names,
-    tell,
+    print_result,
+    print_to_stderr,
     usage_errors,
+    warnings_as_notes,
 )
-from heterolda.cli.values import (
-    Criterion,
-    Missing,
-    Multiclass,
-    SolverName,
-    Strategy,
+from heterolda.cli.options import Data, Debug, Delimiter, Format, SampleWeight
+from heterolda.cli.parsing import (
     parse_costs,
     parse_numbers,
     parse_shrinkage,
+    split_names,
 )
-
-__all__ = ["fit"]
+from heterolda.cli.shared import name_of, source_of
 
 
 def fit(
@@ -43,19 +30,19 @@ def fit(
     columns: opt.Features = None,
     exclude: opt.Exclude = None,
     sample_weight: SampleWeight = None,
-    missing: opt.Gaps = Missing.error,
-    form: Format = DataFormat.csv,
+    missing: opt.Missing = "error",
+    form: Format = "csv",
     delimiter: Delimiter = None,
-    solver: opt.Solver = SolverName.best,
+    solver: opt.Solver = "global",
     shrinkage: opt.Shrinkage = None,
     priors: opt.Priors = None,
     costs: opt.Costs = None,
-    criterion: opt.CriterionName = Criterion.bayes,
+    criterion: opt.Criterion = "bayes",
     max_error: opt.MaxError = None,
-    multiclass: opt.MulticlassName = Multiclass.ovo,
-    voting: opt.VotingName = None,
+    multiclass: opt.Multiclass = "ovo",
+    voting: opt.Voting = None,
     refine: opt.Refine = False,
-    strategy: opt.StrategyName = None,
+    strategy: opt.Strategy = None,
     class_weight: opt.ClassWeight = None,
     recommended: opt.Recommended = False,
     seed: opt.Seed = 0,
@@ -77,66 +64,57 @@ def fit(
     - `zcat big.csv.gz | heterolda fit - -t y --costs ill:well=10 -o model.json`
     """
     with errors_in_one_line(debug):
-        from heterolda.cli.fit_files import EQUAL, FitSettings
-        from heterolda.data.labelled_data import LabelledData
+        from heterolda.cli.fit_files import FitSettings
+        from heterolda.data.table import Table
 
         with usage_errors():
-            given = parse_numbers("--max-error", max_error)
+            chosen = "smooth" if recommended else "paper" if refine else None
             settings = FitSettings(
-                solver=solver.value,
+                solver=solver,
                 shrinkage=parse_shrinkage(shrinkage or ("cv" if recommended else None)),
-                multiclass=multiclass.value,
-                voting=voting and voting.value,
-                criterion=criterion.value,
-                priors=parse_numbers("--priors", priors, EQUAL),
+                multiclass=multiclass,
+                voting=voting,
+                criterion=criterion,
+                priors=parse_numbers("--priors", priors, "equal"),
                 costs=parse_costs(costs),
-                max_error=given if isinstance(given, dict) else None,
-                strategy=_strategy(refine, strategy, recommended),
+                max_error=parse_numbers("--max-error", max_error),
+                strategy=strategy or chosen,
                 class_weight=parse_numbers("--class-weight", class_weight, "balanced"),
                 seed=seed,
             )
-            settings.check()
-            _check(recommended, settings, columns, exclude)
-            if out == Path("-"):
-                raise ValueError("--out: a model needs a file, - will not do")
-            if out and out.resolve() in [Path(name).resolve() for name in data]:
-                raise ValueError(f"--out {out}: it would replace the data")
-        again = accuracy or cv is not None or settings.strategy is not None
-        with source_of(data, form, delimiter, again=again) as source, plain_notes():
-            rows = LabelledData(
+            settings.check(recommended)
+            _check_files(data, out, columns, exclude)
+        with (
+            source_of(data, form, delimiter) as source,
+            warnings_as_notes(),
+        ):
+            rows = Table(
                 source,
                 target,
                 split_names(columns) or None,
                 split_names(exclude),
                 sample_weight,
-                missing.value,
+                missing,
             )
-            _fit_and_tell(settings, rows, name_of(data), out, cv, accuracy)
+            _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
 
 
-def _check(
-    recommended: bool, settings: Any, columns: str | None, exclude: str | None
+def _check_files(
+    data: list[str], out: Path | None, columns: str | None, exclude: str | None
 ) -> None:
-    """Refuse options of which one would be dropped without a word."""
-    if recommended and (settings.strategy, settings.shrinkage) != ("smooth", "cv"):
-        raise ValueError(
-            "--recommended means --strategy smooth --shrinkage cv: leave it out to "
-            "choose others"
-        )
+    """Reject files that would be lost and columns that would silently be ignored."""
     if columns and exclude:
         raise ValueError(
-            "--columns names all features, so that --exclude has none to leave out: "
-            "use one of them"
+            "--columns names all features, so --exclude would have no effect: use one "
+            "of them"
         )
+    if out == Path("-"):
+        raise ValueError("--out: a model needs a file, not -")
+    if out and out.resolve() in [Path(name).resolve() for name in data]:
+        raise ValueError(f"--out {out}: it would replace the data")
 
 
-def _strategy(refine: bool, strategy: Strategy | None, recommended: bool) -> str | None:
-    if strategy is not None:
-        return strategy.value
-    return "smooth" if recommended else "paper" if refine else None
-
-
-def _fit_and_tell(
+def _fit_and_report(
     settings: Any,
     data: Any,
     name: str,
@@ -148,37 +126,41 @@ def _fit_and_tell(
     from heterolda.cli.cross_validation import cross_validate_files, cross_validate_rows
     from heterolda.cli.evaluate_files import training_accuracy
     from heterolda.cli.fit_files import fit_files
-    from heterolda.cli.terminal import Activity
+    from heterolda.cli.progress import StatusLine
+    from heterolda.cli.score_text import accuracy_line, folds_line
     from heterolda.export import save
     from heterolda.foundations.files import check_target
-    from heterolda.inspection.summary import accuracy_line, describe_fit, folds_line
+    from heterolda.inspection.model_facts import ModelFacts
+    from heterolda.inspection.model_text import describe_fit
 
     if out is not None:
         check_target(out)
     in_memory = settings.needs_memory(cv)
     where = " into memory" if in_memory else ""
-    with Activity() as activity:
-        progress = activity.rows(f"reading the data{where}")
+    with StatusLine() as status:
+        progress = status.rows(f"reading the data{where}")
         fitted = fit_files(settings, data, progress, in_memory=in_memory)
         if in_memory:
-            notice("note: these settings need all rows at once, so they are in memory")
-        lines = [*describe_fit(fitted.model, name, data.target), ""]
+            print_to_stderr(
+                "note: these settings need all rows at once, so they are kept in memory"
+            )
+        lines = [*describe_fit(ModelFacts(fitted.model), name, data.target), ""]
         if accuracy:
-            progress = activity.rows("counting errors")
+            progress = status.rows("counting errors")
             right, total = training_accuracy(fitted.model, data, progress)
             lines.append(accuracy_line(right, total))
         if cv is not None:
-            bar = activity.share("cross-validating")
+            share = status.share("cross-validating")
             if fitted.rows is not None:
-                counts = cross_validate_rows(fitted.model, *fitted.rows, cv, bar)
+                counts = cross_validate_rows(fitted.model, *fitted.rows, cv, share)
             else:
                 counts = cross_validate_files(
-                    fitted.model, data, cv, fitted.n_rows, bar
+                    fitted.model, data, cv, fitted.n_rows, share
                 )
             lines.append(folds_line(counts))
     if out is not None:
         save(fitted.model, out)
         lines.append(f"The model is in {out}.")
     else:
-        lines.append("The model was not saved: name a file by --out.")
-    tell(lines)
+        lines.append("The model was not saved: name a file with --out.")
+    print_result(lines)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.labelled_data import LabelledData, Places, Progress, nothing
+from heterolda.data.labels import ClassFinder
 from heterolda.data.out_of_core import FileRows
+from heterolda.data.table import RowProgress, Table, silent
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.foundations.wording import named
@@ -18,34 +19,15 @@ from heterolda.inspection.model_facts import discriminant_of
 Array = NDArray[np.float64]
 Numbers = dict[str, float]
 
-__all__ = ["EQUAL", "FitSettings", "Fitted", "fit_files"]
-
-EQUAL = "equal"
 _MEMORY = 2**30  # bytes for the rows that a search of files keeps
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What to fit. Labels are text here, since classes are known only after reading.
+    """What to fit, by the parameters of the estimators.
 
-    Attributes
-    ----------
-    solver, shrinkage, multiclass, criterion
-        As of :class:`GaussianLinearDiscriminant`.
-    voting : str or None
-        As of the estimator; None is its default.
-    priors : dict or "equal" or None
-        Prior of each class.
-    costs : dict of dict or None
-        Costs by true and decided class.
-    max_error : dict or None
-        Bound of one class's error rate.
-    strategy : {"paper", "exact", "smooth"} or None
-        How :class:`LocalNeighborhoodSearch` refines the rules; None: not at all.
-    class_weight : dict, "balanced" or None
-        What the search counts an error for.
-    seed : int
-        For all that is random.
+    Labels are text here, since classes are known only after reading. Without a
+    strategy nothing is refined; without a voting the estimator has its own.
     """
 
     solver: str = "global"
@@ -53,20 +35,25 @@ class FitSettings:
     multiclass: str = "ovo"
     voting: str | None = None
     criterion: str = "bayes"
-    priors: Numbers | str | None = None
+    priors: Numbers | str | None = None  # text: all are equal
     costs: dict[str, Numbers] | None = None
     max_error: Numbers | None = None
     strategy: str | None = None
     class_weight: Numbers | str | None = None
     seed: int = 0
 
-    def check(self) -> None:
-        """Refuse settings that contradict each other, in the words of the options."""
+    def check(self, recommended: bool) -> None:
+        """Reject combinations in which one option would silently be ignored."""
+        if recommended and (self.strategy, self.shrinkage) != ("smooth", "cv"):
+            raise ValueError(
+                "--recommended means --strategy smooth --shrinkage cv: leave it out to "
+                "choose others"
+            )
         aims = self.costs, self.max_error, self.criterion != "bayes"
         if self.strategy is not None and any(aims):
             raise ValueError(
-                "--refine lessens training errors and so undoes --costs, --criterion "
-                "and --max-error: say by --class-weight what errors cost"
+                "--refine minimises training errors, which would undo --costs, "
+                "--criterion and --max-error: weigh errors with --class-weight"
             )
         if self.strategy is not None and self.multiclass == "ova":
             raise ValueError("--refine works on pairs of classes: use --multiclass ovo")
@@ -88,96 +75,61 @@ class FitSettings:
         return self.strategy is not None or self.shrinkage == "cv"
 
     def estimator(self, classes: NDArray[Any]) -> Any:
-        """The estimator, with labels in place of their text.
-
-        Parameters
-        ----------
-        classes : ndarray of shape (n_classes,)
-            Labels.
-
-        Returns
-        -------
-        estimator
-            Not fitted.
-        """
-        find = _Finder(classes)
+        """The estimator, with labels in place of their text."""
+        places = ClassFinder(classes)
         start = GaussianLinearDiscriminant(
             solver=self.solver,
             shrinkage=self.shrinkage,
             multiclass=self.multiclass,
             criterion=self.criterion,
-            priors=self._prior_array(find),
-            costs=None if self.costs is None else find.nested("--costs", self.costs),
-            max_error=self.max_error and find.keys("--max-error", self.max_error),
+            priors=self._prior_list(places),
+            costs=_by_label("--costs", self.costs, places),
+            max_error=_by_label("--max-error", self.max_error, places),
             random_state=self.seed,
         )
         if self.strategy is None:
             return start.set_params(voting=self.voting or start.voting)
-        weight = self.class_weight
-        if isinstance(weight, dict):
-            weight = find.keys("--class-weight", weight)
         return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
             start,
             strategy=self.strategy,
             voting=self.voting or "auto",
-            class_weight=weight,
+            class_weight=_by_label("--class-weight", self.class_weight, places),
             random_state=self.seed,
             n_jobs=-1,
         )
 
-    def _prior_array(self, find: _Finder) -> list[float] | None:
-        classes = find.places.classes
+    def _prior_list(self, places: ClassFinder) -> list[float] | None:
+        labels = places.classes.tolist()
         if self.priors is None:
             return None
         if isinstance(self.priors, str):
-            return [1 / len(classes)] * len(classes)
-        given = find.keys("--priors", self.priors)
-        absent = [label for label in classes.tolist() if label not in given]
+            return [1 / len(labels)] * len(labels)
+        given = _by_label("--priors", self.priors, places)
+        absent = [label for label in labels if label not in given]
         if absent:
             raise ValueError(f"--priors lack the classes {named(absent)}")
-        return [given[label] for label in classes.tolist()]
+        return [given[label] for label in labels]
 
 
-class _Finder:
-    """Labels by their text."""
-
-    def __init__(self, classes: NDArray[Any]) -> None:
-        self.places = Places(classes)
-
-    def label(self, option: str, text: str) -> Any:
-        k = self.places.find(text)
-        classes = self.places.classes
+def _by_label(option: str, given: Any, places: ClassFinder) -> Any:
+    """Dictionaries by labels instead of their text; other values as they are."""
+    if not isinstance(given, dict):
+        return given
+    labels = places.classes.tolist()
+    found = {}
+    for text, value in given.items():
+        k = places.find(text)
         if k < 0:
             raise ValueError(
-                f"{option}: {text!r} is none of the classes {named(classes, 10)}"
+                f"{option}: {text!r} is not one of the classes {named(labels, 10)}"
             )
-        return classes.tolist()[k]
-
-    def keys(self, option: str, given: Numbers) -> dict[Any, float]:
-        return {self.label(option, text): value for text, value in given.items()}
-
-    def nested(
-        self, option: str, given: dict[str, Numbers]
-    ) -> dict[Any, dict[Any, float]]:
-        return {
-            self.label(option, text): self.keys(option, row)
-            for text, row in given.items()
-        }
+        found[labels[k]] = _by_label(option, value, places)
+    return found
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model, and what is known of its data.
-
-    Attributes
-    ----------
-    model : fitted estimator
-        The model.
-    n_rows : int
-        Number of rows that were read.
-    rows : tuple or None
-        Features, labels and weights, if they had to be in memory.
-    """
+    """A model, the number of rows, and the rows if they had to be in memory."""
 
     model: Any
     n_rows: int
@@ -186,59 +138,31 @@ class Fitted:
 
 def fit_files(
     settings: FitSettings,
-    data: LabelledData,
-    progress: Progress = nothing,
+    data: Table,
+    progress: RowProgress = silent,
     *,
     in_memory: bool,
 ) -> Fitted:
-    """Fit a model to files.
+    """Fit a model to files, with all rows in memory or batch by batch."""
+    n_rows = 0
 
-    Parameters
-    ----------
-    settings : FitSettings
-        What to fit.
-    data : LabelledData
-        The rows.
-    progress : callable
-        Called with the number of rows so far.
-    in_memory : bool
-        Whether to read all rows at once, if :meth:`FitSettings.needs_memory`.
+    def count(n: int) -> None:
+        nonlocal n_rows
+        n_rows = n
+        progress(n)
 
-    Returns
-    -------
-    Fitted
-        The model.
-    """
-    counter = _Counter(progress)
     if in_memory:
-        return _fit_rows(settings, data, counter)
+        X, y, weight, names = data.in_memory(count)
+        model = settings.estimator(np.unique(y)).fit(X, y, weight)
+        for estimator in (model, discriminant_of(model)):
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+            if hasattr(estimator, "statistics_"):
+                estimator.statistics_.feature_names = estimator.feature_names_in_
+        return Fitted(model, n_rows, (X, y, weight))
     if settings.strategy is not None:
-        rows = FileRows(data, _MEMORY, counter)
-        search = settings.estimator(rows.statistics.classes)
-        return Fitted(search._fit_in_passes(rows), counter.n_rows)
-    statistics = data.statistics(counter)
-    model = settings.estimator(statistics.classes).fit_statistics(statistics)
-    return Fitted(model, counter.n_rows)
-
-
-def _fit_rows(settings: FitSettings, data: LabelledData, counter: _Counter) -> Fitted:
-    """Fit with all rows in memory."""
-    X, y, weight, names = data.in_memory(counter)
-    model = settings.estimator(np.unique(y)).fit(X, y, weight)
-    for part in (model, discriminant_of(model)):
-        part.feature_names_in_ = np.array(names, dtype=object)
-        if hasattr(part, "statistics_"):
-            part.statistics_.feature_names = part.feature_names_in_
-    return Fitted(model, counter.n_rows, (X, y, weight))
-
-
-class _Counter:
-    """Passes on the number of rows and keeps it."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.n_rows = 0
-        self._progress = progress
-
-    def __call__(self, n_rows: int) -> None:
-        self.n_rows = n_rows
-        self._progress(n_rows)
+        rows = FileRows(data, _MEMORY, count)
+        model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
+    else:
+        statistics = data.statistics(count)
+        model = settings.estimator(statistics.classes).fit_statistics(statistics)
+    return Fitted(model, n_rows)

@@ -7,45 +7,30 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.values import (
-    Criterion,
-    Missing,
-    Multiclass,
-    SolverName,
-    Strategy,
-    Voting,
+from heterolda.cli.options import one_of
+from heterolda.foundations.choices import (
+    CRITERIA,
+    MISSING,
+    MULTICLASS,
+    SOLVER_NAMES,
+    STRATEGIES,
+    VOTINGS,
 )
 
-__all__ = [
-    "Accuracy",
-    "ClassWeight",
-    "Costs",
-    "CriterionName",
-    "Cv",
-    "Exclude",
-    "Features",
-    "Gaps",
-    "MaxError",
-    "MulticlassName",
-    "Out",
-    "Priors",
-    "Recommended",
-    "Refine",
-    "Seed",
-    "Shrinkage",
-    "Solver",
-    "StrategyName",
-    "Target",
-    "VotingName",
-]
+_COLUMNS: dict[str, Any] = {"rich_help_panel": "The columns"}
+_RULE: dict[str, Any] = {"rich_help_panel": "The rule"}
 
 
-def _of_columns(**settings: Any) -> Any:
-    return typer.Option(rich_help_panel="The columns", **settings)
+def _rule(metavar: str, text: str) -> Any:
+    return typer.Option(**_RULE, metavar=metavar, help=text)
 
 
-def _of_rule(*names: str, **settings: Any) -> Any:
-    return typer.Option(*names, rich_help_panel="The rule", **settings)
+def _rule_flag(name: str, text: str) -> Any:
+    return typer.Option(name, **_RULE, help=text)
+
+
+def _columns(text: str) -> Any:
+    return typer.Option(**_COLUMNS, metavar="NAMES", help=text)
 
 
 Target = Annotated[
@@ -67,7 +52,7 @@ Cv = Annotated[
         metavar="FOLDS",
         min=2,
         max=1000,
-        help="Cross-validate with so many folds, in two more passes over the data. "
+        help="Cross-validate with this many folds, in two more passes over the data. "
         "Rows of each class are dealt out to the folds in turn.",
     ),
 ]
@@ -81,104 +66,100 @@ Accuracy = Annotated[
 
 Features = Annotated[
     str | None,
-    _of_columns(
-        metavar="NAMES",
-        help="Columns of the features, with commas between; all by default.",
-    ),
+    _columns("Feature columns, separated by commas; all by default."),
 ]
 Exclude = Annotated[
-    str | None,
-    _of_columns(
-        metavar="NAMES", help="Columns that are no features, such as identifiers."
-    ),
+    str | None, _columns("Columns that are not features, such as identifiers.")
 ]
-Gaps = Annotated[
-    Missing,
-    _of_columns(
-        help="Rows with missing values end the fit, or are left out and counted."
+Missing = Annotated[
+    str,
+    one_of(
+        MISSING,
+        "Rows with missing values end the fit, or are left out and counted.",
+        **_COLUMNS,
     ),
 ]
 
 Solver = Annotated[
-    SolverName,
-    _of_rule(
-        help="global is the certified optimum, fisher is LDA, the others are the "
-        "paper's."
+    str,
+    one_of(
+        SOLVER_NAMES,
+        "global is the certified optimum, fisher is LDA, the others are the paper's.",
+        **_RULE,
     ),
 ]
 Shrinkage = Annotated[
     str | None,
-    _of_rule(
-        metavar="WEIGHT",
-        help="Move class covariances towards the pooled one: 0 to 1, auto, or cv, "
-        "which chooses by rows left out and reads all rows into memory.",
+    _rule(
+        "WEIGHT",
+        "Move class covariances towards the pooled one: 0 to 1, auto, or cv, which "
+        "chooses by rows left out and reads all rows into memory.",
     ),
 ]
 Priors = Annotated[
     str | None,
-    _of_rule(
-        metavar="LABEL=SHARE,...",
-        help="Class priors, or equal; relative frequencies by default.",
+    _rule(
+        "LABEL=SHARE,...",
+        'Class priors, or "equal"; relative frequencies by default.',
     ),
 ]
 Costs = Annotated[
     str | None,
-    _of_rule(
-        metavar="TRUE:DECIDED=COST,...",
-        help="What wrong decisions cost; those left out cost 1.",
-    ),
+    _rule("TRUE:DECIDED=COST,...", "What wrong decisions cost; those left out cost 1."),
 ]
-CriterionName = Annotated[
-    Criterion,
-    _of_rule(
-        help="Least error or cost; equal error rates; or least error of a class while "
-        "--max-error bounds that of the other."
+Criterion = Annotated[
+    str,
+    one_of(
+        CRITERIA,
+        "Least error or cost; equal error rates; or least error of a class while "
+        "--max-error bounds that of the other.",
+        **_RULE,
     ),
 ]
 MaxError = Annotated[
     str | None,
-    _of_rule(
-        metavar="LABEL=BOUND",
-        help="Largest error rate of one of two classes, for neyman-pearson.",
+    _rule(
+        "LABEL=BOUND", "Largest error rate of one of two classes, for neyman-pearson."
     ),
 ]
-MulticlassName = Annotated[
-    Multiclass, _of_rule(help="Rules for pairs of classes, or one against all.")
+Multiclass = Annotated[
+    str, one_of(MULTICLASS, "Rules for pairs of classes, or one against all.", **_RULE)
 ]
-VotingName = Annotated[
-    Voting | None,
-    _of_rule(
-        help="How pairs decide together; coupled is for --refine.",
+Voting = Annotated[
+    str | None,
+    one_of(
+        VOTINGS,
+        "How pairs decide together; coupled is for --refine.",
         show_default="weighted",
+        **_RULE,
     ),
 ]
 Refine = Annotated[
     bool,
-    _of_rule(
+    _rule_flag(
         "--refine",
-        help="Search for rules with fewer training errors, for data that are not "
-        "normal, in many passes over the data. With --cv all rows are in memory.",
+        "Search for rules with fewer training errors, for data that are not normal, in "
+        "many passes over the data. With --cv all rows are in memory.",
     ),
 ]
-StrategyName = Annotated[
-    Strategy | None,
-    _of_rule(
-        help="How to refine; implies --refine. All but paper need all rows in memory.",
+Strategy = Annotated[
+    str | None,
+    one_of(
+        STRATEGIES,
+        "How to refine; implies --refine. All but paper need all rows in memory.",
         show_default="paper",
+        **_RULE,
     ),
 ]
 ClassWeight = Annotated[
     str | None,
-    _of_rule(
-        metavar="LABEL=WEIGHT,...",
-        help="What an error counts when refining, or balanced.",
-    ),
+    _rule("LABEL=WEIGHT,...", 'How much an error counts when refining, or "balanced".'),
 ]
 Recommended = Annotated[
     bool,
-    _of_rule(
+    _rule_flag(
         "--recommended",
-        help="Settings that suit most data: --strategy smooth --shrinkage cv.",
+        "Settings that suit most data: --strategy smooth --shrinkage cv.",
     ),
 ]
-Seed = Annotated[int, _of_rule(min=0, help="For what is random.")]
+Seed = Annotated[int, typer.Option(**_RULE, min=0, help="Seed of random choices.")]

@@ -7,18 +7,14 @@ from typing import Annotated
 
 import typer
 
-from heterolda.cli.shared import (
-    Debug,
-    ModelFile,
+from heterolda.cli.messages import (
     errors_in_one_line,
-    load_model,
-    notice,
-    split_names,
-    tell,
+    print_result,
+    print_to_stderr,
     usage_errors,
 )
-
-__all__ = ["inspect"]
+from heterolda.cli.options import Debug, ModelFile
+from heterolda.cli.parsing import split_names
 
 
 def inspect(
@@ -55,18 +51,20 @@ def inspect(
     - `heterolda inspect iris.json --html iris.html`
     """
     with errors_in_one_line(debug):
-        from heterolda.inspection.model_text import choose_pairs, describe_model
+        from heterolda.export import load
+        from heterolda.inspection.model_facts import ModelFacts
+        from heterolda.inspection.model_text import describe_model
 
         with usage_errors():
             labels = split_names(pair)
             if pair is not None and len(labels) != 2:
                 raise ValueError(f"--pair {pair}: write two labels, LABEL,LABEL")
-        fitted = load_model(model)
-        pairs = choose_pairs(fitted, (labels[0], labels[1]) if labels else None, rules)
+        facts = ModelFacts(load(model))
+        pairs = facts.chosen_pairs((labels[0], labels[1]) if labels else None, rules)
         if html is None:
-            tell(describe_model(fitted, str(model), pairs))
+            print_result(describe_model(facts, str(model), pairs))
             return
         from heterolda.inspection.model_card import write_card
 
-        write_card(fitted, model.name, html, pairs)
-        notice(f"the page is in {html}")
+        write_card(facts, model.name, html, pairs)
+        print_to_stderr(f"the page is in {html}")

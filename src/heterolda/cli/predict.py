@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from heterolda.cli.shared import (
+from heterolda.cli.messages import errors_in_one_line, print_to_stderr, usage_errors
+from heterolda.cli.options import (
     Columns,
     Data,
-    DataFormat,
     Debug,
     Delimiter,
     Format,
     ModelFile,
-    errors_in_one_line,
-    load_model,
-    notice,
-    source_of,
-    split_names,
-    usage_errors,
+    one_of,
 )
-
-__all__ = ["predict"]
-
-
-class Gaps(StrEnum):
-    """What to do with rows whose features have missing values."""
-
-    error = "error"
-    keep = "keep"
-    drop = "drop"
+from heterolda.cli.parsing import split_names
+from heterolda.cli.shared import source_of
 
 
 def predict(
@@ -45,8 +31,8 @@ def predict(
             "--out",
             "-o",
             metavar="FILE",
-            help="A file .csv, .tsv (also .gz) or .parquet; - is the standard output, "
-            "as CSV.",
+            help="A .csv, .tsv (also .gz) or .parquet file; - is standard output, as "
+            "CSV.",
         ),
     ] = "-",
     proba: Annotated[
@@ -65,13 +51,14 @@ def predict(
     ] = "prediction",
     columns: Columns = None,
     missing: Annotated[
-        Gaps,
-        typer.Option(
-            help="Rows in which a feature is missing are an error, get an empty "
-            "prediction, or are left out."
+        str,
+        one_of(
+            ("error", "keep", "drop"),
+            "Rows in which a feature is missing are an error, get an empty "
+            "prediction, or are left out.",
         ),
-    ] = Gaps.error,
-    form: Format = DataFormat.csv,
+    ] = "error",
+    form: Format = "csv",
     delimiter: Delimiter = None,
     debug: Debug = False,
 ) -> None:
@@ -90,33 +77,34 @@ def predict(
     with errors_in_one_line(debug):
         from heterolda.cli.evaluate_files import feature_columns
         from heterolda.cli.predict_files import Output, predict_batches
-        from heterolda.cli.terminal import Activity
-        from heterolda.data.arrow import PARQUET
-        from heterolda.data.table_files import check_table_name, write_table
+        from heterolda.cli.progress import StatusLine
+        from heterolda.data.parquet_reader import PARQUET
+        from heterolda.data.table_writer import check_table_name, write_table
+        from heterolda.export import load
 
         with usage_errors():
             check_table_name(out)
-        fitted = load_model(model)
+        fitted = load(model)
         names = feature_columns(fitted, split_names(columns) or None)
         output = Output(
             column=column,
             proba=proba,
             only=split_names(identifier),
-            missing=missing.value,
+            missing=missing,
             numbers=out.lower().endswith(PARQUET),
         )
         quiet = out == "-" and sys.stdout.isatty()
         notes: list[str] = []
         with (
-            source_of(data, form, delimiter, again=False) as source,
-            Activity(quiet) as activity,
+            source_of(data, form, delimiter, keep_answering=True) as source,
+            StatusLine(quiet) as status,
             # Its thread must have ended before the process does, however that ends.
             closing(
                 predict_batches(fitted, source, names, output, notes.append)
             ) as batches,
         ):
-            n_rows = write_table(batches, out, activity.rows("predicting"))
+            n_rows = write_table(batches, out, status.rows("predicting"))
         for note in notes:
-            notice(f"note: {note}")
+            print_to_stderr(f"note: {note}")
         if out != "-":
-            notice(f"{n_rows:,} rows in {out}")
+            print_to_stderr(f"{n_rows:,} rows in {out}")

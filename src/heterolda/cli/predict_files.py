@@ -10,40 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.cli.evaluate_files import without_names
-from heterolda.data.arrow import features_of, open_source
-from heterolda.data.batches import ahead
-from heterolda.data.parts import Columns, Part
+from heterolda.data.columns import Columns, OpenFile
+from heterolda.data.decoding import features_of
+from heterolda.data.prefetch import prefetch
+from heterolda.data.sources import open_source
 
 Array = NDArray[np.float64]
-
-__all__ = ["Output", "predict_batches"]
 
 
 @dataclass(frozen=True)
 class Output:
-    """What the table of predictions has.
-
-    Attributes
-    ----------
-    column : str
-        Name of the column of predictions.
-    proba : bool
-        Whether a column with the probability of each class follows.
-    only : tuple of str
-        Columns of the data to keep, if not all of them.
-    missing : {"error", "keep", "drop"}
-        What becomes of rows in which a feature is missing: an error, an empty
-        prediction, or nothing.
-    numbers : bool
-        Whether the features of text files become numbers instead of staying as they
-        are written.
-    """
+    """What the table of predictions has."""
 
     column: str = "prediction"
-    proba: bool = False
-    only: tuple[str, ...] = ()
-    missing: str = "error"
-    numbers: bool = False
+    proba: bool = False  # whether the probability of each class follows
+    only: tuple[str, ...] = ()  # columns of the data to keep, if not all of them
+    missing: str = "error"  # or keep, an empty prediction, or drop, no row at all
+    numbers: bool = False  # whether features of text files are written as numbers
 
     def new_columns(self, classes: NDArray[Any]) -> list[str]:
         """Names of the columns that are added."""
@@ -58,31 +41,17 @@ def predict_batches(
     output: Output,
     notice: Callable[[str], None],
 ) -> Generator[Any, None, None]:
-    """Predict the rows of files, in their order.
+    """Predict the rows of files, in their order; a first batch has no rows.
 
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-    source : path, list of paths, TextStream, or Arrow data
-        As for :func:`heterolda.data.streaming.statistics_from_batches`.
-    columns : sequence of str
-        Columns of the features, in the order of the model.
-    output : Output
-        What is wanted.
-    notice : callable
-        Is told in a line what the user should know.
-
-    Yields
-    ------
-    RecordBatch
-        Columns of the data, then the prediction, then probabilities. The first has no
-        rows.
+    Batches have the columns of the data, then the prediction, then probabilities.
+    `notice` is called with what the user should know, in a line.
     """
     wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
     plain = without_names(model)
     n_dropped = 0
-    for part, batch, n_before in ahead(_batches(open_source(source, wanted)), source):
+    for part, batch, n_before in prefetch(
+        _batches(open_source(source, wanted)), source
+    ):
         if batch is None:
             _check_names(part, output.new_columns(model.classes_), output)
             used = *columns, *output.only
@@ -95,18 +64,19 @@ def predict_batches(
         absent = _absent(X, part, n_before, output.missing)
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())
-            batch, X, absent = _taken(batch, X, absent)
+            kept = ~absent
+            batch, X, absent = batch.filter(kept), X[kept], absent[kept]
         yield _appended(batch, X, absent, part, plain, output)
     if n_dropped:
         notice(f"{n_dropped} rows have missing values and were left out")
 
 
-def _batches(parts: Iterator[Part]) -> Iterator[tuple[Part, Any, int]]:
+def _batches(parts: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
     """All batches with the columns of the first part in its order, after a None.
 
     With each batch comes the number of rows of its part before it.
     """
-    first: Part | None = None
+    first: OpenFile | None = None
     for part in parts:
         if first is None:
             first = part
@@ -124,7 +94,7 @@ def _batches(parts: Iterator[Part]) -> Iterator[tuple[Part, Any, int]]:
             n_before += batch.num_rows
 
 
-def _without_rows(part: Part, model: Any, output: Output) -> Any:
+def _without_rows(part: OpenFile, model: Any, output: Output) -> Any:
     """A batch that has columns only."""
     import pyarrow as pa
 
@@ -133,18 +103,18 @@ def _without_rows(part: Part, model: Any, output: Output) -> Any:
     return _appended(none, X, np.zeros(0, bool), part, model, output)
 
 
-def _check_names(part: Part, added: list[str], output: Output) -> None:
+def _check_names(part: OpenFile, added: list[str], output: Output) -> None:
     """Refuse new columns that have the names of others."""
     names = [*(output.only or part.schema.names), *added]
     clash = next((name for name in added if names.count(name) > 1), None)
     if clash is not None:
         raise ValueError(
             f"{part.name}: there is a column named {clash!r} already: choose another "
-            "name for the predictions"
+            "name with --column"
         )
 
 
-def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.bool_]:
+def _absent(X: Array, part: OpenFile, n_before: int, missing: str) -> NDArray[np.bool_]:
     """Rows with missing values, if there may be such; infinity may never be there."""
     gaps, infinite = np.isnan(X), np.isinf(X)
     if infinite.any():
@@ -152,34 +122,24 @@ def _absent(X: Array, part: Part, n_before: int, missing: str) -> NDArray[np.boo
         raise ValueError(f"{place} is infinite: every number must be finite")
     if missing == "error" and gaps.any():
         raise ValueError(
-            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose what to "
-            "do with such rows"
+            f"{_place(gaps, part, n_before)} is missing: fill it in, or choose "
+            "--missing keep or drop"
         )
     return np.asarray(gaps.any(axis=1))
 
 
-def _place(wrong: NDArray[np.bool_], part: Part, n_before: int) -> str:
+def _place(wrong: NDArray[np.bool_], part: OpenFile, n_before: int) -> str:
     """Where the first value is that is wrong."""
     row, j = np.argwhere(wrong)[0]
     name = (part.columns.features or ())[j]
     return f"{part.name}: column {name!r}, row {n_before + row + 1}"
 
 
-def _taken(
-    batch: Any, X: Array, absent: NDArray[np.bool_]
-) -> tuple[Any, Array, NDArray[np.bool_]]:
-    """The rows that are complete."""
-    import pyarrow as pa
-
-    kept = ~absent
-    return batch.filter(pa.array(kept)), X[kept], absent[kept]
-
-
 def _appended(
     batch: Any,
     X: Array,
     absent: NDArray[np.bool_],
-    part: Part,
+    part: OpenFile,
     model: Any,
     output: Output,
 ) -> Any:

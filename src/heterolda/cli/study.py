@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from heterolda.cli.shared import Debug, errors_in_one_line, usage_errors
+from heterolda.cli.messages import errors_in_one_line, usage_errors
+from heterolda.cli.options import Debug, one_of
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
+from heterolda.experiments.formats import FORMATS
+from heterolda.experiments.methods import METHODS, resolve_methods
 
 __all__ = ["datasets", "report", "reproduce"]
 
 PAPER_TRIALS = 20
-# Those of heterolda.experiments.methods, which is slow to import.
-METHOD_NAMES = (
-    "LDA, C-HLD, R-HLD-1, R-HLD-2, GLD, LNS, SVM, GLD-global, global+LNS, "
-    "LinearDiscriminantAnalysis, LogisticRegression, LinearSVC"
-)
-
-
-class Format(StrEnum):
-    """Forms of the tables."""
-
-    text = "text"
-    markdown = "markdown"
-    csv = "csv"
-    latex = "latex"
 
 
 DataDir = Annotated[
@@ -49,12 +37,12 @@ def reproduce(
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help=f"Of {METHOD_NAMES}; or the groups all, paper."),
+        typer.Option(help=f"Of {', '.join(METHODS)}; or the groups all, paper."),
     ] = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help="Number of shuffles; 1 by default.")
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts of each shuffle.")] = 10,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of each shuffle.")] = 10,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, help="Processes; by default as many as processors."),
@@ -67,8 +55,8 @@ def reproduce(
         bool, typer.Option("--full", help=f"The paper's {PAPER_TRIALS} trials.")
     ] = False,
     table_format: Annotated[
-        Format, typer.Option("--format", help="Form of the tables.")
-    ] = Format.text,
+        str, one_of(tuple(FORMATS), "Form of the tables.", "--format")
+    ] = "text",
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,9 +75,8 @@ def reproduce(
     with errors_in_one_line(debug):
         from joblib import cpu_count
 
-        from heterolda.cli.terminal import ProgressDisplay
-        from heterolda.experiments.methods import resolve_methods
-        from heterolda.experiments.protocol import Study, run
+        from heterolda.cli.progress import StudyProgress
+        from heterolda.experiments.protocol import Study, run_study
 
         with usage_errors():
             if full and trials not in (None, PAPER_TRIALS):
@@ -102,9 +89,11 @@ def reproduce(
                 seed=seed,
                 limits=dict(map(_limit, limit or [])),
             )
-        with ProgressDisplay() as display:
+        with StudyProgress() as display:
             try:
-                run(study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir)
+                run_study(
+                    study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir
+                )
             except KeyboardInterrupt:
                 raise RuntimeError(
                     f"interrupted; what is done is kept in {str(out)!r}, and the same "
@@ -139,11 +128,9 @@ def datasets(
     """
     texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
-        from heterolda.experiments.datasets import where
+        from heterolda.experiments.datasets import dataset_source, write_sample
 
         if write is not None:
-            from heterolda.experiments.samples import write_sample
-
             with usage_errors():
                 if write not in CATALOGUE:
                     raise ValueError(f"--write {write}: no data set has this name")
@@ -151,9 +138,9 @@ def datasets(
             return
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
-            place = where(row.name, data_dir)
+            source = dataset_source(row.name, data_dir)
             absent = "no: needs its file" + (", or OpenML" if row.openml else "")
-            available = absent if place is None else f"yes: {texts[place]}"
+            available = absent if source is None else f"yes: {texts[source]}"
             print(f"{row.name:14}{row.label:7}{row.n:7}{row.d:5}{row.k:4}  {available}")
             if details:
                 openml = f" OpenML: {row.openml.data_id}." if row.openml else ""
@@ -186,16 +173,16 @@ def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str
     """The sets that were asked for, or all that need no download."""
     if names:
         return resolve_datasets(_split(names))
-    from heterolda.experiments.datasets import where
+    from heterolda.experiments.datasets import dataset_source
 
-    return [name for name in CATALOGUE if where(name, data_dir) is not None]
+    return [name for name in CATALOGUE if dataset_source(name, data_dir) is not None]
 
 
 def _limit(text: str) -> tuple[str, int]:
     """Key and number of an option METHOD:DATASET=TRIALS."""
     pair, _, number = text.partition("=")
     method, _, dataset = pair.partition(":")
-    known = method in METHOD_NAMES.split(", ") and dataset in CATALOGUE
+    known = method in METHODS and dataset in CATALOGUE
     if not known or not number.isdecimal() or int(number) < 1:
         raise ValueError(
             f"--limit {text}: write METHOD:DATASET=TRIALS, for instance SVM:shuttle=2"
@@ -203,10 +190,11 @@ def _limit(text: str) -> tuple[str, int]:
     return pair, int(number)
 
 
-def _print_tables(folder: Path, form: Format) -> None:
+def _print_tables(folder: Path, form: str) -> None:
     """Print the paper's Tables 2, 3 and 4."""
-    from heterolda.experiments.tables import read_results, render
+    from heterolda.experiments.results import read_results
+    from heterolda.experiments.tables import render_table
 
     results = read_results(folder)
     for table in (2, 3, 4):
-        print(render(results, table, form.value))
+        print(render_table(results, table, form))

@@ -7,11 +7,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from heterolda.data.batches import list_of_names
-from heterolda.data.labelled_data import LabelledData, Places, Progress, nothing
+from heterolda.data.labels import ClassFinder
+from heterolda.data.table import RowProgress, Table, silent
 from heterolda.foundations.validation import check_number
-from heterolda.search.algorithm2 import Report
-from heterolda.search.passes import Look, Near, Pairing, Walk, look
+from heterolda.search.algorithm2 import Reporter
+from heterolda.search.passes import (
+    NearestRows,
+    Pairing,
+    RuleEvaluation,
+    Walk,
+    evaluate_rule,
+)
 
 Estimator = TypeVar("Estimator")
 
@@ -30,7 +36,7 @@ def fit_batches(
     missing: str = "error",
     batch_size: int | None = None,
     memory: float = 2**29,
-    progress: Progress = nothing,
+    progress: RowProgress = silent,
 ) -> Estimator:
     """Fit an estimator to files or Arrow data, batch by batch.
 
@@ -61,7 +67,7 @@ def fit_batches(
     --------
     >>> import pyarrow as pa
     >>> from heterolda import LocalNeighborhoodSearch
-    >>> from heterolda.data.out_of_core import fit_batches
+    >>> from heterolda.data import fit_batches
     >>> table = pa.table(
     ...     {"width": [1.0, 2.0, 4.0, 3.0, 7.0], "kind": ["a", "a", "a", "b", "b"]}
     ... )
@@ -73,21 +79,13 @@ def fit_batches(
         name = estimator.__name__
         raise TypeError(f"estimator must be an object, got a class: pass {name}()")
     check_number("fit_batches", "memory", memory, 1, np.inf)
-    data = LabelledData(
-        source,
-        target,
-        None if columns is None else list_of_names("columns", columns),
-        list_of_names("exclude", exclude),
-        sample_weight,
-        missing,
-        batch_size,
-    )
+    table = Table(source, target, columns, exclude, sample_weight, missing, batch_size)
     if hasattr(estimator, "_fit_in_passes"):
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
             raise _read_once(source)
-        estimator._fit_in_passes(FileRows(data, memory, progress))
+        estimator._fit_in_passes(FileRows(table, memory, progress))
     elif hasattr(estimator, "fit_statistics"):
-        estimator.fit_statistics(data.statistics(progress))
+        estimator.fit_statistics(table.statistics(progress))
     else:
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant or a "
@@ -105,52 +103,42 @@ def _read_once(source: Any) -> TypeError:
 
 
 class FileRows:
-    """Rows of files for a search.
+    """Rows of files for a search, which may keep some in so many bytes of memory."""
 
-    Parameters
-    ----------
-    data : LabelledData
-        Where they are.
-    memory : float
-        Bytes for the rows at hand.
-    progress : callable
-        Called with the number of rows so far, in the first pass.
-    """
-
-    def __init__(self, data: LabelledData, memory: float, progress: Progress):
-        self.data = data
-        self.statistics = data.statistics(progress)
-        self.weighted = data.sample_weight is not None
+    def __init__(self, table: Table, memory: float, progress: RowProgress):
+        self.table = table
+        self.statistics = table.statistics(progress)
+        self.weighted = table.sample_weight is not None
         row = 8 * (self.statistics.n_features + 3)
         self.room = max(1, int(memory / (_COPIES * row)))
-        self._near: dict[int, Near] = {}
+        self._near: dict[int, NearestRows] = {}
 
     def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
-        """Let the walks, by the numbers of their pairs, arrive where they are."""
+        """Read all rows once; each walk, by its pair, gets to know its next move."""
         self._near = {}
         room = max(1, self.room // len(walks))
         pools = {k: _Pool(room) for k in walks}
-        places = Places(pairing.classes)
+        finder = ClassFinder(pairing.classes)
         n_rows = 0
-        for batch in self.data.batches():
+        for batch in self.table.batches():
             n_rows += len(batch.X)
-            arrays = batch.X, places.of(batch), batch.weight
+            arrays = batch.X, finder.of(batch), batch.weight
             for k, rows in pairing.rows(walks, *arrays):
                 walk, pool = walks[k], pools[k]
-                pool.add(look(rows, walk.v, walk.step, room, pool.horizon))
+                pool.add(evaluate_rule(rows, walk.v, walk.step, room, pool.horizon))
         if not n_rows:  # the first pass found some
-            raise _read_once(self.data.source)
+            raise _read_once(self.table.source)
         for k, walk in walks.items():
             total = pools[k].total()
-            walk.arrive(total.errors, total.changes, total.near.horizon)
+            walk.apply_pass(total.errors, total.changes, total.near.horizon)
             self._near[k] = total.near
 
     def move_in_memory(
-        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
     ) -> None:
-        """Let each walk go on to its horizon."""
+        """Let each walk move as far as the rows that were kept in memory suffice."""
         for k, walk in walks.items():
-            walk.go_on(self._near.pop(k), reports[k], pairing.unit(k))
+            walk.move_in_memory(self._near.pop(k), reports[k])
 
 
 class _Pool:
@@ -159,9 +147,9 @@ class _Pool:
     def __init__(self, room: int):
         self.room = room
         self.horizon = np.inf
-        self._looks: list[Look] = []
+        self._looks: list[RuleEvaluation] = []
 
-    def add(self, found: Look) -> None:
+    def add(self, found: RuleEvaluation) -> None:
         """Add the look at a batch."""
         self._looks.append(found)
         self.horizon = min(self.horizon, found.near.horizon)
@@ -169,10 +157,10 @@ class _Pool:
             self._looks = [self.total()]
             self.horizon = self._looks[0].near.horizon
 
-    def total(self) -> Look:
+    def total(self) -> RuleEvaluation:
         """The look at all batches."""
-        return Look(
+        return RuleEvaluation(
             sum(seen.errors for seen in self._looks),
             np.sum([seen.changes for seen in self._looks], axis=0),
-            Near.joined([seen.near for seen in self._looks], self.room),
+            NearestRows.joined([seen.near for seen in self._looks], self.room),
         )

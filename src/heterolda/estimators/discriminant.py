@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
-from heterolda.exceptions import warn_of_trivial_rules, warn_of_weak_moments
+from heterolda.estimators.warn import warn_of_trivial_rules, warn_of_weak_moments
+from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -26,8 +27,11 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.solvers import Solver, all_pairs, draws, resolve_solver, solve_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.chunks import all_labels, among
-from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.class_statistics import (
+    ClassStatistics,
+    all_labels,
+    with_all_classes,
+)
 from heterolda.statistics.moments import all_others
 from heterolda.statistics.shrinkage import (
     Shrinkage,
@@ -35,7 +39,7 @@ from heterolda.statistics.shrinkage import (
     class_covariances,
     needs_no_rows,
 )
-from heterolda.tradeoff.criteria import CRITERIA, Criterion
+from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.frontier import Frontier
 
 _SAME = object()
@@ -184,8 +188,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             Interval(Real, 0, 1, closed="both"),
             None,
         ],
-        "multiclass": [StrOptions({"ovo", "ova"})],
-        "voting": [StrOptions({"weighted", "majority"})],
+        "multiclass": [StrOptions(set(MULTICLASS))],
+        "voting": [StrOptions(set(VOTINGS) - {"coupled"})],
         "criterion": [StrOptions(set(CRITERIA))],
         "costs": ["array-like", dict, None],
         "max_error": [dict, None],
@@ -284,13 +288,13 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             X, y = validate_data(self, X, y, reset=first, **checks)
             weight = check_sample_weight(sample_weight, len(X))
             names = getattr(self, "feature_names_in_", None)
-            labels = check_labels(y, whole=False)
+            labels = check_labels(y, warn=False)
             chunk = ClassStatistics.from_arrays(X, y, labels, weight, names)
         else:
             if not first:  # says what is wrong before it goes through the data
                 validate_data(self, lazy.sample(X), reset=False)
             chunk = lazy.statistics(X, y, sample_weight)
-        statistics = among(known, chunk)
+        statistics = with_all_classes(known, chunk)
         if not first:
             statistics = self.statistics_ + statistics
         if np.all(statistics.weights > 1):

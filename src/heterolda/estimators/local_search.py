@@ -19,7 +19,8 @@ from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.search_in_passes import search_in_passes
 from heterolda.estimators.smooth_search import Choice, cross_validate, refine_rows
 from heterolda.estimators.starts import fit_start, fit_start_to_statistics
-from heterolda.exceptions import warn_of_interruption
+from heterolda.estimators.warn import warn_of_interruption
+from heterolda.foundations.choices import STRATEGIES, VOTINGS
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
     HasMethods,
@@ -196,7 +197,7 @@ class LocalNeighborhoodSearch(
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "estimator": [HasMethods("fit"), None],
-        "strategy": [StrOptions({"paper", "exact", "smooth"})],
+        "strategy": [StrOptions(set(STRATEGIES))],
         "step": [Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
@@ -208,7 +209,7 @@ class LocalNeighborhoodSearch(
             Options(Real, {np.inf}),
             StrOptions({"auto"}),
         ],
-        "voting": [StrOptions({"auto", "weighted", "majority", "coupled"})],
+        "voting": [StrOptions({"auto", *VOTINGS})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -312,7 +313,7 @@ class LocalNeighborhoodSearch(
 
     @fit_context(prefer_skip_nested_validation=False)
     def _fit_in_passes(self, rows):
-        """Fit to rows in files; see :func:`heterolda.data.streaming.fit_batches`."""
+        """Fit to rows in files; see :func:`heterolda.data.fit_batches`."""
         return self._search_in_passes(rows)
 
     def _search_in_passes(self, rows):

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event, Lock
 from typing import Any
 
-from heterolda.search.algorithm2 import Report
+from heterolda.search.algorithm2 import Reporter
 from heterolda.search.pair_search import PairResult
 
 
@@ -54,7 +54,7 @@ class SearchProgress:
                 + f"error {chosen['error']:.4f}"
             )
 
-    def begin_pair(self, k: int) -> tuple[Any, Report]:
+    def begin_pair(self, k: int) -> tuple[Any, Reporter]:
         """The search of a pair begins; returns its task and what it reports to."""
         task = None
         if self._root is not None:
@@ -95,7 +95,7 @@ class SearchProgress:
                 task.call_on_fit_task_end(estimator=self.estimator)
 
     def search_pairs(
-        self, search: Callable[[int, Report], PairResult], n_jobs: int
+        self, search: Callable[[int, Reporter], PairResult], n_jobs: int
     ) -> list[PairResult]:
         """Search all pairs in threads; `search` takes a pair and what to report to."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.estimators.progress import SearchProgress
-from heterolda.search.algorithm2 import Report, tell
+from heterolda.search.algorithm2 import Reporter, report_progress
 from heterolda.search.pair_search import PairResult, without_extremes
 from heterolda.search.passes import Pairing, Walk
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -30,7 +30,7 @@ class RowsOutOfMemory(Protocol):
         """Read all rows once; each walk, by its pair, gets to know its next move."""
 
     def move_in_memory(
-        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Report]
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
     ) -> None:
         """Let each walk move as far as the rows that were kept in memory suffice."""
 
@@ -63,7 +63,7 @@ def search_in_passes(
         while active := {k: walk for k, walk in enumerate(walks) if not walk.ended}:
             rows.make_pass(pairing, active)
             for k, walk in active.items():
-                tell(reports[k], walk.state, pairing.unit(k))
+                report_progress(reports[k], walk.state, pairing.unit(k))
             rows.move_in_memory(pairing, active, list(reports))
             for k in active:
                 if walks[k].ended:

@@ -14,7 +14,7 @@ from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
-from heterolda.search.algorithm2 import Report
+from heterolda.search.algorithm2 import Reporter
 from heterolda.search.calibration import power_of_probabilities, sides_of_log_odds
 from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import Candidate, assign_folds, choose
@@ -315,7 +315,7 @@ def refine_rows(
     coef: Array,
     intercept: float,
     candidate: Candidate,
-    report: Report,
+    report: Reporter,
 ) -> PairResult:
     """Refine the rule of a pair on all its rows.
 

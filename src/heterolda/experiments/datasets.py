@@ -2,7 +2,7 @@
 
 D1 and D2 are the paper's artificial sets, drawn with the parameters that its
 equations (42) and (43) print: Gaussian classes with S1 = I and a diagonal S2. The real
-sets are read from a folder of files ``<name>.csv.gz`` (a header, then one row a line,
+sets are read from a folder of files ``<name>.csv.gz`` (a header, then one row per line,
 the label last), or fetched from OpenML by scikit-learn, which keeps a copy.
 """
 
@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 from sklearn import datasets as bundled
 from sklearn.utils import check_random_state
 
-from heterolda.experiments.catalogue import (
-    CATALOGUE,
-    DataSet,
-    OpenML,
-)
+from heterolda.experiments.catalogue import CATALOGUE, DataSet, OpenML
+from heterolda.foundations.files import written_whole
 
-__all__ = ["CATALOGUE", "DataSet", "load", "make_d1", "make_d2", "where"]
+__all__ = ["dataset_source", "load_dataset", "make_d1", "make_d2", "write_sample"]
 
 Data = tuple[NDArray[np.float64], NDArray[Any]]
+DataDir = str | Path | None
 
-# Names the folder of the files.
+# The environment variable that names the folder of the files.
 VARIABLE = "HETEROLDA_DATA"
+# Column of the labels in a file that `write_sample` writes.
+LABELS = "class"
 _BUNDLED = {
     "breast_cancer": bundled.load_breast_cancer,
     "wine": bundled.load_wine,
@@ -70,7 +70,7 @@ def make_d1(random_state: Any = None) -> Data:
 
     Examples
     --------
-    >>> from heterolda.experiments.datasets import make_d1
+    >>> from heterolda.experiments import make_d1
     >>> X, y = make_d1(random_state=0)
     >>> X.shape
     (3000, 8)
@@ -103,7 +103,7 @@ def make_d2(random_state: Any = None, shift: float = 0.75) -> Data:
 
     Examples
     --------
-    >>> from heterolda.experiments.datasets import make_d2
+    >>> from heterolda.experiments import make_d2
     >>> X, y = make_d2(random_state=0)
     >>> X.shape
     (6000, 4)
@@ -126,9 +126,7 @@ def _draw(
     return np.concatenate([first, second]), np.repeat([1, 2], counts)
 
 
-def load(
-    name: str, data_dir: str | os.PathLike[str] | None = None, random_state: Any = 0
-) -> Data:
+def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> Data:
     """Load a data set of the study.
 
     Parameters
@@ -159,8 +157,8 @@ def load(
 
     Examples
     --------
-    >>> from heterolda.experiments.datasets import load
-    >>> X, y = load("wine")
+    >>> from heterolda.experiments import load_dataset
+    >>> X, y = load_dataset("wine")
     >>> X.shape
     (178, 13)
     """
@@ -180,20 +178,20 @@ def load(
     return _checked(row, *_fetch(row, path), "OpenML's copy")
 
 
-def where(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | None:
-    """Say where a set is to be had without a download.
+def dataset_source(name: str, data_dir: DataDir = None) -> str | None:
+    """Say where a data set comes from, if no download is needed.
 
     Parameters
     ----------
     name : str
         A name of the catalogue.
     data_dir : path-like, default=None
-        As for `load`.
+        As for `load_dataset`.
 
     Returns
     -------
     str or None
-        "drawn", "bundled" or "file"; None if it would have to be fetched.
+        "drawn", "bundled" or "file"; None if it has to be fetched.
     """
     kind = CATALOGUE[name].kind
     if kind == "file":
@@ -202,7 +200,54 @@ def where(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | No
     return kind
 
 
-def _file(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
+def write_sample(
+    name: str, path: str | os.PathLike[str] | None = None, data_dir: DataDir = None
+) -> Path:
+    """Write a data set to a CSV file, the labels last in a column ``class``.
+
+    Parameters
+    ----------
+    name : str
+        A name of the catalogue.
+    path : str or path-like or None, default=None
+        The file; ``<name>.csv`` by default.
+    data_dir : path-like or None, default=None
+        As for `load_dataset`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from heterolda.experiments import write_sample
+    >>> path = write_sample("wine", pathlib.Path(tempfile.mkdtemp()) / "wine.csv")
+    >>> path.read_text().splitlines()[1]
+    '14.23,1.71,2.43,15.6,127.0,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065.0,class_0'
+    """
+    X, y = load_dataset(name, data_dir)
+    columns = [f"x{j + 1}" for j in range(X.shape[1])]
+    labels = y.tolist()
+    # The sets that scikit-learn has come with names.
+    if name in _BUNDLED:
+        bunch = _BUNDLED[name]()
+        columns = [str(column) for column in bunch.feature_names]
+        labels = [str(bunch.target_names[k]) for k in labels]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, LABELS])
+    writer.writerows(
+        [*row, label] for row, label in zip(X.tolist(), labels, strict=True)
+    )
+    target = Path(f"{name}.csv") if path is None else Path(path)
+    with written_whole(target) as file:
+        file.write(text.getvalue().encode())
+    return target
+
+
+def _file(name: str, data_dir: DataDir) -> Path | None:
     """The file of a set, whether it exists or not; None if no folder is named."""
     folder = os.environ.get(VARIABLE) if data_dir is None else data_dir
     if not folder:
@@ -243,7 +288,7 @@ def _fetch(row: DataSet, path: Path | None) -> Data:
     missing = (
         f"there is no file {str(path)!r}"
         if path is not None
-        else f"neither data_dir (--data-dir) nor {VARIABLE} names a folder of files"
+        else f"neither data_dir nor {VARIABLE} names a folder of files"
     )
     if row.openml is None:
         raise FileNotFoundError(

@@ -1,32 +1,35 @@
-"""The pictures of the report."""
+"""The pictures of the report, as SVG."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from heterolda.experiments import svg
 from heterolda.experiments.methods import METHODS
 from heterolda.experiments.pairs import PairStudy
 from heterolda.experiments.ranks import Comparison
 from heterolda.experiments.results import Results
-from heterolda.experiments.svg import Picture, Plot
 
-__all__ = ["SHAPES", "css_class", "curve", "history", "ranking", "trade_off"]
+__all__ = ["css_class", "curve", "history", "marker", "ranking", "trade_off"]
 
-# Methods of a family share a colour, which the page's style sheet gives them.
-SHAPES = {
-    "LDA": "circle",
-    "C-HLD": "diamond",
-    "R-HLD-1": "up",
-    "R-HLD-2": "down",
-    "GLD": "circle",
-    "LNS": "circle",
-    "SVM": "square",
-    "GLD-global": "star",
-    "global+LNS": "star",
-    "LinearDiscriminantAnalysis": "square",
-    "LogisticRegression": "up",
-    "LinearSVC": "diamond",
+# Markers of matplotlib. Methods of a family share a colour, which the page's style
+# sheet gives them.
+_SHAPES = {
+    "LDA": "o",
+    "C-HLD": "D",
+    "R-HLD-1": "^",
+    "R-HLD-2": "v",
+    "GLD": "o",
+    "LNS": "o",
+    "SVM": "s",
+    "GLD-global": "*",
+    "global+LNS": "*",
+    "LinearDiscriminantAnalysis": "s",
+    "LogisticRegression": "^",
+    "LinearSVC": "D",
 }
+_OTHER_SHAPE = "<"
 # Where solvers agree, all their markers shall be seen.
 _SIZES = {"LDA": 5, "C-HLD": 4.5, "GLD": 6, "GLD-global": 8}
 
@@ -36,18 +39,19 @@ def css_class(method: str) -> str:
     return f"m m-{list(METHODS).index(method)}" if method in METHODS else "m m-other"
 
 
+@svg.plain_style()
+def marker(method: str) -> str:
+    """The marker of a method, for the legend."""
+    axes = svg.canvas(18, 18)
+    shape, css = _SHAPES.get(method, _OTHER_SHAPE), f"{css_class(method)} on-front"
+    svg.mark(axes, 9, 9, shape, f"{css} picked", "")
+    return svg.render(axes, method)
+
+
 def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
     """Methods than which no other is both faster and more accurate.
 
-    Parameters
-    ----------
-    points : dict
-        By method the time and the accuracy.
-
-    Returns
-    -------
-    list of str
-        From the fastest to the most accurate. Of equals all are in.
+    They come from the fastest to the most accurate; of equals all are in.
     """
     front = [
         name
@@ -60,20 +64,11 @@ def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
     return sorted(front, key=lambda name: points[name])
 
 
+@svg.plain_style()
 def trade_off(results: Results, dataset: str) -> str | None:
     """Accuracy against training time on a data set, with the Pareto front.
 
-    Parameters
-    ----------
-    results : Results
-        The results.
-    dataset : str
-        The set.
-
-    Returns
-    -------
-    str or None
-        SVG; None without a complete result.
+    None without a complete result.
     """
     cells = {m: results.cells.get((dataset, m)) for m in results.methods}
     points = {
@@ -86,119 +81,89 @@ def trade_off(results: Results, dataset: str) -> str | None:
     times, scores = zip(*points.values(), strict=True)
     front = pareto_front(points)
     spread = max(max(scores) - min(scores), 0.5)
-    plot = Plot(
+    axes = svg.plot(
         dataset,
-        "Accuracy against training time. On the Pareto front: " + ", ".join(front),
         (min(times) / 1.6, max(times) * 2.2),
         (min(scores) - 0.08 * spread, max(scores) + 0.12 * spread),
         "training time of a fold, s",
         "accuracy, %",
         log_x=True,
     )
-    steps: list[tuple[float, float]] = []
-    for name in front:
-        x, y = plot.x(points[name][0]), plot.y(points[name][1])
-        steps += [(x, steps[-1][1]), (x, y)] if steps else [(x, y)]
-    plot.line([*steps, (plot.right, steps[-1][1])], "front")
+    steps = [points[name] for name in front]
+    x = np.repeat([*(t for t, _ in steps), axes.get_xlim()[1]], 2)[1:-1]
+    svg.line(axes, x, np.repeat([score for _, score in steps], 2), "front")
     for name, (time, score) in points.items():
-        on_front = " on-front" if name in front else ""
+        css = css_class(name) + (" on-front" if name in front else "")
         hint = f"{name}: {score:.2f} %, {time:.3g} s"
-        plot.mark(
-            plot.x(time),
-            plot.y(score),
-            SHAPES.get(name, "left"),
-            css_class(name) + on_front,
-            hint,
-        )
-    _label_front(plot, [(name, *points[name]) for name in front])
-    return plot.render()
+        svg.mark(axes, time, score, _SHAPES.get(name, _OTHER_SHAPE), css, hint)
+    _label_front(axes, [(name, *points[name]) for name in front])
+    words = "Accuracy against training time. On the Pareto front: " + ", ".join(front)
+    return svg.render(axes, dataset, words)
 
 
-def _label_front(plot: Plot, front: list[tuple[str, float, float]]) -> None:
-    """Names beside the points, moved up where they would overlap."""
+def _label_front(axes: svg.Axes, front: list[tuple[str, float, float]]) -> None:
+    """Names above the points, moved up where they would overlap."""
     taken: list[tuple[float, float, float]] = []
     for name, time, score in front:
-        x, y = plot.x(time), plot.y(score) - 9
+        x, y = axes.transData.transform((time, score)) + np.array([0, 9])
         width = 6.2 * len(name)
-        x = min(max(x, plot.left + width / 2), plot.right - width / 2)
+        x = min(max(x, axes.bbox.x0 + width / 2), axes.bbox.x1 - width / 2)
         left, right = x - width / 2, x + width / 2
-        for a, b, other in sorted(taken, key=lambda box: -box[2]):
+        for a, b, other in sorted(taken, key=lambda box: box[2]):
             if left < b and a < right and abs(y - other) < 11:
-                y = other - 11
-        if y > plot.top:
+                y = other + 11
+        if y < axes.bbox.y1:
             taken.append((left, right, y))
-            plot.text(x, y, name, "front-name")
+            x, y = axes.transData.inverted().transform((x, y))
+            svg.text(axes, x, y, name, "front-name")
 
 
+@svg.plain_style()
 def ranking(comparison: Comparison, title: str) -> str:
-    """A critical-difference diagram.
+    """A critical-difference diagram, the best method on the left.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Ranks and groups.
-    title : str
-        What is compared.
-
-    Returns
-    -------
-    str
-        SVG. The best method is on the left; thick lines join methods that cannot be
-        told apart.
+    Thick lines join methods that cannot be told apart.
     """
     k, names = len(comparison.methods), comparison.methods
     half = (k + 1) // 2
     top, step = 62.0, 20.0
     below = top + 16 + 9 * len(comparison.cliques)
-    width = 760.0
+    width = 880.0
     order = ", ".join(
         f"{name} {rank:.2f}" for name, rank in zip(names, comparison.ranks, strict=True)
     )
-    picture = Picture(width, below + step * half + 14, title, f"Average ranks: {order}")
+    axes = svg.canvas(width, below + step * half + 14)
 
     def x(rank: float) -> float:
-        return 170 + (width - 340) * (rank - 1) / max(k - 1, 1)
+        return 230 + (width - 460) * (rank - 1) / max(k - 1, 1)
 
-    picture.line([(x(1), top), (x(k), top)], "axis")
+    svg.line(axes, [x(1), x(k)], [top, top], "axis")
     for rank in range(1, k + 1):
-        picture.line([(x(rank), top - 5), (x(rank), top)], "axis")
-        picture.text(x(rank), top - 10, str(rank), "tick")
+        svg.line(axes, [x(rank), x(rank)], [top - 5, top], "axis")
+        svg.text(axes, x(rank), top - 10, str(rank), "tick")
     end = x(min(1 + comparison.critical_difference, k))
-    picture.line(
-        [(x(1), 18), (x(1), 26), (x(1), 22), (end, 22), (end, 18), (end, 26)], "axis"
-    )
+    ends = [x(1), x(1), x(1), end, end, end]
+    svg.line(axes, ends, [18, 26, 22, 22, 18, 26], "axis")
     distance = f"CD = {comparison.critical_difference:.2f}"
-    picture.text((x(1) + end) / 2, 14, distance, "label")
+    svg.text(axes, (x(1) + end) / 2, 14, distance, "label")
     for i, (name, rank) in enumerate(zip(names, comparison.ranks, strict=True)):
         left = i < half
         y = below + step * (i if left else k - 1 - i) + 8
-        edge = 150.0 if left else width - 150
-        picture.line(
-            [(x(rank), top), (x(rank), y), (edge, y)], f"stem {css_class(name)}"
-        )
-        text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
-        anchor, shift = ("end", -6) if left else ("start", 6)
-        picture.text(edge + shift, y + 4, text, css_class(name), anchor)
+        edge = 210.0 if left else width - 210
+        svg.line(axes, [x(rank), x(rank), edge], [top, y, y], f"stem {css_class(name)}")
+        words = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
+        anchor, shift = ("right", -6) if left else ("left", 6)
+        svg.text(axes, edge + shift, y + 4, words, css_class(name), anchor)
     for i, (first, last) in enumerate(comparison.cliques):
         y = top + 10 + 9 * i
-        ends = x(comparison.ranks[first]) - 4, x(comparison.ranks[last]) + 4
-        picture.line([(ends[0], y), (ends[1], y)], "clique")
-    return picture.render()
+        from_, to = x(comparison.ranks[first]) - 4, x(comparison.ranks[last]) + 4
+        svg.line(axes, [from_, to], [y, y], "clique")
+    return svg.render(axes, title, f"Average ranks: {order}")
 
 
+@svg.plain_style()
 def curve(study: PairStudy) -> str:
-    """The error of a pair against s, and what the solvers choose.
-
-    Parameters
-    ----------
-    study : PairStudy
-        The pair.
-
-    Returns
-    -------
-    str
-        SVG.
-    """
+    """The error of a pair against s, and what the solvers choose."""
     error, chosen = 100 * study.error, study.choices
     least = min([100 * study.best_error.min(), *(100 * e for _, e in chosen.values())])
     common = error[(study.s >= 0.1) & (study.s <= 0.9)].max()
@@ -206,49 +171,40 @@ def curve(study: PairStudy) -> str:
     most = min(most, 110 * study.trivial_error)
     spread = max(most - least, 1e-3 * most, 1e-9)
     first, second = study.classes
-    plot = Plot(
-        f"{study.dataset}: {first} and {second}",
-        "Error against s. "
-        + ", ".join(f"{m}: s {s:.3f}, {100 * e:.3f} %" for m, (s, e) in chosen.items()),
-        (float(study.s[0]), float(study.s[-1])),
+    title = f"{study.dataset}: {first} and {second}"
+    low, high = float(study.s[0]), float(study.s[-1])
+    axes = svg.plot(
+        title,
+        (low, high),
         (least - 0.1 * spread, most + 0.12 * spread),
         "s, weight of the first covariance",
         "error, %",
     )
-    plot.band(0, 1, "band")
-    plot.curve(study.s.tolist(), (100 * study.best_error).tolist(), "best-curve")
-    plot.curve(study.s.tolist(), error.tolist(), "curve")
+    axes.axvspan(max(0, low), min(1, high), gid="band|", clip_on=False)
+    svg.line(axes, study.s, 100 * study.best_error, "best-curve")
+    svg.line(axes, study.s, error, "curve")
     for method, (s, e) in reversed(chosen.items()):
-        x, y = plot.x(min(max(s, study.s[0]), study.s[-1])), plot.y(100 * e)
         hint = f"{method}: s = {s:.3f}, error {100 * e:.3f} %"
-        css = f"{css_class(method)} on-front"
-        plot.mark(x, y, SHAPES[method], css, hint, _SIZES.get(method, 3.5))
-    return plot.render()
+        css, size = f"{css_class(method)} on-front", _SIZES.get(method, 3.5)
+        x = min(max(s, low), high)
+        svg.mark(axes, x, 100 * e, _SHAPES[method], css, hint, size)
+    words = (f"{m}: s {s:.3f}, {100 * e:.3f} %" for m, (s, e) in chosen.items())
+    return svg.render(axes, title, "Error against s. " + ", ".join(words))
 
 
+@svg.plain_style()
 def history(study: PairStudy) -> str:
     """Training errors at each iteration of the local searches of a pair.
 
-    Parameters
-    ----------
-    study : PairStudy
-        The pair.
-
-    Returns
-    -------
-    str
-        SVG: thin lines for the current rule, thick ones for the best so far.
+    Thin lines are for the current rule, thick ones for the best so far.
     """
     counts = np.concatenate(list(study.histories.values()))
     longest = max(map(len, study.histories.values()))
     spread = max(float(np.ptp(counts)), 5.0)
     first, second = study.classes
-    plot = Plot(
-        f"{study.dataset}: {first} and {second}",
-        ", ".join(
-            f"{m}: from {h[0]:g} to {h.min():g} training errors in {len(h)} iterations"
-            for m, h in study.histories.items()
-        ),
+    title = f"{study.dataset}: {first} and {second}"
+    axes = svg.plot(
+        title,
         (1.0, max(longest, 2.0)),
         (max(counts.min() - 0.1 * spread, -0.02 * spread), counts.max() + 0.1 * spread),
         "iteration",
@@ -260,23 +216,18 @@ def history(study: PairStudy) -> str:
         best = np.minimum.accumulate(errors)
         for values, css in ((errors, "current"), (best, "lowest")):
             keep = _corners(values)
-            plot.curve(
-                iterations[keep].tolist(),
-                values[keep].tolist(),
-                f"{css} {css_class(method)}",
-            )
+            svg.line(axes, iterations[keep], values[keep], f"{css} {css_class(method)}")
         hint = f"{method}: {best[-1]:g} errors after {len(errors)} iterations"
-        plot.mark(
-            plot.x(len(errors)),
-            plot.y(best[-1]),
-            SHAPES[method],
-            f"{css_class(method)} on-front",
-            hint,
-        )
-    return plot.render()
+        css = f"{css_class(method)} on-front"
+        svg.mark(axes, len(errors), best[-1], _SHAPES[method], css, hint)
+    words = (
+        f"{m}: from {h[0]:g} to {h.min():g} training errors in {len(h)} iterations"
+        for m, h in study.histories.items()
+    )
+    return svg.render(axes, title, ", ".join(words))
 
 
-def _corners(values):
+def _corners(values: NDArray[np.float64]) -> NDArray[np.intp]:
     """Indices at which a line through the values turns, and its ends."""
     turns = np.flatnonzero(np.diff(values, 2)) + 1
     return np.unique([0, *turns, len(values) - 1])

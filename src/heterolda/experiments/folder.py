@@ -14,13 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
-from heterolda.experiments.records import (
-    RESULTS,
-    RUN,
-    Row,
-    read_rows,
-    read_run,
-)
+from heterolda.experiments.records import RESULTS, RUN, Row, read_rows, read_run
 from heterolda.foundations.files import written_whole
 
 if sys.platform == "win32":
@@ -36,31 +30,12 @@ LOCK = "run.lock"
 
 
 class RunFolder:
-    """A folder of results that this process alone writes to.
+    """A folder of results that this process alone writes to, until the context ends.
 
-    Parameters
-    ----------
-    path : path-like
-        The folder; made if it does not exist.
-    settings : dict
-        What ``run.json`` shall say. Its entries `folds` and `seed` must be those of
-        the results that the folder already has; the others are extended.
-    kind : type, default=Row
-        What the rows are.
-
-    Attributes
-    ----------
-    rows : list of Row
-        What the folder holds.
-    notices : list of str
-        What was found and mended when it was opened.
-
-    Examples
-    --------
-    Use it as a context, so that the folder is free again afterwards::
-
-        with RunFolder("results", settings) as folder:
-            folder.append(rows)
+    It is made if it does not exist. ``run.json`` shall say `settings`: their `folds`
+    and `seed` must be those of the results that the folder already has, the others are
+    extended. `rows` is what the folder holds, `notices` what was found and mended when
+    it was opened.
     """
 
     def __init__(
@@ -81,7 +56,7 @@ class RunFolder:
         except BlockingIOError:
             raise BlockingIOError(
                 f"another run is writing to {str(self.path)!r}: wait until it ends, or "
-                "choose another folder (--out)"
+                "choose another folder"
             ) from None
         except OSError as error:
             raise OSError(
@@ -101,13 +76,7 @@ class RunFolder:
         self._lock.close()
 
     def append(self, rows: Iterable[Row]) -> None:
-        """Add rows; they are on the disk when this returns.
-
-        Parameters
-        ----------
-        rows : iterable of Row
-            What was computed.
-        """
+        """Add rows; they are on the disk when this returns."""
         rows = list(rows)
         self._file.write("".join(row.line() for row in rows).encode())
         self._file.flush()
@@ -115,22 +84,12 @@ class RunFolder:
         self.rows += rows
 
     def sort(self, datasets: list[str], methods: list[str]) -> None:
-        """Put the rows in an order that does not depend on the course of the run.
+        """Put the rows in the order of all names, whatever the course of the run."""
+        order = {name: k for k, name in enumerate([*datasets, *methods])}
 
-        Parameters
-        ----------
-        datasets, methods : list of str
-            All names, in their order.
-        """
-        places = {name: k for k, name in enumerate([*datasets, *methods])}
-
-        def position(row: Row) -> tuple[int, int, int, int]:
-            last = len(places)
-            dataset, method = (
-                places.get(row.dataset, last),
-                places.get(row.method, last),
-            )
-            return dataset, method, row.trial, row.fold
+        def position(row: Row) -> tuple[int, ...]:
+            names = (order.get(name, len(order)) for name in (row.dataset, row.method))
+            return *names, row.trial, row.fold
 
         self.rows.sort(key=position)
         self._file.close()
@@ -145,7 +104,7 @@ class RunFolder:
         if results.exists() and not run.exists():
             raise ValueError(
                 f"{str(self.path)!r} has a {RESULTS} but no {RUN}, so nobody knows how "
-                "its rows were computed: choose another folder (--out)"
+                "its rows were computed: choose another folder"
             )
         if results.exists():
             self._mend(results)
@@ -167,7 +126,7 @@ class RunFolder:
             if old[key] != new[key]:
                 raise ValueError(
                     f"{str(self.path)!r} holds results with {key} = {old[key]}, which "
-                    f"do not go with {key} = {new[key]}: choose another folder (--out)"
+                    f"do not go with {key} = {new[key]}: choose another folder"
                 )
         if old["versions"] != new["versions"] or old["machine"] != new["machine"]:
             self.notices.append(

@@ -1,4 +1,4 @@
-"""Tables of figures, one block of lines for each data set, as text of several kinds."""
+"""Tables of figures, one row of lines for each data set, as text of several kinds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import io
 import math
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-__all__ = ["FORMATS", "Block", "Line", "Table"]
+__all__ = ["FORMATS", "INCOMPLETE", "LIMITED", "MISSING", "Line", "Table", "TableRow"]
 
 LIMITED, INCOMPLETE, MISSING = "†", "‡", "–"
 
@@ -18,27 +18,13 @@ _WIDTH = 100
 
 @dataclass(frozen=True)
 class Line:
-    """A line that every block of a table has.
+    """A line that every row of a table has."""
 
-    Attributes
-    ----------
-    key : str
-        Short name, a column of the CSV form.
-    heading : str
-        What readers see.
-    digits : int or None
-        Decimal places; None for three significant digits.
-    signed : bool
-        Whether a plus sign is shown.
-    of_paper : bool
-        Whether the figures are the paper's.
-    """
-
-    key: str
-    heading: str
-    digits: int | None
-    signed: bool = False
-    of_paper: bool = False
+    key: str  # a column of the CSV form
+    heading: str  # what readers see
+    digits: int | None  # decimal places; None for three significant digits
+    signed: bool = False  # whether a plus sign is shown
+    of_paper: bool = False  # whether the figures are the paper's
 
     def write(self, value: float) -> str:
         """The figure as it is printed."""
@@ -53,27 +39,15 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Block:
-    """The figures of a data set.
-
-    Attributes
-    ----------
-    dataset, label : str
-        Its name, and the paper's letter for it or an empty string.
-    figures : dict of dict
-        By key of the line and by method, where there is a figure.
-    best, paper_best : set of str
-        The methods with the best of our figures and of the paper's.
-    marks : dict of str
-        By method, a sign that refers to a note.
-    """
+class TableRow:
+    """The figures of a data set."""
 
     dataset: str
-    label: str
-    figures: dict[str, dict[str, float]]
-    best: set[str]
-    paper_best: set[str]
-    marks: dict[str, str] = field(default_factory=dict)
+    label: str  # the paper's letter, or an empty string
+    figures: dict[str, dict[str, float]]  # by key of the line and by method
+    best: set[str]  # methods with the best of our figures
+    paper_best: set[str]  # and of the paper's
+    marks: dict[str, str]  # by method, a sign that refers to a note
 
     @property
     def name(self) -> str:
@@ -87,52 +61,36 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the study.
+    """A table of the study."""
 
-    Attributes
-    ----------
-    number : int
-        The paper's number of it.
-    title, caption : str
-        What it shows, and how it was made.
-    methods : list of str
-        The columns.
-    lines : list of Line
-        The lines of a block; the first has the figures that are compared.
-    blocks : list of Block
-        The data sets.
-    notes : list of str
-        Below the table.
-    """
-
-    number: int
+    number: int  # the paper's
     title: str
     caption: str
-    methods: list[str]
-    lines: list[Line]
-    blocks: list[Block]
+    methods: list[str]  # the columns
+    lines: list[Line]  # of each row; the first has the figures that are compared
+    rows: list[TableRow]  # the data sets
     notes: list[str]
 
     def entry(
-        self, block: Block, line: Line, method: str, best: Callable[[str], str]
+        self, row: TableRow, line: Line, method: str, best: Callable[[str], str]
     ) -> str:
         """A figure as text, made prominent by `best` where it is the best."""
-        value = block.figures[line.key].get(method)
+        value = row.figures[line.key].get(method)
         main = line is self.lines[0]
         if value is None:
             return MISSING if main else ""
         text = line.write(value)
-        if not line.signed and main | line.of_paper and block.is_best(line, method):
+        if not line.signed and main | line.of_paper and row.is_best(line, method):
             text = best(text)
-        return text + (block.marks.get(method, "") if main else "")
+        return text + (row.marks.get(method, "") if main else "")
 
     def body(self, best: Callable[[str], str]) -> list[list[str]]:
         """Rows of text, each with the set, the line and a figure for each method."""
         rows = []
-        for block in self.blocks:
-            name = block.name
+        for row in self.rows:
+            name = row.name
             for line in self.lines:
-                entries = [self.entry(block, line, m, best) for m in self.methods]
+                entries = [self.entry(row, line, m, best) for m in self.methods]
                 if any(entries):
                     rows.append([name, line.heading, *entries])
                     name = ""
@@ -238,15 +196,15 @@ def as_csv(table: Table) -> str:
     writer = csv.writer(file, lineterminator="\n")
     keys = [line.key for line in table.lines]
     writer.writerow(["dataset", "label", "method", *keys, "best", "paper_best", "mark"])
-    for block in table.blocks:
+    for row in table.rows:
         for method in table.methods:
-            figures = [block.figures[key].get(method) for key in keys]
+            figures = [row.figures[key].get(method) for key in keys]
             if any(value is not None for value in figures):
-                marks = int(method in block.best), int(method in block.paper_best)
+                marks = int(method in row.best), int(method in row.paper_best)
                 writer.writerow(
-                    [block.dataset, block.label, method]
+                    [row.dataset, row.label, method]
                     + ["" if value is None else repr(value) for value in figures]
-                    + [*marks, block.marks.get(method, "")]
+                    + [*marks, row.marks.get(method, "")]
                 )
     return file.getvalue()
 

@@ -1,4 +1,7 @@
-"""The methods of the study: the paper's seven, two of ours, three of scikit-learn."""
+"""The methods of the study: the paper's seven, two of ours, three of scikit-learn.
+
+The classifiers are imported when one is made, so that the names are quick to have.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
-
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.experiments.catalogue import resolve_names
 
 __all__ = ["METHODS", "Method", "resolve_methods"]
@@ -21,19 +16,7 @@ __all__ = ["METHODS", "Method", "resolve_methods"]
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table of methods.
-
-    Attributes
-    ----------
-    name : str
-        For the results.
-    make : callable
-        Takes a seed, returns an estimator to fit.
-    paper : bool
-        Whether it is one of the paper's.
-    description : str
-        What it is.
-    """
+    """A row of the table of methods; `make` takes a seed, returns an estimator."""
 
     name: str
     make: Callable[[int], Any]
@@ -42,12 +25,54 @@ class Method:
 
 
 def _gaussian(solver: str) -> Callable[[int], Any]:
-    return lambda seed: GaussianLinearDiscriminant(solver=solver, random_state=seed)
+    def make(seed: int) -> Any:
+        from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+
+        return GaussianLinearDiscriminant(solver=solver, random_state=seed)
+
+    return make
 
 
 def _refined(solver: str) -> Callable[[int], Any]:
-    start = GaussianLinearDiscriminant(solver=solver)
-    return lambda seed: LocalNeighborhoodSearch(start)  # type: ignore[no-untyped-call]
+    def make(seed: int) -> Any:
+        from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+        from heterolda.estimators.local_search import LocalNeighborhoodSearch
+
+        start = GaussianLinearDiscriminant(solver=solver)
+        return LocalNeighborhoodSearch(start)  # type: ignore[no-untyped-call]
+
+    return make
+
+
+def _svm(seed: int) -> Any:
+    from sklearn.svm import SVC
+
+    return _standardised(SVC(kernel="linear"))
+
+
+def _sklearn_lda(seed: int) -> Any:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    return LinearDiscriminantAnalysis()
+
+
+def _logistic(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return _standardised(LogisticRegression(max_iter=1000))
+
+
+def _linear_svc(seed: int) -> Any:
+    from sklearn.svm import LinearSVC
+
+    return _standardised(LinearSVC(dual=False))
+
+
+def _standardised(classifier: Any) -> Any:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), classifier)
 
 
 _ROWS = (
@@ -58,29 +83,21 @@ _ROWS = (
     Method("GLD", _gaussian("fixed-point"), True, "Algorithm 1"),
     Method("LNS", _refined("fixed-point"), True, "Algorithm 2, started from GLD"),
     Method(
-        "SVM",
-        lambda seed: make_pipeline(StandardScaler(), SVC(kernel="linear")),
-        True,
+        *("SVM", _svm, True),
         "SVC(kernel='linear') on standardised features, one against one",
     ),
     Method("GLD-global", _gaussian("global"), False, "the certified optimum"),
     Method("global+LNS", _refined("global"), False, "Algorithm 2, started from it"),
     Method(
-        "LinearDiscriminantAnalysis",
-        lambda seed: LinearDiscriminantAnalysis(),
-        False,
+        *("LinearDiscriminantAnalysis", _sklearn_lda, False),
         "scikit-learn's LDA of all classes together",
     ),
     Method(
-        "LogisticRegression",
-        lambda seed: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
-        False,
+        *("LogisticRegression", _logistic, False),
         "scikit-learn's, multinomial, on standardised features",
     ),
     Method(
-        "LinearSVC",
-        lambda seed: make_pipeline(StandardScaler(), LinearSVC(dual=False)),
-        False,
+        *("LinearSVC", _linear_svc, False),
         "scikit-learn's, one against the rest, on standardised features",
     ),
 )
@@ -93,16 +110,5 @@ _GROUPS = {
 
 
 def resolve_methods(names: list[str]) -> list[str]:
-    """Names of methods from names and groups, in the order of the table.
-
-    Parameters
-    ----------
-    names : list of str
-        Names, or "all" or "paper" (the paper's seven).
-
-    Returns
-    -------
-    list of str
-        Names, each once.
-    """
+    """Names of methods from names and the groups "all" and "paper", in their order."""
     return resolve_names("method", names, list(METHODS), _GROUPS)

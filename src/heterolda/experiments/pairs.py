@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.experiments import datasets
 from heterolda.experiments.catalogue import CATALOGUE
-from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
+from heterolda.experiments.methods import METHODS
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.threshold import bayes_error, best_threshold
 
 __all__ = ["PairStudy", "study_pair"]
 
-# The methods on the curve, with their solvers.
-SOLVERS = {
-    "LDA": "fisher",
-    "C-HLD": "c-hld",
-    "R-HLD-1": "r-hld-1",
-    "R-HLD-2": "r-hld-2",
-    "GLD": "fixed-point",
-    "GLD-global": "global",
-}
-SEARCHES = {"LNS": "fixed-point", "global+LNS": "global"}
+Array = NDArray[np.float64]
+
+ON_THE_CURVE = ("LDA", "C-HLD", "R-HLD-1", "R-HLD-2", "GLD", "GLD-global")
+SEARCHES = ("LNS", "global+LNS")
 
 _WIDEST = (-1.5, 2.5)
 _POINTS = 241
@@ -60,32 +55,22 @@ class PairStudy:
     dataset: str
     classes: tuple[object, object]
     n: int
-    s: NDArray[np.float64]
-    error: NDArray[np.float64]
-    best_error: NDArray[np.float64]
+    s: Array
+    error: Array
+    best_error: Array
     trivial_error: float
     choices: dict[str, tuple[float, float]]
-    histories: dict[str, NDArray[np.float64]]
+    histories: dict[str, Array]
 
 
-def study_pair(name: str, data_dir: str | os.PathLike[str] | None = None):
+def study_pair(name: str, data_dir: datasets.DataDir = None) -> PairStudy | None:
     """Study that pair of a data set on which LDA's rule costs the most points.
 
-    Parameters
-    ----------
-    name : str
-        The data set.
-    data_dir : path-like or None, default=None
-        Folder of the data sets; the one that HETEROLDA_DATA names by default.
-
-    Returns
-    -------
-    PairStudy or None
-        None if the data are not on this machine; nothing is downloaded.
+    None if the data are not on this machine: nothing is downloaded.
     """
-    if name not in CATALOGUE or datasets.where(name, data_dir) is None:
+    if name not in CATALOGUE or datasets.dataset_source(name, data_dir) is None:
         return None
-    X, y = datasets.load(name, data_dir=data_dir)
+    X, y = datasets.load_dataset(name, data_dir=data_dir)
     with warnings.catch_warnings():
         # Rare classes are part of the paper's study.
         warnings.simplefilter("ignore", SmallClassWarning)
@@ -99,12 +84,9 @@ def study_pair(name: str, data_dir: str | os.PathLike[str] | None = None):
         return _study(name, X[rows], y[rows])
 
 
-def _study(name, X, y) -> PairStudy:
+def _study(name: str, X: Array, y: NDArray[Any]) -> PairStudy:
     """The curve and all choices, on the rows of two classes."""
-    models = {
-        method: GaussianLinearDiscriminant(solver=solver, random_state=0).fit(X, y)
-        for method, solver in SOLVERS.items()
-    }
+    models = {method: METHODS[method].make(0).fit(X, y) for method in ON_THE_CURVE}
     lda = models["LDA"]
     pencil = Pencil.from_moments(
         lda.statistics_.means[None],
@@ -115,14 +97,14 @@ def _study(name, X, y) -> PairStudy:
     )
     choices = {}
     for method, model in models.items():
-        s = _weight(pencil, -model.coef_[0])
-        if _WIDEST[0] <= s <= _WIDEST[1]:
-            choices[method] = (s, float(model.bayes_error_[0]))
+        weight = _weight(pencil, -model.coef_[0])
+        if _WIDEST[0] <= weight <= _WIDEST[1]:
+            choices[method] = (weight, float(model.bayes_error_[0]))
     s, error, best_error = _curves(pencil, [s for s, _ in choices.values()])
     histories = {}
-    for method, solver in SEARCHES.items():
-        start = GaussianLinearDiscriminant(solver=solver)
-        histories[method] = LocalNeighborhoodSearch(start).fit(X, y).history_[0]
+    for method in SEARCHES:
+        search = METHODS[method].make(0).fit(X, y)
+        histories[method] = search.history_[0]
     return PairStudy(
         dataset=name,
         classes=tuple(lda.classes_.tolist()),
@@ -136,7 +118,7 @@ def _study(name, X, y) -> PairStudy:
     )
 
 
-def _weight(pencil: Pencil, w) -> float:
+def _weight(pencil: Pencil, w: Array) -> float:
     """The s for which (s S1 + (1 - s) S2) w is parallel to m1 - m2; NaN if none is."""
     cov, delta = pencil.covariances[0], pencil.means[0, 0] - pencil.means[0, 1]
     basis = pencil.basis[0]
@@ -148,7 +130,7 @@ def _weight(pencil: Pencil, w) -> float:
     return float(b / (a + b)) if a + b > 0 else np.nan
 
 
-def _curves(pencil: Pencil, chosen: list[float]):
+def _curves(pencil: Pencil, chosen: list[float]) -> tuple[Array, Array, Array]:
     """Errors for the s around [0, 1] and the chosen ones, while the matrix is definite.
 
     In the pencil the matrix is s alpha + (1 - s) beta, and (13) is t = (1 - s)

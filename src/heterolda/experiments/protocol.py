@@ -19,6 +19,7 @@ import sys
 import time
 import warnings
 from collections.abc import Container, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -29,33 +30,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
 from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.experiments.catalogue import CATALOGUE
-from heterolda.experiments.datasets import Data, load
+from heterolda.experiments.datasets import Data, DataDir, load_dataset
 from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.methods import METHODS, Method
 from heterolda.experiments.records import Row
-from heterolda.experiments.workers import computed, pinned_to_one_thread
+from heterolda.experiments.workers import computed
 
-__all__ = ["Observer", "Parts", "Study", "Task", "parts_of", "run"]
+__all__ = ["Observer", "Split", "Study", "Task", "run_study"]
 
-Folder = str | Path | None
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A fold and the methods to run on it.
-
-    Attributes
-    ----------
-    dataset : str
-        Name of the data set.
-    trial, fold : int
-        Which shuffle, which part is left out; both count from 0.
-    methods : tuple of str
-        Names of the methods.
-    """
+    """A fold, and the methods to run on it; trial and fold count from 0."""
 
     dataset: str
     trial: int
@@ -73,6 +65,15 @@ class Task:
         return 1e-7 * row.n * row.d * row.k * len(self.methods) + svm + 0.01
 
 
+class Split(NamedTuple):
+    """Rows to train with and rows to test with."""
+
+    X_train: NDArray[np.float64]
+    y_train: NDArray[Any]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[Any]
+
+
 @dataclass(frozen=True)
 class Study:
     """What to compute.
@@ -84,7 +85,7 @@ class Study:
     trials : int
         Number of shuffles.
     folds : int
-        Number of parts.
+        Number of folds of each shuffle.
     seed : int
         The trial t uses the seed ``seed + t``.
     limits : dict
@@ -103,26 +104,39 @@ class Study:
     table: ClassVar[Mapping[str, Method]] = METHODS
     kind: ClassVar[type[Row]] = Row
 
-    def evaluate(self, task: Task, data_dir: Folder = None) -> list[Row]:
+    def evaluate(self, task: Task, data_dir: DataDir = None) -> list[Row]:
         """Run the methods of a task; a row for each."""
-        return evaluate(task, folds=self.folds, seed=self.seed, data_dir=data_dir)
+        split = self.split(task, data_dir)
+        sizes = len(split.y_train), len(split.y_test)
+        return [
+            Row(
+                *(task.dataset, method, task.trial, task.fold, *sizes),
+                *_measured(self.table[method].make(self.seed + task.trial), split),
+            )
+            for method in task.methods
+        ]
+
+    def split(self, task: Task, data_dir: DataDir = None) -> Split:
+        """The data of a task, the same for every method."""
+        seed = self.seed + task.trial
+        X, y = _data(task.dataset, data_dir, seed)
+        train, test = _splits(task.dataset, data_dir, self.folds, seed)[task.fold]
+        return Split(X[train], y[train], X[test], y[test])
 
     def warm_up(self) -> None:
-        """What a process does before its first task."""
-        warm_up(self.methods, self.table)
+        """Import, compile and keep to one thread, so that no method is timed for it."""
+        y = np.repeat([0, 1, 2, 3], 30)
+        X = np.random.default_rng(0).normal(size=(len(y), 3)) + y[:, None]
+        for name in self.methods:
+            self.table[name].make(0).fit(X, y).predict(X)
+        # Of BLAS and OpenMP, which are loaded by now; Numba uses no more here.
+        threadpool_limits(1)
+        gc.freeze()  # collections in the middle of a fit now pass over all of this
 
     def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
         """What remains to be computed, trial after trial.
 
-        Parameters
-        ----------
-        done : container of tuple
-            Keys (data set, method, trial, fold) of results that are there.
-
-        Returns
-        -------
-        list of Task
-            Tasks with the methods that are missing.
+        `done` has the keys (data set, method, trial, fold) of results that are there.
         """
         tasks = []
         for trial in range(self.trials):
@@ -149,18 +163,7 @@ class Study:
         }
 
     def description(self, jobs: int) -> dict[str, Any]:
-        """What ``run.json`` says, free of names and paths of the machine.
-
-        Parameters
-        ----------
-        jobs : int
-            Number of processes.
-
-        Returns
-        -------
-        dict
-            Settings, the command that asks for them, versions and kind of machine.
-        """
+        """What ``run.json`` says, free of names and paths of the machine."""
         limits = "".join(f" --limit {key}={n}" for key, n in self.limits.items())
         return {
             "command": f"heterolda reproduce --datasets {','.join(self.datasets)} "
@@ -182,9 +185,6 @@ class Study:
         }
 
 
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
-
-
 class Observer(Protocol):
     """Who wants to know how a run goes on."""
 
@@ -198,13 +198,13 @@ class Observer(Protocol):
         """A task whose rows are on the disk."""
 
 
-def run(
+def run_study(
     study: Study,
     out: str | Path,
     observer: Observer,
     *,
     jobs: int = 1,
-    data_dir: Folder = None,
+    data_dir: DataDir = None,
 ) -> Path:
     """Compute what a folder of results lacks.
 
@@ -227,32 +227,25 @@ def run(
     Path
         The folder.
     """
-    check_data(study, data_dir)
+    _check_data(study, data_dir)
     with RunFolder(out, study.description(jobs), study.kind) as folder:
         for text in folder.notices:
             observer.notice(text)
         tasks = study.tasks({row.key for row in folder.rows})
         observer.begin(tasks, len(folder.rows))
         compute = partial(study.evaluate, data_dir=data_dir)
-        for task, rows in computed(tasks, study.warm_up, compute, jobs):
-            folder.append(rows)
-            observer.finish(task)
+        with closing(computed(tasks, study.warm_up, compute, jobs)) as results:
+            for task, rows in results:
+                folder.append(rows)
+                observer.finish(task)
         folder.sort(list(CATALOGUE), list(study.table))
         return folder.path
 
 
-def check_data(study: Study, data_dir: Folder = None) -> None:
-    """Load every set once: what is wrong is said at once, what is far is fetched.
-
-    Parameters
-    ----------
-    study : Study
-        What is to be computed.
-    data_dir : path-like, default=None
-        Folder of data files.
-    """
+def _check_data(study: Study, data_dir: DataDir) -> None:
+    """Load every set once: what is wrong is said at once, what is far is fetched."""
     for name in study.datasets:
-        _, y = load(name, data_dir)
+        _, y = load_dataset(name, data_dir)
         largest = np.unique(y, return_counts=True)[1].max()
         if study.folds > largest:
             raise ValueError(
@@ -261,105 +254,21 @@ def check_data(study: Study, data_dir: Folder = None) -> None:
             )
 
 
-def warm_up(methods: list[str], table: Mapping[str, Method] = METHODS) -> None:
-    """Import, compile and pin to one thread, so that no method is timed for it.
-
-    Parameters
-    ----------
-    methods : list of str
-        Names of the methods to come.
-    table : mapping, default=METHODS
-        What the names mean.
-    """
-    pinned_to_one_thread()
-    y = np.repeat([0, 1, 2, 3], 30)
-    X = np.random.default_rng(0).normal(size=(len(y), 3)) + y[:, None]
-    for name in methods:
-        table[name].make(0).fit(X, y).predict(X)
-    gc.freeze()  # collections in the middle of a fit now pass over all of this
-
-
-def evaluate(
-    task: Task, *, folds: int, seed: int, data_dir: Folder = None
-) -> list[Row]:
-    """Run the methods of a task.
-
-    Parameters
-    ----------
-    task : Task
-        The fold and the methods.
-    folds : int
-        Number of parts.
-    seed : int
-        Seed of the first trial.
-    data_dir : path-like, default=None
-        Folder of data files.
-
-    Returns
-    -------
-    list of Row
-        A row for each method.
-    """
-    parts = parts_of(task, folds, seed, data_dir)
-    sizes = len(parts.y_train), len(parts.y_test)
-    return [
-        Row(
-            *(task.dataset, method, task.trial, task.fold, *sizes),
-            *_measured(METHODS[method].make(seed + task.trial), parts),
-        )
-        for method in task.methods
-    ]
-
-
-class Parts(NamedTuple):
-    """Rows to train with and rows to test with."""
-
-    X_train: NDArray[np.float64]
-    y_train: NDArray[Any]
-    X_test: NDArray[np.float64]
-    y_test: NDArray[Any]
-
-
-def parts_of(task: Task, folds: int, seed: int, data_dir: Folder = None) -> Parts:
-    """The data of a task.
-
-    Parameters
-    ----------
-    task : Task
-        The fold.
-    folds : int
-        Number of parts.
-    seed : int
-        Seed of the first trial.
-    data_dir : path-like, default=None
-        Folder of data files.
-
-    Returns
-    -------
-    Parts
-        What is trained with and what is tested with, the same for every method.
-    """
-    seed += task.trial
-    X, y = _data(task.dataset, data_dir, seed)
-    train, test = _splits(task.dataset, data_dir, folds, seed)[task.fold]
-    return Parts(X[train], y[train], X[test], y[test])
-
-
-def _measured(model: Any, parts: Parts) -> tuple[int, float, float, float, float]:
+def _measured(model: Any, split: Split) -> tuple[int, float, float, float, float]:
     """Hits, mean Bayes error, time to fit, time to predict, iterations."""
     with warnings.catch_warnings():
         # Small classes and pairs without a useful rule belong to the paper's data.
         warnings.simplefilter("ignore", SmallClassWarning)
         warnings.simplefilter("ignore", TrivialRuleWarning)
         begin = time.perf_counter()
-        model.fit(parts.X_train, parts.y_train)
+        model.fit(split.X_train, split.y_train)
         fitted = time.perf_counter()
-    predicted = model.predict(parts.X_test)
+    predicted = model.predict(split.X_test)
     end = time.perf_counter()
     last = model[-1] if isinstance(model, Pipeline) else model
     errors, n_iter = (getattr(last, name, None) for name in ("bayes_error_", "n_iter_"))
     return (
-        int(np.sum(predicted == parts.y_test)),
+        int(np.sum(predicted == split.y_test)),
         math.nan if errors is None else float(np.mean(errors)),
         fitted - begin,
         end - fitted,
@@ -367,28 +276,22 @@ def _measured(model: Any, parts: Parts) -> tuple[int, float, float, float, float
     )
 
 
-@lru_cache(maxsize=len(CATALOGUE))
-def _data(name: str, data_dir: Folder, seed: int) -> Data:
-    """The data of a trial."""
-    if CATALOGUE[name].kind == "drawn":
-        return load(name, data_dir, seed)
-    return _read_once(name, data_dir)
+def _data(name: str, data_dir: DataDir, seed: int) -> Data:
+    """The data of a trial; all trials share what is not drawn."""
+    return _loaded(name, data_dir, seed if CATALOGUE[name].kind == "drawn" else 0)
 
 
-@lru_cache(maxsize=len(CATALOGUE))
-def _read_once(name: str, data_dir: Folder) -> Data:
-    """Data that all trials share."""
-    return load(name, data_dir)
+_loaded = lru_cache(maxsize=len(CATALOGUE))(load_dataset)
 
 
 @lru_cache(maxsize=4)
 def _splits(
-    name: str, data_dir: Folder, folds: int, seed: int
+    name: str, data_dir: DataDir, folds: int, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Training and test rows of the folds of a trial."""
     X, y = _data(name, data_dir, seed)
-    parts = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    folds_of_trial = StratifiedKFold(folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # Classes with fewer rows than folds: see the head of this module.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return list(parts.split(X, y))
+        return list(folds_of_trial.split(X, y))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-__all__ = ["Comparison", "compare", "critical_difference"]
+__all__ = ["Comparison", "compare_ranks", "critical_difference"]
 
 Array = NDArray[np.float64]
 
@@ -70,6 +70,7 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
 
     Examples
     --------
+    >>> from heterolda.experiments import critical_difference
     >>> round(critical_difference(4, 14), 2)
     1.25
     """
@@ -78,7 +79,7 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
     return float(q * math.sqrt(k * (k + 1) / (6 * n_datasets)))
 
 
-def compare(methods: list[str], scores: Array, alpha: float = 0.05) -> Comparison:
+def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Comparison:
     """Compare methods over data sets.
 
     Parameters

@@ -9,10 +9,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-__all__ = ["HEADER", "RESULTS", "RUN", "Row", "read_rows", "read_run"]
+__all__ = ["RESULTS", "RUN", "Row", "read_rows", "read_run"]
 
 RESULTS, RUN = "results.csv", "run.json"
-# Counts beyond this are no counts of trials or of rows that anybody has.
+# Nobody has more trials or rows than this.
 _LARGEST = 10**12
 
 
@@ -50,7 +50,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """What no two rows share."""
+        """What identifies a row."""
         return self.dataset, self.method, self.trial, self.fold
 
     # Digits of the figures, and those that a method may lack.
@@ -111,26 +111,12 @@ class Row:
         return row
 
 
-HEADER = Row.header()
-
-
 def read_run(path: Path) -> dict[str, Any]:
-    """Read what was asked for.
-
-    Parameters
-    ----------
-    path : Path
-        The file ``run.json``.
-
-    Returns
-    -------
-    dict
-        Its content.
-    """
+    """Read what was asked for from the file ``run.json``."""
     try:
         run = json.loads(_read(path))
         if not isinstance(run, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         kinds: dict[str, type] = {"folds": int, "seed": int, "plan": dict}
         kinds |= {"command": str, "versions": dict, "machine": dict}
         for key, kind in kinds.items():
@@ -148,21 +134,9 @@ def read_run(path: Path) -> dict[str, Any]:
 
 
 def read_rows(path: Path, kind: type[Row] = Row) -> tuple[tuple[Row, ...], bool]:
-    """Read the rows of a run.
+    """Read the rows of ``results.csv``, and whether its last line was cut off.
 
-    Parameters
-    ----------
-    path : Path
-        The file ``results.csv``.
-    kind : type, default=Row
-        What its rows are.
-
-    Returns
-    -------
-    rows : tuple of Row
-        In the order of the file.
-    unfinished : bool
-        Whether the last line was cut off; it is left out.
+    Such a line is left out.
     """
     lines = _read(path).splitlines(keepends=True)
     header = ",".join(kind.header())

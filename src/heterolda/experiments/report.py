@@ -7,18 +7,17 @@ import os
 import re
 from collections.abc import Iterable
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 import numpy as np
 
 from heterolda.experiments import figures, paper
-from heterolda.experiments.formats import INCOMPLETE, MISSING, Block, Table
+from heterolda.experiments.datasets import DataDir
+from heterolda.experiments.formats import INCOMPLETE, MISSING, Table, TableRow
 from heterolda.experiments.pairs import PairStudy, study_pair
-from heterolda.experiments.ranks import Comparison, compare
+from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
-from heterolda.experiments.svg import marker
 from heterolda.experiments.tables import make_table
 from heterolda.foundations.files import written_whole
 
@@ -40,7 +39,7 @@ _SECTIONS = {
 def write_report(
     folder: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
-    data_dir: str | os.PathLike[str] | None = None,
+    data_dir: DataDir = None,
 ) -> Path:
     """Write the report of a folder of results.
 
@@ -66,29 +65,14 @@ def write_report(
     return path
 
 
-def make_page(results: Results, data_dir: str | os.PathLike[str] | None = None) -> str:
-    """The page of a run.
-
-    Parameters
-    ----------
-    results : Results
-        The results.
-    data_dir : path-like or None, default=None
-        Folder of the data sets.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+def make_page(results: Results, data_dir: DataDir = None) -> str:
+    """The page of a run, in HTML."""
     studies = {name: study_pair(name, data_dir) for name in results.datasets}
     found = [study for study in studies.values() if study is not None]
     absent = [name for name, study in studies.items() if study is None]
     plots = [figures.trade_off(results, name) for name in results.datasets]
-    template = Template(
-        files("heterolda.experiments").joinpath("page.html").read_text("utf-8")
-    )
-    return template.substitute(
+    template = Path(__file__).with_name("page.html").read_text("utf-8")
+    return Template(template).substitute(
         links=" ".join(f'<a href="#{k}">{v}</a>' for k, v in _SECTIONS.items()),
         facts=_facts(results),
         warning=_warning(results),
@@ -148,11 +132,11 @@ def _table(table: Table) -> str:
         "<td></td>",
         *(
             f'<th scope="col" data-first="{first}"><button type="button">'
-            f"{_broken(method)}</button></th>"
+            f"{_in_two_lines(method)}</button></th>"
             for method in table.methods
         ),
     ]
-    rows = [_row(table, i, block) for i, block in enumerate(table.blocks)]
+    rows = [_row(table, i, row) for i, row in enumerate(table.rows)]
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
     return f"""<section id="table-{table.number}">
 <h2>Table {table.number}. {escape(table.title)}</h2>
@@ -166,7 +150,7 @@ def _table(table: Table) -> str:
 </section>"""
 
 
-def _broken(name: str) -> str:
+def _in_two_lines(name: str) -> str:
     """A long name in two lines, the second from a capital, a plus or after a hyphen."""
     if len(name) < 10:
         return escape(name)
@@ -174,26 +158,26 @@ def _broken(name: str) -> str:
     return "<br>".join(map(escape, parts))
 
 
-def _row(table: Table, place: int, block: Block) -> str:
+def _row(table: Table, position: int, row: TableRow) -> str:
     """The row of a data set: a stack of figures for each method."""
-    lines = [line for line in table.lines if block.figures[line.key]]
+    lines = [line for line in table.lines if row.figures[line.key]]
     main = table.lines[0]
     if main not in lines:
         lines.insert(0, main)
-    letter = f' <span class="letter">{block.label}</span>' if block.label else ""
+    letter = f' <span class="letter">{row.label}</span>' if row.label else ""
     cells = [
-        f'<th scope="row" data-value="{place}">{escape(block.dataset)}{letter}</th>',
+        f'<th scope="row" data-value="{position}">{escape(row.dataset)}{letter}</th>',
         '<td class="kind">'
         + "".join(f"<span>{escape(line.heading)}</span>" for line in lines)
         + "</td>",
     ]
     for method in table.methods:
-        value = block.figures[main.key].get(method)
+        value = row.figures[main.key].get(method)
         stack = "".join(
-            f"<span>{table.entry(block, line, method, lambda t: f'<b>{t}</b>')}</span>"
+            f"<span>{table.entry(row, line, method, lambda t: f'<b>{t}</b>')}</span>"
             for line in lines
         )
-        best = ' class="best"' if method in block.best else ""
+        best = ' class="best"' if method in row.best else ""
         data = "" if value is None else f' data-value="{value!r}"'
         cells.append(f"<td{best}{data}>{stack}</td>")
     return f"<tr>{''.join(cells)}</tr>"
@@ -202,13 +186,10 @@ def _row(table: Table, place: int, block: Block) -> str:
 def _legend(methods: list[str]) -> str:
     items = []
     for method in methods:
-        css = figures.css_class(method)
-        sign = marker(figures.SHAPES.get(method, "left"), 9, 9, 5)
+        css = figures.css_class(method).split()[-1]
         items.append(
-            f'<li><button type="button" aria-pressed="false" '
-            f'data-method="{css.split()[-1]}"><svg viewBox="0 0 18 18" '
-            f'aria-hidden="true"><g class="{css} on-front picked">{sign}</g></svg>'
-            f"{escape(method)}</button></li>"
+            f'<li><button type="button" aria-pressed="false" data-method="{css}">'
+            f"{figures.marker(method)}{escape(method)}</button></li>"
         )
     return "\n".join(items)
 
@@ -237,8 +218,8 @@ def _grid(pictures: Iterable[tuple[str, str]], absent: list[str]) -> str:
     if absent:
         note = (
             f'<p class="caption">Not drawn, because the data are not on this machine: '
-            f"{escape(', '.join(absent))}. Name their folder with --data-dir or "
-            "HETEROLDA_DATA.</p>"
+            f"{escape(', '.join(absent))}. Name their folder, by data_dir or "
+            "HETEROLDA_DATA, and make the report again.</p>"
         )
     return f'<div class="grid-of-plots">{_figures(pictures)}</div>{note}'
 
@@ -257,10 +238,11 @@ def _ranks(results: Results) -> str:
             [float(results.cells[d, m].accuracies.mean()) for m in methods]
             for d in datasets
         ]
-        ours = compare(methods, np.array(scores))
+        ours = compare_ranks(methods, np.array(scores))
         title = f"This run: accuracy on {', '.join(datasets)}"
         parts.append(_ranking(ours, title, left_out))
-    printed = compare(list(paper.METHODS), np.array(list(paper.ACCURACY.values())))
+    accuracies = np.array(list(paper.TABLES[3].values()))
+    printed = compare_ranks(paper.METHODS, accuracies)
     parts.append(_ranking(printed, "The paper's Table 3: its printed accuracies", []))
     return "\n".join(parts)
 

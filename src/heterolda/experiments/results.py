@@ -26,16 +26,10 @@ __all__ = ["Cell", "Results", "read_results"]
 
 @dataclass(frozen=True)
 class Cell:
-    """All folds of a method on a data set.
+    """All folds of a method on a data set: those that are there, by trial and fold.
 
-    Attributes
-    ----------
-    rows : tuple of Row
-        Those that are there, by trial and fold.
-    folds, trials : int
-        What was asked for.
-    planned_trials : int
-        `trials`, or less where the run limits the method on this set.
+    `folds` and `trials` were asked for; `planned_trials` is less than `trials` where
+    the run limits the method on this set.
     """
 
     rows: tuple[Row, ...]

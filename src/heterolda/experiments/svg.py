@@ -1,235 +1,151 @@
-"""Small pictures as SVG that a page can contain and colour by its own style sheet.
+"""Figures of matplotlib as SVG that a page can contain and colour by its style sheet.
 
 Nothing here names a colour: shapes have classes, and the page's style sheet gives
-these their colours in light and in dark.
+these their colours in light and in dark. In matplotlib, the `gid` of a shape holds its
+classes and, after a bar, a hint for the pointer, escaped: it may hold quotes.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from html import escape
-from itertools import pairwise
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape, unescape
+from typing import Any, cast
 
-__all__ = ["Picture", "Plot", "marker", "ticks"]
+import numpy as np
 
-_MOST_TICKS = 6
-_SHAPES = {
-    "square": [(-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)],
-    "diamond": [(0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)],
-    "up": [(0, -1.15), (1.1, 0.85), (-1.1, 0.85)],
-    "down": [(0, 1.15), (1.1, -0.85), (-1.1, -0.85)],
-    "left": [(-1.15, 0), (0.85, -1.1), (0.85, 1.1)],
-    "star": [
-        (r * math.sin(i * math.pi / 5), -r * math.cos(i * math.pi / 5))
-        for i, r in enumerate([1.45, 0.62] * 5)
-    ],
-}
+try:
+    from matplotlib import rc_context, style
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
+except ImportError as error:
+    message = "pictures need matplotlib: pip install 'heterolda[cli]'"
+    raise ImportError(message) from error
+
+__all__ = ["Axes", "canvas", "line", "mark", "plain_style", "plot", "render", "text"]
+
+# Words are text of the page, and names from files are not formulas.
+_SETTINGS = {"svg.fonttype": "none", "text.parse_math": False}
+# Markers that look small or large for their size.
+_SIZES = {"*": 1.4, "D": 0.8}
 
 
-def marker(shape: str, x: float, y: float, size: float = 5) -> str:
-    """A marker without colour.
+@contextmanager
+def plain_style() -> Iterator[None]:
+    """Draw alike, whatever style the user has chosen for other figures."""
+    with style.context(["default", _SETTINGS]):
+        yield
 
-    Parameters
-    ----------
-    shape : str
-        "circle", "square", "diamond", "up", "down", "left" or "star".
-    x, y, size : float
-        Centre and radius.
 
-    Returns
-    -------
-    str
-        An SVG element.
+def canvas(width: float, height: float) -> Axes:
+    """Axes without scales, in units of the picture, from the upper left corner."""
+    axes = _figure(width, height).add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.set_axis_off()
+    return axes
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure whose pixels are the units of the picture."""
+    return Figure(figsize=(width / 72, height / 72), dpi=72)
+
+
+def plot(
+    title: str,
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+    x_label: str,
+    y_label: str,
+    *,
+    log_x: bool = False,
+    whole: bool = False,
+) -> Axes:
+    """Axes with scales, a grid and a title; `whole` if both count things."""
+    axes = _figure(380, 290).add_axes((60 / 380, 44 / 290, 308 / 380, 216 / 290))
+    axes.set(xlim=x_range, ylim=y_range, xscale="log" if log_x else "linear")
+    axes.set_title(title, loc="left", gid="plot-title|", size=14, pad=10)
+    axes.set_xlabel(x_label, gid="label|", size=12, labelpad=8)
+    axes.set_ylabel(y_label, gid="label|", size=12, labelpad=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_gid("axis|")
+    axes.grid(True, clip_on=False, gid="grid|")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=whole))
+        axis.set_major_formatter(ScalarFormatter(useOffset=False))
+    if log_x:
+        axes.xaxis.set_major_locator(_decades(*x_range))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+    axes.tick_params(length=0, labelsize=11, pad=6)
+    for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
+        label.set_gid("tick|")
+    return axes
+
+
+def _decades(low: float, high: float) -> LogLocator:
+    """Powers of ten, or 1, 2 and 5 times these if they are few."""
+    for factors in ((1,), (1, 3), (1, 2, 5)):
+        locator = LogLocator(subs=factors)
+        if sum(low <= tick <= high for tick in locator.tick_values(low, high)) >= 3:
+            break
+    return locator
+
+
+def line(axes: Axes, x: Any, y: Any, css: str) -> None:
+    """A line through points; what lies above the plot is cut off."""
+    inside = np.where(np.asarray(y) <= max(axes.get_ylim()), y, np.nan)
+    axes.plot(x, inside, gid=f"{css}|", clip_on=False)
+
+
+def text(
+    axes: Axes, x: float, y: float, words: str, css: str, anchor: str = "center"
+) -> None:
+    """Words at a point; `anchor` says which end of them, or the centre."""
+    axes.text(x, y, words, ha=anchor, gid=f"{css}|")
+
+
+def mark(
+    axes: Axes, x: float, y: float, shape: str, css: str, hint: str, size: float = 5
+) -> None:
+    """A marker with a hint for the pointer."""
+    size *= 2 * _SIZES.get(shape, 1)
+    axes.plot(x, y, shape, ms=size, gid=f"{css}|{escape(hint)}", clip_on=False)
+
+
+def render(axes: Axes, title: str, description: str = "") -> str:
+    """The SVG element, with words for readers who cannot see it.
+
+    Without a description it is hidden from them: it stands beside its title.
     """
-    if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"/>'
-    points = " ".join(
-        f"{x + size * dx:.1f},{y + size * dy:.1f}" for dx, dy in _SHAPES[shape]
-    )
-    return f'<polygon points="{points}"/>'
+    file, figure = io.StringIO(), cast("Figure", axes.figure)
+    words = f"{title}. {description}"
+    # The salt makes identifiers the same every time, and others in every picture.
+    with warnings.catch_warnings(), rc_context({"svg.hashsalt": words}):
+        warnings.simplefilter("ignore")  # the browser has other fonts
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    # The first definitions are a style, which would hold for the whole page.
+    content = file.getvalue().partition("</defs>")[2].removesuffix("</svg>\n")
+    content = content.replace("xlink:href", "href")
+    content = re.sub(r'(<[^<>]*) style="([^"]*)"', _without_style, content)
+    content = re.sub(r'<g id="(?:([^"|]*)\|)?([^"]*)">', _group, content)
+    content = re.sub(r'<g id="[^"]*"/>|\s*\n\s*', " ", content)
+    label = f'role="img" aria-label="{escape(words)}"'
+    label = label if description else 'aria-hidden="true"'
+    width, height = 72 * figure.get_size_inches()
+    return f'<svg viewBox="0 0 {width:g} {height:g}" {label}>{content}</svg>'
 
 
-def ticks(
-    low: float, high: float, *, log: bool = False, whole: bool = False
-) -> list[float]:
-    """Round numbers in an interval.
-
-    Parameters
-    ----------
-    low, high : float
-        The interval.
-    log : bool, default=False
-        Powers of ten, or 1, 2 and 5 times these if they are few.
-    whole : bool, default=False
-        Whole numbers only.
-
-    Returns
-    -------
-    list of float
-        In ascending order.
-    """
-    if log:
-        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for factors in ([1], [1, 3], [1, 2, 5]):
-            found = [f * 10.0**k for k in decades for f in factors]
-            found = [t for t in found if low <= t <= high]
-            if len(found) >= 3:
-                break
-        return found
-    raw = (high - low) / _MOST_TICKS
-    raw = max(raw, 1.0) if whole else raw
-    size = 10.0 ** math.floor(math.log10(raw))
-    step = next(f * size for f in (1, 2, 5, 10) if f * size >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+def _without_style(tag: re.Match[str]) -> str:
+    anchor = re.search(r"text-anchor: (\w+)", tag[2])
+    return tag[1] + (f' text-anchor="{anchor[1]}"' if anchor else "")
 
 
-class Picture:
-    """Elements on a canvas.
-
-    Parameters
-    ----------
-    width, height : float
-        Size in units; the page scales it.
-    title, description : str
-        For readers who cannot see it.
-    """
-
-    def __init__(self, width: float, height: float, title: str, description: str):
-        self.width, self.height = width, height
-        self.title, self.description = title, description
-        self.parts: list[str] = []
-
-    def line(self, points: Iterable[tuple[float, float]], css: str) -> None:
-        """A line through points of the canvas."""
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        self.parts.append(f'<polyline class="{css}" points="{path}"/>')
-
-    def text(
-        self, x: float, y: float, text: str, css: str = "", anchor: str = "middle"
-    ) -> None:
-        """A word at a point of the canvas."""
-        self.parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" class="{css}" text-anchor="{anchor}">'
-            f"{escape(text)}</text>"
-        )
-
-    def mark(
-        self, x: float, y: float, shape: str, css: str, hint: str, size: float = 5
-    ) -> None:
-        """A marker at a point of the canvas, with a hint for the pointer."""
-        self.parts.append(
-            f'<g class="{css}"><title>{escape(hint)}</title>'
-            f"{marker(shape, x, y, size)}</g>"
-        )
-
-    def render(self) -> str:
-        """The SVG element."""
-        label = escape(f"{self.title}. {self.description}", quote=True)
-        head = (
-            f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
-            f'aria-label="{label}">'
-        )
-        return "\n".join([head, *self.parts, "</svg>"])
-
-
-class Plot(Picture):
-    """A picture with a horizontal and a vertical axis.
-
-    Parameters
-    ----------
-    title, description : str
-        The title stands above; the description is for those who cannot see it.
-    x_range, y_range : (float, float)
-        What the axes span.
-    x_label, y_label : str
-        What they show.
-    log_x : bool, default=False
-        Whether the horizontal axis is logarithmic.
-    whole : bool, default=False
-        Whether both axes count things.
-    width, height : float
-        Size in units.
-    """
-
-    def __init__(
-        self,
-        title: str,
-        description: str,
-        x_range: tuple[float, float],
-        y_range: tuple[float, float],
-        x_label: str,
-        y_label: str,
-        *,
-        log_x: bool = False,
-        whole: bool = False,
-        width: float = 380,
-        height: float = 290,
-    ):
-        super().__init__(width, height, title, description)
-        self.log_x = log_x
-        self.x_range, self.y_range = x_range, y_range
-        self.left, self.right = 60.0, width - 12
-        self.top, self.bottom = 30.0, height - 44
-        self.text(self.left, 18, title, "plot-title", "start")
-        for value in ticks(*x_range, log=log_x, whole=whole):
-            x = self.x(value)
-            self.line([(x, self.top), (x, self.bottom)], "grid")
-            self.text(x, self.bottom + 15, f"{value:g}", "tick")
-        marks = ticks(*y_range, whole=whole)
-        digits = _digits(marks)
-        for value in marks:
-            y = self.y(value)
-            self.line([(self.left, y), (self.right, y)], "grid")
-            self.text(self.left - 6, y + 3.5, f"{value:.{digits}f}", "tick", "end")
-        corner = [(self.left, self.top), (self.left, self.bottom)]
-        self.line([*corner, (self.right, self.bottom)], "axis")
-        self.text((self.left + self.right) / 2, height - 8, x_label, "label")
-        middle = (self.top + self.bottom) / 2
-        self.parts.append(
-            f'<text class="label" text-anchor="middle" '
-            f'transform="translate(12 {middle:g}) rotate(-90)">{escape(y_label)}</text>'
-        )
-
-    def x(self, value: float) -> float:
-        """Where a value lies on the canvas, from left to right."""
-        low, high = self.x_range
-        if self.log_x:
-            value, low, high = map(math.log, (value, low, high))
-        return self.left + (self.right - self.left) * (value - low) / (high - low)
-
-    def y(self, value: float) -> float:
-        """Where a value lies on the canvas, from top to bottom."""
-        low, high = self.y_range
-        return self.bottom - (self.bottom - self.top) * (value - low) / (high - low)
-
-    def curve(self, x: Sequence[float], y: Sequence[float], css: str) -> None:
-        """A line through points of the plot; what lies above it is cut off."""
-        top = self.y_range[1]
-        run: list[tuple[float, float]] = []
-        for point in zip(x, y, strict=True):
-            if point[1] <= top:
-                run.append((self.x(point[0]), self.y(point[1])))
-            elif run:
-                self.line(run, css)
-                run = []
-        if run:
-            self.line(run, css)
-
-    def band(self, x0: float, x1: float, css: str) -> None:
-        """A strip between two values of the horizontal axis."""
-        low, high = self.x_range
-        left, right = self.x(max(x0, low)), self.x(min(x1, high))
-        self.parts.append(
-            f'<rect class="{css}" x="{left:.1f}" y="{self.top:g}" '
-            f'width="{right - left:.1f}" height="{self.bottom - self.top:g}"/>'
-        )
-
-
-def _digits(values: list[float]) -> int:
-    """Decimal places that tell the values apart."""
-    if all(value == round(value) for value in values):
-        return 0
-    steps = [b - a for a, b in pairwise(values)]
-    return max(0, -math.floor(math.log10(min(steps)) + 1e-9)) if steps else 3
+def _group(group: re.Match[str]) -> str:
+    css, hint = group[1], group[2]
+    if css is None:
+        return "<g>"
+    return f'<g class="{css}">' + (f"<title>{unescape(hint)}</title>" if hint else "")

@@ -13,13 +13,13 @@ from heterolda.experiments.formats import (
     INCOMPLETE,
     LIMITED,
     MISSING,
-    Block,
     Line,
     Table,
+    TableRow,
 )
-from heterolda.experiments.results import Cell, Results, read_results
+from heterolda.experiments.results import Cell, Results
 
-__all__ = ["Results", "make_table", "read_results", "render"]
+__all__ = ["make_table", "render_table"]
 
 # The method that times are compared with.
 PEER = "LDA"
@@ -64,7 +64,7 @@ _CAPTIONS = {
 }
 
 
-def render(results: Results, table: int, format: str) -> str:
+def render_table(results: Results, table: int, format: str) -> str:
     """A table as text.
 
     Parameters
@@ -88,21 +88,10 @@ def render(results: Results, table: int, format: str) -> str:
 
 
 def make_table(results: Results, number: int) -> Table:
-    """A table of the study.
+    """A table of the study, by the paper's number.
 
-    Parameters
-    ----------
-    results : Results
-        From `read_results`.
-    number : {2, 3, 4}
-        The paper's number: Bayes error, accuracy or training time.
-
-    Returns
-    -------
-    Table
-        Figures, the best of each set, marks and notes. A method stands in Table 2
-        if it has a Bayes error on any set. Incomplete figures are marked and not
-        among the best.
+    A method stands in Table 2 if it has a Bayes error on any set. Incomplete figures
+    are marked and not among the best.
     """
     makers = {2: _bayes_error, 3: _accuracy, 4: _time}
     if number not in makers:
@@ -117,13 +106,13 @@ def make_table(results: Results, number: int) -> Table:
         for method in results.methods
         if any(main in figures.get((d, method), {}) for d in results.datasets)
     ]
-    blocks = [
-        _block(results, number, name, methods, figures) for name in results.datasets
+    rows = [
+        _table_row(results, number, name, methods, figures) for name in results.datasets
     ]
     lines = [
         line
         for line in _LINES[number]
-        if any(block.figures[line.key] for block in blocks) or line.key == main
+        if any(row.figures[line.key] for row in rows) or line.key == main
     ]
     return Table(
         number=number,
@@ -131,9 +120,9 @@ def make_table(results: Results, number: int) -> Table:
         caption=_CAPTIONS[number],
         methods=methods,
         lines=lines,
-        blocks=blocks,
+        rows=rows,
         notes=_notes(results, methods or [PEER])
-        + paper.slips(number, results.datasets),
+        + paper.paper_slips(number, results.datasets),
     )
 
 
@@ -145,7 +134,7 @@ def _bayes_error(results: Results, dataset: str, method: str, cell: Cell) -> Fig
     if math.isnan(p_e):
         return {}
     figures = {"percent": 100 * p_e, "factor": 1000 * p_e / cell.n}
-    printed = paper.printed(2, dataset, method)
+    printed = paper.printed_figure(2, dataset, method)
     if printed is not None:
         figures |= {"paper": printed, "difference": figures["factor"] - printed}
     return figures
@@ -156,7 +145,7 @@ def _accuracy(results: Results, dataset: str, method: str, cell: Cell) -> Figure
     figures = {"accuracy": float(trials.mean())}
     if len(trials) > 1:
         figures["deviation"] = float(np.std(trials, ddof=1))
-    printed = paper.printed(3, dataset, method)
+    printed = paper.printed_figure(3, dataset, method)
     if printed is not None:
         figures |= {"paper": printed, "difference": figures["accuracy"] - printed}
     return figures
@@ -168,21 +157,21 @@ def _time(results: Results, dataset: str, method: str, cell: Cell) -> Figures:
     if ratio is None:
         return {}
     figures = {"ratio": ratio}
-    seconds = paper.printed(4, dataset, method)
-    of_peer = paper.printed(4, dataset, PEER)
+    seconds = paper.printed_figure(4, dataset, method)
+    of_peer = paper.printed_figure(4, dataset, PEER)
     if seconds is not None and of_peer is not None:
         printed = seconds / of_peer
         figures |= {"paper": printed, "quotient": ratio / printed}
     return figures
 
 
-def _block(
+def _table_row(
     results: Results,
     number: int,
     dataset: str,
     methods: list[str],
     figures: dict[tuple[str, str], Figures],
-) -> Block:
+) -> TableRow:
     """The figures of a data set, turned from columns into lines."""
     lines = {
         line.key: {
@@ -200,10 +189,10 @@ def _block(
         if cell is not None and cell.remark()
     }
     whole = {m: v for m, v in lines[main.key].items() if marks.get(m) != INCOMPLETE}
-    row = paper.CHARACTERISTICS.get(paper.VARIANTS.get(dataset, dataset))
-    return Block(
+    row = paper.TABLES[1].get(paper.VARIANTS.get(dataset, dataset))
+    return TableRow(
         dataset=dataset,
-        label=row.label if row else "",
+        label=row[0] if row else "",
         figures=lines,
         best=_best(whole, number, main.write),
         paper_best=_best(_printed_row(number, dataset), number, str),
@@ -213,7 +202,7 @@ def _block(
 
 def _printed_row(number: int, dataset: str) -> Figures:
     """All figures of the paper for a data set."""
-    row = {m: paper.printed(number, dataset, m) for m in paper.METHODS}
+    row = {m: paper.printed_figure(number, dataset, m) for m in paper.METHODS}
     return {method: value for method, value in row.items() if value is not None}
 
 

@@ -1,7 +1,8 @@
 """Fitted classifiers for other days and other programs: model files, ONNX and C.
 
-Importing this module tells skl2onnx, where it is installed, how to convert the
-classifiers, alone and in pipelines. It does not import skl2onnx.
+The names below are public; all else in this folder is internal. Importing it tells
+skl2onnx, where that is installed, how to convert the classifiers, alone and in
+pipelines. It does not import skl2onnx.
 """
 
 from heterolda.export.c import CHeader, export_c

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.export.c_source import Source
-from heterolda.export.c_text import comment
-from heterolda.export.fitted import Rules, read_rules
-from heterolda.export.fixed_point import FixedPoint, to_fixed_point
+from heterolda.export._c_source import Source
+from heterolda.export._int16 import to_int16
+from heterolda.export._rules import read_rules
 from heterolda.foundations.files import written_whole
 
 Array = NDArray[np.float64]
@@ -23,12 +21,6 @@ Array = NDArray[np.float64]
 # Two underscores in a row are reserved in C++, and one at the end would make two.
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
 _LONGEST_NAME = 40
-_DECISIONS = {
-    "binary": "the sign of one score",
-    "votes": "one-vs-one, sums of votes",
-    "coupled": "one-vs-one, coupled probabilities",
-    "one-vs-all": "one-vs-all, log-odds",
-}
 
 
 @dataclass(frozen=True)
@@ -124,22 +116,20 @@ def export_c(
     path = Path(path)
     name = _check_name(path.stem if name is None else name)
     rules = read_rules(model)
-    fixed = to_fixed_point(rules, ranges, units) if dtype == "int16" else None
-    source = Source(name, dtype, rules, fixed)
-    code = source.text()
-    header = CHeader(
+    int16 = to_int16(rules, ranges, units) if dtype == "int16" else None
+    source = Source(name, dtype, rules, int16)
+    code = source.code()
+    with written_whole(path) as file:
+        file.write((source.comment(model) + code).encode("ascii"))
+    return CHeader(
         path=path,
         name=name,
         dtype=dtype,
         constant_bytes=source.constant_bytes,
         multiplications=source.multiplications,
-        zero=None if fixed is None else fixed.zero,
-        unit=None if fixed is None else fixed.unit,
+        zero=getattr(int16, "zero", None),
+        unit=getattr(int16, "unit", None),
     )
-    text = _header_comment(model, rules, header, fixed) + code
-    with written_whole(path) as file:
-        file.write(text.encode("ascii"))
-    return header
 
 
 def _check_name(name: str) -> str:
@@ -150,54 +140,3 @@ def _check_name(name: str) -> str:
             "letters, digits and single underscores, a letter first"
         )
     return name
-
-
-def _header_comment(
-    model: Any, rules: Rules, header: CHeader, fixed: FixedPoint | None
-) -> str:
-    """Where the header comes from, what it holds and how to use it."""
-    name, k, d = header.name, len(rules.classes), rules.coef.shape[1]
-    version = sys.modules["heterolda"].__version__
-    kind = "int16_t" if fixed else header.dtype
-    lines = [
-        f"{name}: a linear classifier of {d} features into {k} classes,",
-        f"written by heterolda {version}.",
-        "",
-        f"Model:           {' '.join(repr(model).split())}",
-        *_provenance(model),
-        f"Decision:        {_DECISIONS[rules.kind]}",
-        f"Constants:       {header.constant_bytes} bytes",
-        f"Multiplications: {header.multiplications} for a decision",
-        "",
-        f"int {name}_predict(const {kind} *x)",
-        f"    returns the place of the class in {name}_classes.",
-    ]
-    if fixed is None:
-        lines += [
-            "    It is -1 if a score is not finite, because a feature is NaN, infinite",
-            "    or far too large; -ffast-math would take that away.",
-        ]
-    else:
-        largest = max(fixed.largest_sums())
-        lines += [
-            f"int {name}_quantise(const double *x, int16_t *q)",
-            f"    makes its features: (x - {name}_zero) / {name}_unit, rounded.",
-            f"No sum can exceed {largest} in size, and 2^63 - 1 fits.",
-        ]
-    lines += ["", f"Features, x[0] to x[{d - 1}]:"]
-    names = rules.feature_names
-    shown = ["without names"] if names is None else names
-    return comment([*lines, *(f"    {one}" for one in shown)])
-
-
-def _provenance(model: Any) -> list[str]:
-    """How the rules were found, and how good they are where they were."""
-    if hasattr(model, "n_errors_"):
-        total = model.n_errors_.sum()
-        return [f"Errors:          {total:g} in training, over all rules"]
-    error = model.bayes_error_
-    return [
-        f"Solver:          {model._settings['solver']}",
-        f"Error:           {error.mean():.4g} is the mean over the rules, "
-        f"{error.max():.4g} the largest, for Gaussian classes",
-    ]

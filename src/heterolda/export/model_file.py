@@ -8,14 +8,10 @@ from typing import Any
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.export.fields import Fields, shown
-from heterolda.export.json_file import read_json, write_json
-from heterolda.export.models import (
-    DISCRIMINANT,
-    SEARCH,
-    model_from_json,
-    model_to_json,
-)
+from heterolda.export._json_file import read_json, write_json
+from heterolda.export._model_schema import DISCRIMINANT, MODEL, SEARCH
+from heterolda.export._models import model_of, values_of
+from heterolda.export._schema import Place, check_object, shown, text
 from heterolda.foundations.files import unreadable
 
 FORMAT = "heterolda-model"
@@ -113,46 +109,24 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any]:
-    """A fitted model as a JSON value.
-
-    Parameters
-    ----------
-    model, include_statistics
-        As in `save`.
-
-    Returns
-    -------
-    dict
-        The document.
-    """
+    """A fitted model as the JSON value that `save` writes."""
     if type(model) not in (GaussianLinearDiscriminant, LocalNeighborhoodSearch):
         raise TypeError(
             f"model must be a {DISCRIMINANT} or a {SEARCH}, got "
-            f"{type(model).__name__}: of a pipeline or a search over parameters save "
-            "the fitted classifier in it"
+            f"{type(model).__name__}: save the fitted classifier inside a pipeline or "
+            "a parameter search, not the whole"
         )
     model._check_ready()
     return {
         "format": FORMAT,
         "version": VERSION,
         "heterolda": sys.modules["heterolda"].__version__,
-        "model": model_to_json(model, statistics=include_statistics),
+        "model": MODEL.write(values_of(model, statistics=include_statistics)),
     }
 
 
 def from_document(document: Any) -> Any:
-    """The inverse of `to_document`.
-
-    Parameters
-    ----------
-    document : object
-        What a file holds. It may be anything that JSON can say.
-
-    Returns
-    -------
-    GaussianLinearDiscriminant or LocalNeighborhoodSearch
-        The fitted model. A ValueError tells what is wrong with the document.
-    """
+    """The fitted model of any JSON value; a ValueError tells what is wrong with it."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'it has no "format": "{FORMAT}"')
     version = document.get("version")
@@ -165,6 +139,7 @@ def from_document(document: Any) -> Any:
             f"its version {version} is newer than {VERSION}, the last one that this "
             "release knows: upgrade heterolda"
         )
-    content = Fields(document, "it", ("format", "version", "heterolda", "model"))
-    content.text("heterolda")
-    return model_from_json(content["model"], "model", (DISCRIMINANT, SEARCH))
+    at = Place("it")
+    check_object(document, at, ("format", "version", "heterolda", "model"))
+    text().read(document["heterolda"], at / "heterolda")
+    return model_of(MODEL.read(document["model"], Place("model")), "model")

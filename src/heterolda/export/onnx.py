@@ -12,8 +12,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.export.fitted import CLASSIFIERS
-from heterolda.export.onnx_graph import convert
+from heterolda.export._onnx_graph import convert
+from heterolda.export._rules import CLASSIFIERS
 from heterolda.foundations.files import written_whole
 
 _OPTIONS = {

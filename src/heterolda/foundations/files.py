@@ -18,35 +18,24 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Errors of a disk without room, which do not say where.
+from heterolda.exceptions import ParameterError, Setting
+
+# Errors of a full disk, which do not say which file was being written.
 _FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
-# Arrays may be packed, but not so that a small file fills the memory: this many times
-# the size of the file or these many bytes, whichever is more.
+# Arrays may be compressed, but not so far that a small file fills the memory: to this
+# many times the size of the file or these many bytes, whichever is more.
 _MOST_TIMES = 20
 _MOST_BYTES = 1 << 27
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Refuse a path that no file can be written to; long work should ask first.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    Path
-        The same.
-    """
+    """Refuse a path that no file can be written to; long work should ask first."""
     target = Path(path)
     if target.is_dir():
-        raise IsADirectoryError(f"path: {str(target)!r} is a folder: name a file in it")
+        raise IsADirectoryError(f"{str(target)!r} is a folder: name a file in it")
     if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path: the folder {str(target.parent)!r} does not exist"
-        )
+        raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist")
     return target
 
 
@@ -54,17 +43,9 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears under its name only when complete.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file; an older one is replaced in one step, keeping its mode, or kept if
-        writing fails. A link leads to the file that is replaced. A device or a pipe is
-        written to as it is.
-
-    Yields
-    ------
-    binary file
-        A temporary file in the same folder.
+    An older file is replaced in one step, keeping its mode, or kept if writing fails.
+    Of a link the file that it leads to is replaced. Devices and pipes are written to
+    as they are.
     """
     target = check_target(path)
     if target.is_symlink():
@@ -103,15 +84,7 @@ def _renamed(target: Path) -> Iterator[IO[bytes]]:
 
 
 def write_npz(path: PathOrFile, content: dict[str, NDArray[Any]]) -> None:
-    """Write arrays to a ``.npz`` file, whole or not at all.
-
-    Parameters
-    ----------
-    path : str, path-like or binary file
-        The file; one that is open already is written to as it is.
-    content : dict
-        The arrays, by name; none of objects.
-    """
+    """Write arrays to a ``.npz`` file, whole or not at all, or to an open file."""
     if not isinstance(path, str | os.PathLike):
         np.savez(path, **content)  # type: ignore[arg-type]
         return
@@ -122,19 +95,8 @@ def write_npz(path: PathOrFile, content: dict[str, NDArray[Any]]) -> None:
 def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any]]:
     """Read the arrays of a ``.npz`` file without pickle.
 
-    Parameters
-    ----------
-    path : str, path-like or binary file
-        The file.
-    kind : str
-        What it should hold, for the message.
-    version : int
-        What its array ``format`` must be.
-
-    Returns
-    -------
-    dict
-        The arrays, by name.
+    The array ``format`` must be `version`; `kind` says what the file should hold, for
+    the message.
     """
     if isinstance(path, str | os.PathLike):
         data = Path(path).read_bytes()
@@ -142,14 +104,14 @@ def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any
         data = path.read()
     try:
         if not data.startswith(b"PK"):
-            raise ValueError("it is no .npz file")
+            raise ValueError("it is not an .npz file")
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            size = sum(part.file_size for part in archive.infolist())
+            size = sum(entry.file_size for entry in archive.infolist())
             if size > max(_MOST_TIMES * len(data), _MOST_BYTES):
                 raise ValueError("its arrays are far larger than the file")
             content = {
-                part.filename.removesuffix(".npy"): _array(archive, part)
-                for part in archive.infolist()
+                entry.filename.removesuffix(".npy"): _array(archive, entry)
+                for entry in archive.infolist()
             }
         if content["format"] != version:
             raise ValueError(f"its format {content['format']} is not known")
@@ -158,30 +120,29 @@ def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any
     return content
 
 
-def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
     """An array of an archive; its size is checked before room is made for it."""
     form = np.lib.format
-    with archive.open(part) as file:
+    with archive.open(entry) as file:
         version = form.read_magic(file)
         heads = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
         if version not in heads:
-            raise ValueError(f"the array {part.filename!r} is of an unknown version")
+            raise ValueError(f"the array {entry.filename!r} is of an unknown version")
         shape, _, kind = heads[version](file)
         if kind.hasobject:
-            raise ValueError(f"the array {part.filename!r} holds Python objects")
-        if file.tell() + math.prod(shape) * kind.itemsize != part.file_size:
-            raise ValueError(
-                f"the array {part.filename!r} has not the size that it says"
-            )
+            raise ValueError(f"the array {entry.filename!r} holds Python objects")
+        if file.tell() + math.prod(shape) * kind.itemsize != entry.file_size:
+            raise ValueError(f"the array {entry.filename!r} has not the stated size")
         file.seek(0)
         array: NDArray[Any] = form.read_array(file, allow_pickle=False)
     return array
 
 
-def unreadable(path: PathOrFile, kind: str, error: Exception) -> ValueError:
+def unreadable(path: PathOrFile, kind: str, error: Exception) -> ParameterError:
     """The error for a file that does not hold what it should."""
     reason = f"it lacks {error}" if isinstance(error, KeyError) else error
     name = "(an open file)"
     if isinstance(path, str | os.PathLike):
         name = repr(os.fspath(path))
-    return ValueError(f"path {name} is not a readable file of {kind}: {reason}")
+    message = f" {name} is not a readable file of {kind}: {reason}"
+    return ParameterError(Setting("path"), message)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from heterolda.foundations.types import Array, Index
 
 
 def bracketed_roots(
@@ -20,32 +18,16 @@ def bracketed_roots(
     *,
     max_iter: int = 100,
 ) -> Array:
-    """Roots of many scalar functions, each inside its own bracket.
+    """Roots of many scalar functions, each inside its own bracket from a to b.
+
+    ``function(index, x)`` evaluates function number ``index[k]`` at ``x[k]``; the
+    values fa and fb are of opposite sign, or zero.
 
     Chandrupatla's method: inverse quadratic interpolation where it is safe,
     bisection elsewhere. It stops where a bracket has shrunk to rounding error.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(index, x)`` evaluates function number ``index[k]`` at ``x[k]``.
-    a, b : ndarray of shape (m,)
-        Ends of the brackets.
-    fa, fb : ndarray of shape (m,)
-        Values at the ends, of opposite sign (or zero).
-    max_iter : int, default=100
-        Most evaluations of each function.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        The roots.
-
-    References
-    ----------
-    T. R. Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm for
-    finding the zero of a nonlinear function without using derivatives",
-    Advances in Engineering Software 28, 145-149.
+    (T. R. Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm for finding
+    the zero of a nonlinear function without using derivatives", Advances in
+    Engineering Software 28, 145-149.)
     """
     root = np.where(np.abs(fa) < np.abs(fb), a, b)
     index = np.arange(len(a))
@@ -82,17 +64,9 @@ def bracketed_roots(
 
 
 def interpolated_roots(x: Array, f: Array) -> Array:
-    """Roots by inverse interpolation, one for each row; a guess, no more.
+    """Guess the roots of monotone functions, each given by a row of points (x, f).
 
-    Parameters
-    ----------
-    x, f : ndarray of shape (m, n)
-        Places and values of monotone functions.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Where the polynomial x(f) through the points of a row meets f = 0.
+    The guess is where the polynomial x(f) through the points meets f = 0.
     """
     diagonal = np.arange(x.shape[1])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -113,28 +87,12 @@ def newton_roots(
     """Roots of many functions that grow through zero, by Newton's method.
 
     A step that leaves the bracket, or does not halve the one before, is replaced by
-    bisection.
+    bisection. The functions are negative at a and positive at b; a guess outside the
+    bracket is replaced by its middle.
 
-    Parameters
-    ----------
-    function : callable
-        ``function(index, x)`` returns the values of the functions number ``index`` at
-        ``x``, their derivatives, and three further rows of numbers.
-    a, b : ndarray of shape (m,)
-        Brackets: negative at a, positive at b.
-    guess : ndarray of shape (m,)
-        Where to begin; the middle of the bracket where it lies outside.
-    max_iter : int, default=100
-        Most evaluations of each function.
-
-    Returns
-    -------
-    root : ndarray of shape (m,)
-        The roots.
-    further : ndarray of shape (3, m)
-        The further numbers, next to the roots.
-    n_steps : ndarray of shape (m,)
-        Number of evaluations.
+    ``function(index, x)`` returns the values of the functions number ``index`` at
+    ``x``, their derivatives, and three further rows of numbers. Returned are the roots,
+    these further numbers next to them, and how often each function was evaluated.
     """
     root, further = np.empty(len(a)), np.empty((3, len(a)))
     n_steps = np.zeros(len(a), np.intp)

@@ -1,4 +1,4 @@
-"""Private parts of scikit-learn that this library relies on, all in one place."""
+"""The private names of scikit-learn that this library relies on, all in one file."""
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions

@@ -1,7 +1,7 @@
-"""Settings of the whole process, which threads change at the same time.
+"""Settings of the whole process, which several threads may change at the same time.
 
-Each thread would note what it finds and put that back. Of two whose times overlap, the
-last would then put back what the first had set, for good.
+If each thread put back what it found, the last of two that overlap would put back what
+the first had set, for good.
 """
 
 from __future__ import annotations
@@ -50,19 +50,9 @@ _LIMITING = Lock()
 
 
 def no_warnings() -> AbstractContextManager[None]:
-    """Without the warnings of work that is not the user's.
+    """Silence the warnings of work that the user did not ask for.
 
-    Returns
-    -------
-    context manager
-        For this thread, where Python keeps filters for each; else for all of them.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from heterolda.foundations.threads import no_warnings
-    >>> with no_warnings():
-    ...     warnings.warn("nobody hears it")
+    In this thread only, where Python keeps filters for each; else in all threads.
     """
     own = getattr(sys.flags, "context_aware_warnings", False)
     return _ignored() if own else _SILENCE
@@ -70,16 +60,9 @@ def no_warnings() -> AbstractContextManager[None]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """With linear algebra in a single thread.
+    """Run linear algebra in a single thread.
 
-    One thread at a time sets the limit; others go along with what it is then.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from heterolda.foundations.threads import one_blas_thread
-    >>> with one_blas_thread():
-    ...     product = np.eye(2) @ np.eye(2)
+    One thread at a time sets the limit; others take it as it is then.
     """
     if not _LIMITING.acquire(blocking=False):
         yield

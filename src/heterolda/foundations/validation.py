@@ -1,4 +1,4 @@
-"""Checks of arguments that several modules share, with messages that say the remedy."""
+"""Checks of arguments and labels, with messages that name the remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
-Array = NDArray[np.float64]
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array
 
 # Real numbers that need no conversion before they are summed in float64.
 NUMERIC_TYPES = [
@@ -24,19 +25,9 @@ _SMALL_RANGE = 1 << 16
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
-    """Validate sample weights: one finite, non-negative number for each row.
+    """Validate sample weights, one finite, non-negative number for each of n rows.
 
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n,), number or None
-        The weights; None means that all are 1.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        The weights.
+    A single number stands for n equal ones.
     """
     if sample_weight is None:
         return None
@@ -51,66 +42,57 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
             input_name="sample_weight",
         )
     except ValueError as error:
-        raise ValueError(
-            f"sample_weight must be finite numbers, one for each row of X: {error}"
+        raise ParameterError(
+            Setting("sample_weight"),
+            f" must be finite numbers, one for each row of X: {error}",
         ) from error
     if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have one entry for each of the {n} rows of X, got "
-            f"shape {weight.shape}"
+        raise ParameterError(
+            Setting("sample_weight"),
+            f" must have one entry for each of the {n} rows of X, got "
+            f"shape {weight.shape}",
         )
     if np.any(weight < 0):
-        raise ValueError(
-            "sample_weight has negative values: weights are frequencies, use 0 to "
-            "leave a row out"
+        raise ParameterError(
+            Setting("sample_weight"),
+            " has negative values: weights are frequencies, use 0 to leave a row out",
         )
     if n and weight.max() > _LARGEST_WEIGHT:
-        raise ValueError(
-            f"sample_weight has values above {_LARGEST_WEIGHT:g}: divide by a constant"
+        raise ParameterError(
+            Setting("sample_weight"),
+            f" has values above {_LARGEST_WEIGHT:g}: divide by a constant",
         )
     return weight
 
 
 def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
-    """Return a finite float64 array, or name the argument that is none.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    value : array-like
-        Its value.
-    ndim : int
-        Number of dimensions it must have.
-
-    Returns
-    -------
-    ndarray
-        A copy.
-    """
+    """A finite float64 copy of an argument with so many dimensions."""
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+        raise ParameterError(
+            Setting(name), f" must be an array of numbers: {error}"
+        ) from error
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be real numbers, got dtype {array.dtype}")
+        raise ParameterError(
+            Setting(name), f" must be real numbers, got dtype {array.dtype}"
+        )
     array = array.astype(np.float64)
     if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimensions, got {array.ndim}")
+        raise ParameterError(
+            Setting(name), f" must have {ndim} dimensions, got {array.ndim}"
+        )
     if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} contains NaN or infinity: every entry must be finite")
+        raise ParameterError(
+            Setting(name), " contains NaN or infinity: every entry must be finite"
+        )
     return array
 
 
 def check_covariance(label: object, cov: Array) -> None:
     """Refuse a matrix that is not symmetric and positive semi-definite.
 
-    Parameters
-    ----------
-    label : object
-        The class, for the message.
-    cov : ndarray of shape (n_features, n_features)
-        The matrix. Deviations of the order of rounding errors pass.
+    Deviations of the order of rounding errors pass.
     """
     variance = np.diag(cov)
     if np.any(variance < 0):
@@ -138,18 +120,7 @@ def check_covariance(label: object, cov: Array) -> None:
 
 
 def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Sorted union of two arrays of labels; numbers and strings do not mix.
-
-    Parameters
-    ----------
-    a, b : ndarray of shape (n_classes,)
-        Labels.
-
-    Returns
-    -------
-    ndarray
-        The union.
-    """
+    """Sorted union of two arrays of labels; numbers and strings do not mix."""
     if not len(a) or not len(b):
         return a if len(a) else b
     joined = np.concatenate([a, b])
@@ -165,88 +136,53 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
-    """Validate class priors; relative frequencies if none are given.
-
-    Parameters
-    ----------
-    priors : array-like of shape (n_classes,) or None
-        The priors.
-    weights : ndarray of shape (n_classes,)
-        Total weight of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        Positive numbers that sum to one.
-    """
+    """Positive class priors that sum to one; relative frequencies if none are given."""
     if priors is None:
         frequencies: Array = weights / weights.sum()
         return frequencies
     given = check_finite("priors", priors, 1)
     if given.shape != weights.shape:
-        raise ValueError(
-            f"priors must have one entry for each of the {len(weights)} classes, got "
-            f"{len(given)}"
+        raise ParameterError(
+            Setting("priors"),
+            f" must have one entry for each of the {len(weights)} classes, got "
+            f"{len(given)}",
         )
     if not np.all(given > 0):
-        raise ValueError(
-            f"priors must be positive, got {given.tolist()}: leave a class that never "
-            "occurs out of the data"
+        raise ParameterError(
+            Setting("priors"),
+            f" must be positive, got {given.tolist()}: leave a class that never "
+            "occurs out of the data",
         )
     if not np.isclose(given.sum(), 1.0, rtol=0, atol=1e-6):
-        raise ValueError(
-            f"priors must sum to one, got a sum of {given.sum():.6g}: divide them by it"
+        raise ParameterError(
+            Setting("priors"),
+            f" must sum to one, got a sum of {given.sum():.6g}: divide them by it",
         )
     given /= given.sum()
     return given
 
 
 def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
-    """Places of two classes that are given by their labels.
-
-    Parameters
-    ----------
-    pair : sequence of two labels
-        The labels.
-    classes : ndarray of shape (n_classes,)
-        All labels.
-
-    Returns
-    -------
-    list of two int
-        The places, in the order of `pair`.
-    """
+    """Indices of two classes that are given by their labels, in that order."""
     labels = classes.tolist()
     wrong = f"pair must be two different labels of the classes {labels}, got {pair!r}"
     if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
         raise ValueError(f"{wrong}: use pair=({labels[0]!r}, {labels[-1]!r}) or so")
     for label in pair:
         if label not in labels:
-            raise ValueError(f"{wrong}: {label!r} is none of them")
-    places = [labels.index(label) for label in pair]
-    if places[0] == places[1]:
+            raise ValueError(f"{wrong}: {label!r} is not one of them")
+    indices = [labels.index(label) for label in pair]
+    if indices[0] == indices[1]:
         raise ValueError(f"{wrong}: both are the same")
-    return places
+    return indices
 
 
 def check_class_weight(
     class_weight: dict[Any, float] | str | None, classes: NDArray[Any], totals: Array
 ) -> Array | None:
-    """Validate class weights; labels that are left out weigh 1.
+    """Positive weights of the classes; labels that are left out of a dict weigh 1.
 
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-        Weights by label; "balanced" makes the total weight of all classes the same.
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    totals : ndarray of shape (n_classes,)
-        Total weight of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,) or None
-        Positive weights.
+    "balanced" makes the total weight of all classes the same.
     """
     if class_weight is None:
         return None
@@ -256,16 +192,18 @@ def check_class_weight(
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown:
-        raise ValueError(
-            f"class_weight has labels {unknown} that are not among the classes {labels}"
+        raise ParameterError(
+            Setting("class_weight"),
+            f" has labels {unknown} that are not among the classes {labels}",
         )
     weights = check_finite(
         "class_weight", [class_weight.get(label, 1.0) for label in labels], 1
     )
     if np.any(weights <= 0) or weights.max() > _LARGEST_WEIGHT:
-        raise ValueError(
-            f"class_weight must be positive and at most {_LARGEST_WEIGHT:g}, got "
-            f"{class_weight}: leave a class that does not matter out of the data"
+        raise ParameterError(
+            Setting("class_weight"),
+            f" must be positive and at most {_LARGEST_WEIGHT:g}, got "
+            f"{class_weight}: leave a class that does not matter out of the data",
         )
     return weights
 
@@ -277,53 +215,29 @@ def check_number(
     low: float,
     high: float,
     *,
-    whole: bool = False,
+    integer: bool = False,
 ) -> None:
-    """Refuse a setting that is not a number between two limits.
-
-    Parameters
-    ----------
-    owner, name : str
-        The settings class and the argument, for the message.
-    value : object
-        The value.
-    low, high : float
-        Limits, both allowed.
-    whole : bool, default=False
-        Whether it must be an integer.
-    """
-    number = isinstance(value, Integral if whole else Real)
+    """Refuse a setting that is not a number from `low` to `high`, both allowed."""
+    number = isinstance(value, Integral if integer else Real)
     if not number or not low <= float(value) <= high:  # type: ignore[arg-type]
         raise ValueError(
-            f"{owner}: {name} must be {'an integer' if whole else 'a number'} from "
+            f"{owner}: {name} must be {'an integer' if integer else 'a number'} from "
             f"{low:g} to {high:g}, got {value!r}"
         )
 
 
 def check_labels(
-    y: NDArray[Any], name: str = "y", *, whole: bool = True
+    y: NDArray[Any], name: str = "y", *, warn: bool = True
 ) -> NDArray[Any]:
-    """Refuse targets that are not class labels; return the distinct ones.
+    """Distinct labels, sorted, of targets that must be class labels.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Targets.
-    name : str, default="y"
-        Name of the argument.
-    whole : bool, default=True
-        Whether these are the labels of a whole data set, which draw scikit-learn's
-        warning if nearly every row has a class of its own. A chunk may well.
-
-    Returns
-    -------
-    ndarray
-        Distinct labels, sorted.
+    With `warn`, scikit-learn warns if nearly every row has a class of its own, as the
+    rows of a chunk well may.
     """
     if y.ndim == 1 and len(y) and _are_labels(y, name):
         # What is left of scikit-learn's check is the warning.
         labels = _distinct(y)
-        if whole and 2 * len(labels) > len(y):
+        if warn and 2 * len(labels) > len(y):
             check_classification_targets(y)
         return labels
     check_classification_targets(y)
@@ -366,25 +280,16 @@ def _wide(y: NDArray[Any]) -> NDArray[Any]:
 def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     """Index of the class of each label, in the smallest type that holds it.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Labels, each of them in `classes`.
-    classes : ndarray of shape (n_classes,)
-        Distinct labels, sorted.
-
-    Returns
-    -------
-    ndarray of int of shape (n_samples,)
-        The indices. In a type of one or two bytes they sort in linear time.
+    The distinct labels `classes` are sorted, and hold every label. Indices of one or
+    two bytes sort in linear time.
     """
     small = np.min_scalar_type(max(len(classes) - 1, 0))
     if y.dtype.kind in "iu" and y.dtype == classes.dtype and len(classes):
-        places = _wide(classes)
-        low = places[0]
-        if int(places[-1]) - int(low) < _SMALL_RANGE:
-            table = np.zeros(int(places[-1]) - int(low) + 1, small)
-            table[places - low] = np.arange(len(classes))
+        wide = _wide(classes)
+        low = wide[0]
+        if int(wide[-1]) - int(low) < _SMALL_RANGE:
+            table = np.zeros(int(wide[-1]) - int(low) + 1, small)
+            table[wide - low] = np.arange(len(classes))
             codes: NDArray[Any] = table[_wide(y) - low]
             return codes
     return np.searchsorted(classes, y).astype(small)

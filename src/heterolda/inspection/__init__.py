@@ -1,1 +1,21 @@
-"""Models and data in words and pictures."""
+"""Models and data in words and pictures; `heterolda` has these names, too."""
+
+from heterolda.inspection.displays.boundary import BoundaryDisplay
+from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
+from heterolda.inspection.displays.frontier_curve import FrontierDisplay
+from heterolda.inspection.displays.projection import ProjectionDisplay
+from heterolda.inspection.heteroscedasticity import (
+    BoxTest,
+    HeteroscedasticityReport,
+    heteroscedasticity_report,
+)
+
+__all__ = [
+    "BoundaryDisplay",
+    "BoxTest",
+    "ErrorCurveDisplay",
+    "FrontierDisplay",
+    "HeteroscedasticityReport",
+    "ProjectionDisplay",
+    "heteroscedasticity_report",
+]

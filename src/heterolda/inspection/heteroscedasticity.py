@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
 from heterolda.foundations.validation import check_priors
-from heterolda.foundations.wording import aligned, named
+from heterolda.foundations.wording import named, text_table
 from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -76,18 +76,6 @@ def box_test(covariances: Array, weights: Array) -> BoxTest:
 
     for g covariances S_k of d features, S being the pooled one; M (1 - C) has about a
     chi-squared distribution with d (d + 1) (g - 1) / 2 degrees of freedom.
-
-    Parameters
-    ----------
-    covariances : ndarray of shape (g, d, d)
-        Unbiased covariances.
-    weights : ndarray of shape (g,)
-        Numbers of samples.
-
-    Returns
-    -------
-    BoxTest
-        The test.
 
     References
     ----------
@@ -177,57 +165,52 @@ class HeteroscedasticityReport:
         """What linear discriminant analysis leaves on the table, for each pair."""
         return self.lda_error - self.best_error
 
-    def _rows(self) -> list[dict[str, Any]]:
-        labels = self.classes.tolist()
-        return [
-            {
-                "class 1": labels[i],
-                "class 2": labels[j],
-                "chi2": self.pair_box[k].chi2,
-                "df": self.pair_box[k].df,
-                "p_value": self.pair_box[k].p_value,
-                "condition 1": self.condition[k, 0],
-                "condition 2": self.condition[k, 1],
-                "least ratio": self.ratio[k, 0],
-                "largest ratio": self.ratio[k, 1],
-                "lda_error": self.lda_error[k],
-                "best_error": self.best_error[k],
-                "excess": self.excess[k],
-                "gap": self.gap[k],
-            }
-            for k, (i, j) in enumerate(self.pairs.tolist())
-        ]
-
     def to_frame(self) -> Any:
         """The pairs as a pandas DataFrame, one row each."""
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_frame needs pandas: pip install pandas") from error
-        return pd.DataFrame(self._rows())
+        labels = self.classes.tolist()
+        return pd.DataFrame(
+            {
+                "class 1": [labels[i] for i, _ in self.pairs],
+                "class 2": [labels[j] for _, j in self.pairs],
+                "chi2": [test.chi2 for test in self.pair_box],
+                "df": [test.df for test in self.pair_box],
+                "p_value": [test.p_value for test in self.pair_box],
+                "condition 1": self.condition[:, 0],
+                "condition 2": self.condition[:, 1],
+                "least ratio": self.ratio[:, 0],
+                "largest ratio": self.ratio[:, 1],
+                "lda_error": self.lda_error,
+                "best_error": self.best_error,
+                "excess": self.excess,
+                "gap": self.gap,
+            }
+        )
 
     def __str__(self) -> str:
         head = f"Covariances of {len(self.classes)} classes: are they equal?"
-        test = self._test()
-        order = np.argsort(-self.excess, kind="stable")
-        rows = self._rows()
+        labels = self.classes.tolist()
         table = [
-            ["pair", "Box's M", "condition", "variance ratio", "LDA", "best", "left"],
-            *(
-                [
-                    f"{row['class 1']}, {row['class 2']}",
-                    "-" if np.isnan(row["p_value"]) else _p_value(row["p_value"]),
-                    f"{row['condition 1']:.2g}, {row['condition 2']:.2g}",
-                    f"{row['least ratio']:.2g} to {row['largest ratio']:.2g}",
-                    f"{row['lda_error']:.4f}",
-                    f"{row['best_error']:.4f}",
-                    f"{row['excess']:.4f}",
-                ]
-                for row in (rows[k] for k in order)
-            ),
+            ["pair", "Box's M", "condition", "variance ratio", "LDA", "best", "left"]
         ]
-        lines = [head, "", test, "", *aligned(table), "", self.verdict, "", _CAVEAT]
-        return "\n".join(lines)
+        for k in np.argsort(-self.excess, kind="stable"):
+            i, j = self.pairs[k]
+            p_value = self.pair_box[k].p_value
+            errors = self.lda_error[k], self.best_error[k], self.excess[k]
+            table.append(
+                [
+                    f"{labels[i]}, {labels[j]}",
+                    "-" if np.isnan(p_value) else _p_value(p_value),
+                    "{:.2g}, {:.2g}".format(*self.condition[k]),
+                    "{:.2g} to {:.2g}".format(*self.ratio[k]),
+                    *(f"{error:.4f}" for error in errors),
+                ]
+            )
+        lines = [head, "", self._test(), "", *text_table(table), "", self.verdict, ""]
+        return "\n".join([*lines, _CAVEAT])
 
     @property
     def _small(self) -> NDArray[np.bool_]:

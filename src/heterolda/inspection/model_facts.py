@@ -1,8 +1,9 @@
-"""What a fitted model says about itself: pairs, weights of features, trade-offs."""
+"""What a fitted model says about itself: found once, shown as text or as a page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,28 +15,32 @@ from heterolda.estimators.discriminant import (
     solved_again,
 )
 from heterolda.foundations.threads import no_warnings
+from heterolda.foundations.wording import count, named, percent
 from heterolda.solvers import Fisher, resolve_solver
 
 Array = NDArray[np.float64]
 
-__all__ = [
-    "OTHERS",
-    "PairFacts",
-    "deviations",
-    "discriminant_of",
-    "feature_names",
-    "feature_weights",
-    "has_costs",
-    "has_statistics",
-    "is_fisher",
-    "mean_weights",
-    "operating_points",
-    "pair_facts",
-]
-
 # Stands for all other classes in a rule of one against the rest.
 OTHERS = "the rest"
 _BOUNDS = (0.05, 0.01, 0.001)
+
+COEFFICIENT_HEAD = ["feature", "weight", "coefficient", "deviation", "more speaks for"]
+
+
+def discriminant_of(model: Any) -> Any:
+    """The discriminant that a model is or starts from, or None."""
+    start = getattr(model, "estimator_", model)
+    if isinstance(start, FrozenEstimator):
+        start = start.estimator
+    return start if isinstance(start, GaussianLinearDiscriminant) else None
+
+
+def feature_names(model: Any) -> list[str]:
+    """Names of the features, made up if the model has none."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{j}" for j in range(model.n_features_in_)]
+    return [str(name) for name in names]
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,6 @@ class PairFacts:
     rival : float
         The same cost of the rival: linear discriminant analysis, or the best linear
         rule if the model is that. NaN where they cannot be compared.
-    trivial : bool
-        Whether the answer is always the same.
     """
 
     index: int
@@ -68,7 +71,6 @@ class PairFacts:
     gap: float
     rates: tuple[float, float]
     rival: float
-    trivial: bool
 
     @property
     def name(self) -> str:
@@ -76,218 +78,259 @@ class PairFacts:
         return " or ".join(self.classes)
 
 
-def discriminant_of(model: Any) -> Any:
-    """The discriminant that a model is or starts from.
+@dataclass(frozen=True)
+class Coefficient:
+    """What a feature does in a rule.
 
-    Parameters
+    Attributes
+    ----------
+    name : str
+        The feature.
+    share : float
+        Its share of the weights.
+    cells : list of str
+        Its coefficient, its standard deviation within the classes, and the class that
+        larger values speak for.
+    """
+
+    name: str
+    share: float
+    cells: list[str]
+
+
+class ModelFacts:
+    """What is to be said of a model, and the same whoever says it.
+
+    Attributes
     ----------
     model : fitted estimator
         The model.
-
-    Returns
-    -------
-    GaussianLinearDiscriminant or None
-        None if there is none.
+    discriminant : GaussianLinearDiscriminant or None
+        What it is or starts from.
+    statistics : ClassStatistics or None
+        Those of the discriminant, if its file has them.
+    classes, features : list of str
+        Labels and names.
     """
-    start = getattr(model, "estimator_", model)
-    if isinstance(start, FrozenEstimator):
-        start = start.estimator
-    return start if isinstance(start, GaussianLinearDiscriminant) else None
 
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.discriminant = discriminant_of(model)
+        self.statistics = getattr(self.discriminant, "statistics_", None)
+        self.classes = [str(label) for label in model.classes_.tolist()]
+        self.features = feature_names(model)
 
-def feature_names(model: Any) -> list[str]:
-    """Names of the features, made up if the model has none.
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """The settings of the discriminant when it was fitted."""
+        settings: dict[str, Any] = self.discriminant._settings
+        return settings
 
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
+    @property
+    def is_refined(self) -> bool:
+        """Whether the rules are not those of the discriminant any more."""
+        return self.model is not self.discriminant
 
-    Returns
-    -------
-    list of str
-        The names.
-    """
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{j}" for j in range(model.n_features_in_)]
-    return [str(name) for name in names]
+    @cached_property
+    def has_costs(self) -> bool:
+        """Whether the model was fitted with costs."""
+        return self.discriminant is not None and self._settings["costs"] is not None
 
-
-def pair_facts(model: Any) -> list[PairFacts]:
-    """The rules of a model, the worst first.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-
-    Returns
-    -------
-    list of PairFacts
-        Those of its discriminant, if it starts from one.
-    """
-    discriminant = discriminant_of(model)
-    n = len(model.pairs_)
-    labels = [*map(str, model.classes_.tolist()), OTHERS]
-    nothing = np.full(n, np.nan)
-    value = gap = rival = nothing
-    rates, trivial = np.full((n, 2), np.nan), ~model.coef_.any(axis=1)
-    if discriminant is not None:
-        value, gap = discriminant.risk_, discriminant.gap_
-        rates, trivial = discriminant.error_rates_, discriminant.trivial_
-        rival = _rival_values(discriminant)
-    order = np.argsort(-value, kind="stable")
-    return [
-        PairFacts(
-            index=int(k),
-            classes=(labels[model.pairs_[k, 0]], labels[model.pairs_[k, 1]]),
-            value=float(value[k]),
-            gap=float(gap[k]),
-            rates=(float(rates[k, 0]), float(rates[k, 1])),
-            rival=float(rival[k]),
-            trivial=bool(trivial[k]),
+    @cached_property
+    def is_fisher(self) -> bool:
+        """Whether the model's rules are those of linear discriminant analysis."""
+        return self.discriminant is not None and isinstance(
+            resolve_solver(self._settings["solver"]), Fisher
         )
-        for k in order
-    ]
 
+    @property
+    def sentence(self) -> str:
+        """What the model is."""
+        kind, k, d = type(self.model).__name__, len(self.classes), len(self.features)
+        text = f"{kind} of {count(k, 'class')} and {count(d, 'feature')}"
+        if self.discriminant is None:
+            return f"{text}."
+        fitted = self._settings
+        parts = [f"solver {fitted['solver']}"]  # a name, or settings with all values
+        if fitted["shrinkage"] is not None:
+            parts.append(f"shrinkage {fitted['shrinkage']}")
+        if fitted["criterion"] != "bayes":
+            parts.append(f"criterion {fitted['criterion']}")
+        if self.has_costs:
+            parts.append("with costs")
+        if self.is_refined:
+            parts.append(f"refined by the strategy {self.model.strategy}")
+        if self.statistics is not None:
+            parts.append(f"fitted to {count(self.statistics.weights.sum(), 'row')}")
+        return f"{text}: {', '.join(parts)}."
 
-def has_statistics(model: Any) -> bool:
-    """Whether a model has a discriminant with its class statistics."""
-    return hasattr(discriminant_of(model), "statistics_")
-
-
-def has_costs(model: Any) -> bool:
-    """Whether a model was fitted with costs."""
-    discriminant = discriminant_of(model)
-    return discriminant is not None and discriminant._settings["costs"] is not None
-
-
-def is_fisher(model: Any) -> bool:
-    """Whether a model's rules are those of linear discriminant analysis."""
-    discriminant = discriminant_of(model)
-    if discriminant is None:
-        return False
-    return isinstance(resolve_solver(discriminant._settings["solver"]), Fisher)
-
-
-def _rival_values(discriminant: GaussianLinearDiscriminant) -> Array:
-    """Risks of linear discriminant analysis, or of the best rules beside it."""
-    fitted = discriminant._settings
-    if fitted["criterion"] != "bayes" or not has_statistics(discriminant):
-        return np.full(len(discriminant.pairs_), np.nan)
-    other = "global" if is_fisher(discriminant) else "fisher"
-    same = {name: fitted[name] for name in ("criterion", "costs")}
-    with no_warnings():  # the rival's troubles are not the user's
-        rival: Any = solved_again(discriminant, {"solver": other, **same})  # type: ignore[no-untyped-call]
-    values: Array = rival.risk_
-    return values
-
-
-def deviations(model: Any) -> Array | None:
-    """Pooled standard deviations of the features, or None if they are not known.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-
-    Returns
-    -------
-    ndarray of shape (n_features,) or None
-        Deviations within the classes.
-    """
-    discriminant = discriminant_of(model)
-    statistics = getattr(discriminant, "statistics_", None)
-    if statistics is None:
-        return None
-    squares = np.einsum("kjj->j", statistics.scatters)
-    pooled: Array = np.sqrt(squares / (statistics.weights - 1).sum())
-    return pooled
-
-
-def feature_weights(model: Any) -> Array:
-    """How much each feature weighs in each rule, in shares that sum to one.
-
-    A share is that of the coefficient times the pooled standard deviation of the
-    feature, in absolute value; where the deviations are not known they count as 1.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, n_features)
-        Shares; zeros for a rule that always gives the same answer.
-    """
-    scale = deviations(model)
-    sizes = np.abs(model.coef_ * (1.0 if scale is None else scale))
-    totals = sizes.sum(axis=1, keepdims=True)
-    shares: Array = sizes / np.where(totals > 0, totals, 1.0)
-    return shares
-
-
-def mean_weights(model: Any) -> Array:
-    """Means of `feature_weights` over all rules that tell classes apart.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        Shares.
-    """
-    shares = feature_weights(model)
-    used = shares.any(axis=1)
-    means: Array = shares[used].mean(axis=0) if used.any() else shares.mean(axis=0)
-    return means
-
-
-def operating_points(
-    model: Any, pair: PairFacts
-) -> list[tuple[str, float, float, float]]:
-    """Error rates that other rules of a pair would have.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        The model.
-    pair : PairFacts
-        The pair.
-
-    Returns
-    -------
-    list of tuple
-        For each rule a name, the error rates of the two classes and the error, all
-        under the Gaussian model; none without class statistics or pairs.
-    """
-    discriminant = discriminant_of(model)
-    if discriminant is None or not has_statistics(model) or OTHERS in pair.classes:
-        return []
-    frontier = discriminant.frontier_[pair.index]
-    requests: list[tuple[str, dict[str, Any]]] = [
-        ("least error", {}),
-        ("both classes equally often wrong", {"criterion": "minimax"}),
-    ]
-    for label, name in zip(frontier.classes.tolist(), pair.classes, strict=True):
-        requests += [
-            (
-                f"{name} wrong in {100 * q:g} %",
-                {"criterion": "neyman-pearson", "max_error": {label: q}},
+    @cached_property
+    def pairs(self) -> list[PairFacts]:
+        """The rules, the worst first; errors are those of the discriminant."""
+        model, discriminant = self.model, self.discriminant
+        labels = [*self.classes, OTHERS]
+        value = gap = rival = np.full(len(model.pairs_), np.nan)
+        rates = np.full((len(model.pairs_), 2), np.nan)
+        if discriminant is not None:
+            value, gap = discriminant.risk_, discriminant.gap_
+            rates, rival = discriminant.error_rates_, self._rival_values()
+        return [
+            PairFacts(
+                index=int(k),
+                classes=(labels[model.pairs_[k, 0]], labels[model.pairs_[k, 1]]),
+                value=float(value[k]),
+                gap=float(gap[k]),
+                rates=(float(rates[k, 0]), float(rates[k, 1])),
+                rival=float(rival[k]),
             )
-            for q in _BOUNDS
+            for k in np.argsort(-value, kind="stable")
         ]
-    error = float(discriminant.bayes_error_[pair.index])
-    points = []
-    if model is discriminant:
-        points.append(("this rule", *pair.rates, error))
-    for name, request in requests:
-        point = frontier.at(**request)
-        first, second = point.error_rates.tolist()
-        points.append((name, first, second, point.error))
-    return points
+
+    def _rival_values(self) -> Array:
+        """Risks of linear discriminant analysis, or of the best rules beside it."""
+        fitted = self._settings
+        if fitted["criterion"] != "bayes" or self.statistics is None:
+            return np.full(len(self.model.pairs_), np.nan)
+        other = {
+            "solver": "global" if self.is_fisher else "fisher",
+            "criterion": "bayes",
+            "costs": fitted["costs"],
+        }
+        with no_warnings():  # the rival's troubles are not the user's
+            rival: Any = solved_again(self.discriminant, other)  # type: ignore[no-untyped-call]
+        values: Array = rival.risk_
+        return values
+
+    def chosen_pairs(
+        self, labels: tuple[str, str] | None, most: int
+    ) -> list[PairFacts]:
+        """The pair of two labels, in any order, or so many of the worst pairs."""
+        if labels is None:
+            return self.pairs[:most]
+        found = [pair for pair in self.pairs if set(pair.classes) == set(labels)]
+        if not found:
+            raise ValueError(
+                f"there is no pair {' and '.join(map(repr, labels))}: the classes are "
+                f"{named(self.classes, 10)}"
+            )
+        return found
+
+    @cached_property
+    def deviations(self) -> Array | None:
+        """Pooled standard deviations of the features, or None if they are not known."""
+        if self.statistics is None:
+            return None
+        squares = np.einsum("kjj->j", self.statistics.scatters)
+        pooled: Array = np.sqrt(squares / (self.statistics.weights - 1).sum())
+        return pooled
+
+    @cached_property
+    def feature_shares(self) -> Array:
+        """How much each feature weighs in each rule, in shares that sum to one.
+
+        A share is that of the coefficient times the pooled standard deviation of the
+        feature, in absolute value; where the deviations are not known they count as 1.
+        A rule that always gives the same answer has zeros.
+        """
+        scale = 1.0 if self.deviations is None else self.deviations
+        sizes = np.abs(self.model.coef_ * scale)
+        totals = sizes.sum(axis=1, keepdims=True)
+        shares: Array = sizes / np.where(totals > 0, totals, 1.0)
+        return shares
+
+    def mean_shares(self) -> list[tuple[str, float]]:
+        """Features and their mean shares over the rules that use any, largest first."""
+        shares = self.feature_shares
+        used = shares.any(axis=1)
+        means = shares[used].mean(axis=0) if used.any() else shares.mean(axis=0)
+        order = np.argsort(-means, kind="stable")
+        return [(self.features[j], float(means[j])) for j in order]
+
+    def coefficients(self, pair: PairFacts) -> list[Coefficient]:
+        """The features of a rule, the weightiest first; none if it is constant."""
+        coef, shares = self.model.coef_[pair.index], self.feature_shares[pair.index]
+        if not coef.any():
+            return []
+        return [
+            Coefficient(
+                self.features[j],
+                float(shares[j]),
+                [
+                    f"{coef[j]:.6g}",
+                    "-" if self.deviations is None else f"{self.deviations[j]:.4g}",
+                    "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)],
+                ],
+            )
+            for j in np.argsort(-shares, kind="stable")
+        ]
+
+    def rule_sentence(self, pair: PairFacts) -> str:
+        """How a rule decides."""
+        first, second = pair.classes
+        intercept = float(self.model.intercept_[pair.index])
+        if not self.model.coef_[pair.index].any():
+            answer = second if intercept > 0 else first
+            return f"The answer is always {answer}: no hyperplane is better."
+        return (
+            f"The answer is {second} where the sum of coefficient times feature "
+            f"exceeds {-intercept:.6g}, else {first}."
+        )
+
+    def class_table(self) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of a table of the classes, with what is known of them."""
+        columns = {"class": self.classes}
+        if self.statistics is not None:
+            weights = self.statistics.weights.tolist()
+            columns["rows"] = [f"{weight:,.10g}" for weight in weights]
+        if self.discriminant is not None:
+            columns["prior"] = [percent(p) for p in self.discriminant.priors_.tolist()]
+        return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
+
+    def cost(self, value: float) -> str:
+        """An error or an expected cost as text."""
+        return f"{value:.4g}" if self.has_costs else percent(value)
+
+    def pair_table(self, most: int) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of a table of the worst pairs, beside those of the rival."""
+        value = "risk" if self.has_costs else "error"
+        head = ["pair", value, "of first", "of second", "gap"]
+        rows = [
+            [
+                pair.name,
+                self.cost(pair.value),
+                *map(percent, pair.rates),
+                "none" if np.isnan(pair.gap) else percent(pair.gap),
+            ]
+            for pair in self.pairs[:most]
+        ]
+        if not np.isnan(self.pairs[0].rival):
+            head.append("best" if self.is_fisher else "LDA")
+            for row, pair in zip(rows, self.pairs, strict=False):
+                row.append(self.cost(pair.rival))
+        return head, rows
+
+    def operating_points(self, pair: PairFacts) -> list[list[str]]:
+        """Rows of a table: rules of the optimal trade-off and their error rates.
+
+        All under the Gaussian model; none without class statistics or pairs.
+        """
+        if self.statistics is None or OTHERS in pair.classes:
+            return []
+        frontier = self.discriminant.frontier_[pair.index]
+        requests: dict[str, dict[str, Any]] = {
+            "least error": {},
+            "both classes equally often wrong": {"criterion": "minimax"},
+        }
+        for label, name in zip(frontier.classes.tolist(), pair.classes, strict=True):
+            for q in _BOUNDS:
+                bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
+                requests[f"{name} wrong in {100 * q:g} %"] = bound
+        rows = []
+        if not self.is_refined:
+            error = float(self.discriminant.bayes_error_[pair.index])
+            rows.append(["this rule", *map(percent, (*pair.rates, error))])
+        for name, request in requests.items():
+            point = frontier.at(**request)
+            figures = *point.error_rates.tolist(), point.error
+            rows.append([name, *map(percent, figures)])
+        return rows

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scores", "wilson_interval"]
-
 Array = NDArray[np.float64]
 
 N_BINS = 10
@@ -35,15 +33,6 @@ class Scores:
     bins : ndarray of shape (3, n_bins)
         By the probability of the predicted class, in equal steps from 0 to 1: weight,
         sum of these probabilities, weight of the rows predicted right.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from heterolda.inspection.scoring import Scores
-    >>> scores = Scores(np.array(["a", "b"]))
-    >>> scores.add(np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]))
-    >>> round(scores.accuracy, 3), round(scores.balanced_accuracy, 3)
-    (0.667, 0.75)
     """
 
     classes: NDArray[Any]
@@ -63,17 +52,7 @@ class Scores:
         probabilities: Array,
         weight: Array | None = None,
     ) -> None:
-        """Add rows.
-
-        Parameters
-        ----------
-        truth : ndarray of shape (n_rows,)
-            Index of the true class of each row.
-        probabilities : ndarray of shape (n_rows, n_classes)
-            Probabilities of the classes; the largest is the prediction.
-        weight : ndarray of shape (n_rows,) or None, default=None
-            Sample weights.
-        """
+        """Add rows, given the index of the true class and the class probabilities."""
         w = np.ones(len(truth)) if weight is None else weight
         winner = probabilities.argmax(axis=1)
         every = np.arange(len(truth))
@@ -101,18 +80,17 @@ class Scores:
     @property
     def recalls(self) -> Array:
         """For each class the share of its rows that are predicted right, or NaN."""
-        totals = self.confusion.sum(axis=1)
-        present = np.where(totals > 0, totals, np.nan)
-        recalls: Array = self.confusion.diagonal() / present
-        return recalls
+        return self._shares_right(axis=1)
 
     @property
     def precisions(self) -> Array:
         """For each class the share of its predictions that are right, or NaN."""
-        totals = self.confusion.sum(axis=0)
-        given = np.where(totals > 0, totals, np.nan)
-        precisions: Array = self.confusion.diagonal() / given
-        return precisions
+        return self._shares_right(axis=0)
+
+    def _shares_right(self, axis: int) -> Array:
+        totals = self.confusion.sum(axis=axis)
+        shares: Array = self.confusion.diagonal() / np.where(totals > 0, totals, np.nan)
+        return shares
 
     @property
     def balanced_accuracy(self) -> float:
@@ -126,11 +104,7 @@ class Scores:
 
     @property
     def calibration_error(self) -> float:
-        """Expected calibration error.
-
-        The mean distance, over the bins, of the probability of the predicted class
-        from the share of predictions that are right.
-        """
+        """Mean distance, over the bins, of the probability from the share right."""
         _, confidence, right = self.bins
         return float(np.abs(confidence - right).sum() / self.weight)
 
@@ -172,29 +146,7 @@ def _or_none(values: Array) -> list[float | None]:
 
 
 def wilson_interval(share: float, n: float, z: float = 1.96) -> tuple[float, float]:
-    """Confidence interval of a share, by Wilson's score.
-
-    Parameters
-    ----------
-    share : float in [0, 1]
-        Observed share.
-    n : float
-        Number of observations.
-    z : float, default=1.96
-        Normal deviate; the default gives 95 %.
-
-    Returns
-    -------
-    low, high : float
-        The interval.
-
-    Examples
-    --------
-    >>> from heterolda.inspection.scoring import wilson_interval
-    >>> low, high = wilson_interval(0.9, 100)
-    >>> round(low, 3), round(high, 3)
-    (0.826, 0.945)
-    """
+    """Confidence interval of a share of n, by Wilson's score; 95 % by default."""
     centre = share + z * z / (2 * n)
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n

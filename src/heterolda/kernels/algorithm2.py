@@ -1,4 +1,4 @@
-"""Compiled loops of the paper's local search; importing this module imports Numba.
+"""The compiled loops of Algorithm 2; importing this module imports Numba.
 
 Conventions. v = (w0, w_1, ..., w_d), and x_0 = -1, so that v.x = w.x - w0. The side of
 a row is *defined* by one canonical evaluation (`_is_first`): the products w_k x_k are
@@ -12,10 +12,10 @@ v_i +- step |v_i| moves it by +- r_i z_i with |r_i| = step |p_i|. (A coefficient
 never moves, so p_i = 1 and r_i = 0 do for it.) The terms are stored in single
 precision, in tiles of `TILE` rows that are alike in |M|.
 
-Sleep. Let R = max |r_i|, and P the length of the path, the sum of all |changes of p_i|
-since the reference. No neighbour changes the side of a row with |M| > R, and while
+Skipping. Let R = max |r_i|, and P the length of the path, the sum of all |changes of
+p_i| since the reference. No neighbour changes the side of a row with |M| > R, and while
 the path grows by s, |M| falls by s at most. So a tile with smallest |M| = q at
-path P' sleeps, neither moved nor looked at, as long as P + R < P' + q.
+path P' is skipped, neither moved nor evaluated, as long as P + R < P' + q.
 
 Rounding. Let u = 2^-53, e = 2^-24, D = sum |p_i - 1|, and L the number of moves since
 the reference. As |z_i| <= 1, sum |p_i z_i| <= S = d + 1 + D, and S + R for neighbours.
@@ -33,9 +33,9 @@ the reference. As |z_i| <= 1, sum |p_i z_i| <= S = d + 1 + D, and S + R for neig
 * Products that underflow are off by less than 2^-1074 each, against c >= 2^-900.
   Rows with c out of range get zeros for margin and terms, and so are always in doubt.
 
-All this is less than the bound 8 e R + 1.2 e P + 4 u (d + L + 8) (S + R) of `_walk`.
+All this is less than the bound 8 e R + 1.2 e P + 4 u (d + L + 8) (S + R) of `_advance`.
 So where ||m| - |r_i z_i|| exceeds it, the sign of m +- r_i z_i gives the side; all
-other rows are evaluated canonically. The rule of sleep holds with R plus the bound.
+other rows are evaluated canonically. Tiles are skipped with R plus the bound for R.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _LARGEST_DRIFT = 1e6
 # Margin of the positions that fill up the last tile.
 _FAR = 1e30
 
-# Entries of Block.book.
+# Entries of Block.counters.
 MOVES, READY, TOUCHED, PATH, AT_FIRST, EXCESS = range(6)
 # Rows of Block.rules.
 REFERENCE, CURRENT, TRIAL, RATIO = range(4)
@@ -91,20 +91,34 @@ def count_errors(X, first, weight, v):
     return errors
 
 
+@_inner
+def _is_finite(v):
+    """Whether the sum of the sizes of the coefficients is finite."""
+    size = 0.0
+    for i in range(len(v)):
+        size += abs(v[i])
+    return size < np.inf
+
+
+@_inner
+def _margin_and_scale(X, j, v):
+    """w.x - w0 and the scale c of row j at the reference v."""
+    total, c = -v[0], abs(v[0])
+    for k in range(len(v) - 1):
+        term = v[k + 1] * X[j, k]
+        total += term
+        c = abs(term) if abs(term) > c else c
+    return total, c
+
+
 @_compiled
 def measure(X, first, weight, v, sizes):
     """Errors of v as above, and |M| of each row at the reference v; 0 in doubt."""
     errors = 0
-    size = 0.0
-    for i in range(len(v)):
-        size += abs(v[i])
+    finite = _is_finite(v)
     for j in range(len(X)):
-        total, c = -v[0], abs(v[0])
-        for k in range(len(v) - 1):
-            term = v[k + 1] * X[j, k]
-            total += term
-            c = abs(term) if abs(term) > c else c
-        in_range = _SMALLEST_SCALE <= c <= _LARGEST_SCALE and size < np.inf
+        total, c = _margin_and_scale(X, j, v)
+        in_range = finite and _SMALLEST_SCALE <= c <= _LARGEST_SCALE
         sizes[j] = abs(total) / c if in_range else 0.0
         if _is_first(X, j, v) != first[j]:
             errors += weight[j] if len(weight) else 1
@@ -123,37 +137,31 @@ def _nearest(margins):
 
 @_inner
 def _refresh(block, v, step):
-    """Make v the reference, and sort the rows by |M| into tiles, asleep and empty."""
-    X, first, keys, place = block.X, block.first, block.keys, block.place
+    """Make v the reference, and sort the rows by |M| into tiles without terms."""
+    X, first, keys, free = block.X, block.first, block.keys, block.free
     rows, scales, margins = block.rows, block.scales, block.margins
-    synced, book, last = block.synced, block.book, len(v)
+    synced, counters, last = block.synced, block.counters, len(v)
     per_unit = _BUCKETS_PER_STEP / step
     for k in range(len(X) % TILE, TILE):
         margins[len(margins) - 1, k] = _FAR
     for at in range(N_BUCKETS + 1):
-        place[at] = 0
-    size = 0.0
-    for i in range(len(v)):
-        size += abs(v[i])
+        free[at] = 0
+    finite = _is_finite(v)
     for j in range(len(X)):
-        total, c = -v[0], abs(v[0])
-        for k in range(len(v) - 1):
-            term = v[k + 1] * X[j, k]
-            total += term
-            c = abs(term) if abs(term) > c else c
-        in_range = _SMALLEST_SCALE <= c <= _LARGEST_SCALE and size < np.inf
+        total, c = _margin_and_scale(X, j, v)
+        in_range = finite and _SMALLEST_SCALE <= c <= _LARGEST_SCALE
         keys[j, 1] = (2.0 * first[j] - 1.0) / c if in_range else 0.0
         keys[j, 0] = keys[j, 1] * total if in_range else 0.0
         bucket = abs(keys[j, 0]) * per_unit
-        place[int(bucket) + 1 if bucket < N_BUCKETS - 1 else N_BUCKETS] += 1
+        free[int(bucket) + 1 if bucket < N_BUCKETS - 1 else N_BUCKETS] += 1
     for at in range(N_BUCKETS):
-        place[at + 1] += place[at]
+        free[at + 1] += free[at]
     for j in range(len(X)):
         bucket = abs(keys[j, 0]) * per_unit
         at = int(bucket) if bucket < N_BUCKETS - 1 else N_BUCKETS - 1
-        tile, k = place[at] // TILE, place[at] % TILE
+        tile, k = free[at] // TILE, free[at] % TILE
         rows[tile, k], scales[tile, k], margins[tile, k] = j, keys[j, 1], keys[j, 0]
-        place[at] += 1
+        free[at] += 1
     for tile in range(len(margins)):
         for i in range(last):
             synced[tile, i] = v[i]
@@ -161,8 +169,8 @@ def _refresh(block, v, step):
         synced[tile, last + 2] = 0.0
     for i in range(last):
         block.rules[REFERENCE, i] = block.rules[CURRENT, i] = v[i]
-    book[MOVES] = book[PATH] = book[EXCESS] = 0.0
-    book[READY] = 1.0
+    counters[MOVES] = counters[PATH] = counters[EXCESS] = 0.0
+    counters[READY] = 1.0
 
 
 @_inner
@@ -178,12 +186,12 @@ def _fill_tile(X, rows, scales, reference, terms):
 
 
 @_inner
-def _stirs(v, reference, synced, path, reach):
+def _may_reach(v, reference, synced, path, reach):
     """Whether some row of a tile may be within reach."""
     last = len(v)
     if path + reach < synced[last]:
         return False
-    # The rule may have come back on its path, and the tile can sleep on.
+    # The rule may have come back on its path, and the tile can still be skipped.
     rest = synced[last + 1]
     for i in range(last):
         if v[i] != synced[i]:
@@ -193,8 +201,8 @@ def _stirs(v, reference, synced, path, reach):
 
 
 @_inner
-def _wake(v, reference, synced, margins, terms):
-    """Bring the margins of a tile to v, and let it sleep on; returns the smallest."""
+def _move_tile(v, reference, synced, margins, terms):
+    """Bring the margins of a tile to v; returns the smallest |M|."""
     for i in range(len(v)):
         if v[i] != synced[i]:
             change = (v[i] - synced[i]) / reference[i]
@@ -219,7 +227,7 @@ def _count(margins, terms, r, bound):
 
 
 @_inner
-def _count_weighted(margins, terms, r, bound, heavy):
+def _count_weighted(margins, terms, r, bound, tile_weight):
     """The same with weights: weighted errors, and how many rows are beyond doubt."""
     plus = minus = sure = np.int64(0)
     zero, limit = np.float32(0), np.float32(bound)
@@ -227,14 +235,14 @@ def _count_weighted(margins, terms, r, bound, heavy):
         m = margins[k]
         a = r * terms[k]
         # Masks of all ones or none, because branches keep this from being vectorised.
-        plus += heavy[k] & -np.int64(m + a < zero)
-        minus += heavy[k] & -np.int64(m - a < zero)
+        plus += tile_weight[k] & -np.int64(m + a < zero)
+        minus += tile_weight[k] & -np.int64(m - a < zero)
         sure += np.int64(abs(abs(m) - abs(a)) > limit)
     return plus, minus, sure
 
 
 @_inner
-def _count_with_care(data, rows, n, margins, terms, trial, i, size, r, bound):
+def _count_carefully(data, rows, n, margins, terms, trial, i, size, r, bound):
     """Weighted errors of the two neighbours; rows in doubt are done canonically."""
     X, first, weight = data
     plus = minus = np.int64(0)
@@ -258,14 +266,14 @@ def _count_with_care(data, rows, n, margins, terms, trial, i, size, r, bound):
 
 
 @_inner
-def _evaluate_tile(data, rows, n, rules, step, bound, room, terms, changes):
+def _evaluate_tile(data, rows, n, rules, step, bound, scratch, terms, changes):
     """Add the changes of the errors that each neighbour makes in a tile."""
     now = np.int64(0)
-    margins, heavy = room
+    margins, tile_weight = scratch
     weighted = len(data[2]) > 0
     if weighted:
         for k in range(TILE):
-            heavy[k] = data[2][rows[k]] if k < n else 0
+            tile_weight[k] = data[2][rows[k]] if k < n else 0
     # Round -1 moves nothing and so counts the errors of the current rule.
     for round_ in range(-1, rules.shape[1]):
         i = round_ if round_ > 0 else 0
@@ -274,12 +282,14 @@ def _evaluate_tile(data, rows, n, rules, step, bound, room, terms, changes):
             continue
         r = np.float32(ratio)
         if weighted:
-            plus, minus, sure = _count_weighted(margins, terms[i], r, bound, heavy)
+            plus, minus, sure = _count_weighted(
+                margins, terms[i], r, bound, tile_weight
+            )
         else:
             plus, minus, sure = _count(margins, terms[i], r, bound)
         if sure < TILE:
             size = step * abs(rules[TRIAL, i]) if round_ >= 0 else 0.0
-            plus, minus = _count_with_care(
+            plus, minus = _count_carefully(
                 data, rows, n, margins, terms[i], rules[TRIAL], i, size, r, bound
             )
         if round_ < 0:
@@ -290,14 +300,14 @@ def _evaluate_tile(data, rows, n, rules, step, bound, room, terms, changes):
 
 
 @_inner
-def _walk(v, rules, step, book):
-    """Walk on to v; returns R plus the bound on all rounding, the bound, and D."""
+def _advance(v, rules, step, counters):
+    """Add the move to v to the path; returns R plus the rounding, the latter, and D."""
     R = D = 0.0
     for i in range(len(v)):
         reference = rules[REFERENCE, i]
         if v[i] != rules[CURRENT, i]:
-            book[PATH] += abs((v[i] - rules[CURRENT, i]) / reference)
-            book[MOVES] += 1
+            counters[PATH] += abs((v[i] - rules[CURRENT, i]) / reference)
+            counters[MOVES] += 1
         rules[CURRENT, i] = rules[TRIAL, i] = v[i]
         rules[RATIO, i] = 0.0
         if reference != 0:
@@ -305,14 +315,14 @@ def _walk(v, rules, step, book):
             D += abs(v[i] / reference - 1)
         R = abs(rules[RATIO, i]) if abs(rules[RATIO, i]) > R else R
     d = len(v) - 1
-    single = 2.0**-24 * (8 * R + 1.2 * book[PATH])
-    double = 2.0**-53 * 4 * (d + book[MOVES] + 8) * (d + 1 + D + R)
+    single = 2.0**-24 * (8 * R + 1.2 * counters[PATH])
+    double = 2.0**-53 * 4 * (d + counters[MOVES] + 8) * (d + 1 + D + R)
     return R + single + double, single + double, D
 
 
 @_inner
 def move(v, changes, step, state, log):
-    """Go to the first neighbour with the fewest errors, and keep the books.
+    """Go to the first neighbour with the fewest errors, and log the move.
 
     The number of iterations comes last, so that an interrupt leaves the log whole.
     """
@@ -341,14 +351,16 @@ def run(block, v, changes, step, leniency, patience, until, state, log):
     several blocks makes the move.
     """
     data = block.X, block.first, block.weight
-    book, rules, last = block.book, block.rules, len(v)
-    room = block.single, block.heavy
+    counters, rules, last = block.counters, block.rules, len(v)
+    scratch = block.single, block.tile_weight
     while state[FEWEST] > 0 and state[STALLED] < patience:
-        reach, bound, drift = _walk(v, rules, step, book)
-        stale = book[EXCESS] > leniency * len(block.X) or book[MOVES] >= _MAX_MOVES
+        reach, bound, drift = _advance(v, rules, step, counters)
+        stale = (
+            counters[EXCESS] > leniency * len(block.X) or counters[MOVES] >= _MAX_MOVES
+        )
         stale = stale or not drift < _LARGEST_DRIFT
         # A new reference at the same rule would change nothing.
-        if book[READY] == 0 or (stale and book[MOVES] > 0):
+        if counters[READY] == 0 or (stale and counters[MOVES] > 0):
             _refresh(block, v, step)
             continue
         for neighbour in range(len(changes)):
@@ -356,25 +368,27 @@ def run(block, v, changes, step, leniency, patience, until, state, log):
         touched = 0
         for tile in range(len(block.margins)):
             synced, rows = block.synced[tile], block.rows[tile]
-            if not _stirs(v, rules[REFERENCE], synced, book[PATH], reach):
+            if not _may_reach(v, rules[REFERENCE], synced, counters[PATH], reach):
                 continue
             terms = block.tiles[tile if len(block.tiles) > 1 else 0]
             if synced[last + 2] == 0 or len(block.tiles) == 1:
                 _fill_tile(block.X, rows, block.scales[tile], rules[REFERENCE], terms)
                 synced[last + 2] = 1.0
             margins = block.margins[tile]
-            nearest = _wake(v, rules[REFERENCE], synced, margins, terms)
-            synced[last], synced[last + 1] = book[PATH] + nearest, nearest
+            nearest = _move_tile(v, rules[REFERENCE], synced, margins, terms)
+            synced[last], synced[last + 1] = counters[PATH] + nearest, nearest
             if not nearest > reach:
                 rest = len(block.X) - tile * TILE
                 n = TILE if rest > TILE else rest
                 touched += n
                 for k in range(TILE):
-                    room[0][k] = margins[k]
-                _evaluate_tile(data, rows, n, rules, step, bound, room, terms, changes)
-        book[TOUCHED] += touched
-        book[AT_FIRST] = touched if book[MOVES] == 0 else book[AT_FIRST]
-        book[EXCESS] += touched - book[AT_FIRST]
+                    scratch[0][k] = margins[k]
+                _evaluate_tile(
+                    data, rows, n, rules, step, bound, scratch, terms, changes
+                )
+        counters[TOUCHED] += touched
+        counters[AT_FIRST] = touched if counters[MOVES] == 0 else counters[AT_FIRST]
+        counters[EXCESS] += touched - counters[AT_FIRST]
         if until > 0:
             move(v, changes, step, state, log)
         if state[ITERATIONS] >= until:

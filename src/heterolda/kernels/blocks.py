@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Rows that are moved, evaluated and left asleep together.
+from heterolda.foundations.types import Array, Count, Mask
+
+# Rows that are moved, evaluated or skipped together.
 TILE = 256
 # Rows are sorted by |M| into so many buckets.
 N_BUCKETS = 512
@@ -31,52 +33,43 @@ class Block(NamedTuple):
     scales, margins : ndarray of shape (n_tiles, TILE)
         y / c of these rows, and their signed margins at the rule that the tile was
         last moved to.
-    place, single, heavy : ndarray of shape (n_buckets + 1,), (TILE,) and (TILE,)
-        Room to sort, for margins in single precision, and for weights.
+    free, single, tile_weight : ndarray of shape (n_buckets + 1,), (TILE,) and (TILE,)
+        Next free position of each bucket; room for margins in single precision and for
+        weights.
     tiles : ndarray of shape (n_tiles, d + 1, TILE)
         Terms z in single precision; one tile only if they are not kept.
     synced : ndarray of shape (n_tiles, d + 4)
-        The rule that each tile was last moved to; P' + q of its sleep; q; and
-        whether its terms are there yet.
+        The rule that each tile was last moved to; P' + q, up to which it is skipped;
+        q; and whether its terms are there yet.
     rules : ndarray of shape (4, d + 1)
         The reference, the rule of the last iteration, room for a neighbour, and r.
-    book : ndarray of shape (6,)
+    counters : ndarray of shape (6,)
         L, whether there is a reference, rows touched in all, P, rows touched by the
         first iteration after the reference, and the sum of what later ones touched
         beyond that.
     """
 
-    X: NDArray[np.float64]
-    first: NDArray[np.bool_]
-    weight: NDArray[np.int64]
-    keys: NDArray[np.float64]
+    X: Array
+    first: Mask
+    weight: Count
+    keys: Array
     rows: NDArray[np.int32]
-    scales: NDArray[np.float64]
-    margins: NDArray[np.float64]
-    place: NDArray[np.int64]
+    scales: Array
+    margins: Array
+    free: Count
     single: NDArray[np.float32]
-    heavy: NDArray[np.int64]
+    tile_weight: Count
     tiles: NDArray[np.float32]
-    synced: NDArray[np.float64]
-    rules: NDArray[np.float64]
-    book: NDArray[np.float64]
+    synced: Array
+    rules: Array
+    counters: Array
 
 
 def make_block(X: Any, first: Any, weight: Any, keep: bool) -> Block:
     """Room for a block of rows, to be filled by the first iteration.
 
-    Parameters
-    ----------
-    X, first, weight : ndarray
-        As in `Block`.
-    keep : bool
-        Whether to keep the terms, half the size of the data, or to compute them anew
-        each time.
-
-    Returns
-    -------
-    Block
-        The block.
+    With `keep` the terms, half the size of the data, are kept; else they are computed
+    anew each time.
     """
     n, d = X.shape
     n_tiles = -(-n // TILE)
@@ -92,11 +85,11 @@ def make_block(X: Any, first: Any, weight: Any, keep: bool) -> Block:
         rows=np.zeros((n_tiles, TILE), dtype=np.int32),
         scales=np.zeros((n_tiles, TILE)),
         margins=np.empty((n_tiles, TILE)),
-        place=np.empty(N_BUCKETS + 1, dtype=np.int64),
+        free=np.empty(N_BUCKETS + 1, dtype=np.int64),
         single=np.empty(TILE, dtype=np.float32),
-        heavy=np.zeros(TILE, dtype=np.int64),
+        tile_weight=np.zeros(TILE, dtype=np.int64),
         tiles=tiles,
         synced=np.empty((n_tiles, d + 4)),
         rules=np.zeros((4, d + 1)),
-        book=np.zeros(6),
+        counters=np.zeros(6),
     )

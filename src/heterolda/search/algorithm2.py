@@ -5,7 +5,7 @@ when w.x >= w0, so that a row exactly on the threshold is class 1. The sum w.x i
 from left to right; that makes every count of errors one definite number, which does
 not depend on the number of threads or on how the search is organised.
 
-Its relative that looks at all real steps is in :mod:`heterolda.search.exact`.
+:mod:`heterolda.search.exact` has a relative that considers all real steps.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Count = NDArray[np.int64]
-Report = Callable[[int, float, float], object]
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array, Count, Mask
+
+# Called with the number of iterations so far, the errors now and the fewest so far.
+Reporter = Callable[[int, float, float], object]
 
 # Numbers that a thread must have to itself before a second one pays.
 _NUMBERS_PER_THREAD = 2**20
@@ -89,58 +91,62 @@ def check_range_of_weights(weight: Array, total: float) -> None:
     """Refuse weights that are too small a share of a total to be counted on a grid."""
     least = weight.min(initial=np.inf, where=weight > 0)
     if least < _LEAST_SHARE * total:
-        raise ValueError(
-            f"sample_weight times class_weight is {least:.3g} for some row and "
-            f"{total:.3g} in all, too unequal for errors to be counted: leave out rows "
-            "that weigh next to nothing"
+        raise ParameterError(
+            Setting("sample_weight"),
+            " times ",
+            Setting("class_weight"),
+            f" is {least:.3g} for some row and {total:.3g} in all, too unequal for "
+            "errors to be counted: leave out rows that weigh next to nothing",
         )
 
 
 def grid_weights(weight: Array) -> tuple[Count, float]:
-    """Round weights to a binary grid on which all sums are exact, in any order.
+    """Weights as multiples of a unit, so that all sums are exact in any order.
 
-    Parameters
-    ----------
-    weight : ndarray of shape (n,)
-        Non-negative weights.
-
-    Returns
-    -------
-    multiples : ndarray of shape (n,)
-        The weights as multiples of the unit; their sum is below 2**53.
-    unit : float
-        A power of two, at most 2**-51 of the sum of the weights; so integers up to
-        that sum stay what they are.
+    The unit is a power of two, at most 2**-51 of the sum of the weights; so integers up
+    to that sum stay what they are, and the sum of the multiples is below 2**53.
     """
     digits = grid_digits(float(np.sum(weight)))
     return np.rint(np.ldexp(weight, digits)).astype(np.int64), math.ldexp(1, -digits)
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Data in the form that the compiled loops take."""
+class PairRows:
+    """Rows of two classes, in the form that the compiled loops take.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Finite data, C-contiguous.
+    first : ndarray of shape (n,)
+        True for the first class.
+    weight : ndarray of shape (n,) or (0,)
+        Weights of the errors in units; empty if all are 1.
+    unit : float
+        What the errors are counted in.
+    """
 
     X: Array
-    first: NDArray[np.bool_]
+    first: Mask
     weight: Count
     unit: float
 
     @classmethod
-    def from_arrays(
-        cls, X: Array, first: NDArray[np.bool_], weight: Array | None
-    ) -> Problem:
+    def from_arrays(cls, X: Array, first: Mask, weight: Array | None) -> PairRows:
         """Round the weights; no weights at all become an empty array."""
         if weight is None:
             return cls(X, first, np.empty(0, dtype=np.int64), 1.0)
         return cls(X, first, *grid_weights(weight))
 
-    def parts(self, n_parts: int) -> list[Problem]:
-        """Cut the rows into consecutive parts of about the same size."""
-        ends = [len(self.X) * k // n_parts for k in range(n_parts + 1)]
-        return [
-            Problem(self.X[a:b], self.first[a:b], self.weight[a:b], self.unit)
-            for a, b in pairwise(ends)
-        ]
+    def take(self, rows: NDArray[Any] | slice) -> PairRows:
+        """Some of the rows."""
+        weight = self.weight[rows] if len(self.weight) else self.weight
+        return PairRows(self.X[rows], self.first[rows], weight, self.unit)
+
+    def split(self, n: int) -> list[PairRows]:
+        """Consecutive rows in n groups of about the same size."""
+        ends = [len(self.X) * k // n for k in range(n + 1)]
+        return [self.take(slice(a, b)) for a, b in pairwise(ends)]
 
     def count(self, v: Array) -> int:
         """Errors of v, from scratch, in units."""
@@ -148,29 +154,32 @@ class Problem:
 
         return int(count_errors(self.X, self.first, self.weight, v))
 
+    def block(self, keep: bool) -> Any:
+        """The block that the kernel works on; it may keep a copy of the rows."""
+        from heterolda.kernels.blocks import make_block
 
-def count_errors(
-    X: Array, first: NDArray[np.bool_], weight: Array | None, v: Array
-) -> float:
-    """Weighted errors of a rule, from scratch.
+        return make_block(self.X, self.first, self.weight, keep)
 
-    Parameters
-    ----------
-    X, first, weight, v
-        As for `paper_search`.
+    def changes(self, v: Array, step: float) -> Count:
+        """How each neighbour of v changes the errors, in units."""
+        from heterolda.kernels.algorithm2 import run
 
-    Returns
-    -------
-    float
-        The sum of the weights of the rows on the wrong side.
-    """
-    problem = Problem.from_arrays(X, first, weight)
-    return problem.unit * problem.count(v)
+        changes = np.zeros(2 * len(v), dtype=np.int64)
+        if len(self.X):
+            log, state = np.empty((2, 0), np.int64), np.array([1, 1, 1, 0])
+            run(self.block(False), v, changes, step, 1.0, 1, 0, state, log)
+        return changes
+
+
+def count_errors(X: Array, first: Mask, weight: Array | None, v: Array) -> float:
+    """Weighted errors of the rule v, from scratch, on data as for `paper_search`."""
+    rows = PairRows.from_arrays(X, first, weight)
+    return rows.unit * rows.count(v)
 
 
 def paper_search(
     X: Array,
-    first: NDArray[np.bool_],
+    first: Mask,
     weight: Array | None,
     v: Array,
     *,
@@ -178,7 +187,7 @@ def paper_search(
     max_iter: int = 1000,
     patience: int = 100,
     threads: int = 1,
-    report: Report | None = None,
+    report: Reporter | None = None,
     copy: bool = True,
 ) -> SearchResult:
     """Algorithm 2 of the paper: from neighbour to neighbour, whatever its errors.
@@ -186,58 +195,32 @@ def paper_search(
     Each iteration counts the errors of the 2 (d + 1) neighbours v_i +- step |v_i| and
     moves to the best, even if it is no better than the current rule. Of equals the
     first wins, in the order i = 0, ..., d with w0 = v_0 and plus before minus. The
-    search stops after `max_iter` iterations, after `patience` iterations without
-    a new lowest count, or as soon as there are no errors.
+    search stops after `max_iter` iterations, of which evaluating the start v is the
+    first, after `patience` iterations without a new lowest count, or as soon as there
+    are no errors. It returns the best rule ever seen, the first of equals; after a
+    KeyboardInterrupt, also one that `report` raises, the best so far.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Finite data, C-contiguous.
-    first : ndarray of shape (n,)
-        True for rows of class 1.
-    weight : ndarray of shape (n,) or None
-        Non-negative weights of the errors, rounded as by `grid_weights`; None counts
-        errors.
-    v : ndarray of shape (d + 1,)
-        The start (w0, w_1, ..., w_d).
-    step : float, default=0.1
-        Length of a step, relative to the coefficient.
-    max_iter : int, default=1000
-        Most iterations; evaluating the start is the first.
-    patience : int, default=100
-        Most iterations without a new lowest count.
-    threads : int, default=1
-        Most threads. They share the rows if there are enough to be worth it; the
-        result is the same for any number.
-    report : callable or None, default=None
-        Called now and then, several times a second, with the number of iterations so
-        far (evaluating the start is the first), the errors of the current rule and
-        the fewest so far. A KeyboardInterrupt that it raises ends the search.
-    copy : bool, default=True
-        Whether to keep a scaled copy of the rows in single precision, half the size
-        of the data. Without it the search is slower.
-
-    Returns
-    -------
-    SearchResult
-        The best rule ever seen, the first of equals. After a KeyboardInterrupt it is
-        the best so far.
+    The rows X are finite and C-contiguous; `first` is True for those of class 1. Errors
+    have the non-negative weights `weight`, rounded as by `grid_weights`, or are
+    counted. Threads share the rows if there are enough to be worth it; the result is
+    the same for any number of them. `report` is called several times a second. `copy`
+    keeps a scaled copy of the rows in single precision, half the size of the data,
+    without which the search is slower.
     """
     from heterolda.kernels.algorithm2 import FEWEST, ITERATIONS, STALLED, TOUCHED
-    from heterolda.kernels.blocks import make_block
 
-    problem = Problem.from_arrays(X, first, weight)
-    parts = problem.parts(max(1, min(threads, X.size // _NUMBERS_PER_THREAD)))
-    blocks = [make_block(p.X, p.first, p.weight, copy) for p in parts]
+    rows = PairRows.from_arrays(X, first, weight)
+    shares = rows.split(max(1, min(threads, X.size // _NUMBERS_PER_THREAD)))
+    blocks = [share.block(copy) for share in shares]
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
     interrupted = False
-    with ThreadPoolExecutor(len(parts)) as pool:
-        start = sum(_at_once(pool, [partial(p.count, now) for p in parts]))
+    with ThreadPoolExecutor(len(shares)) as pool:
+        start = sum(_at_once(pool, [partial(share.count, now) for share in shares]))
         state = np.array([1, start, start, 0])
         log[:, 0] = start, -1
         try:
-            tell(report, state, problem.unit)
+            report_progress(report, state, rows.unit)
             while (
                 state[ITERATIONS] < max_iter
                 and state[STALLED] < patience
@@ -247,18 +230,20 @@ def paper_search(
                 until = int(state[ITERATIONS]) + 1 + _NUMBERS_PER_CALL // X.size
                 until = min(until, max_iter, log.shape[1])
                 _iterate(blocks, pool, (now, state, log), step, patience, until)
-                tell(report, state, problem.unit)
+                report_progress(report, state, rows.unit)
         except KeyboardInterrupt:
             interrupted = True
         n_iter = int(state[ITERATIONS])
         path = best_rules(v, log[:, :n_iter], step)
-        errors = sum(_at_once(pool, [partial(p.count, path[-1]) for p in parts]))
-    touched = sum(block.book[TOUCHED] for block in blocks)
+        errors = sum(
+            _at_once(pool, [partial(share.count, path[-1]) for share in shares])
+        )
+    touched = sum(block.counters[TOUCHED] for block in blocks)
     return SearchResult(
         path=path,
-        errors=problem.unit * errors,
-        errors_start=problem.unit * start,
-        history=np.multiply(log[0, :n_iter], problem.unit, dtype=np.float64),
+        errors=rows.unit * errors,
+        errors_start=rows.unit * start,
+        history=np.multiply(log[0, :n_iter], rows.unit, dtype=np.float64),
         touched=float(touched / (len(X) * max(n_iter - 1, 1))),
         interrupted=interrupted,
     )
@@ -273,7 +258,7 @@ def _at_once(pool: ThreadPoolExecutor, calls: list[Callable[[], Any]]) -> list[A
 def _iterate(
     blocks: list[Any],
     pool: ThreadPoolExecutor,
-    books: tuple[Array, Count, Count],
+    search: tuple[Array, Count, Count],
     step: float,
     patience: int,
     until: int,
@@ -281,7 +266,7 @@ def _iterate(
     """Make iterations: until a number of them on a single block, one on several."""
     from heterolda.kernels.algorithm2 import move, run
 
-    v, state, log = books
+    v, state, log = search
     changes = np.zeros((len(blocks), 2 * len(v)), dtype=np.int64)
     settings = step, _LENIENCY, patience, until if len(blocks) == 1 else 0
 
@@ -300,7 +285,7 @@ def with_room(log: Count, n_iter: int) -> Count:
 
 
 def best_rules(v: Array, log: Count, step: float) -> Array:
-    """Rules with a new lowest count, from walking the moves in the log again."""
+    """Rules with a new lowest count, from repeating the moves in the log."""
     now = np.array(v, dtype=np.float64).tolist()  # whose products may overflow
     history, moves = log
     found = history < np.minimum.accumulate(np.append(history[0], history[:-1]))
@@ -314,7 +299,7 @@ def best_rules(v: Array, log: Count, step: float) -> Array:
     return np.array(path)
 
 
-def tell(report: Report | None, state: Count, unit: float) -> None:
+def report_progress(report: Reporter | None, state: Count, unit: float) -> None:
     """Report the number of iterations, the errors and the fewest of `state`."""
     if report is not None:
         n_iter, errors, fewest = state[:3].tolist()

@@ -12,16 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Count, Mask
 from heterolda.search.algorithm2 import (
-    Array,
-    Count,
-    Problem,
-    Report,
+    PairRows,
+    Reporter,
     SearchResult,
     paper_search,
-    tell,
+    report_progress,
 )
 
 # Lengths of the perturbations that restarts take in turn, in units of the natural
@@ -33,7 +31,7 @@ _CONSTANT = 1e-12
 
 def exact_search(
     X: Array,
-    first: NDArray[np.bool_],
+    first: Mask,
     weight: Array | None,
     v: Array,
     *,
@@ -43,45 +41,24 @@ def exact_search(
     n_restarts: int = 10,
     rng: np.random.Generator,
     threads: int = 1,
-    report: Report | None = None,
+    report: Reporter | None = None,
     copy: bool = True,
 ) -> SearchResult:
     """Coordinate search over all real steps, with restarts.
 
-    First `paper_search` runs. Then the coordinates are moved one after the other, each
-    to the middle of the interval with the fewest errors if they are fewer than now, in
-    sweeps until none improves: from the start, from the best rule of the paper's
-    search, and from `n_restarts` perturbations of the best rule so far. So there are
-    never more errors than with the paper's search, nor than at the start.
-
-    Parameters
-    ----------
-    X, first, weight, v, copy
-        As for `paper_search`.
-    step, patience : float, int
-        Of the paper's search.
-    max_iter : int, default=1000
-        Most iterations of the paper's search.
-    n_restarts : int, default=10
-        Number of perturbed starts.
-    rng : Generator
-        Source of the perturbations.
-    threads : int, default=1
-        Most threads of the paper's search. The sweeps take one.
-    report : callable or None, default=None
-        As for `paper_search`; called after each sweep, which is an iteration.
-
-    Returns
-    -------
-    SearchResult
-        The best rule ever seen, the first of equals. The history is that of the
-        paper's search and then the errors after each sweep.
+    First `paper_search` runs, with the same arguments. Then the coordinates are moved
+    one after the other, each to the middle of the interval with the fewest errors if
+    they are fewer than now, in sweeps until none improves: from the start, from the
+    best rule of the paper's search, and from `n_restarts` perturbations of the best
+    rule so far, drawn from `rng`. So there are never more errors than with the paper's
+    search, nor than at the start. The history is that of the paper's search and then
+    the errors after each sweep, which takes one thread and is reported as an iteration.
     """
     options: dict[str, Any] = {"step": step, "patience": patience, "threads": threads}
     options |= {"max_iter": max_iter, "report": report, "copy": copy}
     paper = paper_search(X, first, weight, v, **options)
-    problem = Problem.from_arrays(X, first, weight)
-    path, fewest = list(paper.path), problem.count(paper.v)
+    rows = PairRows.from_arrays(X, first, weight)
+    path, fewest = list(paper.path), rows.count(paper.v)
     sweeps: list[int] = []
     interrupted = paper.interrupted
     try:
@@ -92,47 +69,47 @@ def exact_search(
             if restart >= 0:
                 length = _PERTURBATIONS[restart % len(_PERTURBATIONS)]
                 shift = length * rng.normal(size=len(v))
-                start = path[-1] + shift * _natural_scales(problem, path[-1])
+                start = path[-1] + shift * _natural_scales(rows, path[-1])
                 order = rng.permutation(len(v))
-            for rule, errors in _descend(problem, start, order):
+            for rule, errors in _descend(rows, start, order):
                 sweeps.append(errors)
                 if errors < fewest:
                     path.append(rule)
                     fewest = errors
                 state = np.array([paper.n_iter + len(sweeps), errors, fewest])
-                tell(report, state, problem.unit)
+                report_progress(report, state, rows.unit)
     except KeyboardInterrupt:
         interrupted = True
     return replace(
         paper,
         path=np.array(path),
-        errors=problem.unit * problem.count(path[-1]),
-        history=np.append(paper.history, problem.unit * np.array(sweeps)),
+        errors=rows.unit * rows.count(path[-1]),
+        history=np.append(paper.history, rows.unit * np.array(sweeps)),
         interrupted=interrupted,
     )
 
 
-def _descend(problem: Problem, v: Array, order: Count) -> Iterator[tuple[Array, int]]:
+def _descend(rows: PairRows, v: Array, order: Count) -> Iterator[tuple[Array, int]]:
     """Sweeps over the coordinates until none improves; a rule and its errors each."""
     v = v.copy()
-    before, errors = None, problem.count(v)
+    before, errors = None, rows.count(v)
     while errors != before:
         before = errors
-        margins = _margins(problem.X, v)
+        margins = _margins(rows.X, v)
         for i in order.tolist():
-            step, errors = _try_coordinate(problem, v, margins, i, errors)
+            step, errors = _try_coordinate(rows, v, margins, i, errors)
             if step != 0:
                 v[i] += step
-                margins += step * (problem.X[:, i - 1] if i > 0 else -1.0)
+                margins += step * (rows.X[:, i - 1] if i > 0 else -1.0)
         yield v.copy(), errors
 
 
-def _natural_scales(problem: Problem, v: Array) -> Array:
+def _natural_scales(rows: PairRows, v: Array) -> Array:
     """Changes of each coefficient that shift margins by about their own spread."""
-    X, weight = problem.X, problem.weight if len(problem.weight) else None
+    X, weight = rows.X, rows.weight if len(rows.weight) else None
 
     def deviation(x: Array) -> float:
-        """Standard deviation; zero where it is next to none."""
+        """Standard deviation; zero where it is rounding error."""
         size = float(np.abs(x).max()) or 1.0
         x = x / size
         mean = np.average(x, weights=weight)
@@ -157,33 +134,33 @@ def _margins(X: Array, v: Array) -> Array:
 
 
 def _try_coordinate(
-    problem: Problem, v: Array, margins: Array, i: int, errors: int
+    rows: PairRows, v: Array, margins: Array, i: int, errors: int
 ) -> tuple[float, int]:
     """Best step of coordinate i and the errors after it; zero if none is better.
 
     It leads to the middle of the best interval between steps at which rows change
     sides; of equals to the widest, then the nearest, then the first.
     """
-    x = problem.X[:, i - 1] if i > 0 else np.full(len(margins), -1.0)
-    w = problem.weight if len(problem.weight) else np.ones(len(x), dtype=np.int64)
+    x = rows.X[:, i - 1] if i > 0 else np.full(len(margins), -1.0)
+    w = rows.weight if len(rows.weight) else np.ones(len(x), dtype=np.int64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         points = -margins / x
     # Other rows stay where they are at all finite steps, or do not count.
     moving = np.isfinite(points) & (w > 0)
     if not moving.any():
         return 0.0, errors
-    staying = ((margins >= 0) != problem.first) & ~moving
-    wrong_at_left = ((x < 0) != problem.first) & moving
+    staying = ((margins >= 0) != rows.first) & ~moving
+    wrong_at_left = ((x < 0) != rows.first) & moving
     order = np.argsort(points[moving])
     gains = np.where(wrong_at_left, -w, w)[moving][order]
     step, change = _best_interval(points[moving][order], gains)
     if w[staying].sum() + w[wrong_at_left].sum() + change < errors:
-        # Breakpoints are rounded, so a promise counts only once it is kept.
+        # Breakpoints are rounded, so the errors are counted before the step is taken.
         trial = v.copy()
         trial[i] += step
-        kept = problem.count(trial)
-        if kept < errors:
-            return step, kept
+        counted = rows.count(trial)
+        if counted < errors:
+            return step, counted
     return 0.0, errors
 
 

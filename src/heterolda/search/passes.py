@@ -1,13 +1,13 @@
 """Algorithm 2 on rows that are not in memory, in few passes over them.
 
-The same walk as that of :mod:`heterolda.search.algorithm2`, to the last count. In the
+It makes the same moves as :mod:`heterolda.search.algorithm2`, to the last count. In the
 terms of :mod:`heterolda.kernels.algorithm2`: a pass over all rows measures |M| at a
-reference rule, counts the errors of its neighbours, and sets the rows with the smallest
-|M| aside. All others have |M| >= H, the horizon. Where D = sum |p_i - 1| and R = max
-|r_i|, no neighbour changes their sides as long as D + R, plus the rounding, stays below
-H. So the walk goes on with the rows at hand until it comes to the horizon, and the next
-pass is due. Each pass is good for one iteration at least, whatever the number of rows
-set aside.
+reference rule, counts the errors of its neighbours, and keeps the rows with the
+smallest |M| in memory. All others have |M| >= H, the horizon. Where D = sum |p_i - 1|
+and R = max |r_i|, no neighbour changes their sides as long as D + R, plus the rounding,
+stays below H. So the search goes on with the rows in memory until it comes to the
+horizon, and then needs the next pass. Each pass is good for one iteration at least,
+whatever the number of rows kept.
 """
 
 from __future__ import annotations
@@ -20,58 +20,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Count, Index
 from heterolda.search.algorithm2 import (
-    Report,
+    PairRows,
+    Reporter,
     SearchResult,
     best_rules,
     check_range_of_weights,
     grid_digits,
-    tell,
+    report_progress,
     with_room,
 )
 
-Array = NDArray[np.float64]
-Count = NDArray[np.int64]
-
-# Iterations between two reports where the rows are at hand.
+# Iterations between two reports where the rows are in memory.
 _PER_REPORT = 64
 _FIRST_LOG = 64
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of two classes.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Finite data, C-contiguous.
-    first : ndarray of shape (n,)
-        True for the first class.
-    weight : ndarray of shape (n,) or (0,)
-        Weights of the errors in units; empty if all are 1.
-    """
-
-    X: Array
-    first: NDArray[np.bool_]
-    weight: Count
-
-    def take(self, rows: NDArray[Any] | slice) -> Rows:
-        """Some of the rows."""
-        weight = self.weight[rows] if len(self.weight) else self.weight
-        return Rows(self.X[rows], self.first[rows], weight)
-
-    def changes(self, v: Array, step: float) -> Count:
-        """How each neighbour of v changes the errors."""
-        from heterolda.kernels.algorithm2 import run
-        from heterolda.kernels.blocks import make_block
-
-        changes = np.zeros(2 * len(v), dtype=np.int64)
-        if len(self.X):
-            block = make_block(self.X, self.first, self.weight, False)
-            state = np.array([1, 1, 1, 0])
-            run(block, v, changes, step, 1.0, 1, 0, state, np.empty((2, 0), np.int64))
-        return changes
 
 
 @dataclass(frozen=True)
@@ -93,7 +56,7 @@ class Pairing:
     """
 
     classes: NDArray[Any]
-    pairs: NDArray[np.intp]
+    pairs: Index
     costs: Array | None
     totals: Array
     weighted: bool
@@ -109,28 +72,12 @@ class Pairing:
 
     def rows(
         self, wanted: Iterable[int], X: Array, codes: NDArray[Any], weight: Array | None
-    ) -> Iterator[tuple[int, Rows]]:
-        """The rows of each of some pairs, if there are any.
+    ) -> Iterator[tuple[int, PairRows]]:
+        """The rows of each of the `wanted` pairs that has any, the first class first.
 
-        Parameters
-        ----------
-        wanted : iterable of int
-            Numbers of the pairs.
-        X : ndarray of shape (n, d)
-            Data.
-        codes : ndarray of shape (n,)
-            Class indices.
-        weight : ndarray of shape (n,) or None
-            Weights of the rows.
-
-        Yields
-        ------
-        k : int
-            Number of the pair.
-        rows : Rows
-            Its rows, those of the first class first.
+        The classes of the rows are given by their indices `codes`.
         """
-        X = np.ascontiguousarray(X)  # whole rows are taken, for each pair anew
+        X = np.ascontiguousarray(X)  # rows are copied for each pair
         weight = self._error_weights(codes, weight)
         at = [np.flatnonzero(codes == c) for c in range(len(self.classes))]
         if weight is not None:
@@ -144,7 +91,7 @@ class Pairing:
                     units = np.rint(np.ldexp(weight[both], self._digits(k)))
                 data = np.ascontiguousarray(X[both], dtype=np.float64)
                 first = np.arange(len(both)) < len(at[i])
-                yield k, Rows(data, first, units.astype(np.int64))
+                yield k, PairRows(data, first, units.astype(np.int64), self.unit(k))
 
     def _digits(self, k: int) -> int:
         return grid_digits(float(self.totals[self.pairs[k]].sum()))
@@ -163,12 +110,12 @@ class Pairing:
 
 
 @dataclass(frozen=True)
-class Near:
+class NearestRows:
     """The rows that are nearest to the threshold of a reference rule.
 
     Attributes
     ----------
-    rows : Rows
+    rows : PairRows
         These rows, the nearest first.
     sizes : ndarray of shape (n,)
         Their |M|, sorted.
@@ -176,38 +123,39 @@ class Near:
         All other rows are at least as far.
     """
 
-    rows: Rows
+    rows: PairRows
     sizes: Array
     horizon: float = math.inf
 
     @classmethod
-    def of(cls, rows: Rows, sizes: Array, room: int, horizon: float) -> Near:
-        """Those of some rows that are nearer than a horizon, so many at most."""
+    def of(cls, rows: PairRows, sizes: Array, room: int, horizon: float) -> NearestRows:
+        """Those of some rows that are nearer than a horizon, `room` of them at most."""
         if len(sizes) > room:
             horizon = min(horizon, float(np.partition(sizes, room)[room]))
         near = np.flatnonzero(sizes < horizon)
         near = near[np.argsort(sizes[near])]
         return cls(rows.take(near), sizes[near], horizon)
 
-    def within(self, size: float) -> Rows:
+    def within(self, size: float) -> PairRows:
         """Those that are nearer than a size."""
         return self.rows.take(slice(0, int(np.searchsorted(self.sizes, size))))
 
     @classmethod
-    def joined(cls, parts: Sequence[Near], room: int) -> Near:
-        """Those of several parts that are within the nearest horizon."""
+    def joined(cls, records: Sequence[NearestRows], room: int) -> NearestRows:
+        """Those of several records that are within the nearest horizon."""
         X, first, weight = (
-            np.concatenate([getattr(part.rows, name) for part in parts])
+            np.concatenate([getattr(one.rows, name) for one in records])
             for name in ("X", "first", "weight")
         )
-        sizes = np.concatenate([part.sizes for part in parts])
-        horizon = min(part.horizon for part in parts)
-        return cls.of(Rows(X, first, weight), sizes, room, horizon)
+        sizes = np.concatenate([one.sizes for one in records])
+        horizon = min(one.horizon for one in records)
+        rows = PairRows(X, first, weight, records[0].rows.unit)
+        return cls.of(rows, sizes, room, horizon)
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a pass over rows finds at a rule.
+class RuleEvaluation:
+    """What a pass over some rows finds at a rule.
 
     Attributes
     ----------
@@ -215,37 +163,21 @@ class Look:
         Errors of the rule, in units.
     changes : ndarray of shape (2 (d + 1),)
         How each neighbour changes them.
-    near : Near
+    near : NearestRows
         Rows that the next iterations need.
     """
 
     errors: int
     changes: Count
-    near: Near
+    near: NearestRows
 
 
-def look(
-    rows: Rows, v: Array, step: float, room: int, horizon: float = math.inf
-) -> Look:
-    """Look at some rows from a rule.
+def evaluate_rule(
+    rows: PairRows, v: Array, step: float, room: int, horizon: float = math.inf
+) -> RuleEvaluation:
+    """Evaluate the rule v on some rows, and keep the nearest of them.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    v : ndarray of shape (d + 1,)
-        The rule.
-    step : float
-        Length of a step, relative to the coefficient.
-    room : int
-        Most rows to set aside.
-    horizon : float, default=inf
-        Set aside only rows nearer than this.
-
-    Returns
-    -------
-    Look
-        What was found.
+    At most `room` rows are kept, and only such that are nearer than the horizon.
     """
     from heterolda.kernels.algorithm2 import measure
 
@@ -253,8 +185,8 @@ def look(
     errors = int(measure(rows.X, rows.first, rows.weight, v, sizes))
     # At the reference R is the step itself, and D is zero.
     movable = rows.take(sizes < step + rounding(len(v) - 1, step))
-    near = Near.of(rows, sizes, room, horizon)
-    return Look(errors, movable.changes(v, step), near)
+    near = NearestRows.of(rows, sizes, room, horizon)
+    return RuleEvaluation(errors, movable.changes(v, step), near)
 
 
 def rounding(d: int, horizon: float) -> float:
@@ -263,14 +195,9 @@ def rounding(d: int, horizon: float) -> float:
 
 
 class Walk:
-    """The search of one pair of classes, from neighbour to neighbour.
+    """The search of one pair of classes, from neighbour to neighbour of a rule.
 
-    Parameters
-    ----------
-    start : ndarray of shape (d + 1,)
-        The first rule.
-    step, max_iter, patience
-        As for :func:`heterolda.search.algorithm2.paper_search`.
+    The arguments are those of :func:`heterolda.search.algorithm2.paper_search`.
     """
 
     def __init__(self, start: Array, step: float, max_iter: int, patience: int):
@@ -289,15 +216,11 @@ class Walk:
             return False
         return n_iter >= self.max_iter or stalled >= self.patience or fewest == 0
 
-    def arrive(self, errors: int, changes: Count, horizon: float) -> None:
-        """Take in the look at the current rule, which becomes the reference, and move.
+    def apply_pass(self, errors: int, changes: Count, horizon: float) -> None:
+        """Make the current rule the reference, and move to its best neighbour.
 
-        Parameters
-        ----------
-        errors, changes
-            Of all rows, as in `Look`.
-        horizon : float
-            Rows that are not at hand are at least as far.
+        A pass over all rows has found its errors, how each neighbour changes them, and
+        the horizon: rows that are not in memory are at least as far.
         """
         if self.state[0] == 0:
             self.state[:] = 1, errors, errors, 0
@@ -315,7 +238,7 @@ class Walk:
 
     @property
     def reach(self) -> float:
-        """D + R and the rounding: rows as far as this need not be looked at."""
+        """D + R and the rounding: rows as far as this need not be evaluated."""
         away, largest = self._ratios()
         near = away + self.step * largest
         return near + rounding(len(self.v) - 1, near)
@@ -342,25 +265,14 @@ class Walk:
         p = self.v[used] / self.reference[used]
         return float(np.abs(p - 1).sum()), float(np.abs(p).max(initial=0.0))
 
-    def go_on(self, near: Near, report: Report, unit: float) -> None:
-        """Walk with the rows at hand, as far as the horizon.
-
-        Parameters
-        ----------
-        near : Near
-            The rows.
-        report : callable
-            Called now and then; a KeyboardInterrupt that it raises ends the search.
-        unit : float
-            What errors are counted in.
-        """
+    def move_in_memory(self, near: NearestRows, report: Reporter) -> None:
+        """Move with the rows in memory, as far as the horizon."""
         from heterolda.kernels.algorithm2 import run
-        from heterolda.kernels.blocks import make_block
 
         rows = near.rows
         if not len(rows.X):
             return
-        block = make_block(rows.X, rows.first, rows.weight, True)
+        block = rows.block(True)
         changes = np.zeros(2 * len(self.v), dtype=np.int64)
         while n := min(self.n_safe(), _PER_REPORT):
             until = int(self.state[0]) + n
@@ -368,7 +280,7 @@ class Walk:
                 self.log = with_room(self.log, self.log.shape[1])
             settings = self.step, 2.0, self.patience, until
             run(block, self.v, changes, *settings, self.state, self.log)
-            tell(report, self.state, unit)
+            report_progress(report, self.state, rows.unit)
 
     def result(self, unit: float) -> SearchResult:
         """What was found."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.validation import check_class_weight, check_labels
 from heterolda.search.algorithm2 import check_range_of_weights
 
@@ -65,9 +66,10 @@ class TrainingData:
         data = cls(X, y, classes, codes, weight, None, names)
         totals = data.totals()
         if np.any(totals <= 0):
-            raise ValueError(
-                f"sample_weight is zero for all rows of classes "
-                f"{classes[totals <= 0].tolist()}: leave these rows out"
+            raise ParameterError(
+                Setting("sample_weight"),
+                " is zero for all rows of classes "
+                f"{classes[totals <= 0].tolist()}: leave these rows out",
             )
         if weight is not None and np.any(weight == 0):
             data = data.take(weight > 0)

@@ -24,13 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr
 
+from heterolda.foundations.types import Array, Index
 from heterolda.solvers.pencil import Pencil
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # In the hard case c_i = 0 at the end of the arc and the admissible rules go on as
 # w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that
@@ -44,6 +41,17 @@ with np.errstate(divide="ignore", invalid="ignore"):
 _FLAT = 1e-10
 
 
+class _Row:
+    """A row of the table of `ArcPoints`, as an attribute."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def __get__(self, points: ArcPoints, owner: type) -> Array:
+        row: Array = points.table[self.k]
+        return row
+
+
 @dataclass(frozen=True)
 class ArcPoints:
     """Points on arcs, and the quantities that are monotone along them.
@@ -51,63 +59,28 @@ class ArcPoints:
     Attributes
     ----------
     table : ndarray of shape (8, m)
-        One row for each of the properties, so that points are moved in one go.
+        One row for each of the attributes below, so that points are moved in one go.
     """
 
     table: Array
 
-    def _row(self, k: int) -> Array:
-        row: Array = self.table[k]
-        return row
-
-    @property
-    def x(self) -> Array:
-        """Positions; -inf and inf are the ends."""
-        return self._row(0)
-
-    @property
-    def log_error1(self) -> Array:
-        """ln(p1 e1)."""
-        return self._row(1)
-
-    @property
-    def log_error2(self) -> Array:
-        """ln(p2 e2)."""
-        return self._row(2)
-
-    @property
-    def log_error(self) -> Array:
-        """ln(p1 e1 + p2 e2)."""
-        return self._row(3)
-
-    @property
-    def y1(self) -> Array:
-        """Distance of the threshold from the mean of class 1, in deviations."""
-        return self._row(4)
-
-    @property
-    def y2(self) -> Array:
-        """The same of class 2."""
-        return self._row(5)
-
-    @property
-    def log_ratio(self) -> Array:
-        """ln(sigma1 / sigma2)."""
-        return self._row(6)
-
-    @property
-    def slope(self) -> Array:
-        """A number with the sign of d p_e / d theta; 0 where (29) holds."""
-        return self._row(7)
+    x = _Row(0)  # positions; -inf and inf are the ends
+    log_error1 = _Row(1)  # ln(p1 e1)
+    log_error2 = _Row(2)  # ln(p2 e2)
+    log_error = _Row(3)  # ln(p1 e1 + p2 e2)
+    y1 = _Row(4)  # distance of the threshold from the mean of class 1, in deviations
+    y2 = _Row(5)  # the same of class 2
+    log_ratio = _Row(6)  # ln(sigma1 / sigma2)
+    slope = _Row(7)  # has the sign of d p_e / d theta; 0 where (29) holds
 
     def take(self, index: Index) -> ArcPoints:
         """Select points by index."""
         return ArcPoints(self.table.take(index, axis=1))
 
     @staticmethod
-    def concatenate(parts: list[ArcPoints]) -> ArcPoints:
-        """Join lists of points."""
-        return ArcPoints(np.concatenate([part.table for part in parts], axis=1))
+    def concatenate(points: list[ArcPoints]) -> ArcPoints:
+        """Join several records of points."""
+        return ArcPoints(np.concatenate([one.table for one in points], axis=1))
 
 
 @dataclass(frozen=True)
@@ -167,21 +140,9 @@ class Arc:
         )
 
     def coordinates(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """Coordinates u of w = V u at points of the arcs.
+        """Coordinates u = c / g of w = V u at points x of the arcs of some pairs.
 
-        Parameters
-        ----------
-        pair : ndarray of shape (m,)
-            Which arc each point lies on.
-        x : ndarray of shape (m,)
-            Positions.
-
-        Returns
-        -------
-        u : ndarray of shape (m, n_features)
-            c / g.
-        cos, sin : ndarray of shape (m,)
-            The weights b = cos(theta) of S1 and a = sin(theta) of S2.
+        Also returned are the weights b = cos(theta) of S1 and a = sin(theta) of S2.
         """
         g, (cos, sin), _ = self._forms_at(pair, x[:, None])
         return self.c[pair] / g[:, 0], cos[:, 0], sin[:, 0]
@@ -210,19 +171,10 @@ class Arc:
         return g, np.sin(circle, out=circle), near * (1 - share)
 
     def evaluate(self, pair: Index, x: Array) -> ArcPoints:
-        """Errors at points of the arcs.
+        """Points x on the arcs of some pairs, with their errors.
 
-        Parameters
-        ----------
-        pair : ndarray of shape (m,)
-            Which arc the points of a row lie on.
-        x : ndarray of shape (m,) or (m, k)
-            Positions.
-
-        Returns
-        -------
-        ArcPoints
-            The points, row after row.
+        For a table x of shape (m, k), k points on each of m arcs, they come row after
+        row.
         """
         table = np.empty((8, x.size))
         x = x[:, None] if x.ndim == 1 else x
@@ -234,7 +186,7 @@ class Arc:
             variances = (u @ self.diagonals[pair]).transpose(2, 0, 1)
             grid[0] = x
             y = np.multiply(np.sqrt(variances), circle, out=grid[4:6])
-            # Where squares overflow the ratio is unknown: no sign of the slope is.
+            # Where squares overflow, the ratio is NaN and so is the slope.
             grid[6] = 0.5 * np.log(variances[0] / variances[1])
             log_priors = self.log_priors[:, pair, None]
             np.add(log_priors, log_ndtr(-y), out=grid[1:3])
@@ -248,20 +200,7 @@ class Arc:
         return ArcPoints(table)
 
     def slopes(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """The slope, its derivative, and how fast the errors are traded.
-
-        Parameters
-        ----------
-        pair, x : ndarray of shape (m,)
-            As for `coordinates`.
-
-        Returns
-        -------
-        slope, derivative : ndarray of shape (m,)
-            The slope as in `ArcPoints`, and its derivative with respect to x.
-        motion : ndarray of shape (3, m)
-            y1, y2 and -dy1/dx.
-        """
+        """The slope, its derivative with respect to x, and rows y1, y2 and -dy1/dx."""
         g, circle, speed = self._forms_at(pair, x[:, None])
         g, (cos, sin), dtheta = g[:, 0], circle[:, :, 0], speed[:, 0]
         log1, log2 = self.log_priors[:, pair]

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
-from heterolda.solvers.pencil import Pencil, bayes_error
-
-Array = NDArray[np.float64]
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.threshold import bayes_error
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.fisher import fisher_direction
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
-from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
-
-Array = NDArray[np.float64]
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.threshold import bayes_error, best_threshold
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,9 @@ class FixedPoint:
 
     def __post_init__(self) -> None:
         for name in ("max_iter", "patience"):
-            check_number("FixedPoint", name, getattr(self, name), 1, 10**9, whole=True)
+            check_number(
+                "FixedPoint", name, getattr(self, name), 1, 10**9, integer=True
+            )
         for name in ("tol", "tol_error", "tol_norm"):
             if getattr(self, name) is not None:  # None switches a criterion off
                 check_number("FixedPoint", name, getattr(self, name), 0, 1e9)

@@ -6,23 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from heterolda.foundations.roots import interpolated_roots, newton_roots
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import check_number
+from heterolda.solvers._arc_pieces import Pieces, proven_bound
 from heterolda.solvers.arc import Arc, ArcPoints
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
-from heterolda.solvers.pencil import Pencil, bayes_error, best_threshold
-from heterolda.solvers.pieces import Pieces, proven_bound
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.threshold import bayes_error, best_threshold
 
 _START = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_START, [0.0], -_START[::-1]])
-_PARTS = 4  # an open piece is cut into so many
+_CUT_INTO = 4  # an open piece is cut into so many
 _RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold of gap
 _FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up
 _ROUNDING = 1e-13  # what rounding errors may add to the logarithm of an error
@@ -135,21 +132,9 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     The minima between a few fixed points come first, each with a ladder of points
     around it that proves it in most cases. Whatever they leave open is cut further.
 
-    Parameters
-    ----------
-    arc : Arc
-        The arcs of the pairs.
-    gap : float
-        Relative gap.
-
-    Returns
-    -------
-    pieces : Pieces
-        Pieces that cover all arcs, sorted neither by pair nor by place.
-    best : ndarray of shape (n_pairs,)
-        Position of the best point of each arc, a minimum to machine precision.
-    n_evaluations : ndarray of shape (n_pairs,)
-        Number of points that were evaluated on each arc.
+    Returned are pieces that cover all arcs, sorted neither by pair nor by position; the
+    position of the best point of each arc, a minimum to machine precision; and the
+    number of points that were evaluated on each arc.
     """
     n_pairs, n_start = len(arc.low), len(_START)
     every = np.arange(n_pairs)
@@ -159,13 +144,13 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     np.minimum(best_log, start.log_error.reshape(-1, n_start).min(axis=1), out=best_log)
 
     slope = start.slope.reshape(-1, n_start)
-    at, place = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
-    left = at * n_start + place
-    bound = np.logaddexp(start.log_error1[left], start.log_error2[left + 1])
+    at, left = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
+    before = at * n_start + left
+    bound = np.logaddexp(start.log_error1[before], start.log_error2[before + 1])
     hopeful = bound <= best_log[at]
-    at, place = at[hopeful], place[hopeful]
+    at, left = at[hopeful], left[hopeful]
     # A minimum next to a point of the start needs the ladder beyond it as well.
-    near = (place[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
+    near = (left[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
     around = _START[near]
     guess = interpolated_roots(around, slope[at[:, None], near])
     minima, motion, n_steps = newton_roots(
@@ -190,11 +175,11 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
         closed.append(fresh.take(~is_open))
         work = fresh.take(is_open)
         inner = _cut(work.a.x, work.b.x)
-        pair = np.repeat(work.pair, _PARTS - 1)
+        pair = np.repeat(work.pair, _CUT_INTO - 1)
         points = arc.evaluate(pair, inner.ravel())
         np.minimum.at(best_log, pair, points.log_error)
         n_evaluations += np.bincount(pair, minlength=n_pairs)
-        fresh = _consecutive(arc, work.a, work.b, points, work.pair, _PARTS - 1)
+        fresh = _cut_at(arc, work, points)
     closed.append(fresh)
     pieces = Pieces.concatenate(closed) if len(closed) > 1 else fresh
     minima_log = ladder_log[:, rungs.shape[1] // 2]
@@ -250,12 +235,13 @@ def _join(
         ]
     )
     index = index[every[:, None], points.x[index].argsort(axis=1)]
+    return _bounded(arc, every, points, index)
+
+
+def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
+    """Pieces, with their bounds, between consecutive points of each row of indices."""
     a, b = points.take(index[:, :-1].ravel()), points.take(index[:, 1:].ravel())
-    return _bounded(arc, every.repeat(index.shape[1] - 1), a, b)
-
-
-def _bounded(arc: Arc, pair: Index, a: ArcPoints, b: ArcPoints) -> Pieces:
-    """Pieces from a to b with their bounds."""
+    pair = pair.repeat(index.shape[1] - 1)
     # On any piece p_e >= p1 e1(a) + p2 e2(b), by monotonicity of e1 and e2; where
     # the sign of the slope is known the error is least at an end.
     bound = np.logaddexp(a.log_error1, b.log_error2)
@@ -265,17 +251,14 @@ def _bounded(arc: Arc, pair: Index, a: ArcPoints, b: ArcPoints) -> Pieces:
     return Pieces(pair, a, b, bound)
 
 
-def _consecutive(
-    arc: Arc, a: ArcPoints, b: ArcPoints, inner: ArcPoints, pair: Index, count: int
-) -> Pieces:
-    """Pieces between consecutive points: a, `count` inner ones, b; for each pair."""
-    m = len(pair)
-    joined = ArcPoints.concatenate([a, inner, b])
+def _cut_at(arc: Arc, pieces: Pieces, inner: ArcPoints) -> Pieces:
+    """Pieces cut at inner points, `_CUT_INTO` - 1 in each; there may be no pieces."""
+    m = len(pieces.pair)
+    points = ArcPoints.concatenate([pieces.a, inner, pieces.b])
     starts = np.arange(m)[:, None]
-    middle = m + np.arange(m * count).reshape(m, count)
-    index = np.hstack([starts, middle, starts + m * (count + 1)])
-    left, right = joined.take(index[:, :-1].ravel()), joined.take(index[:, 1:].ravel())
-    return _bounded(arc, np.repeat(pair, count + 1), left, right)
+    middle = np.arange(m, m + len(inner.x)).reshape(m, _CUT_INTO - 1)
+    index = np.hstack([starts, middle, starts + m + len(inner.x)])
+    return _bounded(arc, pieces.pair, points, index)
 
 
 def _most_variation(pencil: Pencil) -> Array:
@@ -312,9 +295,9 @@ def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
 
 def _cut(a: Array, b: Array) -> Array:
     """Inner points of the pieces, evenly spaced; geometrically towards an end."""
-    share = np.arange(1, _PARTS) / _PARTS
+    share = np.arange(1, _CUT_INTO) / _CUT_INTO
     outward = np.abs(np.where(np.isinf(a), b, a))[:, None]
-    outward = np.minimum(outward + 4.0 ** np.arange(1, _PARTS), _FARTHEST + share)
+    outward = np.minimum(outward + 4.0 ** np.arange(1, _CUT_INTO), _FARTHEST + share)
     with np.errstate(invalid="ignore"):
         inner = a[:, None] + (b - a)[:, None] * share
     inner = np.where(np.isinf(a)[:, None], -outward[:, ::-1], inner)

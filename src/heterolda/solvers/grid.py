@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_number
+from heterolda.solvers._best_trial import best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
-from heterolda.solvers.trials import best_trial
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

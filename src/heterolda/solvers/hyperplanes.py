@@ -13,11 +13,9 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.pencil import EPS, Pencil
-
-Array = NDArray[np.float64]
 
 # Projected standard deviation, relative to the distance of the means, that stands for
 # "none" where a direction separates the classes without any variance.
@@ -65,15 +63,15 @@ class Hyperplanes:
     intercept: Array
     error: Array
     gap: Array
-    n_iter: NDArray[np.intp]
-    status: NDArray[np.intp]
+    n_iter: Index
+    status: Index
     means: Array
     deviations: Array
 
     @property
-    def trivial(self) -> NDArray[np.bool_]:
+    def trivial(self) -> Mask:
         """Pairs for which always choosing the likelier class is the rule."""
-        trivial: NDArray[np.bool_] = self.status == Status.TRIVIAL
+        trivial: Mask = self.status == Status.TRIVIAL
         return trivial
 
     @classmethod
@@ -84,33 +82,15 @@ class Hyperplanes:
         t: Array,
         error: Array,
         *,
-        status: NDArray[np.intp],
-        n_iter: NDArray[np.intp],
+        status: Index,
+        n_iter: Index,
         gap: Array | None = None,
     ) -> Hyperplanes:
-        """Rules from their coordinates in the pencil.
+        """Rules w = V u from their coordinates in the pencil.
 
-        Parameters
-        ----------
-        pencil : Pencil
-            The pairs.
-        u : ndarray of shape (n_pairs, n_features)
-            Coordinates of w = V u.
-        t : ndarray of shape (n_pairs,)
-            Thresholds, measured from the mean of class 2. NaN asks for the trivial
-            rule, and so does a w of zero.
-        error : ndarray of shape (n_pairs,)
-            Errors of the rules.
-        status, n_iter : ndarray of shape (n_pairs,)
-            As in the record.
-        gap : ndarray of shape (n_pairs,) or None, default=None
-            Proven gaps of a solver with a certificate.
-
-        Returns
-        -------
-        Hyperplanes
-            The record. A pair that some direction separates without any variance
-            gets that direction and error 0, whatever the solver found.
+        Thresholds t are measured from the mean of class 2. NaN asks for the trivial
+        rule, and so does a w of zero. A pair that some direction separates without any
+        variance gets that direction and error 0, whatever the solver found.
         """
         p1, p2 = pencil.priors.T
         w = (pencil.basis @ u[:, :, None])[:, :, 0]
@@ -147,22 +127,13 @@ class Hyperplanes:
         intercept: Array,
         error: Array,
         *,
-        n_iter: NDArray[np.intp],
+        n_iter: Index,
         means: Array,
         deviations: Array,
     ) -> Hyperplanes:
         """Rules that were found in some other way than from the pencil.
 
-        Parameters
-        ----------
-        coef, intercept, error, n_iter, means, deviations : ndarray
-            As in the record. Where both classes have one and the same score, the
-            rule is trivial.
-
-        Returns
-        -------
-        Hyperplanes
-            The record.
+        Where both classes have one and the same score, the rule is trivial.
         """
         distance = np.abs(means[:, 1] - means[:, 0])[:, None]
         deviations = np.maximum(deviations, _NO_DEVIATION * distance)
@@ -179,31 +150,23 @@ class Hyperplanes:
         )
 
     @classmethod
-    def concatenate(cls, parts: list[Hyperplanes]) -> Hyperplanes:
-        """Join the records of consecutive batches of pairs."""
-        if len(parts) == 1:
-            return parts[0]
+    def concatenate(cls, records: list[Hyperplanes]) -> Hyperplanes:
+        """Join the records of consecutive groups of pairs."""
+        if len(records) == 1:
+            return records[0]
         return cls(
-            *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls))
+            *(
+                np.concatenate([getattr(r, f.name) for r in records])
+                for f in fields(cls)
+            )
         )
 
 
 def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
-    """Scores of rows of data, finite and with the right sign even if products overflow.
+    """Scores of rows of data; `normals` is `coef` transposed.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_samples, n_features)
-        Data.
-    normals : ndarray of shape (n_features, n_pairs)
-        Transposed `coef`.
-    intercept : ndarray of shape (n_pairs,)
-        Offsets.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_pairs)
-        Positive for the second class of a pair.
+    They are finite and have the right sign even if products overflow: positive for the
+    second class of a pair.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         scores: Array = rows @ normals
@@ -218,22 +181,10 @@ def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
 
 
 def settle_ties(scores: Array, rows: Array, coef: Array, intercept: Array) -> Array:
-    """Scores that rounding may have put on the wrong side, computed in a fixed order.
+    """Compute scores next to zero again, in place and in a fixed order.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_pairs)
-        Scores of the rows, changed in place.
-    rows : ndarray of shape (n_samples, n_features)
-        Data.
-    coef, intercept : ndarray
-        The rules.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_pairs)
-        The scores. Those next to zero are w0 - w.x with the sum taken from left to
-        right, so that their sides are those that the local search counts.
+    They are w0 - w.x with the sum taken from left to right, so that their sides, which
+    rounding decides, are those that the local search counts.
     """
     d = rows.shape[1]
     size = np.maximum(rows.max(axis=1), -rows.min(axis=1))

@@ -21,11 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtr
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from heterolda.foundations.types import Array, Index, Mask
 
 EPS = float(np.finfo(float).eps)
 # Directions in which S1 + S2, with unit diagonal, has an eigenvalue below this share
@@ -97,24 +94,10 @@ class Pencil:
     ) -> Pencil:
         """Diagonalise a batch of pairs.
 
-        Parameters
-        ----------
-        means : ndarray of shape (n_pairs, 2, n_features)
-            Class means.
-        covariances : ndarray of shape (n_pairs, 2, n_features, n_features)
-            Class covariances.
-        priors, weights : ndarray of shape (n_pairs, 2)
-            Class priors, summing to one for each pair, and total weights.
-        moore_penrose : bool, default=False
-            Where S1 + S2 is singular, span its range in the given units, so that
-            V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of
-            a S2 + b S1. By default features are scaled to unit variance first, and
-            the result does not depend on units.
-
-        Returns
-        -------
-        Pencil
-            The batch.
+        The arguments are those of the record. Features are scaled to unit variance
+        first, so that the result does not depend on units. With `moore_penrose`, where
+        S1 + S2 is singular, the basis spans its range in the given units instead, and
+        V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
         """
         delta = means[:, 0] - means[:, 1]
         total = np.einsum("pkii->pi", covariances)
@@ -136,8 +119,8 @@ class Pencil:
         rank = np.count_nonzero(~constant, axis=1)
         separation = np.zeros_like(delta)
         if ill.any():
-            part, eigenvalues, axes = _whiten(scaled[ill])
-            rank[ill] = np.count_nonzero(part.any(axis=1), axis=1)
+            careful, eigenvalues, axes = _whiten(scaled[ill])
+            rank[ill] = np.count_nonzero(careful.any(axis=1), axis=1)
             separation[ill] = _separation(
                 delta[ill], offset[ill], scale[ill], eigenvalues, axes, rank[ill]
             )
@@ -147,9 +130,9 @@ class Pencil:
                 pairs = np.flatnonzero(ill)[redo]
                 scale[pairs] = scale[pairs].max(axis=1, keepdims=True)
                 scaled[pairs] = _scaled(covariances[pairs], scale[pairs])
-                part[redo] = _whiten(scaled[pairs], rank[pairs])[0]
-                rank[pairs] = np.count_nonzero(part[redo].any(axis=1), axis=1)
-            whitening[ill] = np.where(constant[ill, :, None], 0.0, part)
+                careful[redo] = _whiten(scaled[pairs], rank[pairs])[0]
+                rank[pairs] = np.count_nonzero(careful[redo].any(axis=1), axis=1)
+            whitening[ill] = np.where(constant[ill, :, None], 0.0, careful)
 
         basis, alpha, beta = _diagonalise(scaled, whitening, rank)
         c = ((delta / scale)[:, None, :] @ basis)[:, 0]
@@ -187,18 +170,7 @@ class Pencil:
         return log_priors[:, 1] - log_priors[:, 0]
 
     def project(self, u: Array) -> tuple[Array, Array, Array]:
-        """Mean difference and standard deviations along w = V u.
-
-        Parameters
-        ----------
-        u : ndarray of shape (n_pairs, ..., n_features)
-            Coordinates.
-
-        Returns
-        -------
-        D, sigma1, sigma2 : ndarray of shape (n_pairs, ...)
-            w.delta, sqrt(w'S1 w) and sqrt(w'S2 w).
-        """
+        """Mean difference D and standard deviations sigma1, sigma2 along w = V u."""
         square = u * u
         return (
             np.einsum("p...i,pi->p...", u, self.c),
@@ -252,9 +224,7 @@ def _inverse_of_lower(factor: Array) -> Array:
     return inverse
 
 
-def _whiten(
-    scaled: Array, most: NDArray[np.intp] | None = None
-) -> tuple[Array, Array, Array]:
+def _whiten(scaled: Array, most: Index | None = None) -> tuple[Array, Array, Array]:
     """Basis in which S1 + S2 is the identity on its range.
 
     Returns the basis with zero columns for the null space, and the eigenvalues and
@@ -271,7 +241,7 @@ def _whiten(
 
 
 def _diagonalise(
-    scaled: Array, whitening: Array, rank: NDArray[np.intp]
+    scaled: Array, whitening: Array, rank: Index
 ) -> tuple[Array, Array, Array]:
     """The basis V in scaled units, with alpha and beta; zero beyond the rank."""
     first = whitening.mT @ scaled[:, 0] @ whitening
@@ -310,9 +280,7 @@ def _along(c: Array, basis: Array) -> Array:
     return w
 
 
-def _raised(
-    values: Array, zero: Mask, one: Mask, low: float, rank: NDArray[np.intp]
-) -> Array:
+def _raised(values: Array, zero: Mask, one: Mask, low: float, rank: Index) -> Array:
     """Variances raised to `low` where there is none, lowered where it is all.
 
     Beyond the rank the first value is repeated: there it moves no end of an arc.
@@ -328,12 +296,12 @@ def _separation(
     scale: Array,
     eigenvalues: Array,
     axes: Array,
-    rank: NDArray[np.intp],
+    rank: Index,
 ) -> Array:
-    """The part of delta along which neither class varies, if it is real.
+    """The component of delta along which neither class varies, if it is real.
 
-    A component counts if it stands clear of the rounding of the means and of the
-    noise that passes for variance in the null space of S1 + S2.
+    It counts if it stands clear of the rounding of the means and of the noise that
+    passes for variance in the null space of S1 + S2.
     """
     d = delta.shape[1]
     scaled = delta / scale
@@ -349,63 +317,3 @@ def _separation(
     square = np.sum(component**2, axis=1, keepdims=True)
     w: Array = (axes @ component[:, :, None])[:, :, 0] / scale
     return 2.0 * w / np.where(square > 0, square, 1.0)
-
-
-def best_threshold(D: Array, sigma1: Array, sigma2: Array, log_tau: Array) -> Array:
-    """Threshold of least error along a given w, measured from the mean of class 2.
-
-    For D > 0 this is (39), rationalised so that it needs no case split:
-
-        t = sigma2^2 (D^2 + 2 sigma1^2 L) / (D sigma2^2 + sigma1 sigma2 root)
-        root = sqrt(D^2 + 2 (sigma1^2 - sigma2^2) L),  L = ln(tau sigma1 / sigma2)
-
-    For D <= 0 it is (39) as printed, less mu2.
-
-    Parameters
-    ----------
-    D, sigma1, sigma2 : ndarray
-        Mean difference and standard deviations along w.
-    log_tau : ndarray
-        ln(p2 / p1).
-
-    Returns
-    -------
-    ndarray
-        t = w0 - w.m2; NaN where no threshold is stationary, so that the error is
-        monotone in t and the likelier class is the best answer along w.
-    """
-    size = np.hypot(sigma1, sigma2)  # w may have any length: work at unit length
-    D, s1, s2 = D / size, sigma1 / size, sigma2 / size
-    L = log_tau + np.log(sigma1 / sigma2)
-    difference = (s1 - s2) * (s1 + s2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        root = np.sqrt(D**2 + 2 * difference * L)
-        t = np.where(
-            D > 0,
-            s2**2 * (D**2 + 2 * s1**2 * L) / (D * s2**2 + s1 * s2 * root),
-            (s1 * s2 * root - D * s2**2) / difference,
-        )
-        return np.where(np.isfinite(t), t * size, np.nan)
-
-
-def bayes_error(
-    t: Array, D: Array, sigma1: Array, sigma2: Array, p1: Array, p2: Array
-) -> Array:
-    """Error of a rule, equations (9), (19) and (20).
-
-    Parameters
-    ----------
-    t : ndarray
-        Threshold, measured from the mean of class 2.
-    D, sigma1, sigma2 : ndarray
-        Mean difference and standard deviations along w.
-    p1, p2 : ndarray
-        Priors.
-
-    Returns
-    -------
-    ndarray
-        p1 Phi(z1) + p2 Phi(-z2), z1 = (t - D) / sigma1 and z2 = t / sigma2.
-    """
-    error: Array = p1 * ndtr((t - D) / sigma1) + p2 * ndtr(-t / sigma2)
-    return error

@@ -8,9 +8,9 @@ from typing import Literal
 from numpy.random import Generator
 
 from heterolda.foundations.validation import check_number
+from heterolda.solvers._best_trial import best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.trials import best_trial
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class RandomSearch:
                 "RandomSearch: parameters must be 1 (R-HLD-1) or 2 (R-HLD-2), got "
                 f"{self.parameters!r}"
             )
-        check_number("RandomSearch", "n_trials", self.n_trials, 1, 10**7, whole=True)
+        check_number("RandomSearch", "n_trials", self.n_trials, 1, 10**7, integer=True)
         check_number("RandomSearch", "low", self.low, -1e6, 1e6)
         check_number("RandomSearch", "high", self.high, -1e6, 1e6)
         if self.low >= self.high:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.sklearn_private import get_feature_names
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_covariance,
@@ -30,14 +32,12 @@ from heterolda.statistics.moments import (
     shrink,
 )
 
-Array = NDArray[np.float64]
-
 # Rows are gathered class by class into a buffer of about this size, small enough
 # to stay in cache while it is centred and multiplied.
 _BUFFER_BYTES = 1 << 20
-# Labels are sorted within blocks of this many rows, so that the gathered rows lie
-# near each other even if X is a memory map larger than memory.
-_BLOCK_ROWS = 1 << 17
+# Labels are sorted this many rows at a time, so that the gathered rows lie near each
+# other even if X is a memory map larger than memory.
+_SORTED_ROWS = 1 << 17
 _FILE_FORMAT = 1
 
 
@@ -125,6 +125,15 @@ class ClassStatistics:
         return copy.deepcopy(self)
 
     @classmethod
+    def _empty(
+        cls, classes: NDArray[Any], d: int, feature_names: NDArray[Any] | None
+    ) -> Self:
+        """Statistics of no rows at all."""
+        k = len(classes)
+        zeros = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
+        return cls(classes, *zeros, feature_names)
+
+    @classmethod
     def from_data(
         cls, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -146,7 +155,7 @@ class ClassStatistics:
         """
         names = get_feature_names(X)
         data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
-        classes = check_labels(labels, whole=False)
+        classes = check_labels(labels, warn=False)
         weight = check_sample_weight(sample_weight, len(data))
         return cls.from_arrays(data, labels, classes, weight, names)
 
@@ -161,37 +170,16 @@ class ClassStatistics:
     ) -> Self:
         """`from_data` for arrays that have been validated already.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Finite real numbers.
-        y : ndarray of shape (n_samples,)
-            Labels, each of them in `classes`.
-        classes : ndarray of shape (n_classes,)
-            Distinct labels, sorted; some may be absent from `y`.
-        sample_weight : ndarray of shape (n_samples,) or None, default=None
-            Non-negative frequencies.
-        feature_names : ndarray of str of shape (n_features,) or None, default=None
-            Names of the columns.
-
-        Returns
-        -------
-        ClassStatistics
-            The statistics.
+        Every label in `y` is one of `classes`, which are distinct and sorted; some may
+        be absent from `y`.
         """
         n_classes, d = len(classes), X.shape[1]
-        stats = cls(
-            classes,
-            np.zeros(n_classes),
-            np.zeros((n_classes, d)),
-            np.zeros((n_classes, d, d)),
-            feature_names,
-        )
+        stats = cls._empty(classes, d, feature_names)
         room = np.empty(max(16 * d, _BUFFER_BYTES // 8))[: len(X) * d]
         step = max(1, len(room) // max(d, 1))
         ones = np.ones(step)
-        for start in range(0, len(X), _BLOCK_ROWS):
-            codes = encode(y[start : start + _BLOCK_ROWS], classes)
+        for start in range(0, len(X), _SORTED_ROWS):
+            codes = encode(y[start : start + _SORTED_ROWS], classes)
             order = codes.argsort(kind="stable") + start
             bounds = np.bincount(codes, minlength=n_classes).cumsum().tolist()
             for k, (low, high) in enumerate(
@@ -201,12 +189,12 @@ class ClassStatistics:
                 if sample_weight is not None:
                     rows = rows[sample_weight[rows] > 0]
                 for first in range(0, len(rows), step):
-                    chunk = rows[first : first + step]
-                    w = ones[: len(chunk)]
+                    block = rows[first : first + step]
+                    w = ones[: len(block)]
                     if sample_weight is not None:
-                        w = sample_weight[chunk]
+                        w = sample_weight[block]
                     stats.weights[k] = add_rows(
-                        gather(X, chunk, room),
+                        gather(X, block, room),
                         w,
                         stats.weights[k],
                         stats.means[k],
@@ -291,18 +279,14 @@ class ClassStatistics:
                 f"{list(names)} and {list(others)}; reorder or rename the columns first"
             )
         classes = union_of_labels(self.classes, other.classes)
-        k, d = len(classes), self.n_features
-        merged = type(self)(
-            classes, np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)), names
-        )
-        for part in (self, other):
-            where = np.searchsorted(classes, part.classes)
-            for i, j in enumerate(where):
-                merged._add(j, part.weights[i], part.means[i], part.scatters[i])
+        merged = self._empty(classes, self.n_features, names)
+        for one in (self, other):
+            for i, k in enumerate(np.searchsorted(classes, one.classes)):
+                merged._add(k, one.weights[i], one.means[i], one.scatters[i])
         return merged
 
     def __radd__(self, other: object) -> Self:
-        return self.copy() if other == 0 else NotImplemented  # for sum(parts)
+        return self.copy() if other == 0 else NotImplemented  # for sum(list)
 
     def _add(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
         """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
@@ -341,12 +325,16 @@ class ClassStatistics:
         """
         short = self.weights <= 1
         if short.any():
-            zero = " (every sample_weight is zero)" if not self.weights.any() else ""
-            raise ValueError(
+            weight = Setting("sample_weight")
+            zero = (" (every ", weight, " is zero)") if not self.weights.any() else ()
+            raise ParameterError(
                 f"classes {listed(self.classes[short])} have a total weight (number of "
-                f"samples, or sum of sample_weight) of 1 or less{zero}, from which "
-                "no covariance can be estimated: add samples of these classes or "
-                "leave them out"
+                "samples, or sum of ",
+                weight,
+                ") of 1 or less",
+                *zero,
+                ", from which no covariance can be estimated: add samples of these "
+                "classes or leave them out",
             )
         if shrinkage is not None:
             return shrink(self.scatters, self.weights, shrinkage)
@@ -410,3 +398,40 @@ class ClassStatistics:
             return cls(*read_moments(content))
         except (KeyError, TypeError, ValueError) as error:
             raise unreadable(path, "class statistics", error) from error
+
+
+def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray[Any]:
+    """The distinct labels that chunks may have, sorted.
+
+    These are `classes` as passed with a chunk, or else those `known` from the first.
+    """
+    if classes is None:
+        if known is None:
+            raise ValueError(
+                "classes must be passed to the first call of partial_fit: the list of "
+                "all labels that will occur"
+            )
+        return known
+    given = check_labels(np.asarray(classes), "classes", warn=False)
+    if known is not None and not np.array_equal(given, known):
+        raise ValueError(
+            f"classes={listed(given)} differs from the classes of the first call of "
+            f"partial_fit, {listed(known)}: start a new estimator"
+        )
+    return given
+
+
+def with_all_classes(known: NDArray[Any], chunk: ClassStatistics) -> ClassStatistics:
+    """The statistics of a chunk with an entry for every label; weight 0 for others."""
+    unseen = np.setdiff1d(chunk.classes, known)
+    if len(unseen):
+        raise ValueError(
+            f"y has labels {listed(unseen)} that are not among the classes "
+            f"{listed(known)} of the first call of partial_fit: list every label in "
+            "classes from the start"
+        )
+    complete = ClassStatistics._empty(known, chunk.n_features, chunk.feature_names)
+    at = np.searchsorted(known, chunk.classes)
+    complete.weights[at], complete.means[at] = chunk.weights, chunk.means
+    complete.scatters[at] = chunk.scatters
+    return complete

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
@@ -15,35 +17,19 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import listed
 
-Array = NDArray[np.float64]
-
 # Below this a sum of squares has lost digits to underflow.
 _SMALLEST_SQUARE = 1e-305
 # A pooled covariance counts as singular if the eigenvalues of its correlation form
 # spread further than this.
 SINGULAR = 1e-10
 
-# Of the covariances, in a fit: the sum so far, that of a batch, both, and in factors.
+# A fit holds up to four copies of the class covariances: running sum, batch, merged,
+# factorised.
 _COPIES = 4
 
 
-def gather(X: NDArray[Any], rows: NDArray[np.intp], room: Array) -> Array:
-    """Some rows of a matrix in float64, laid out in memory as the matrix is.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Numbers.
-    rows : ndarray of shape (n_rows,)
-        Which rows.
-    room : ndarray of shape (size,)
-        Where to put them; `size` is at least ``n_rows * n_features``.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features)
-        A view of `room`.
-    """
+def gather(X: NDArray[Any], rows: Index, room: Array) -> Array:
+    """Some rows of X in float64, in `room`, laid out in memory as X is."""
     room = room[: len(rows) * X.shape[1]]
     # Columns that lie one after the other, as those of data frames, stay so.
     if X.flags.f_contiguous and not X.flags.c_contiguous:
@@ -66,23 +52,8 @@ def add_rows(
 ) -> float:
     """Add rows to the mean and the centred scatter of a class, in place.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n_rows, n_features)
-        At least one row of finite numbers; overwritten.
-    weight : ndarray of shape (n_rows,)
-        Positive weights.
-    before : float
-        Total weight so far.
-    mean : ndarray of shape (n_features,)
-        Weighted mean so far.
-    scatter : ndarray of shape (n_features, n_features)
-        Weighted sum of outer products of the deviations from the mean, so far.
-
-    Returns
-    -------
-    float
-        Total weight with the new rows.
+    The rows z are overwritten; `before` is the total weight so far. Returns that with
+    the new rows.
     """
     more = float(weight.sum())
     total = before + more
@@ -116,13 +87,7 @@ def add_rows(
 
 
 def check_room(n_classes: int, n_features: int) -> None:
-    """Refuse covariances, a few copies of which are larger than the machine's memory.
-
-    Parameters
-    ----------
-    n_classes, n_features : int
-        A matrix is needed for each class, and a row and a column for each feature.
-    """
+    """Refuse covariances of which a few copies exceed the machine's memory."""
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # not every system says
@@ -136,41 +101,30 @@ def check_room(n_classes: int, n_features: int) -> None:
         )
 
 
-def check_range(scatter: Array, varies: NDArray[np.bool_], name: str = "X") -> None:
+def check_range(scatter: Array, varies: Mask, name: str = "X") -> None:
     """Refuse scatter whose squares have left the range of float64.
 
-    Parameters
-    ----------
-    scatter : ndarray of shape (n_features, n_features)
-        Sums of squares and products.
-    varies : ndarray of shape (n_features,)
-        Features whose sum of squares cannot be zero.
-    name : str, default="X"
-        Name of the argument.
+    The sum of squares of a feature that `varies` cannot be zero.
     """
     squares = np.diag(scatter)
     if not np.all(np.isfinite(scatter)):
         column = int(np.argmin(np.isfinite(squares)))
-        raise ValueError(
-            f"{name}: the values of feature {column} are so large that their squares "
-            "overflow float64: divide the feature by a constant"
+        raise ParameterError(
+            Setting(name),
+            f": the values of feature {column} are so large that their squares "
+            "overflow float64: divide the feature by a constant",
         )
     vanished = varies & (squares < _SMALLEST_SQUARE)
     if vanished.any():
-        raise ValueError(
-            f"{name}: the values of feature {int(np.argmax(vanished))} vary so little "
-            "that their squares underflow float64: multiply the feature by a constant"
+        raise ParameterError(
+            Setting(name),
+            f": the values of feature {int(np.argmax(vanished))} vary so little "
+            "that their squares underflow float64: multiply the feature by a constant",
         )
 
 
 def check_distances(means: Array) -> None:
-    """Refuse means so far apart that the square of their distance overflows.
-
-    Parameters
-    ----------
-    means : ndarray of shape (n_classes, n_features)
-        Class means.
-    """
+    """Refuse class means whose squared distances overflow."""
     with np.errstate(over="ignore"):
         apart = np.ptp(means, axis=0) if len(means) else np.zeros(means.shape[1])
         squares = apart**2
@@ -180,20 +134,12 @@ def check_distances(means: Array) -> None:
 def check_moments(
     classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
 ) -> tuple[NDArray[Any], Array, Array, Array]:
-    """Refuse moments that do not fit together; matrices are looked at elsewhere.
+    """Refuse moments that do not fit together; return them as arrays.
 
-    Parameters
-    ----------
-    classes, counts, means, covariances : array-like
-        Arguments of `ClassStatistics.from_moments`.
-
-    Returns
-    -------
-    tuple of ndarray
-        The same as arrays.
+    Whether the matrices are covariances is checked elsewhere.
     """
     labels = np.asarray(classes)
-    if labels.ndim != 1 or len(check_labels(labels, "classes", whole=False)) != len(
+    if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
         labels
     ):
         raise ValueError("classes must be a one-dimensional list of distinct labels")
@@ -226,19 +172,9 @@ def check_moments(
 def read_moments(
     content: dict[str, NDArray[Any]],
 ) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None]:
-    """Check the arrays of a file, which may hold anything.
+    """Check the arrays of a file and return the arguments of `ClassStatistics`.
 
-    Parameters
-    ----------
-    content : dict
-        The arrays, by name; a KeyError says which is missing.
-
-    Returns
-    -------
-    classes, weights, means, scatters : ndarray
-        As `ClassStatistics` has them.
-    feature_names : ndarray or None
-        Names of the columns.
+    The file may hold anything; a KeyError says which array is missing.
     """
     classes, names = content["classes"], content.get("feature_names")
     objects = content["classes_are_objects"]
@@ -266,23 +202,10 @@ def read_moments(
 def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:
     """Class covariances, moved towards the pooled covariance.
 
-    Class k gets ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance is
-    itself singular it is first shrunk towards its own diagonal, by
-    ``d / (W - K + d)``, where W is the total weight and K the number of classes.
-
-    Parameters
-    ----------
-    scatters : ndarray of shape (n_classes, n_features, n_features)
-        Class scatter.
-    weights : ndarray of shape (n_classes,)
-        Total weights, each above 1.
-    shrinkage : float in [0, 1] or "auto"
-        ``rho_k`` for all classes; "auto" means ``d / (W_k + d)``.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_features, n_features)
-        The covariances.
+    Class k gets ``(1 - rho_k) S_k + rho_k S_pooled``, where `shrinkage` is rho_k for
+    all classes, and "auto" means ``d / (W_k + d)``. If the pooled covariance is itself
+    singular it is first shrunk towards its own diagonal, by ``d / (W - K + d)``, where
+    W is the total weight and K the number of classes.
     """
     d = scatters.shape[1]
     if shrinkage == "auto":
@@ -290,8 +213,9 @@ def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:
     elif not isinstance(shrinkage, str) and 0 <= shrinkage <= 1:
         rho = np.full(len(weights), float(shrinkage))
     else:
-        raise ValueError(
-            f"shrinkage must be None, 'auto' or a number in [0, 1], got {shrinkage!r}"
+        raise ParameterError(
+            Setting("shrinkage"),
+            f" must be None, 'auto' or a number in [0, 1], got {shrinkage!r}",
         )
     freedom = weights.sum() - len(weights)
     pooled = scatters.sum(axis=0) / freedom
@@ -302,23 +226,10 @@ def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:
 
 
 def blend(scatters: Array, weights: Array, rho: Array, gamma: float) -> Array:
-    """Mixtures of class covariances with the pooled one and its diagonal.
+    """Mixtures of the class covariances with the pooled one and its diagonal.
 
-    Parameters
-    ----------
-    scatters : ndarray of shape (n_classes, n_features, n_features)
-        Class scatter.
-    weights : ndarray of shape (n_classes,)
-        Total weights, each above 1.
-    rho : ndarray of shape (n_classes,)
-        Weight of the pooled covariance in that of each class.
-    gamma : float
-        Weight of its diagonal in the pooled covariance.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_features, n_features)
-        The covariances.
+    The pooled covariance has the weight rho_k in that of class k, and its diagonal the
+    weight `gamma` in the pooled one.
     """
     pooled = scatters.sum(axis=0) / (weights.sum() - len(weights))
     if gamma:
@@ -329,23 +240,9 @@ def blend(scatters: Array, weights: Array, rho: Array, gamma: float) -> Array:
 
 
 def all_others(means: Array, covariances: Array, priors: Array) -> tuple[Array, Array]:
-    """Means and covariances of the mixtures of all classes but one.
+    """Means and covariances of the mixtures of all classes but one, by their priors.
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_classes, n_features)
-        Class means.
-    covariances : ndarray of shape (n_classes, n_features, n_features)
-        Class covariances.
-    priors : ndarray of shape (n_classes,)
-        Class priors, by which the others are mixed.
-
-    Returns
-    -------
-    means : ndarray of shape (n_classes, n_features)
-        Mean of the mixture without class k.
-    covariances : ndarray of shape (n_classes, n_features, n_features)
-        Its covariance, within and between the classes.
+    The covariance is that within and between the classes of the mixture.
     """
     share = np.tile(priors, (len(priors), 1))
     np.fill_diagonal(share, 0.0)

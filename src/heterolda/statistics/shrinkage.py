@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import SINGULAR, blend
-
-Array = NDArray[np.float64]
 
 # Candidates, from least to most, in steps of about a factor of three: the likelihood
 # hardly changes within a step. STRENGTHS are multiples of the number of features.
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 DIAGONALS = (0.0, 0.03, 0.1, 0.3, 1.0)
 
-# Rows that are looked at together.
-_CHUNK = 4096
+# Rows whose likelihoods are computed together.
+_BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,7 @@ class Shrinkage:
     to_diagonal: float
 
     def covariances(self, statistics: ClassStatistics) -> Array:
-        """Class covariances, shrunk.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights and scatter of the classes.
-
-        Returns
-        -------
-        ndarray of shape (n_classes, n_features, n_features)
-            The covariances.
-        """
+        """Class covariances of these statistics, shrunk."""
         if not self.to_pooled.any():
             return statistics.covariances()
         return blend(
@@ -75,10 +64,12 @@ def class_covariances(
 def needs_no_rows(estimator: Any) -> bool:
     """Whether moments are enough to fit; ValueError says why not."""
     if estimator.shrinkage == "cv":
-        raise ValueError(
-            "shrinkage='cv' leaves rows out and looks at them again, so it needs all "
-            "rows at once: use fit(X, y), or shrinkage='auto', which needs class "
-            "statistics only"
+        raise ParameterError(
+            Setting("shrinkage", "cv"),
+            " leaves rows out and looks at them again, so it needs all rows at once: "
+            "use fit(X, y), or ",
+            Setting("shrinkage", "auto"),
+            ", which needs class statistics only",
         )
     return True
 
@@ -100,32 +91,15 @@ def choose_shrinkage(
     with the scatter :math:`T_k` of a class, as if :math:`\nu` rows with the pooled
     covariance had been seen before those of the class [2]_. They are compared by the
     Gaussian log-likelihood of each row under the moments of its class without it
-    [1]_. Leaving a row out changes :math:`T_k` and :math:`S_{pooled}` by multiples of
-    one matrix of rank one, so that no matrix is factored twice; the diagonal is kept.
-    A candidate under which some class becomes singular is no choice.
+    [1]_; of a row of weight 3, one of three copies is left out. Of equally good
+    candidates the one that shrinks least is chosen.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Finite real numbers.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Frequencies: of a row of weight 3, one of three copies is left out.
-    statistics : ClassStatistics
-        Those of the data, with a total weight above 1 for each class.
-
-    Returns
-    -------
-    Shrinkage
-        The choice; of equally good ones the least.
-
-    Notes
-    -----
-    With the features in units of their pooled deviations, the pooled correlation and
-    its mixtures with the identity have the same eigenvectors, and one more
-    eigendecomposition for each class and r serves all :math:`\nu`: the cost is
-    O(n d^2 + K d^3) for each r.
+    Leaving a row out changes :math:`T_k` and :math:`S_{pooled}` by multiples of one
+    matrix of rank one, so that no matrix is factored twice; the diagonal is kept. With
+    the features in units of their pooled deviations, the pooled correlation and its
+    mixtures with the identity have the same eigenvectors, and one more
+    eigendecomposition for each class and r serves all :math:`\nu`: for each r the cost
+    is O(n d^2 + K d^3).
 
     References
     ----------
@@ -150,17 +124,10 @@ def left_out_log_likelihood(
     sample_weight: Array | None,
     statistics: ClassStatistics,
 ) -> Array:
-    """Sum of the log-likelihoods of rows that are left out, for each candidate.
+    """Sum of the log-likelihoods of left-out rows, of shape (n_strengths, n_diagonals).
 
-    Parameters
-    ----------
-    X, y, sample_weight, statistics
-        As for `choose_shrinkage`.
-
-    Returns
-    -------
-    ndarray of shape (n_strengths, n_diagonals)
-        Up to a constant; minus infinity for what is no choice.
+    Up to a constant; minus infinity for a candidate under which a class becomes
+    singular.
     """
     basis, spectrum = _pooled_basis(statistics)
     total = np.zeros((len(STRENGTHS), len(DIAGONALS)))
@@ -169,13 +136,13 @@ def left_out_log_likelihood(
     for k, rows in enumerate(np.split(codes.argsort(kind="stable"), bounds)):
         weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
         rows, weight = rows[weight > 0], weight[weight > 0]
-        parts = _class_parts(statistics, k, weight, basis, spectrum)
-        for start in range(0, len(rows), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            z = (X[rows[chunk]] - statistics.means[k]) @ basis
-            for place, part in enumerate(parts):
-                total[:, place] += part.log_likelihood(z, weight[chunk])
-    total[0] = total[0].max()  # without the pooled covariance its diagonal is no matter
+        candidates = _candidates(statistics, k, weight, basis, spectrum)
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = slice(start, start + _BLOCK_ROWS)
+            z = (X[rows[block]] - statistics.means[k]) @ basis
+            for r, candidate in enumerate(candidates):
+                total[:, r] += candidate.log_likelihood(z, weight[block])
+    total[0] = total[0].max()  # without the pooled covariance its diagonal is not used
     return total
 
 
@@ -201,8 +168,8 @@ def _pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """A class and a mixture of the pooled covariance with its diagonal.
+class _Candidates:
+    """Covariances of a class, for all strengths, with one mixture P.
 
     Without one copy of a row u, the candidate of strength nu is a base matrix less a
     multiple of u u'. The base matrices have the same eigenvectors for all nu.
@@ -243,9 +210,9 @@ class _Part:
         return np.where(good, value, -np.inf)
 
 
-def _class_parts(
+def _candidates(
     statistics: ClassStatistics, k: int, weight: Array, basis: Array, spectrum: Array
-) -> list[_Part]:
+) -> list[_Candidates]:
     """What the rows of a class are compared with, for each mixture."""
     total = float(statistics.weights[k])
     freedom = statistics.weights.sum() - statistics.n_classes
@@ -259,38 +226,27 @@ def _class_parts(
         own = np.where(np.isinf(nu), 0.0, 1 / (total - 1 - left + nu))
         shared = np.where(np.isinf(nu), 1.0, nu * own)
     own[~np.isfinite(own) | (own < 0)] = np.nan  # nothing is left of the class
-    parts = []
+    candidates = []
     for r in DIAGONALS:
         mixture = (1 - r) * spectrum * freedom / (freedom - left) + r
         if np.any(mixture <= SINGULAR * mixture.max(initial=1.0)):
             mixture = np.full_like(mixture, np.nan)
-        parts.append(_part(scatter, mixture, own, shared, r, freedom - left, total))
-    return parts
-
-
-def _part(
-    scatter: Array,
-    mixture: Array,
-    own: Array,
-    shared: Array,
-    r: float,
-    freedom: float,
-    total: float,
-) -> _Part:
-    """A class and one mixture, whose eigenvalues in the basis are given."""
-    singular = np.isnan(mixture).any()
-    root = np.sqrt(np.where(np.isnan(mixture), 1.0, mixture))
-    values, vectors = np.linalg.eigh(scatter / root / root[:, None])
-    values = np.where(values > SINGULAR * values.max(initial=0.0), values, 0.0)
-    base = np.multiply.outer(values, own) + shared
-    if singular:
-        base[:, shared > 0] = np.nan
-    base[base <= 0] = np.nan
-    return _Part(
-        vectors=vectors / root[:, None],
-        precisions=1 / base,
-        log_det=np.log(base).sum(axis=0) + 2 * np.log(root).sum(),
-        own=own,
-        shared=shared * (1 - r) / freedom,
-        weight=total,
-    )
+        singular = np.isnan(mixture).any()
+        root = np.sqrt(np.where(np.isnan(mixture), 1.0, mixture))
+        values, vectors = np.linalg.eigh(scatter / root / root[:, None])
+        values = np.where(values > SINGULAR * values.max(initial=0.0), values, 0.0)
+        base = np.multiply.outer(values, own) + shared
+        if singular:
+            base[:, shared > 0] = np.nan
+        base[base <= 0] = np.nan
+        candidates.append(
+            _Candidates(
+                vectors=vectors / root[:, None],
+                precisions=1 / base,
+                log_det=np.log(base).sum(axis=0) + 2 * np.log(root).sum(),
+                own=own,
+                shared=shared * (1 - r) / (freedom - left),
+                weight=total,
+            )
+        )
+    return candidates

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.choices import CRITERIA
 from heterolda.foundations.validation import check_finite
 from heterolda.solvers import Global, Solver
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
@@ -18,8 +20,6 @@ from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-CRITERIA = ["bayes", "minimax", "neyman-pearson"]
 
 # Where one error of a pair costs nothing, this stands for the share of its class.
 _NO_COST = 1e-200
@@ -87,17 +87,22 @@ class Criterion:
             matrix = None if costs is None else check_costs(costs, classes)
             return cls(classes, solver, matrix)
         if not isinstance(solver, Global):
-            raise ValueError(
-                f"criterion={name!r} takes a point of the optimal trade-off curve, "
-                f"which only solver='global' follows, got {solver!r}"
+            raise ParameterError(
+                Setting("criterion", name),
+                " takes a point of the optimal trade-off curve, which only ",
+                Setting("solver", "global"),
+                f" follows, got {solver!r}",
             )
         if name == "minimax":
             return cls(classes, Minimax())
         if len(classes) != 2:
-            raise ValueError(
-                "criterion='neyman-pearson' is for two classes: with "
-                f"{len(classes)} the votes of several rules decide, and no bound of "
-                "one of them bounds the error rate of a class; use costs instead"
+            raise ParameterError(
+                Setting("criterion", "neyman-pearson"),
+                f" is for two classes: with {len(classes)} the votes of several rules "
+                "decide, and no bound of one of them bounds the error rate of a class; "
+                "use ",
+                Setting("costs"),
+                " instead",
             )
         return cls(classes, NeymanPearson(*check_max_error(max_error, classes)))
 
@@ -117,10 +122,11 @@ class Criterion:
         extreme = np.any((price > 0) & (shares < _LEAST_SHARE), axis=1)
         if extreme.any():
             i, j = self.classes[pairs[extreme][0]].tolist()
-            raise ValueError(
-                f"costs times priors of classes {i!r} and {j!r} differ by a factor "
-                f"above {1 / _LEAST_SHARE:g}, which is beyond the accuracy of the "
-                "computation: make the smaller cost larger, or zero"
+            raise ParameterError(
+                Setting("costs"),
+                f" times priors of classes {i!r} and {j!r} differ by a factor above "
+                f"{1 / _LEAST_SHARE:g}, which is beyond the accuracy of the "
+                "computation: make the smaller cost larger, or zero",
             )
         shares[price == 0] = _NO_COST
         return shares
@@ -145,21 +151,30 @@ def _refuse_contradictions(
 ) -> None:
     """Refuse costs and bounds that the criterion does not use."""
     if name not in CRITERIA:
-        raise ValueError(f"criterion must be one of {CRITERIA}, got {name!r}")
+        raise ParameterError(
+            Setting("criterion"), f" must be one of {list(CRITERIA)}, got {name!r}"
+        )
     if max_error is not None and name != "neyman-pearson":
-        raise ValueError(
-            f"max_error has no meaning for criterion={name!r}: leave it out, or "
-            "use criterion='neyman-pearson'"
+        raise ParameterError(
+            Setting("max_error"),
+            " has no meaning for ",
+            Setting("criterion", name),
+            ": leave it out, or use ",
+            Setting("criterion", "neyman-pearson"),
         )
     if costs is not None and name != "bayes":
-        raise ValueError(
-            f"costs have no meaning for criterion={name!r}, which is about error "
-            "rates: leave them out, or use criterion='bayes'"
+        raise ParameterError(
+            Setting("costs"),
+            " have no meaning for ",
+            Setting("criterion", name),
+            ", which is about error rates: leave them out, or use ",
+            Setting("criterion", "bayes"),
         )
     if one_vs_all and (costs is not None or name != "bayes"):
-        raise ValueError(
-            "costs and criteria other than 'bayes' are about pairs of classes: use "
-            "multiclass='ovo'"
+        raise ParameterError(
+            Setting("costs"),
+            " and criteria other than 'bayes' are about pairs of classes: use ",
+            Setting("multiclass", "ovo"),
         )
 
 
@@ -203,25 +218,29 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
     else:
         matrix = check_finite("costs", _by_label(costs, labels), 2)
         if matrix.shape != (k, k):
-            raise ValueError(
-                f"costs must have one row and one column for each of the {k} classes, "
-                f"got shape {matrix.shape}"
+            raise ParameterError(
+                Setting("costs"),
+                f" must have one row and one column for each of the {k} classes, "
+                f"got shape {matrix.shape}",
             )
     if np.any(matrix < 0):
-        raise ValueError(
-            f"costs must not be negative, got {matrix.min():g}: they count from the "
-            "cost of the right decision, which is zero"
+        raise ParameterError(
+            Setting("costs"),
+            f" must not be negative, got {matrix.min():g}: they count from the "
+            "cost of the right decision, which is zero",
         )
     if np.any(np.diag(matrix) != 0):
-        raise ValueError(
-            "costs of right decisions (the diagonal) must be zero: subtract them from "
-            "the rest of their row, which does not change what is best"
+        raise ParameterError(
+            Setting("costs"),
+            " of right decisions (the diagonal) must be zero: subtract them from "
+            "the rest of their row, which does not change what is best",
         )
     for i, j in zip(*np.triu_indices(k, 1), strict=True):
         if matrix[i, j] == 0 and matrix[j, i] == 0:
-            raise ValueError(
-                f"costs of classes {labels[i]!r} and {labels[j]!r} are zero both "
-                "ways: then every rule is as good as any other; make one positive"
+            raise ParameterError(
+                Setting("costs"),
+                f" of classes {labels[i]!r} and {labels[j]!r} are zero both "
+                "ways: then every rule is as good as any other; make one positive",
             )
     return matrix
 
@@ -231,14 +250,16 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
     matrix = np.ones((len(labels), len(labels))) - np.eye(len(labels))
     for true, row in costs.items():
         if not isinstance(row, Mapping):
-            raise ValueError(
-                "costs must be a matrix or nested dictionaries, {true label: "
-                f"{{decided label: cost}}}}, got {row!r} for {true!r}"
+            raise ParameterError(
+                Setting("costs"),
+                " must be a matrix or nested dictionaries, {true label: "
+                f"{{decided label: cost}}}}, got {row!r} for {true!r}",
             )
         unknown = [label for label in (true, *row) if label not in labels]
         if unknown:
-            raise ValueError(
-                f"costs has labels {unknown} that are not among the classes {labels}"
+            raise ParameterError(
+                Setting("costs"),
+                f" has labels {unknown} that are not among the classes {labels}",
             )
         for decided, cost in row.items():
             number = check_finite("costs", cost, 0)
@@ -255,10 +276,11 @@ def _by_label(costs: Any, labels: list[Any]) -> Any:
         return np.asarray(costs)
     for names in (rows, columns):
         if len(names) != len(labels) or set(names) != set(labels):
-            raise ValueError(
-                f"costs as a data frame must have the classes {labels} as its index "
+            raise ParameterError(
+                Setting("costs"),
+                f" as a data frame must have the classes {labels} as its index "
                 f"and as its columns, got {rows} and {columns}: name them, or pass "
-                "nested dictionaries {true label: {decided label: cost}}"
+                "nested dictionaries {true label: {decided label: cost}}",
             )
     order = [[names.index(label) for label in labels] for names in (rows, columns)]
     return np.asarray(costs)[np.ix_(*order)]
@@ -266,22 +288,27 @@ def _by_label(costs: Any, labels: list[Any]) -> Any:
 
 def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
     """The bound ``{label: q}`` of a Neyman-Pearson rule as (index of the class, q)."""
-    example = f"for instance max_error={{{classes.tolist()[0]!r}: 0.01}}"
     if not isinstance(max_error, Mapping) or len(max_error) != 1:
-        raise ValueError(
-            "criterion='neyman-pearson' needs max_error, the greatest error rate of "
-            f"one of the two classes, {example}; got {max_error!r}"
+        raise ParameterError(
+            Setting("criterion", "neyman-pearson"),
+            " needs ",
+            Setting("max_error"),
+            ", the greatest error rate of one of the two classes, for instance ",
+            Setting("max_error", {classes.tolist()[0]: 0.01}),
+            f"; got {max_error!r}",
         )
     ((label, q),) = max_error.items()
     if label not in classes.tolist():
-        raise ValueError(
-            f"max_error has the label {label!r}, which is not among the classes "
-            f"{classes.tolist()}"
+        raise ParameterError(
+            Setting("max_error"),
+            f" has the label {label!r}, which is not among the classes "
+            f"{classes.tolist()}",
         )
     if isinstance(q, bool) or not isinstance(q, Real) or not 0 < float(q) < 1:
-        raise ValueError(
-            f"max_error must be a number between 0 and 1, both excluded, got {q!r}: "
+        raise ParameterError(
+            Setting("max_error"),
+            f" must be a number between 0 and 1, both excluded, got {q!r}: "
             "no linear rule has an error rate of 0 or 1 but those that always give "
-            "the same answer"
+            "the same answer",
         )
     return classes.tolist().index(label), float(q)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
@@ -124,7 +125,9 @@ class Frontier:
             check_covariance(label, matrix)
         p = check_finite("priors", priors, 1)
         if p.shape != (2,) or not np.all(p > 0):
-            raise ValueError(f"priors must be two positive numbers, got {p.tolist()}")
+            raise ParameterError(
+                Setting("priors"), f" must be two positive numbers, got {p.tolist()}"
+            )
         return cls._of_two(labels, m, cov, p, n)
 
     @classmethod

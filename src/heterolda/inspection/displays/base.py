@@ -1,4 +1,4 @@
-"""What the displays share: matplotlib on demand, colours, the choice of a pair."""
+"""What the displays share: how they are made and drawn, and the choice of a pair."""
 
 from __future__ import annotations
 
@@ -26,18 +26,86 @@ def pyplot():
     return plt
 
 
-def axes_or_new(ax):
-    """The given axes, or those of a new figure."""
-    if ax is None:
-        ax = pyplot().subplots(figsize=(6.4, 4.6), layout="constrained")[1]
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+class Display:
+    """A picture of one pair of classes.
 
+    A display adds `_values`, the arguments of its constructor for a pair, and `_draw`.
+    """
 
-def fit_pairs(statistics, priors, shrinkage):
-    """The discriminant of some statistics."""
-    model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
-    return model.fit_statistics(statistics)
+    _legend = None  # where the legend is, if matplotlib should not choose
+
+    @classmethod
+    def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
+        """Draw a pair of classes of a fitted discriminant.
+
+        Parameters
+        ----------
+        estimator : GaussianLinearDiscriminant
+            Fitted.
+        X : array-like of shape (n_samples, n_features) or None, default=None
+            Data to show beside the model.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their labels.
+        pair : tuple of two labels or None, default=None
+            The pair of classes; the one of largest error by default.
+        ax : matplotlib axes or None, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display
+            The display.
+        """
+        k = choose_pair(check_estimator(estimator), pair)
+        rows = rows_of_pair(estimator, k, *check_rows(estimator, X, y))
+        return cls(**cls._values(estimator, k, rows)).plot(ax=ax)
+
+    @classmethod
+    def from_statistics(
+        cls, statistics, *args, priors=None, shrinkage=None, **settings
+    ):
+        """Draw the best rules for class statistics.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Weights, means and covariances.
+        *args, **settings
+            As for `from_estimator`.
+        priors, shrinkage
+            As for `GaussianLinearDiscriminant`.
+
+        Returns
+        -------
+        display
+            The display.
+        """
+        model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
+        model.fit_statistics(statistics)
+        return cls.from_estimator(model, *args, **settings)
+
+    def plot(self, ax=None):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display
+            The display itself.
+        """
+        if ax is None:
+            ax = pyplot().subplots(figsize=(6.4, 4.6), layout="constrained")[1]
+        ax.spines[["top", "right"]].set_visible(False)
+        self._draw(ax)
+        first, second = self.classes
+        ax.set_title(f"{first} or {second}")
+        ax.legend(loc=self._legend, fontsize="small", framealpha=0.95, edgecolor="0.8")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
 
 def check_estimator(estimator):
@@ -64,9 +132,9 @@ def choose_pair(estimator, pair):
 
 
 def check_rows(estimator, X, y):
-    """Data and labels as arrays, checked as `predict` does, or None without data."""
+    """Data and labels as arrays, checked as `predict` does; two None without data."""
     if X is None and y is None:
-        return None
+        return None, None
     if X is None or y is None:
         missing, given = ("X", "y") if X is None else ("y", "X")
         raise ValueError(
@@ -85,11 +153,10 @@ def check_rows(estimator, X, y):
     return X, y
 
 
-def rows_of_pair(estimator, k, data):
+def rows_of_pair(estimator, k, X, y):
     """The rows of the two classes of pair k, as two arrays, or None without data."""
-    if data is None:
+    if X is None:
         return None
-    X, y = data
     return [X[y == label] for label in estimator.classes_[estimator.pairs_[k]]]
 
 

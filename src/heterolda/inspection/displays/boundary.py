@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import (
-    COLOURS,
-    INK,
-    axes_or_new,
-    check_estimator,
-    check_rows,
-    choose_pair,
-    fit_pairs,
-    rows_of_pair,
-    thin,
-)
+from heterolda.inspection.displays.base import COLOURS, INK, Display, thin
 from heterolda.search.algorithm2 import paper_search
 from heterolda.solvers import (
     SOLVERS,
@@ -42,7 +35,8 @@ _NAMES = {
 }
 
 
-class BoundaryDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoundaryDisplay(Display):
     """Data, classes and rules of a pair in a plane.
 
     The plane is spanned by the normal of the rule and the principal direction of the
@@ -53,6 +47,8 @@ class BoundaryDisplay:
     itself divides the projected data exactly as it divides the data.
 
     The rule of the discriminant is named after its solver, "GLD" if that is "global".
+    Given training data, the rule of `LocalNeighborhoodSearch` that starts from it is
+    drawn, too.
     A rule that does not cut the plane at all is left out, and so is that of linear
     discriminant analysis where it always gives the same answer.
 
@@ -99,41 +95,16 @@ class BoundaryDisplay:
     >>> matplotlib.pyplot.close(display.figure_)
     """
 
-    def __init__(
-        self, *, means, covariances, rules, errors, quadratic, classes, points=None
-    ):
-        self.means = means
-        self.covariances = covariances
-        self.rules = rules
-        self.errors = errors
-        self.quadratic = quadratic
-        self.classes = classes
-        self.points = points
+    means: Any
+    covariances: Any
+    rules: Any
+    errors: Any
+    quadratic: Any
+    classes: Any
+    points: Any = None
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
-        """Draw the plane of a rule of a fitted discriminant.
-
-        Parameters
-        ----------
-        estimator : GaussianLinearDiscriminant
-            Fitted.
-        X : array-like of shape (n_samples, n_features) or None, default=None
-            Training data. With them the rule of `LocalNeighborhoodSearch`, started
-            from that of the discriminant, is drawn, too.
-        y : array-like of shape (n_samples,) or None, default=None
-            Their labels.
-        pair : tuple of two labels or None, default=None
-            The pair of classes; the one of largest error by default.
-        ax : matplotlib axes or None, default=None
-            Where to draw.
-
-        Returns
-        -------
-        BoundaryDisplay
-            The display.
-        """
-        k = choose_pair(check_estimator(estimator), pair)
+    def _values(cls, estimator, k, rows):
         if estimator.n_features_in_ < 2:
             raise ValueError("a plane needs two features or more, but there is only 1")
         if estimator.trivial_[k]:
@@ -142,7 +113,6 @@ class BoundaryDisplay:
                 "always to choose the same class, and has no normal: choose another "
                 "pair, priors or costs"
             )
-        rows = rows_of_pair(estimator, k, check_rows(estimator, X, y))
         frontier = estimator.frontier_[k]
         pencil = frontier.pencil
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
@@ -160,63 +130,17 @@ class BoundaryDisplay:
             before, after = int(search.errors_start), int(search.errors)
             errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
         plane = _Plane(pencil, coef)
-        return cls(
-            means=plane.project(pencil.means[0]),
-            covariances=plane.axes.T @ pencil.covariances[0] @ plane.axes,
-            rules={key: plane.cut(*rule) for key, rule in hyperplanes.items()},
-            errors=errors,
-            quadratic=plane.quadratic(pencil),
-            classes=frontier.classes,
-            points=None if rows is None else [plane.project(thin(r)) for r in rows],
-        ).plot(ax=ax)
+        return {
+            "means": plane.project(pencil.means[0]),
+            "covariances": plane.axes.T @ pencil.covariances[0] @ plane.axes,
+            "rules": {key: plane.cut(*rule) for key, rule in hyperplanes.items()},
+            "errors": errors,
+            "quadratic": plane.quadratic(pencil),
+            "classes": frontier.classes,
+            "points": None if rows is None else [plane.project(thin(r)) for r in rows],
+        }
 
-    @classmethod
-    def from_statistics(
-        cls,
-        statistics,
-        X=None,
-        y=None,
-        *,
-        priors=None,
-        shrinkage=None,
-        pair=None,
-        ax=None,
-    ):
-        """Draw the plane of the best rule for class statistics.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        X, y
-            As for `from_estimator`.
-        priors, shrinkage
-            As for `GaussianLinearDiscriminant`.
-        pair, ax
-            As for `from_estimator`.
-
-        Returns
-        -------
-        BoundaryDisplay
-            The display.
-        """
-        model = fit_pairs(statistics, priors, shrinkage)
-        return cls.from_estimator(model, X, y, pair=pair, ax=ax)
-
-    def plot(self, ax=None):
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        BoundaryDisplay
-            The display itself.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax):
         from matplotlib.patches import Ellipse
 
         self.scatters_, self.ellipses_, self.lines_ = [], [], {}
@@ -259,11 +183,7 @@ class BoundaryDisplay:
             ylim=(low, high),
             xlabel="along the normal of the rule",
             ylabel="widest direction within the rule",
-            title=f"{self.classes[0]} or {self.classes[1]}",
         )
-        ax.legend(fontsize="small", framealpha=0.95, edgecolor="0.8")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _name(settings):

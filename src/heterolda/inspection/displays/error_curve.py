@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import (
-    COLOURS,
-    INK,
-    axes_or_new,
-    check_estimator,
-    choose_pair,
-    fit_pairs,
-)
+from heterolda.inspection.displays.base import COLOURS, INK, Display
 from heterolda.solvers import SOLVERS
 
 _METHODS = {
@@ -24,7 +20,8 @@ _METHODS = {
 }
 
 
-class ErrorCurveDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ErrorCurveDisplay(Display):
     """Error over the whole arc of admissible rules of a pair of classes.
 
     With every local minimum, the places where several methods end, and the certified
@@ -72,18 +69,17 @@ class ErrorCurveDisplay:
     >>> matplotlib.pyplot.close(display.figure_)
     """
 
-    def __init__(self, *, theta, error, minima, landings, bound, trivial, classes):
-        self.theta = theta
-        self.error = error
-        self.minima = minima
-        self.landings = landings
-        self.bound = bound
-        self.trivial = trivial
-        self.classes = classes
+    theta: Any
+    error: Any
+    minima: Any
+    landings: Any
+    bound: Any
+    trivial: Any
+    classes: Any
 
     @classmethod
     def from_estimator(cls, estimator, *, pair=None, ax=None):
-        """Draw the curve of a fitted discriminant.
+        """Draw the curve of a fitted discriminant, which needs no data.
 
         Parameters
         ----------
@@ -99,7 +95,10 @@ class ErrorCurveDisplay:
         ErrorCurveDisplay
             The display.
         """
-        k = choose_pair(check_estimator(estimator), pair)
+        return super().from_estimator(estimator, pair=pair, ax=ax)
+
+    @classmethod
+    def _values(cls, estimator, k, rows):
         frontier = estimator.frontier_[k]
         pencil, arc = frontier.pencil, frontier.arc
         p1, p2 = pencil.priors[0]
@@ -118,53 +117,17 @@ class ErrorCurveDisplay:
             planes = SOLVERS[name].solve(pencil, np.random.default_rng(0))
             landings[label] = _place(frontier, planes), float(planes.error[0])
             best = planes
-        return cls(
-            theta=frontier._angles(x),
-            error=p1 * e1 + p2 * e2,
-            minima=minima,
-            landings=landings,
-            bound=float(best.error[0] * (1 - best.gap[0])),
-            trivial=float(min(p1, p2)),
-            classes=frontier.classes,
-        ).plot(ax=ax)
+        return {
+            "theta": frontier._angles(x),
+            "error": p1 * e1 + p2 * e2,
+            "minima": minima,
+            "landings": landings,
+            "bound": float(best.error[0] * (1 - best.gap[0])),
+            "trivial": float(min(p1, p2)),
+            "classes": frontier.classes,
+        }
 
-    @classmethod
-    def from_statistics(
-        cls, statistics, *, priors=None, shrinkage=None, pair=None, ax=None
-    ):
-        """Draw the curve of class statistics.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        priors, shrinkage
-            As for `GaussianLinearDiscriminant`.
-        pair, ax
-            As for `from_estimator`.
-
-        Returns
-        -------
-        ErrorCurveDisplay
-            The display.
-        """
-        model = fit_pairs(statistics, priors, shrinkage)
-        return cls.from_estimator(model, pair=pair, ax=ax)
-
-    def plot(self, ax=None):
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        ErrorCurveDisplay
-            The display itself.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax):
         degrees = np.degrees(self.theta)
         (self.line_,) = ax.plot(degrees, self.error, color=COLOURS[0], lw=2)
         self.bound_ = ax.axhspan(
@@ -205,11 +168,7 @@ class ErrorCurveDisplay:
             ylim=(0, 1.08 * highest),
             xlabel="place θ on the arc of admissible rules, in degrees",
             ylabel="error",
-            title=f"{self.classes[0]} or {self.classes[1]}",
         )
-        ax.legend(fontsize="small", framealpha=0.95, edgecolor="0.8")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _local_minima(arc, x):

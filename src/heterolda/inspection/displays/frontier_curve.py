@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import (
-    COLOURS,
-    INK,
-    axes_or_new,
-    check_estimator,
-    check_rows,
-    choose_pair,
-    fit_pairs,
-    rows_of_pair,
-)
+from heterolda.inspection.displays.base import COLOURS, INK, Display
 from heterolda.solvers.hyperplanes import linear_scores
 
 # Rows whose scores under all rules of the curve are formed together.
 _BLOCK = 2048
 
 
-class FrontierDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class FrontierDisplay(Display):
     """Optimal linear ROC curve of a pair of classes, with operating points.
 
-    The second class is the positive one. Given data, the rates that the rules of the
-    curve have on them are drawn over it: where the two part, the data are not normal,
-    or too few. The rule of the estimator itself has a point of its own if it is
-    another one than those of least error and minimax: one with costs or a bound lies
-    on the curve, that of another solver usually below.
+    The second class is the positive one. Given test data of both classes, the rates
+    that the rules of the curve have on them are drawn over it: where the two part, the
+    data are not normal, or too few. The rule of the estimator itself has a point of its
+    own if it is another one than those of least error and minimax: one with costs or a
+    bound lies on the curve, that of another solver usually below.
 
     Parameters
     ----------
@@ -66,38 +61,16 @@ class FrontierDisplay:
     >>> matplotlib.pyplot.close(display.figure_)
     """
 
-    def __init__(self, *, fpr, tpr, auc, points, classes, empirical=None):
-        self.fpr = fpr
-        self.tpr = tpr
-        self.auc = auc
-        self.points = points
-        self.classes = classes
-        self.empirical = empirical
+    fpr: Any
+    tpr: Any
+    auc: Any
+    points: Any = None
+    classes: Any
+    empirical: Any = None
+    _legend = "lower right"
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
-        """Draw the curve of a fitted discriminant.
-
-        Parameters
-        ----------
-        estimator : GaussianLinearDiscriminant
-            Fitted.
-        X : array-like of shape (n_samples, n_features) or None, default=None
-            Test data, with rows of both classes.
-        y : array-like of shape (n_samples,) or None, default=None
-            Their labels.
-        pair : tuple of two labels or None, default=None
-            The pair of classes; the one of largest error by default.
-        ax : matplotlib axes or None, default=None
-            Where to draw.
-
-        Returns
-        -------
-        FrontierDisplay
-            The display.
-        """
-        k = choose_pair(check_estimator(estimator), pair)
-        rows = rows_of_pair(estimator, k, check_rows(estimator, X, y))
+    def _values(cls, estimator, k, rows):
         frontier = estimator.frontier_[k]
         x = frontier._curve(300)
         e1, e2 = frontier._rates(x)
@@ -126,62 +99,16 @@ class FrontierDisplay:
         # Not a second time, where the rule is one of these points.
         if not any(np.allclose(here, p, rtol=0.01, atol=1e-9) for p in points.values()):
             points["this rule"] = here
-        return cls(
-            fpr=e1,
-            tpr=1 - e2,
-            auc=frontier.auc,
-            points=points,
-            classes=frontier.classes,
-            empirical=empirical,
-        ).plot(ax=ax)
+        return {
+            "fpr": e1,
+            "tpr": 1 - e2,
+            "auc": frontier.auc,
+            "points": points,
+            "classes": frontier.classes,
+            "empirical": empirical,
+        }
 
-    @classmethod
-    def from_statistics(
-        cls,
-        statistics,
-        X=None,
-        y=None,
-        *,
-        priors=None,
-        shrinkage=None,
-        pair=None,
-        ax=None,
-    ):
-        """Draw the curve of class statistics.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        X, y
-            As for `from_estimator`.
-        priors, shrinkage
-            As for `GaussianLinearDiscriminant`.
-        pair, ax
-            As for `from_estimator`.
-
-        Returns
-        -------
-        FrontierDisplay
-            The display.
-        """
-        model = fit_pairs(statistics, priors, shrinkage)
-        return cls.from_estimator(model, X, y, pair=pair, ax=ax)
-
-    def plot(self, ax=None):
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        FrontierDisplay
-            The display itself.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax):
         ax.plot([0, 1], [0, 1], color="0.75", lw=1, ls=(0, (1, 2)))
         (self.line_,) = ax.plot(
             self.fpr,
@@ -216,11 +143,7 @@ class FrontierDisplay:
             aspect="equal",
             xlabel=f"error rate of {first}",
             ylabel=f"share of {second} found (1 - error rate)",
-            title=f"{first} or {second}",
         )
-        ax.legend(loc="lower right", fontsize="small", framealpha=0.95, edgecolor="0.8")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _positive_shares(rows, coef, intercept):

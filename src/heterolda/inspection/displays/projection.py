@@ -10,10 +10,10 @@ from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLOURS,
     INK,
+    Display,
     check_estimator,
     check_rows,
     choose_pair,
-    fit_pairs,
     pyplot,
     rows_of_pair,
 )
@@ -22,7 +22,7 @@ _REACH = 3.5  # deviations that a panel shows
 _TALLEST = 6.0  # times the lower peak: a higher one is cut off, or hides all else
 
 
-class ProjectionDisplay:
+class ProjectionDisplay(Display):
     """Both classes of a pair along the normal of its hyperplane.
 
     The densities of the scores, each times its prior; histograms of the data;
@@ -98,12 +98,12 @@ class ProjectionDisplay:
         if pair is not None:
             order = [choose_pair(estimator, pair)]
         planes = estimator._committee.planes
-        data = check_rows(estimator, X, y)
+        X, y = check_rows(estimator, X, y)
         panels = []
         for k in order:
             two = estimator.pairs_[k]
             classes, priors = estimator.classes_[two], estimator.priors_[two]
-            rows = rows_of_pair(estimator, k, data)
+            rows = rows_of_pair(estimator, k, X, y)
             coef, intercept = estimator.coef_[k], estimator.intercept_[k]
             trivial = bool(estimator.trivial_[k])
             panels.append(
@@ -121,40 +121,6 @@ class ProjectionDisplay:
                 }
             )
         return cls(panels=panels).plot(ax=ax)
-
-    @classmethod
-    def from_statistics(
-        cls,
-        statistics,
-        X=None,
-        y=None,
-        *,
-        priors=None,
-        shrinkage=None,
-        pair=None,
-        max_panels=9,
-        ax=None,
-    ):
-        """Draw the classes along the best rules for class statistics.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        X, y
-            As for `from_estimator`.
-        priors, shrinkage
-            As for `GaussianLinearDiscriminant`.
-        pair, max_panels, ax
-            As for `from_estimator`.
-
-        Returns
-        -------
-        ProjectionDisplay
-            The display.
-        """
-        model = fit_pairs(statistics, priors, shrinkage)
-        return cls.from_estimator(model, X, y, pair=pair, max_panels=max_panels, ax=ax)
 
     def plot(self, ax=None):
         """Draw the display.
@@ -213,23 +179,14 @@ def _draw(panel, ax):
     low = min(*(means - _REACH * deviations), 0)
     high = max(*(means + _REACH * deviations), 0)
     # Enough points for the narrower of the two.
-    x = np.unique(
-        np.concatenate(
-            [
-                [0.0, low, high],
-                *(
-                    m + s * np.linspace(-6, 6, 400)
-                    for m, s in zip(means, deviations, strict=True)
-                ),
-            ]
-        )
-    )
+    around = means + deviations * np.linspace(-6, 6, 400)[:, None]
+    x = np.unique([0.0, low, high, *around.ravel()])
     x = x[(low <= x) & (x <= high)]
+    peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
     lines, areas, histograms, tallest = [], [], [], 0.0
     for k, colour in enumerate(COLOURS):
         z = (x - means[k]) / deviations[k]
-        scale = panel["priors"][k] / (deviations[k] * np.sqrt(2 * np.pi))
-        density = scale * np.exp(-0.5 * z * z)
+        density = peaks[k] * np.exp(-0.5 * z * z)
         wrong = x >= 0 if k == 0 else x <= 0
         label = f"{panel['classes'][k]}: {percent(panel['error_rates'][k])} wrong"
         if panel["scores"] is not None and len(panel["scores"][k]):
@@ -250,7 +207,6 @@ def _draw(panel, ax):
             )
         )
     ax.axvline(0, color=INK, lw=1.2)
-    peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
     # With room for the legend.
     top = 1.3 * min(max(peaks.max(), tallest), _TALLEST * peaks.min())
     ax.set(xlim=(low, high), ylim=(0, top), xlabel="score, in mean deviations")

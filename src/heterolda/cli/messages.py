@@ -1,0 +1,139 @@
+"""What a command says: its result, notes beside it, and errors in one line."""
+
+from __future__ import annotations
+
+import re
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+
+_LONGEST = 1000  # characters of a line beside the result
+_EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
+
+# Parameters that are arguments or files on the command line: no option has their name.
+_NOT_OPTIONS = ("X", "y", "path", "source")
+
+# Messages of heterolda.data that do not carry their parameters yet.
+_DATA_MESSAGES = {
+    r"^columns, exclude, target and sample_weight name": "--columns, --exclude, "
+    "--target and --sample-weight name",
+    r"(?<=: )sample_weight(?= has| must)": "--sample-weight",
+    r"(?<=: )X: (?=the values)": "",
+    r"missing='drop'": "--missing drop",
+    r"name the columns to use in columns": "name those to use by --columns",
+    r"leave it out of columns": "leave it out by --exclude",
+    r"^source: ": "",
+    r"convert it, or read it by pyarrow.csv.open_csv with that delimiter": "name it by "
+    "--delimiter",
+    r"^source has no rows": "the data have no rows",
+    r"name the target, the column of the labels": "name the column of the labels by "
+    "--target",
+}
+
+
+@contextmanager
+def errors_in_one_line(debug: bool) -> Iterator[None]:
+    """End with status 1 and one line on the standard error stream, or a traceback."""
+    try:
+        yield
+    except (typer.Exit, typer.BadParameter, BrokenPipeError):
+        raise
+    except KeyboardInterrupt:
+        print_to_stderr("heterolda: interrupted")
+        raise typer.Exit(1) from None
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        print_to_stderr(f"heterolda: {_reason(error)}")
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """End with status 2 where an argument is wrong."""
+    try:
+        yield
+    except ValueError as error:
+        print_to_stderr(f"heterolda: {error}")
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Turn the library's warnings into plain lines."""
+    from heterolda.exceptions import SearchInterruptedWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("error", SearchInterruptedWarning)
+        try:
+            yield
+        except SearchInterruptedWarning:  # whoever interrupts a command means it
+            raise KeyboardInterrupt from None
+    for text in dict.fromkeys(in_options(warning.message) for warning in caught):
+        print_to_stderr(f"note: {text}")
+
+
+def print_result(lines: Iterable[str]) -> None:
+    """Print lines; names from files may be anything, so that they are made safe."""
+    from heterolda.foundations.wording import printable
+
+    print(*map(printable, lines), sep="\n")
+
+
+def print_to_stderr(text: str) -> None:
+    """Print one line for the user on the standard error stream, beside the result."""
+    from heterolda.foundations.wording import printable
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    line = printable(" ".join(text.split()), _LONGEST)
+    console.print(line, markup=False, emoji=False)
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, in words."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}"
+    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
+        extra = _EXTRAS[error.name]
+        return f"this needs {error.name}: pip install 'heterolda[{extra}]'"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    return in_options(error) or type(error).__name__
+
+
+def in_options(message: BaseException | str) -> str:
+    """A message of the library, with options where it speaks of parameters."""
+    from heterolda.exceptions import Setting
+
+    if isinstance(message, str) or not getattr(message, "settings", ()):
+        text = str(message)
+        for pattern, words in _DATA_MESSAGES.items():
+            text = re.sub(pattern, words, text)
+        return text
+    text = ""
+    pieces = list(message.args)
+    for k, piece in enumerate(pieces):
+        if not isinstance(piece, Setting):
+            text += piece
+        elif piece.parameter in _NOT_OPTIONS:
+            pieces[k + 1] = pieces[k + 1].removeprefix(":").lstrip()
+        else:
+            text += _option(piece)
+    return text
+
+
+def _option(setting: Any) -> str:
+    """A parameter as an option, with its value if there is one."""
+    value = setting.value
+    if isinstance(value, dict):
+        value = ",".join(f"{label}={number}" for label, number in value.items())
+    name = "--" + setting.parameter.replace("_", "-")
+    return name if value is None else f"{name} {value}"

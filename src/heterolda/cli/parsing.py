@@ -1,0 +1,103 @@
+"""Values of options that are more than a word or a number."""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import partial
+from typing import Any
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Names separated by commas; quotes protect a comma."""
+    if text is None:
+        return ()
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    return tuple(name for name in names if name)
+
+
+def parse_shrinkage(text: str | None) -> float | str | None:
+    """A number from 0 to 1, "auto" or "cv"."""
+    if text is None or text in ("auto", "cv"):
+        return text
+    number = _number(text)
+    if number is None or not 0 <= number <= 1:
+        raise ValueError(
+            f"--shrinkage {text}: must be a number from 0 to 1, auto or cv"
+        )
+    return number
+
+
+def parse_numbers(option: str, text: str | None, *words: str) -> Any:
+    """Numbers by label, ``a=0.3,b=0.7`` or a JSON object; or one of some words."""
+    if text is None or text in words:
+        return text
+    given = _json(option, text)
+    if given is None:
+        parts = [part.rpartition("=") for part in split_names(text)]
+        given = _once(option, [(a.strip(), _number(value)) for a, _, value in parts])
+    wrong = [label for label, value in given.items() if not _is_number(value)]
+    if wrong or not given or "" in given:
+        other = "".join(f", or {word}" for word in words)
+        raise ValueError(
+            f"{option} {text}: write LABEL=NUMBER separated by commas, or a JSON "
+            f"object{other}"
+        )
+    return {label: float(value) for label, value in given.items()}
+
+
+def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
+    """Costs by true and decided label, ``ill:well=10,well:ill=1`` or nested JSON."""
+    if text is None:
+        return None
+    given = _json("--costs", text)
+    costs: dict[str, dict[str, Any]] = {}
+    if given is None:
+        for part in split_names(text):
+            pair, _, value = part.rpartition("=")
+            true, colon, decided = pair.partition(":")
+            cost = _number(value) if colon and true and decided else None
+            row = costs.setdefault(true.strip(), {})
+            row |= _once("--costs", [*row.items(), (decided.strip(), cost)])
+    else:
+        costs = {k: row if isinstance(row, dict) else {} for k, row in given.items()}
+    if not costs or not all(
+        row and all(map(_is_number, row.values())) for row in costs.values()
+    ):
+        raise ValueError(
+            f"--costs {text}: write TRUE:DECIDED=COST separated by commas, for "
+            'instance ill:well=10, or nested JSON such as {"ill": {"well": 10}}'
+        )
+    return costs
+
+
+def _json(option: str, text: str) -> dict[str, Any] | None:
+    """A JSON object, or None if the text does not look like one."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(text, object_pairs_hook=partial(_once, option))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{option}: this JSON cannot be read: {error}") from error
+    return value if isinstance(value, dict) else None
+
+
+def _once(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A dictionary of pairs whose keys differ."""
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{option}: {twice!r} is there more than once")
+    return given
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,94 @@
+"""Accuracies and evaluations as plain text."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.foundations.wording import count, text_table
+from heterolda.inspection.scoring import Scores, wilson_interval
+
+_MOST_CLASSES = 12
+_MOST_CONFUSIONS = 10
+
+
+def accuracy_line(right: float, total: float) -> str:
+    """Accuracy on the training rows in a sentence, from weights of rows."""
+    return (
+        f"Training accuracy: {100 * right / total:.2f} % ({right:,.10g} of "
+        f"{total:,.10g} rows, in a second pass over the data)."
+    )
+
+
+def folds_line(counts: NDArray[np.float64]) -> str:
+    """Cross-validated accuracy in a sentence, from right and all rows of each fold."""
+    right, total = counts.sum(axis=1)
+    used = counts[:, counts[1] > 0]
+    shares = used[0] / used[1]
+    return (
+        f"Cross-validated accuracy: {100 * right / total:.2f} % ({right:,.10g} of "
+        f"{total:,.10g} rows in {counts.shape[1]} folds, from "
+        f"{100 * shares.min():.1f} to {100 * shares.max():.1f} %)."
+    )
+
+
+def describe_scores(scores: Scores, name: str) -> list[str]:
+    """An evaluation as lines of text."""
+    low, high = wilson_interval(scores.accuracy, scores.weight)
+    figures = {
+        "accuracy": f"{100 * scores.accuracy:.2f} %  "
+        f"(95 % interval: {100 * low:.2f} to {100 * high:.2f} %)",
+        "balanced accuracy": f"{100 * scores.balanced_accuracy:.2f} %",
+        "log loss": f"{scores.log_loss:.4f}",
+        "expected calibration error": f"{100 * scores.calibration_error:.2f} %",
+    }
+    width = max(map(len, figures))
+    rows = [
+        [
+            f"{100 * row['low']:.0f} to {100 * row['high']:.0f} %",
+            f"{row['weight']:,.10g}",
+            f"{100 * row['mean_probability']:.1f} %",
+            f"{100 * row['share_right']:.1f} %",
+        ]
+        for row in scores.reliability
+    ]
+    return [
+        f"{name}: {count(scores.n_rows, 'row')}",
+        "",
+        *(f"{what:{width}}  {figure}" for what, figure in figures.items()),
+        "",
+        *_confusion(scores),
+        "",
+        "Calibration, by the probability of the predicted class:",
+        *text_table([["probability", "rows", "mean", "right"], *rows]),
+    ]
+
+
+def _confusion(scores: Scores) -> list[str]:
+    """The confusion matrix, or the most frequent confusions of many classes."""
+    labels = [str(label) for label in scores.classes.tolist()]
+    recalls = [
+        "-" if np.isnan(recall) else f"{100 * recall:.1f} %"
+        for recall in scores.recalls.tolist()
+    ]
+    counts = [[f"{value:,.10g}" for value in row] for row in scores.confusion.tolist()]
+    if len(labels) <= _MOST_CLASSES:
+        rows = [
+            [label, *row, recall]
+            for label, row, recall in zip(labels, counts, recalls, strict=True)
+        ]
+        return [
+            "Rows of each class by what was predicted:",
+            *text_table([["", *labels, "right"], *rows]),
+        ]
+    wrong = scores.confusion * (1 - np.eye(len(labels)))
+    worst = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+    rows = [
+        [labels[i], labels[j], counts[i][j], recalls[i]]
+        for i, j in (divmod(int(place), len(labels)) for place in worst)
+        if wrong[i, j] > 0
+    ]
+    return [
+        f"The most frequent confusions of {len(labels)} classes (--json has all):",
+        *text_table([["class", "predicted", "rows", "class right"], *rows]),
+    ]

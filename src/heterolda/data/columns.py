@@ -1,0 +1,179 @@
+"""Which columns of a table are what; files that are open; errors that name them."""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+_SHOWN = 20  # names of columns in a message, at most
+# Arrow needs ten kilobytes for a column of text, and a fit the square of their number.
+_MOST_COLUMNS = 30_000
+_BATCH_NUMBERS = 1 << 21
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are what.
+
+    Attributes
+    ----------
+    features : tuple of str or None
+        Names of the features, in their order; None: all that are nothing else.
+    target : str or None
+        The labels, if they are wanted.
+    find_target : bool
+        Whether to take for the labels the one column that is nothing else.
+    weight : str or None
+        The sample weights.
+    exclude : tuple of str
+        What is not a feature where these are not named.
+    keep : bool
+        Whether to read all other columns, too, as they are.
+    batch_size : int or None
+        Rows of a batch, where the source leaves that open.
+    """
+
+    features: tuple[str, ...] | None
+    target: str | None
+    weight: str | None = None
+    exclude: tuple[str, ...] = ()
+    keep: bool = False
+    find_target: bool = False
+    batch_size: int | None = None
+
+    def resolve(
+        self, names: Sequence[str], where: str, index: Sequence[str] = ()
+    ) -> Columns:
+        """The same with all features named, or an error that says what is amiss.
+
+        Columns in `index` number the rows: they are features only if they are named.
+        """
+        special = self._labels_and_weight
+        others = {*special, *self.exclude}
+        features = self.features
+        if features is None:
+            features = tuple(n for n in names if n not in others and n not in index)
+            if "" in features:
+                raise ValueError(
+                    f"{where}: column {names.index('') + 1} has no name; if it numbers "
+                    "the rows, write the file without it, or name the columns to use "
+                    "in columns"
+                )
+        wanted = list(dict.fromkeys([*special, *self.exclude, *features]))
+        n_read = len(names) if self.keep else len(wanted)
+        if n_read > _MOST_COLUMNS:
+            raise ValueError(
+                f"{where}: {n_read} columns are too many, at most {_MOST_COLUMNS} can "
+                "be read: name the columns to use in columns"
+            )
+        count = Counter(names)
+        needed = count if self.keep else wanted
+        repeated = sorted(name for name in needed if count[name] > 1)
+        if repeated:
+            raise ValueError(f"{where}: several columns are named {repeated}")
+        absent = [name for name in wanted if not count[name]]
+        if absent:
+            raise _lacking(absent, names, where)
+        if self.find_target:
+            return replace(self, target=self._rest(names, wanted, where))
+        if not features and self.features is None:
+            raise ValueError(f"{where}: there is no column besides {sorted(others)}")
+        return replace(self, features=features)
+
+    def _rest(self, names: Sequence[str], known: Sequence[str], where: str) -> str:
+        """The one column that is not known."""
+        rest = [name for name in names if name not in known]
+        if not rest:
+            raise ValueError(f"{where}: there is no column of labels beside the others")
+        if len(rest) > 1:
+            raise ValueError(
+                f"{where}: the columns {rest} are not features of the model: name the "
+                "target, the column of the labels"
+            )
+        return rest[0]
+
+    @property
+    def all(self) -> list[str]:
+        """All columns that must be read."""
+        return [*(self.features or ()), *self._labels_and_weight]
+
+    @property
+    def _labels_and_weight(self) -> list[str]:
+        return [name for name in (self.target, self.weight) if name is not None]
+
+    @property
+    def rows_per_batch(self) -> int:
+        """Number of rows of a batch; unless it is asked for, of about 16 MB."""
+        return self.batch_size or max(1024, _BATCH_NUMBERS // len(self.all))
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file that is open, or a stream, or an item of one.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    columns : Columns
+        What to read.
+    batches : iterable of RecordBatch
+        The rows.
+    schema : pyarrow.Schema
+        Names and types of all columns that there are; of text files, text.
+    is_text : bool
+        Whether columns are text only because the file is.
+    """
+
+    name: str
+    columns: Columns
+    batches: Iterable[Any]
+    schema: Any
+    is_text: bool = False
+
+
+def _lacking(absent: Sequence[str], names: Sequence[str], where: str) -> ValueError:
+    """The error for columns that are not there."""
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    if len(names) > _SHOWN:
+        shown += f" and {len(names) - _SHOWN} more"
+    if any(f"{name}=" in where for name in absent):
+        shown += (
+            "; if the names of folders say it, pass "
+            "pyarrow.dataset.dataset(folder, partitioning='hive')"
+        )
+    return ValueError(
+        f"{where}: no column is named {', '.join(map(repr, absent))}; it has {shown}"
+    )
+
+
+@contextmanager
+def errors_name(where: str) -> Iterator[None]:
+    """Turn whatever a reader raises into a ValueError that names the file."""
+    import pyarrow as pa
+
+    broken = pa.ArrowException, OSError, EOFError, zlib.error, csv.Error
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{where} cannot be read: a name in it is not text in UTF-8"
+        ) from error
+    except broken as error:
+        reason = str(error).strip().splitlines()[0] if str(error) else repr(error)
+        if "UTF8" in reason:
+            raise not_text(where) from error
+        raise ValueError(f"{where} cannot be read: {reason}") from error
+
+
+def not_text(where: str) -> ValueError:
+    """The error for a file that is binary, or text of another encoding."""
+    return ValueError(
+        f"{where} is not text in UTF-8: convert it, for instance from Latin-1 by "
+        "iconv -f latin1 -t utf-8"
+    )

@@ -1,0 +1,1 @@
+"""Dask collections: their chunks; statistics, predictions and searches of them."""

@@ -1,0 +1,223 @@
+"""Dask arrays and data frames: the same model, whatever holds the rows.
+
+Class statistics add up, so a fit is one tree of sums; a few matrices travel, no rows.
+Tasks run where dask runs them: on the active client's cluster or in local threads.
+Estimators find this module through :mod:`heterolda.data.lazy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.data.dask.chunks import (
+    check_lengths,
+    chunks_of,
+    delayed_chunks,
+    feature_names,
+    is_frame,
+    label_array,
+    number_array,
+    unsplit_rows,
+)
+from heterolda.foundations.validation import check_sample_weight
+from heterolda.search.algorithm2 import Reporter, report_progress
+from heterolda.search.passes import Pairing, RuleEvaluation, Walk, evaluate_rule
+from heterolda.statistics.class_statistics import ClassStatistics
+
+_FAN_IN = 8  # sums that one task adds up
+# Rows that a pass sets aside for all pairs together, as a multiple of those of the
+# chunk; but no fewer for each pair than the least.
+_ROOM_SHARE = 2
+_LEAST_ROOM = 4096
+
+
+def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
+    """Class statistics of a dask collection; nothing lazy is left.
+
+    Labels and weights may be arrays in memory if the sizes of the chunks are known.
+    """
+    chunks, names = chunks_of(X, y, sample_weight), feature_names(X)
+    task = dask.delayed(_chunk_statistics, pure=True)
+    sums = [task(*chunk, names) for chunk in chunks]
+    while len(sums) > 1:
+        groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]
+        sums = [dask.delayed(_sum, pure=True)(*group) for group in groups]
+    (total,) = dask.compute(sums[0])
+    if total is None:
+        raise ValueError("X has no rows: a classifier needs data of two classes")
+    result: ClassStatistics = total
+    return result
+
+
+def sample(X: Any) -> Any:
+    """A row with the columns of a collection, not of its data."""
+    X = unsplit_rows(X)
+    row = np.zeros((1, X.shape[1]))
+    return type(X._meta)(row, columns=X.columns) if is_frame(X) else row
+
+
+def apply(method: Callable[[Any], Any], X: Any) -> Any:
+    """A method of a fitted estimator on each chunk of a collection, lazily."""
+    X = unsplit_rows(X)
+    chunks = [np.nan] * X.npartitions if is_frame(X) else X.chunks[0]
+    like = method(sample(X))  # what is wrong with the columns is said now, not later
+    run = dask.delayed(_answer, pure=True)
+    model = dask.delayed(method)
+    answers = [
+        da.from_delayed(
+            run(model, chunk, like[:0]), (size, *like.shape[1:]), dtype=like.dtype
+        )
+        for chunk, size in zip(delayed_chunks(X), chunks, strict=True)
+    ]
+    return da.concatenate(answers, allow_unknown_chunksizes=True)
+
+
+def accuracy(
+    predict: Callable[[Any], NDArray[Any]], X: Any, y: Any, sample_weight: Any = None
+) -> float:
+    """Share of the weight of rows that are predicted right."""
+    model = dask.delayed(predict)
+    counts = [
+        dask.delayed(_right, pure=True)(model, *chunk)
+        for chunk in chunks_of(X, y, sample_weight)
+    ]
+    right, weight = np.sum(dask.compute(*counts), axis=0)
+    if weight == 0:
+        raise ValueError("X has no rows of positive weight to score")
+    return float(right / weight)
+
+
+class DaskRows:
+    """Rows of a dask collection for a search; they stay where dask keeps them.
+
+    Rules travel to the workers and counts of errors come back. What a pass sets aside
+    stays on the worker that went through the chunk, and is made anew if that is lost.
+    """
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None):
+        self.statistics = statistics(X, y, sample_weight)
+        self.weighted = sample_weight is not None
+        self._chunks = chunks_of(X, y, sample_weight)
+        self._looks: tuple[Any, ...] = ()
+
+    def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
+        """Read all rows once; each walk, by its pair, gets to know its next move."""
+        self._looks = ()  # of the pass before, so that workers can forget them
+        rules = {k: (walk.v, walk.step) for k, walk in walks.items()}
+        task = dask.delayed(_look_at_chunk, pure=False)
+        pairs, rules = dask.delayed(pairing), dask.delayed(rules, traverse=False)
+        looks = [task(*chunk, pairs, rules) for chunk in self._chunks]
+        self._looks = dask.persist(*looks)
+        found = self._gather(_found)
+        for k, walk in walks.items():
+            mine = [part[k] for part in found if k in part]
+            errors, changes, horizons = zip(*mine, strict=True)
+            walk.apply_pass(sum(errors), np.sum(changes, axis=0), min(horizons))
+
+    def move_in_memory(
+        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
+    ) -> None:
+        """Let each walk move as far as the rows kept suffice, all at the same pace."""
+        while active := {k: walk for k, walk in walks.items() if walk.n_safe()}:
+            rules = {k: (walk.v, walk.step, walk.reach) for k, walk in active.items()}
+            found = self._gather(_changes, rules)
+            for k, walk in active.items():
+                walk.move(np.sum([part[k] for part in found if k in part], axis=0))
+                report_progress(reports[k], walk.state, pairing.unit(k))
+
+    def _gather(self, question: Callable[..., Any], *arguments: Any) -> Any:
+        """Ask all workers about what they have set aside."""
+        ask = dask.delayed(question, pure=False)
+        return dask.compute(*[ask(look, *arguments) for look in self._looks])
+
+
+def _look_at_chunk(
+    X: Any, y: Any, sample_weight: Any, pairing: Pairing, rules: dict[int, Any]
+) -> dict[int, RuleEvaluation]:
+    """Look at the rows of a chunk, for each pair that has some there."""
+    X = number_array(X)
+    room = max(_LEAST_ROOM, _ROOM_SHARE * len(X) // len(rules))
+    codes = np.searchsorted(pairing.classes, label_array(y))
+    weight = None
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    return {
+        k: evaluate_rule(rows, *rules[k], room)
+        for k, rows in pairing.rows(rules, X, codes, weight)
+    }
+
+
+def _found(looks: dict[int, RuleEvaluation]) -> dict[int, Any]:
+    """What of a look travels: counts and the horizon."""
+    return {
+        k: (seen.errors, seen.changes, seen.near.horizon) for k, seen in looks.items()
+    }
+
+
+def _changes(looks: dict[int, RuleEvaluation], rules: dict[int, Any]) -> dict[int, Any]:
+    """How neighbours change the errors, for each pair that has rows here."""
+    return {
+        k: looks[k].near.within(reach).changes(v, step)
+        for k, (v, step, reach) in rules.items()
+        if k in looks
+    }
+
+
+def _chunk_statistics(
+    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None
+) -> ClassStatistics | None:
+    """Statistics of a chunk; None if it has no rows."""
+    check_lengths(X, y, sample_weight)
+    if not X.shape[0]:
+        return None
+    X = number_array(X)
+    try:
+        found = ClassStatistics.from_data(X, label_array(y), sample_weight)
+    except ValueError as error:
+        if names is None or np.isfinite(X).all():
+            raise
+        name = names[np.argmin(np.isfinite(X).all(axis=0))]
+        raise ValueError(
+            f"X: column {name!r} contains missing values or infinity: fill them in, or "
+            "leave such rows out"
+        ) from error
+    found.feature_names = names
+    return found
+
+
+def _sum(*terms: ClassStatistics | None) -> ClassStatistics | None:
+    return reduce(add, [term for term in terms if term is not None] or [None])
+
+
+def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
+    if isinstance(X, np.ma.MaskedArray):
+        X = number_array(X)
+    return method(X) if X.shape[0] else empty
+
+
+def _right(
+    predict: Callable[[Any], NDArray[Any]], X: Any, y: Any, sample_weight: Any
+) -> tuple[float, float]:
+    """Weight of the rows of a chunk that are predicted right, and of all."""
+    check_lengths(X, y, sample_weight)
+    if not len(X):
+        return 0.0, 0.0
+    labels, predicted = label_array(y), predict(X)
+    kinds = {labels.dtype.kind, predicted.dtype.kind}
+    if "U" in kinds and kinds & {"b", "i", "u", "f"}:
+        raise ValueError(
+            f"y has labels of type {labels.dtype}, but those of the estimator are of "
+            f"type {predicted.dtype}"
+        )
+    weight = check_sample_weight(sample_weight, len(X))
+    if weight is None:
+        weight = np.ones(len(X))
+    return float(weight[predicted == labels].sum()), float(weight.sum())

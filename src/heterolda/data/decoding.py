@@ -1,0 +1,117 @@
+"""Columns of Arrow record batches as NumPy arrays; errors name the column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.data.columns import OpenFile
+from heterolda.data.csv_reader import parsed_numbers
+
+Array = NDArray[np.float64]
+
+
+def features_of(batch: Any, file: OpenFile, n_before: int = 0) -> Array:
+    """The features of a batch, (n_rows, n_features); missing values are NaN.
+
+    Column by column in memory, as Arrow has them. Messages count rows from `n_before`.
+    """
+    names = file.columns.features or ()
+    columns = np.empty((len(names), batch.num_rows))
+    for column, name in zip(columns, names, strict=True):
+        column[:] = numbers_of(batch, name, file, n_before)
+    return columns.T
+
+
+def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Array:
+    """A column of numbers as float64; missing values are NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    column = _column(batch, name, file)
+    if file.is_text and types.is_string(column.type):
+        column = parsed_numbers(column, name, file.name, n_before)
+    check_numbers(column.type, name, file.name)
+    column = _unpacked(column)
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if types.is_boolean(kind):
+        column = pc.cast(column, pa.uint8())
+    if not types.is_float64(kind):
+        column = pc.cast(column, pa.float64(), safe=False)
+    array: Array = column.to_numpy(zero_copy_only=False)
+    return array
+
+
+def check_numbers(kind: Any, name: str, where: str) -> None:
+    """Refuse a column of a type that is not a kind of numbers."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if not is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
+        raise ValueError(
+            f"{where}: column {name!r} must be numbers, but is of type {kind}: convert "
+            "it, or leave it out of columns"
+        )
+
+
+def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]:
+    """Labels of a batch: indices into a list of distinct ones, -1 for a missing one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    name = file.columns.target
+    column = _unpacked(_column(batch, name, file))
+    is_encoded = types.is_dictionary(column.type)
+    kind = column.type.value_type if is_encoded else column.type
+    numbers, text = ("integer", "floating"), ("string", "large_string", "string_view")
+    if not is_any(kind, *numbers, *text, "boolean", "null"):
+        raise ValueError(
+            f"{file.name}: column {name!r} of the labels must be whole numbers, "
+            f"booleans or text, but is of type {kind}: convert it to text"
+        )
+    if not is_encoded:
+        column = pc.dictionary_encode(column)
+    labels = column.dictionary.to_pylist()
+    for label in labels:
+        if isinstance(label, float) and label == label and label % 1:
+            raise ValueError(
+                f"{file.name}: column {name!r} of the labels must be whole numbers, "
+                f"booleans or text, got values such as {label!r}"
+            )
+    codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
+    codes = codes.copy()
+    for code, label in enumerate(labels):
+        if label is None or label != label:
+            codes[codes == code] = -1
+    return codes, labels
+
+
+def is_any(kind: Any, *names: str) -> bool:
+    """Whether a type is one of those that Arrow calls so."""
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{name}")(kind) for name in names)
+
+
+def _unpacked(column: Any) -> Any:
+    """A column with its values one by one, not by the lengths of runs."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    packed = types.is_run_end_encoded(column.type)
+    return pc.run_end_decode(column) if packed else column
+
+
+def _column(batch: Any, name: str | None, file: OpenFile) -> Any:
+    # Names are looked up, not searched for: there may be many.
+    at = batch.schema.get_field_index(name)
+    if at < 0:
+        raise ValueError(f"{file.name}: a batch has no column named {name!r}")
+    return batch.column(at)

@@ -1,0 +1,183 @@
+"""Whatever rows can be read from, opened as Arrow record batches file by file."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from heterolda.data.columns import Columns, OpenFile, errors_name
+from heterolda.data.csv_reader import (
+    TEXT,
+    StandardInput,
+    TextFiles,
+    open_standard_input,
+    open_text_file,
+)
+from heterolda.data.parquet_reader import (
+    PARQUET,
+    PARQUET_BUFFER,
+    index_columns,
+    open_parquet,
+)
+
+
+def open_source(source: Any, columns: Columns) -> Iterator[OpenFile]:
+    """Open files or a stream, one after the other, each when it is its turn.
+
+    All must have the features of the first, and no others if features are not named.
+    """
+    first: OpenFile | None = None
+    for file in _opened(source, columns):
+        first = first or file
+        mine, others = file.columns.features or (), first.columns.features or ()
+        if set(mine) != set(others):
+            raise ValueError(
+                f"{file.name}: its columns are not those of {first.name}: "
+                f"{sorted(set(mine) ^ set(others))} are in one of them only; name the "
+                "columns to use in columns"
+            )
+        yield replace(file, columns=first.columns)
+
+
+def _opened(source: Any, columns: Columns) -> Iterator[OpenFile]:
+    delimiter = name = None
+    if isinstance(source, StandardInput):
+        yield open_standard_input(source, columns)
+        return
+    if isinstance(source, TextFiles):
+        source, delimiter, name = source.paths, source.delimiter, source.name
+    paths = _paths(source)
+    if paths is None:
+        yield from _streams(source, columns)
+    for path in paths or ():
+        if path.lower().endswith(PARQUET):
+            yield open_parquet(path, columns)
+        else:
+            yield open_text_file(path, columns, delimiter, name)
+
+
+def _paths(source: Any) -> list[str] | None:
+    """Names of all files of a source, or None if it is not a path."""
+    if isinstance(source, str | os.PathLike):
+        given = [os.fspath(source)]
+    elif isinstance(source, list | tuple) and all(
+        isinstance(item, str | os.PathLike) for item in source
+    ):
+        given = [os.fspath(item) for item in source]
+    else:
+        return None
+    paths = [path for item in given for path in _expand(str(item))]
+    if not paths:
+        raise ValueError("source is an empty list: name at least one file")
+    repeated = [path for path, count in Counter(paths).items() if count > 1]
+    if repeated:
+        raise ValueError(f"source names the file {repeated[0]!r} more than once")
+    for path in paths:
+        if not path.lower().endswith((*PARQUET, *TEXT)):
+            raise ValueError(
+                f"source: the kind of the file {path!r} is not known: its name must "
+                f"end in {', '.join((*PARQUET, *TEXT))}"
+            )
+    return paths
+
+
+def _expand(path: str) -> list[str]:
+    """Files of a folder or a pattern, sorted by name."""
+    path = os.path.expanduser(path)
+    if os.path.isdir(path):
+        inside = (p for p in sorted(Path(path).rglob("*")) if not p.is_dir())
+        names = [
+            str(p)
+            for p in inside
+            if p.name.lower().endswith((*PARQUET, *TEXT))
+            and not any(q.startswith((".", "_")) for q in p.relative_to(path).parts)
+        ]
+        if not names:
+            raise FileNotFoundError(
+                f"source: the folder {path!r} has no file that ends in "
+                f"{', '.join((*PARQUET, *TEXT))}"
+            )
+        return names
+    if os.path.exists(path):
+        return [path]
+    names = sorted(glob.glob(path, recursive=True))
+    if not names:
+        raise FileNotFoundError(f"source: there is no file {path!r}")
+    return [inside for name in names for inside in _expand(name)]
+
+
+def _streams(source: Any, columns: Columns) -> Iterator[OpenFile]:
+    """Arrow data that is open already, or that some other library hands over."""
+    import pyarrow.dataset as ds
+
+    if isinstance(source, ds.Dataset):
+        yield _dataset(source, columns)
+        return
+    if hasattr(source, "collect_batches"):  # a lazy data frame of Polars
+        source = source.collect_batches()
+    if _is_table(source):
+        yield _table(source, columns, "source")
+    elif isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
+        for number, item in enumerate(source, 1):
+            if not _is_table(item):
+                raise TypeError(
+                    f"item {number} of source must be a record batch or a table, got "
+                    f"{type(item).__name__}"
+                )
+            yield _table(item, columns, f"item {number} of source")
+    else:
+        raise TypeError(
+            "source must be a path, a list of paths, a pyarrow dataset, table or "
+            "reader, record batches, or an object that exports an Arrow stream, got "
+            f"{type(source).__name__}"
+        )
+
+
+def _is_table(source: Any) -> bool:
+    import pyarrow as pa
+
+    return isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__")
+
+
+def _table(source: Any, columns: Columns, where: str) -> OpenFile:
+    import pyarrow as pa
+
+    with errors_name(where):
+        if isinstance(source, pa.RecordBatch):
+            source = pa.Table.from_batches([source])
+        reader = pa.RecordBatchReader.from_stream(source)
+    columns = columns.resolve(reader.schema.names, where, index_columns(reader.schema))
+    rows = columns.rows_per_batch
+    return OpenFile(where, columns, _cut(reader, rows, where), reader.schema)
+
+
+def _dataset(source: Any, columns: Columns) -> OpenFile:
+    import pyarrow.dataset as ds
+
+    columns = columns.resolve(
+        source.schema.names, "source", index_columns(source.schema)
+    )
+    # Without these settings much of the files would be read ahead.
+    little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
+    default = ds.ParquetFragmentScanOptions()
+    kind = getattr(source, "format", None)  # a union of datasets has none
+    if kind is not None and kind.default_fragment_scan_options == default:
+        little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+            pre_buffer=False, use_buffered_stream=True, buffer_size=PARQUET_BUFFER
+        )
+    rows = columns.rows_per_batch
+    batches = source.to_batches(columns=columns.all, batch_size=rows, **little)
+    return OpenFile("source", columns, _cut(batches, rows, "source"), source.schema)
+
+
+def _cut(batches: Iterable[Any], rows: int, where: str) -> Iterator[Any]:
+    """Batches of no more than some rows: one of all rows would be copied as a whole."""
+    with errors_name(where):
+        for batch in batches:
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)

@@ -1,0 +1,272 @@
+"""A table of rows whose class is known: where it is, and what its columns mean."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.data.batches import Batch, decoded
+from heterolda.data.columns import Columns
+from heterolda.data.labels import LabelNumbers
+from heterolda.data.prefetch import prefetch
+from heterolda.data.sources import open_source
+from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
+from heterolda.foundations.validation import check_number
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.moments import check_room
+
+Array = NDArray[np.float64]
+# Is called with the number of rows so far.
+RowProgress = Callable[[int], None]
+
+# Every other row may be of another class only if there are no more rows than this.
+_FEW_ROWS = 1000
+
+
+def statistics_from_batches(
+    source: Any,
+    target: str,
+    *,
+    columns: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    sample_weight: str | None = None,
+    missing: str = "error",
+    batch_size: int | None = None,
+    progress: RowProgress | None = None,
+) -> ClassStatistics:
+    """Gather class statistics from files or Arrow streams, batch by batch.
+
+    Memory does not grow with the number of rows: a few batches and one matrix for
+    each class are all that is held. One thread decodes while the other adds up.
+
+    Parameters
+    ----------
+    source : path, list of paths, or Arrow data
+        Parquet files (``.parquet``, ``.pq``) and text with a header (``.csv``,
+        ``.tsv``, also ``.gz``): a file, a folder, a pattern such as
+        ``"data/*.parquet"``, or a list of them. Or a pyarrow dataset, table or reader;
+        or anything that exports an Arrow stream, such as a DuckDB relation or a data
+        frame of Polars (a lazy one, too) or pandas; or record batches or tables one
+        after the other.
+    target : str
+        Column of the class labels: text, whole numbers or booleans. Labels from text
+        files become integers if all of them are.
+    columns : iterable of str or None, default=None
+        Columns of the features, in this order. By default all columns of the first
+        file but `target`, `sample_weight`, `exclude` and an index that pandas has
+        written; then no file may have others.
+    exclude : iterable of str, default=()
+        Columns that are not features, such as identifiers.
+    sample_weight : str or None, default=None
+        Column of frequencies.
+    missing : {"error", "drop"}, default="error"
+        What to do with rows in which a feature, the label or the weight is missing:
+        null or NaN. "drop" leaves them out and warns of their number.
+    batch_size : int or None, default=None
+        Rows decoded at a time, at most; by default about 16 MB. Text files come in
+        batches of their own.
+    progress : callable or None, default=None
+        Called after each batch with the number of rows so far.
+
+    Returns
+    -------
+    ClassStatistics
+        With the names of the features. Pass it to
+        :meth:`GaussianLinearDiscriminant.fit_statistics`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from heterolda.data import statistics_from_batches
+    >>> table = pa.table(
+    ...     {"width": [1.0, 2.0, 4.0, 7.0], "kind": ["a", "a", "b", "b"]}
+    ... )
+    >>> statistics_from_batches(table, "kind")
+    ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
+    """
+    table = Table(source, target, columns, exclude, sample_weight, missing, batch_size)
+    return table.statistics(progress or silent)
+
+
+def silent(n_rows: int) -> None:
+    """Progress that nobody wants to see."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of rows whose class is known, to be read as often as a task needs it.
+
+    Attributes
+    ----------
+    source, columns, exclude, sample_weight, missing, batch_size
+        As for :func:`statistics_from_batches`.
+    target : str or None
+        Column of the labels; None: the one column that is nothing else.
+    """
+
+    source: Any
+    target: str | None
+    columns: Iterable[str] | None = None
+    exclude: Iterable[str] = ()
+    sample_weight: str | None = None
+    missing: str = "error"
+    batch_size: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "exclude"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _list_of_names(name, value))
+        if self.missing not in ("error", "drop"):
+            raise ValueError(f"missing must be 'error' or 'drop', got {self.missing!r}")
+        if self.batch_size is not None:
+            owner = "statistics_from_batches"
+            check_number(owner, "batch_size", self.batch_size, 1, 2**31, integer=True)
+        _check_names(self.wanted)
+
+    @property
+    def wanted(self) -> Columns:
+        """What to read of each file."""
+        return Columns(
+            None if self.columns is None else tuple(self.columns),
+            self.target,
+            self.sample_weight,
+            tuple(self.exclude),
+            find_target=self.target is None,
+            batch_size=self.batch_size,
+        )
+
+    def batches(self, progress: RowProgress = silent) -> Iterator[Batch]:
+        """Read the rows, batch by batch; batches without rows are left out."""
+        n_rows = 0
+        for batch in self._all_batches():
+            n_rows += len(batch.X) + batch.n_dropped
+            progress(n_rows)
+            if len(batch.X):
+                yield batch
+
+    def _all_batches(self) -> Iterator[Batch]:
+        """Batches with and without rows, decoded in a thread."""
+        files = open_source(self.source, self.wanted)
+        return prefetch(decoded(files, drop=self.missing == "drop"), self.source)
+
+    def statistics(self, progress: RowProgress = silent) -> ClassStatistics:
+        """Gather the class statistics, in one pass."""
+        if self.target is None:
+            raise TypeError("target must be the name of a column, got None")
+        total = _Total()
+        for batch in self._all_batches():
+            total.add(batch)
+            progress(total.n_rows + total.n_dropped)
+        warn_of_missing_rows(total.n_dropped, total.n_rows)
+        return total.statistics()
+
+    def in_memory(
+        self, progress: RowProgress = silent
+    ) -> tuple[Array, NDArray[Any], Array | None, tuple[str, ...]]:
+        """Read all rows at once: features, labels, weights, names of the features."""
+        numbers = LabelNumbers()
+        X, y, n_dropped = [], [], 0
+        weight: list[Array] = []
+        names: tuple[str, ...] = ()
+        for batch in self.batches(progress):
+            X.append(batch.X)
+            y.append(numbers.of(batch))
+            check_room(len(numbers), batch.X.shape[1])
+            weight += [] if batch.weight is None else [batch.weight]
+            n_dropped += batch.n_dropped
+            names = batch.file.columns.features or ()
+        if not X:
+            raise ValueError("source has no rows")
+        warn_of_missing_rows(n_dropped, sum(map(len, X)))
+        weights = np.concatenate(weight) if weight else None
+        classes = numbers.classes
+        warn_of_similar_labels(classes.tolist())
+        labels = classes[np.concatenate(y)]
+        return np.concatenate(X), labels, weights, names
+
+
+def _list_of_names(name: str, value: Any) -> tuple[Any, ...]:
+    """An argument that lists names of columns, or an error that names it."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ValueError(f"{name} must be a list of names, got {value!r}")
+    return tuple(value)
+
+
+def _check_names(wanted: Columns) -> None:
+    """Refuse what is not a name, and a column that is to be two things."""
+    names = [*wanted.all, *wanted.exclude]
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                "target, sample_weight and all of columns and exclude must be names of "
+                f"columns, which are text, got {name!r:.50}"
+            )
+    repeated = sorted(name for name, n in Counter(names).items() if n > 1)
+    if repeated:
+        raise ValueError(
+            f"columns, exclude, target and sample_weight name {repeated} more than "
+            "once: each column can be one of them only"
+        )
+
+
+class _Total:
+    """The sum of all batches so far, with classes in order of appearance."""
+
+    def __init__(self) -> None:
+        self.n_rows = self.n_dropped = 0
+        self.numbers = LabelNumbers()
+        self.names: tuple[str, ...] = ()
+        self.sum: ClassStatistics | None = None
+
+    def add(self, batch: Batch) -> None:
+        """Add the rows of a batch."""
+        self.n_rows += len(batch.X)
+        self.n_dropped += batch.n_dropped
+        self.names = batch.file.columns.features or ()
+        numbers = self.numbers.of(batch)
+        if not len(batch.X):
+            return
+        if 2 * len(self.numbers) > max(self.n_rows, _FEW_ROWS):
+            raise ValueError(
+                f"{batch.file.name}: column {batch.file.columns.target!r} has "
+                f"{len(self.numbers)} different labels in the first {self.n_rows} "
+                "rows: these are not classes; name another column as the target"
+            )
+        check_room(len(self.numbers), batch.X.shape[1])
+        classes = np.arange(len(self.numbers))
+        try:
+            sums = ClassStatistics.from_arrays(batch.X, numbers, classes, batch.weight)
+            self.sum = sums if self.sum is None else self.sum + sums
+        except ValueError as error:
+            message = re.sub(
+                r"feature (\d+)",
+                lambda m: f"column {self.names[int(m[1])]!r}",
+                str(error),
+            )
+            raise ValueError(f"{batch.file.name}: {message}") from error
+
+    def statistics(self) -> ClassStatistics:
+        """The sum, with classes sorted and features named."""
+        if self.sum is None:
+            raise ValueError(
+                "source has no rows"
+                + (" without missing values" if self.n_dropped else "")
+            )
+        classes = self.numbers.classes
+        warn_of_similar_labels(classes.tolist())
+        order = np.argsort(classes)
+        total = self.sum
+        return ClassStatistics(
+            classes[order],
+            total.weights[order],
+            total.means[order],
+            total.scatters[order],
+            np.array(self.names, dtype=object),
+        )

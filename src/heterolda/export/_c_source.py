@@ -1,0 +1,234 @@
+"""The code of an exported header: which constants and which functions."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
+from heterolda.export._c_text import comment, label_table, number, table
+from heterolda.export._int16 import LARGEST, Int16Rules
+from heterolda.export._rules import Rules
+
+Array = NDArray[np.float64]
+
+_TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
+_BYTES = {"int8_t": 1, "int16_t": 2, "float": 4, "double": 8}
+_BYTES |= {"int64_t": 8, "uint64_t": 8}
+# Least size of the steps of whole scores: far from where single precision ends.
+_LEAST_STEP = 1e-30
+# Terms of the power series of the exponential function, for |x| <= ln(2) / 2.
+_TERMS = {"float": 8, "double": 13}
+_REALS = {
+    "most": MOST_LOG_ODDS,
+    "least": LEAST_LOG_ODDS,
+    "log2e": 1.4426950408889634,
+    # ln 2 is in two parts, of which the first times a small whole number is exact.
+    "ln2_high": 0.693359375,
+    "ln2_low": -2.121944400546905828e-4,
+    "half": 0.5,
+}
+
+
+_DECISIONS = {
+    "binary": "the sign of one score",
+    "votes": "one-vs-one, sums of votes",
+    "coupled": "one-vs-one, coupled probabilities",
+    "one-vs-all": "one-vs-all, log-odds",
+}
+
+
+def _read_templates() -> dict[str, str]:
+    """The blocks of the file of templates, by name; the file says how it is written."""
+    text = files("heterolda.export").joinpath("_c_templates.h").read_text("ascii")
+    _, *parts = re.split(r"^//// (\S+)\n", text, flags=re.MULTILINE)
+    notes = re.compile(r"^//.*\n", re.MULTILINE)
+    blocks = zip(parts[::2], parts[1::2], strict=True)
+    return {name: notes.sub("", block).strip("\n") for name, block in blocks}
+
+
+_TEMPLATES = _read_templates()
+
+
+@dataclass
+class Source:
+    """The code of a header while it is being written, with its size and its cost."""
+
+    name: str
+    dtype: str
+    rules: Rules
+    int16: Int16Rules | None
+    constant_bytes: int = 0
+    multiplications: int = 0
+
+    def code(self) -> str:
+        """Labels, constants and functions, between guards."""
+        (n_rules, d), k = self.rules.coef.shape, len(self.rules.classes)
+        kind, real = self.rules.kind, "float" if self.int16 else self.dtype
+        self._real = _TYPES[real]
+        self._words = {
+            "name": self.name,
+            "d": str(d),
+            "k": str(k),
+            "p": str(n_rules),
+            "input": "int16_t" if self.int16 else self.dtype,
+            "score": real,
+            "real": real,
+            "decide": f"{self.name}_predict",
+            "call": f"{self.name}_score",
+            "compared": "s",
+            "weight": "1",
+            "terms": str(_TERMS[real]),
+            "largest": f"{LARGEST}.0",
+            "edge": f"{LARGEST}.5",
+            **{key: number(self._real(value)) for key, value in _REALS.items()},
+        }
+        self._blocks: list[str] = []
+        self.multiplications = n_rules * d
+        self._add("begin")
+        if self.dtype == "double":
+            self._add("begin-exact")
+        self._add("sizes")
+        self._blocks.append(label_table(f"{self.name}_classes", self.rules.classes))
+        if self.int16 is None:
+            self._add_scores()
+        else:
+            self._add_int16_scores(self.int16)
+        if kind == "votes":
+            self._add_vote_weights()
+        elif kind != "binary":
+            self._add_log_odds()
+        if kind == "coupled":
+            self._add("exponential")
+            # Two powers per rule, each with three products, terms, and seven squarings.
+            self.multiplications += 2 * n_rules * (3 + 2 * _TERMS[real] + 14)
+        self._add(kind)
+        if not self._words["decide"].endswith("_predict"):
+            self._add("centred")
+        if self.dtype == "double":
+            self._add("end-exact")
+        self._add("end")
+        return "\n\n".join(block.strip("\n") for block in self._blocks) + "\n"
+
+    def comment(self, model: Any) -> str:
+        """What stands above the code: its origin, cost and use; after `code` only."""
+        rules, d = self.rules, self.rules.coef.shape[1]
+        names = (
+            ["without names"] if rules.feature_names is None else rules.feature_names
+        )
+        self._words |= {
+            "version": sys.modules["heterolda"].__version__,
+            "model": " ".join(repr(model).split()),
+            "provenance": _provenance(model),
+            "decision": _DECISIONS[rules.kind],
+            "constant_bytes": str(self.constant_bytes),
+            "multiplications": str(self.multiplications),
+            "largest_sum": str(max(self.int16.largest_sums()) if self.int16 else ""),
+            "last": str(d - 1),
+        }
+        lines = self._filled("comment").split("\n")
+        return comment([*lines, *(f"    {name}" for name in names)])
+
+    def _filled(self, name: str) -> str:
+        """A block of the templates, with words in its placeholders."""
+        drop, keep = ("real", "int16") if self.int16 else ("int16", "real")
+        lines = _TEMPLATES[name].split("\n")
+        chosen = [
+            line.removesuffix(f" //{keep}")
+            for line in lines
+            if not line.endswith(f"//{drop}")
+        ]
+        return Template("\n".join(chosen)).substitute(self._words)
+
+    def _add(self, name: str) -> None:
+        """Add a block of the templates."""
+        self._blocks.append(self._filled(name))
+
+    def _add_table(self, kind: str, name: str, values: NDArray[Any]) -> None:
+        """Add constants that decisions need."""
+        self._blocks.append(table(kind, f"{self.name}_{name}", values))
+        self.constant_bytes += _BYTES[kind] * values.size
+
+    def _add_scores(self) -> None:
+        arrays: list[NDArray[Any]] = [self.rules.coef, self.rules.intercept]
+        if self.dtype == "float":
+            centre, *arrays = self.rules.centred()
+            if centre.any():
+                self._add_table("float", "centre", centre)
+                self._words["decide"] = f"{self.name}_decide"
+        self._add_table(self.dtype, "coef", arrays[0])
+        self._add_table(self.dtype, "offset", arrays[1])
+        self._add("score")
+
+    def _add_int16_scores(self, int16: Int16Rules) -> None:
+        self._add_table("int16_t", "coef", int16.coef)
+        self._add_table("int64_t", "offset", int16.offset)
+        self._add("int16-sum")
+        if self.rules.kind in ("binary", "votes"):
+            self._words |= {"score": "int64_t", "call": f"{self.name}_sum"}
+        else:
+            step = _single(np.ldexp(1.0, -int16.exponent), least=_LEAST_STEP)
+            self._add_table("float", "step", step)
+            self._add("int16-score")
+            self.multiplications += len(step)
+        if self.rules.kind == "votes":
+            self._add_table("int8_t", "shift", int16.shifts(self.rules.pairs))
+            self._add("int16-shifted")
+            self._words["compared"] = f"{self.name}_shifted(s, rule)"
+        self._blocks.append(table("double", f"{self.name}_zero", int16.zero))
+        self._blocks.append(table("double", f"{self.name}_unit", int16.unit))
+        self._add("quantise")
+
+    def _add_vote_weights(self) -> None:
+        # Whole numbers, so that sums are exact, and ties are ties, in any format.
+        whole = np.ldexp(self.rules.vote_weights, 53).astype(np.int64)
+        whole //= max(np.gcd.reduce(whole), 1)
+        if np.any(whole != 1):
+            self._add_table("uint64_t", "weight", whole)
+            self._words["weight"] = f"{self.name}_weight[rule]"
+
+    def _add_log_odds(self) -> None:
+        odds, real = self.rules.log_odds, self._words["real"]
+        if isinstance(odds, LogOdds):
+            block = "log-odds-gaussian"
+            values = np.column_stack([odds.bend, odds.slope, odds.low, odds.high])
+        else:
+            block = "log-odds-calibrated"
+            values = np.stack([odds.offset, odds.slope], axis=1).reshape(4, -1).T
+        largest = float(np.finfo(self._real).max)
+        values = np.where(np.isinf(values), np.copysign(largest, values), values)
+        single = _single(values) if real == "float" else values
+        self._add_table(real, "posterior", single)
+        self._add(block)
+        self.multiplications += 2 * len(values)
+
+
+def _provenance(model: Any) -> str:
+    """How the rules were found, and how good they are where they were."""
+    if hasattr(model, "n_errors_"):
+        return f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
+    error = model.bayes_error_
+    return (
+        f"Solver:          {model._settings['solver']}\n"
+        f"Error:           {error.mean():.4g} is the mean over the rules, "
+        f"{error.max():.4g} the largest, for Gaussian classes"
+    )
+
+
+def _single(values: Array, least: float = 0.0) -> NDArray[np.float32]:
+    """Numbers in single precision, or a word that they do not fit."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = values.astype(np.float32)
+    if not np.isfinite(single).all() or (np.abs(single) < least).any():
+        raise ValueError(
+            "model has scores or log-odds beyond the range of single precision: use "
+            "dtype='double'"
+        )
+    return single

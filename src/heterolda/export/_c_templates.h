@@ -1,0 +1,272 @@
+// The blocks of an exported header; `_c_source.py` chooses and joins them.
+//
+// A line "//// name" begins a block, and other lines that begin with // are notes. Lines
+// that end in //int16 are for int16 only, those that end in //real for other types.
+// Placeholders: $name, the prefix; $input, $score and $real, the types of features,
+// scores and log-odds; $d, $k and $p, the numbers of features, classes and rules.
+
+//// comment
+$name: a linear classifier of $d features into $k classes,
+written by heterolda $version.
+
+Model:           $model
+$provenance
+Decision:        $decision
+Constants:       $constant_bytes bytes
+Multiplications: $multiplications for a decision
+
+int ${name}_predict(const $input *x)
+    returns the place of the class in ${name}_classes.
+    It is -1 if a score is not finite, because a feature is NaN, infinite //real
+    or far too large; -ffast-math would take that away. //real
+int ${name}_quantise(const double *x, int16_t *q) //int16
+    makes its features: (x - ${name}_zero) / ${name}_unit, rounded. //int16
+No sum can exceed $largest_sum in size, and 2^63 - 1 fits. //int16
+
+Features, x[0] to x[$last]:
+
+//// begin
+#ifndef HETEROLDA_${name}_H
+#define HETEROLDA_${name}_H
+
+#include <stdint.h>
+
+//// begin-exact
+// Sums run from left to right without fused operations, in the order of
+// `hyperplanes.settle_ties`; so the two give the same double. Compilers would fuse.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize ("fp-contract=off")
+#elif defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+//// sizes
+enum { ${name}_n_features = $d, ${name}_n_classes = $k };
+
+//// score
+static inline $real ${name}_score(const $input *x, int rule)
+{
+    $real sum = 0;
+    int j;
+
+    for (j = 0; j < $d; j++)
+        sum += ${name}_coef[rule][j] * x[j];
+    return ${name}_offset[rule] + sum;
+}
+
+//// int16-sum
+static inline int64_t ${name}_sum(const int16_t *x, int rule)
+{
+    int64_t sum = ${name}_offset[rule];
+    int j;
+
+    for (j = 0; j < $d; j++)
+        sum += (int32_t)${name}_coef[rule][j] * x[j];
+    return sum;
+}
+
+//// int16-score
+static inline $real ${name}_score(const int16_t *x, int rule)
+{
+    return ${name}_step[rule] * ($real)${name}_sum(x, rule);
+}
+
+//// int16-shifted
+// How the sums of whole numbers of different rules compare.
+static inline int64_t ${name}_shifted(int64_t sum, int rule)
+{
+    const int shift = ${name}_shift[rule];
+
+    return shift < 0 ? sum / ((int64_t)1 << -shift) : sum * ((int64_t)1 << shift);
+}
+
+//// log-odds-gaussian
+// The monotone log-odds of `posterior.LogOdds`.
+static inline $real ${name}_log_odds($real s, int rule)
+{
+    const $real *it = ${name}_posterior[rule]; /* bend, slope, least, largest */
+    $real t = s < it[2] ? it[2] : s > it[3] ? it[3] : s;
+    $real odds = t * (it[0] * t + it[1]);
+
+    if (odds > $most)
+        odds = $most;
+    if (odds < -$most)
+        odds = -$most;
+    if (s > 0)
+        return odds < $least ? $least : odds;
+    return odds < 0 ? odds : 0;
+}
+
+//// log-odds-calibrated
+// The calibrated log-odds of `posterior.SidedLogOdds`.
+static inline $real ${name}_log_odds($real s, int rule)
+{
+    const $real *it = ${name}_posterior[rule]; /* offset and slope of both sides */
+    $real odds = s > 0 ? it[2] + it[3] * s : it[1] * s - it[0];
+
+    if (odds > $most)
+        odds = $most;
+    if (odds < -$most)
+        odds = -$most;
+    return s > 0 && odds < $least ? $least : odds;
+}
+
+//// exponential
+/* e^x for x up to 80, beyond which 80 stands for it: 2^n times the power series. */
+static inline $real ${name}_exp($real x)
+{
+    $real power = 2, result = 1, r;
+    int k, n;
+
+    if (x < -80)
+        return 0;
+    if (x > 80)
+        x = 80;
+    n = (int)(x * $log2e + (x < 0 ? -$half : $half));
+    r = x - ($real)n * $ln2_high - ($real)n * $ln2_low;
+    for (k = $terms; k > 0; k--)
+        result = 1 + result * r / ($real)k;
+    if (n < 0) {
+        n = -n;
+        power = $half;
+    }
+    for (; n > 0; n /= 2) {
+        if (n % 2)
+            result *= power;
+        if (n > 1)
+            power *= power;
+    }
+    return result;
+}
+
+//// binary
+// Scores of real numbers may not be finite: a NaN or an infinity less itself is not
+// zero.
+static inline int $decide(const $input *x)
+{
+    const $score s = $call(x, 0);
+
+    if (!(s - s == 0)) //real
+        return -1; //real
+    return s > 0;
+}
+
+//// votes
+static inline int $decide(const $input *x)
+{
+    uint64_t votes[$k] = {0};
+    $score sums[$k] = {0};
+    int i, j, rule = 0, best = 0;
+
+    for (i = 0; i < $k; i++)
+        for (j = i + 1; j < $k; j++, rule++) {
+            const $score s = $call(x, rule);
+            if (!(s - s == 0)) //real
+                return -1; //real
+            votes[s > 0 ? j : i] += $weight;
+            sums[i] -= $compared;
+            sums[j] += $compared;
+        }
+    /* Sums of votes are exact, and so are ties: the larger sum of scores decides. */
+    for (i = 1; i < $k; i++)
+        if (votes[i] > votes[best] || (votes[i] == votes[best] && sums[i] > sums[best]))
+            best = i;
+    return best;
+}
+
+//// one-vs-all
+static inline int $decide(const $input *x)
+{
+    $real largest = 0;
+    int k, best = 0;
+
+    for (k = 0; k < $k; k++) {
+        const $score s = $call(x, k);
+        const $real odds = ${name}_log_odds(s, k);
+        if (!(s - s == 0)) //real
+            return -1; //real
+        if (k == 0 || odds > largest) {
+            largest = odds;
+            best = k;
+        }
+    }
+    return best;
+}
+
+//// coupled
+// Odds against a class are summed in units of the worst of the class that has the least
+// worst: the winner has it nearly so, and nothing that matters overflows.
+static inline int $decide(const $input *x)
+{
+    $real odds[$p], worst[$k], against[$k] = {0}, unit;
+    int i, j, rule = 0, best = 0;
+
+    for (i = 0; i < $k; i++)
+        worst[i] = -$most;
+    for (i = 0; i < $k; i++)
+        for (j = i + 1; j < $k; j++, rule++) {
+            const $score s = $call(x, rule);
+            const $real it = ${name}_log_odds(s, rule);
+            if (!(s - s == 0)) //real
+                return -1; //real
+            odds[rule] = it;
+            worst[i] = it > worst[i] ? it : worst[i];
+            worst[j] = -it > worst[j] ? -it : worst[j];
+        }
+    unit = worst[0];
+    for (i = 1; i < $k; i++)
+        unit = worst[i] < unit ? worst[i] : unit;
+    rule = 0;
+    for (i = 0; i < $k; i++)
+        for (j = i + 1; j < $k; j++, rule++) {
+            against[i] += ${name}_exp(odds[rule] - unit);
+            against[j] += ${name}_exp(-odds[rule] - unit);
+        }
+    for (i = 1; i < $k; i++)
+        if (against[i] < against[best])
+            best = i;
+    return best;
+}
+
+//// centred
+// Single precision needs centres, see `Rules.centred`.
+static inline int ${name}_predict(const float *x)
+{
+    float t[$d];
+    int j;
+
+    for (j = 0; j < $d; j++)
+        t[j] = x[j] - ${name}_centre[j];
+    return $decide(t);
+}
+
+//// quantise
+/* Features as whole numbers. Returns how many were beyond the range and clipped to it,
+   or -1 if one is not a number. */
+static inline int ${name}_quantise(const double *x, int16_t *q)
+{
+    int j, clipped = 0;
+
+    for (j = 0; j < $d; j++) {
+        double t = (x[j] - ${name}_zero[j]) / ${name}_unit[j];
+        if (t != t)
+            return -1;
+        if (t >= $edge || t <= -$edge) {
+            t = t < 0 ? -$largest : $largest;
+            clipped++;
+        }
+        q[j] = (int16_t)(t < 0 ? t - 0.5 : t + 0.5);
+    }
+    return clipped;
+}
+
+//// end-exact
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#elif defined(__clang__)
+#pragma STDC FP_CONTRACT DEFAULT
+#endif
+
+//// end
+#endif

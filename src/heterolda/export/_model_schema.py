@@ -1,0 +1,156 @@
+"""What a model file of version 1 says of a fitted model: one table for both directions.
+
+Keys are written in the order of the tables. Lengths are numbers or the names of sizes,
+which `labels`, `count` and `_multiclass` learn from the file.
+"""
+
+from __future__ import annotations
+
+from math import inf, nan
+from typing import Any
+
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.posterior import SidedLogOdds
+from heterolda.export._labels import labels
+from heterolda.export._parameters import parameter, parameters
+from heterolda.export._schema import (
+    Kind,
+    Place,
+    boolean,
+    choice,
+    count,
+    floats,
+    integers,
+    list_of,
+    number,
+    numbers,
+    optional,
+    record,
+    special,
+    text,
+)
+from heterolda.solvers.hyperplanes import Status
+from heterolda.statistics.shrinkage import Shrinkage
+
+DISCRIMINANT = GaussianLinearDiscriminant.__name__
+SEARCH = LocalNeighborhoodSearch.__name__
+VOTING = text(["weighted", "majority", "coupled"])
+
+
+def _names(cls: Any) -> list[str]:
+    """Names of constructor parameters that are not estimators."""
+    return [name for name in cls().get_params(deep=False) if name != "estimator"]
+
+
+def _multiclass() -> Kind:
+    """How classes are compared, from which the number of rules follows."""
+    kind = text(["ovo", "ova"])
+
+    def read(value: Any, at: Place) -> Any:
+        multiclass, k = kind.read(value, at), at.sizes["classes"]
+        at.sizes["rules"] = k if multiclass == "ova" else k * (k - 1) // 2
+        return multiclass
+
+    return Kind(read, kind.write)
+
+
+def _model(*names: str) -> Kind:
+    """A fitted estimator, one of these."""
+
+    def read(value: Any, at: Place) -> Any:
+        name = value.get("estimator") if isinstance(value, dict) else None
+        estimator = _FITTED[text(names).read(name, at / "estimator")]
+        # The start of a search has sizes of its own.
+        return estimator.read(value, Place(at.name))
+
+    return Kind(read, lambda values: _FITTED[values["estimator"]].write(values))
+
+
+def _fitted(name: str) -> Kind:
+    """All that is said of a fitted estimator."""
+    fields = {
+        "estimator": text(),
+        "parameters": record(PARAMETERS[name]),
+        "classes": labels(),
+        "features": record(FEATURES),
+        "rules": record(RULES),
+        "committee": record(COMMITTEE),
+        **ATTRIBUTES[name],
+    }
+    return record(fields, first=("classes", "features", "committee"))
+
+
+STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
+FEATURES = {"count": count("features"), "names": optional(list_of(text(), "features"))}
+RULES = {
+    "pairs": integers("rules", 2, low=-1),
+    "status": list_of(choice(STATUS), "rules"),
+    "intercept": floats("rules"),
+    "coef": floats("rules", "features"),
+    "error": floats("rules", low=0, high=1),
+    "gap": list_of(special(number(), nan, None), "rules"),
+    "n_iter": integers("rules", low=0),
+    "means": floats("rules", 2),
+    "deviations": floats("rules", 2, low=0),
+}
+LOG_ODDS = {"offset": floats(2, "rules", low=0), "slope": floats(2, "rules", low=0)}
+COMMITTEE = {
+    "multiclass": _multiclass(),
+    "voting": optional(VOTING),
+    "sharpness": number(1e-9, 1e9),
+    "log_odds": optional(record(LOG_ODDS, make=SidedLogOdds)),
+}
+SHRINKAGE = {"to_pooled": floats("classes", low=0, high=1), "to_diagonal": number(0, 1)}
+STATISTICS = {
+    "named": boolean(),
+    "weights": floats("classes"),
+    "means": floats("classes", "features"),
+    "scatters": floats("classes", "features", "features"),
+}
+CANDIDATE = {
+    "loss": text(["error", "logistic", "none"]),
+    "bandwidth": special(number(0), nan, None),
+    "anchor": special(number(0), inf, "Infinity"),
+    "voting": VOTING,
+    "error": special(number(0), nan, None),
+}
+SELECTION = {**CANDIDATE, "candidates": list_of(record(CANDIDATE))}
+START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
+OF_DISCRIMINANT = parameters(_names(GaussianLinearDiscriminant))
+FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
+START_PARAMETER = {
+    "name": text(),
+    "frozen": boolean(),
+    "is_start": boolean(),
+    "parameters": optional(record(OF_DISCRIMINANT)),
+}
+PARAMETERS = {
+    DISCRIMINANT: OF_DISCRIMINANT,
+    SEARCH: {
+        **parameters(_names(LocalNeighborhoodSearch)),
+        "anchor": special(parameter("anchor"), inf, "Infinity"),
+        "estimator": optional(record(START_PARAMETER)),
+    },
+}
+# What only one of the estimators has.
+ATTRIBUTES: dict[str, dict[str, Kind]] = {
+    DISCRIMINANT: {
+        "priors": floats("classes", low=0, high=1),
+        "error_rates": floats("rules", 2, low=0, high=1),
+        "risk": floats("rules", low=0),
+        "shrinkage": optional(record(SHRINKAGE, make=Shrinkage)),
+        "fitted_with": record(FITTED_WITH),
+        "statistics": optional(record(STATISTICS)),
+    },
+    SEARCH: {
+        "start": optional(record(START)),
+        "n_errors": numbers("rules", low=0),
+        "n_errors_start": numbers("rules", low=0),
+        "n_errors_held_out": optional(numbers("rules", low=0)),
+        "selection": optional(record(SELECTION)),
+        "history": list_of(floats(None, low=0), "rules"),
+    },
+}
+_FITTED = {name: _fitted(name) for name in ATTRIBUTES}
+MODEL = _model(*_FITTED)

@@ -1,0 +1,278 @@
+"""Fitted models as the values that a model file names, and back.
+
+`_model_schema` has the types, shapes and ranges of the values. Here is what no table
+can say: where the values stand in an estimator, and whether they belong together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.frozen import FrozenEstimator
+
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.posterior import LogOdds
+from heterolda.estimators.votes import Binary, OneVsAll, OneVsOne
+from heterolda.export._model_schema import ATTRIBUTES, DISCRIMINANT, VOTING
+from heterolda.export._schema import Place, text
+from heterolda.foundations.validation import check_covariance
+from heterolda.solvers import resolve_solver
+from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.tradeoff.criteria import check_costs
+
+Values = dict[str, Any]
+
+# The attributes of keys that are not the attribute without its underscore.
+_ATTRIBUTE_OF = {"fitted_with": "_settings", "start": "estimator_"}
+# Attributes that not every fitted model has; null stands for their absence.
+_MAY_LACK = "statistics", "start", "n_errors_held_out", "selection"
+
+
+class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Stands for the start of a search, `name`, of which a file keeps only the name."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Say that another start is needed."""
+        raise ValueError(
+            f"estimator was of the class {self.name}, and the model file keeps only "
+            "its name: use set_params(estimator=...) before fit"
+        )
+
+
+def values_of(model: Any, *, statistics: bool) -> Values:
+    """What a file says of a fitted model, perhaps without its class statistics."""
+    committee, name = model._committee, type(model).__name__
+    own = {key: getattr(model, _attribute(key), None) for key in ATTRIBUTES[name]}
+    if type(model) is GaussianLinearDiscriminant:
+        own["fitted_with"] = _with_costs(model._settings, model.classes_)
+        own["statistics"] = _statistics_of(model) if statistics else None
+    else:
+        own["start"] = _start_of(model, statistics)
+    return own | {
+        "estimator": name,
+        "parameters": {
+            **_with_costs(model.get_params(deep=False), model.classes_),
+            "estimator": _start_parameter(model),
+        },
+        "classes": model.classes_,
+        "features": {
+            "count": model.n_features_in_,
+            "names": getattr(model, "feature_names_in_", None),
+        },
+        "rules": {
+            **vars(committee.planes),
+            "pairs": model.pairs_,
+            "intercept": model.intercept_,
+            "coef": model.coef_,
+        },
+        "committee": {
+            "multiclass": "ova" if isinstance(committee, OneVsAll) else "ovo",
+            "voting": getattr(committee, "voting", None),
+            "sharpness": getattr(committee, "sharpness", 1.0),
+            "log_odds": getattr(committee, "log_odds", None),
+        },
+    }
+
+
+def model_of(values: Values, where: str) -> Any:
+    """The fitted model of which a file says this, at a place for messages."""
+    planes = _planes(values["rules"], f"{where}.rules")
+    fitted = {
+        "classes_": values["classes"],
+        "n_features_in_": values["features"]["count"],
+        "pairs_": values["rules"]["pairs"],
+        "coef_": planes.coef,
+        "intercept_": planes.intercept,
+        "n_iter_": planes.n_iter,
+        "_committee": _committee(values, planes, where),
+    }
+    names = values["features"]["names"]
+    if names is not None:
+        fitted["feature_names_in_"] = np.array(names, dtype=object)
+    make = _discriminant if values["estimator"] == DISCRIMINANT else _search
+    model = make(values, fitted, where)
+    for key in ATTRIBUTES[values["estimator"]]:
+        if values[key] is not None or key not in _MAY_LACK:
+            fitted[_attribute(key)] = values[key]
+    vars(model).update(fitted)
+    return model
+
+
+def _attribute(key: str) -> str:
+    """The attribute of an estimator that a key of the file stands for."""
+    return _ATTRIBUTE_OF.get(key, f"{key}_")
+
+
+def _planes(rules: Values, where: str) -> Hyperplanes:
+    """The record of the rules."""
+    arrays = {key: np.asarray(value) for key, value in rules.items() if key != "pairs"}
+    planes = Hyperplanes(**arrays)
+    with np.errstate(over="ignore"):
+        reach = np.abs(planes.coef).sum(axis=1) + np.abs(planes.intercept)
+    if not np.isfinite(reach).all():
+        raise ValueError(f"{where}.coef has numbers that are too large")
+    return planes
+
+
+def _committee(
+    values: Values, planes: Hyperplanes, where: str
+) -> Binary | OneVsOne | OneVsAll:
+    """How the rules decide together; no prediction of theirs is NaN."""
+    k, pairs = len(values["classes"]), values["rules"]["pairs"]
+    found = values["committee"]
+    one_vs_all = found["multiclass"] == "ova"
+    if one_vs_all:
+        expected = np.column_stack([np.full(k, -1), np.arange(k)])
+    else:
+        expected = np.column_stack(np.triu_indices(k, 1))
+    if (one_vs_all and k == 2) or not np.array_equal(pairs, expected):
+        raise ValueError(f"{where}.rules.pairs are not those of {k} classes")
+    log_odds, sharpness = found["log_odds"], found["sharpness"]
+    if log_odds is None:
+        _check_gaussian(planes, f"{where}.rules")
+    where = f"{where}.committee"
+    if k > 2 and not one_vs_all:
+        voting = VOTING.read(found["voting"], Place(f"{where}.voting"))
+        return OneVsOne(planes, pairs, k, voting, log_odds, sharpness)
+    if found["voting"] is not None or sharpness != 1:
+        raise ValueError(f"{where} has a voting, but there are no votes")
+    if k == 2:
+        return Binary(planes, log_odds)
+    if log_odds is not None:
+        raise ValueError(f"{where}.log_odds must be null for 'ova'")
+    return OneVsAll(planes)
+
+
+def _check_gaussian(planes: Hyperplanes, where: str) -> None:
+    """Reject means and deviations from which no probabilities can be computed."""
+    if not (planes.trivial | (planes.deviations > 0).all(axis=1)).all():
+        raise ValueError(f"{where}.deviations must be positive")
+    with np.errstate(all="ignore"):
+        odds = LogOdds.from_hyperplanes(planes)
+    usable = np.isfinite(odds.bend) & np.isfinite(odds.slope) & (odds.low <= odds.high)
+    if not usable.all():
+        raise ValueError(f"{where}.means and deviations are too far apart")
+
+
+def _discriminant(values: Values, fitted: Values, where: str) -> Any:
+    """A discriminant, and its attributes in the place of their values."""
+    model = _unfitted(GaussianLinearDiscriminant, values["parameters"])
+    planes, priors = fitted["_committee"].planes, values["priors"]
+    if not (priors > 0).all() or abs(priors.sum() - 1) > 1e-6:
+        raise ValueError(f"{where}.priors must be positive and sum to one")
+    fitted["bayes_error_"] = planes.error
+    fitted["gap_"] = planes.gap
+    fitted["trivial_"] = planes.trivial
+    _unfitted(GaussianLinearDiscriminant, values["fitted_with"])
+    if values["statistics"] is not None:
+        values["statistics"] = _statistics(values, fitted, f"{where}.statistics")
+    return model
+
+
+def _statistics_of(model: Any) -> Values | None:
+    """The class statistics of a discriminant, without what the model says anyway."""
+    known = getattr(model, "statistics_", None)
+    if known is None:
+        return None
+    return {**vars(known), "named": known.feature_names is not None}
+
+
+def _statistics(values: Values, fitted: Values, where: str) -> ClassStatistics:
+    """The inverse of `_statistics_of`."""
+    found, classes = values["statistics"], fitted["classes_"]
+    if not (found["weights"] > 1).all():
+        raise ValueError(f"{where}.weights must exceed 1")
+    for label, scatter in zip(classes.tolist(), found["scatters"], strict=True):
+        check_covariance(label, scatter)
+    names = fitted.get("feature_names_in_") if found.pop("named") else None
+    return ClassStatistics(classes, **found, feature_names=names)
+
+
+def _search(values: Values, fitted: Values, where: str) -> Any:
+    """A search, and its attributes in the place of their values."""
+    found, parameters = values["start"], values["parameters"]
+    if found is not None:
+        start = model_of(found["model"], f"{where}.start.model")
+        alike = np.array_equal(start.classes_, fitted["classes_"])
+        if not alike or start.n_features_in_ != fitted["n_features_in_"]:
+            raise ValueError(
+                f"{where}.start has other classes or features than the model"
+            )
+        values["start"] = FrozenEstimator(start) if found["frozen"] else start
+    parameters["estimator"] = _read_start_parameter(
+        parameters["estimator"], values["start"], f"{where}.parameters.estimator"
+    )
+    for errors, length in zip(values["history"], fitted["n_iter_"], strict=True):
+        if len(errors) != length:
+            raise Place(f"{where}.history").error(f"have {length} entries", len(errors))
+    return _unfitted(LocalNeighborhoodSearch, parameters)
+
+
+def _start_of(model: Any, statistics: bool) -> Values | None:
+    """The fitted start of a search, if it is one that is kept."""
+    start = getattr(model, "estimator_", None)
+    if type(_bare(start)) is not GaussianLinearDiscriminant:
+        return None
+    frozen = isinstance(start, FrozenEstimator)
+    return {"frozen": frozen, "model": values_of(_bare(start), statistics=statistics)}
+
+
+def _start_parameter(model: Any) -> Values | None:
+    """The parameter `estimator` of a search: parameters, or a name."""
+    given = getattr(model, "estimator", None)
+    if given is None:
+        return None
+    bare, ours = _bare(given), type(_bare(given)) is GaussianLinearDiscriminant
+    return {
+        "name": bare.name if isinstance(bare, NotKept) else type(bare).__name__,
+        "frozen": isinstance(given, FrozenEstimator),
+        # A search with prefit=True has one and the same model in both places.
+        "is_start": ours and bare is _bare(getattr(model, "estimator_", None)),
+        "parameters": _with_costs(bare.get_params(), model.classes_) if ours else None,
+    }
+
+
+def _read_start_parameter(found: Values | None, start: Any, where: str) -> Any:
+    """The inverse of `_start_parameter`."""
+    if found is None:
+        return None
+    estimator: Any = NotKept(found["name"])
+    if found["parameters"] is not None:
+        text([DISCRIMINANT]).read(found["name"], Place(f"{where}.name"))
+        estimator = _unfitted(GaussianLinearDiscriminant, found["parameters"])
+    if found["is_start"]:
+        if start is None:
+            raise ValueError(f"{where} is said to be the start, but there is none")
+        estimator = _bare(start)
+    return FrozenEstimator(estimator) if found["frozen"] else estimator
+
+
+def _unfitted(cls: Any, parameters: Values) -> Any:
+    """An estimator of parameters that it accepts."""
+    estimator = cls(**parameters)
+    estimator._validate_params()
+    if "solver" in parameters:
+        resolve_solver(parameters["solver"])
+    return estimator
+
+
+def _with_costs(parameters: Values, classes: NDArray[Any]) -> Values:
+    """Parameters, with costs of a data frame in the order of the classes."""
+    costs = parameters.get("costs")
+    if hasattr(costs, "columns"):
+        return {**parameters, "costs": check_costs(costs, classes)}
+    return parameters
+
+
+def _bare(estimator: Any) -> Any:
+    """What is in a `FrozenEstimator`."""
+    frozen = isinstance(estimator, FrozenEstimator)
+    return estimator.estimator if frozen else estimator

@@ -1,0 +1,216 @@
+"""The graph of a classifier, from standard operators of opset 13 or newer.
+
+A graph computes the scores in the format of its input. What follows from them is
+little; it is in double precision, by the formulas of
+:mod:`heterolda.estimators.posterior` and :mod:`heterolda.estimators.votes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
+from heterolda.export._rules import Rules, read_rules
+
+_OLDEST_OPSET = 13
+
+
+def convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the graph of a classifier, as skl2onnx asks for it."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    if container.target_opset < _OLDEST_OPSET:
+        raise ValueError(
+            f"target_opset must be at least {_OLDEST_OPSET} for "
+            f"{type(operator.raw_operator).__name__}, got {container.target_opset}"
+        )
+    rules = read_rules(operator.raw_operator)
+    nocl = scope.get_options(operator.raw_operator, {"nocl": False})["nocl"]
+    labels = np.arange(len(rules.classes)) if nocl else _labels(rules.classes)
+    graph = _Graph(scope, container)
+    X = operator.inputs[0]
+    double = isinstance(X.type, DoubleTensorType)
+    kind = np.dtype(np.float64 if double else np.float32)
+    x = X.full_name
+    if not isinstance(X.type, DoubleTensorType | FloatTensorType):
+        x = graph.cast(x, kind)
+    winner, p = _decide(graph, rules, _scores(graph, rules, x, double))
+    label, probabilities = (output.full_name for output in operator.outputs)
+    places = graph("Squeeze", winner, np.array([1]))
+    graph("Gather", labels, places, output=label)
+    final = _with_largest_at(graph, p if double else graph.cast(p, kind), winner, kind)
+    graph("Identity", final, output=probabilities)
+
+
+class _Graph:
+    """Adds nodes to a graph; arrays among their inputs become constants."""
+
+    def __init__(self, scope: Any, container: Any) -> None:
+        self.scope = scope
+        self.container = container
+
+    def __call__(
+        self, op: str, *inputs: Any, output: str | None = None, **attributes: Any
+    ) -> str:
+        """Add a node with one output and return its name."""
+        output = output or self.scope.get_unique_variable_name(op.lower())
+        self._add(op, inputs, [output], attributes)
+        return output
+
+    def largest(self, values: str) -> tuple[str, str]:
+        """The largest of each row and its column, the first of equals."""
+        names = [self.scope.get_unique_variable_name(n) for n in ("largest", "column")]
+        self._add("TopK", (values, np.array([1])), names, {"axis": 1})
+        return names[0], names[1]
+
+    def cast(self, values: str, kind: np.dtype[Any]) -> str:
+        """The values in another format."""
+        from onnx.helper import np_dtype_to_tensor_dtype
+
+        return self("Cast", values, to=np_dtype_to_tensor_dtype(kind))
+
+    def normalised(self, p: str) -> str:
+        """Rows that sum to one."""
+        return self("Div", p, self("ReduceSum", p, np.array([1]), keepdims=1))
+
+    def _add(
+        self, op: str, inputs: Sequence[Any], outputs: list[str], attributes: Any
+    ) -> None:
+        names = [x if isinstance(x, str) else self._constant(x) for x in inputs]
+        name = self.scope.get_unique_operator_name(op)
+        self.container.add_node(op, names, outputs, name=name, **attributes)
+
+    def _constant(self, value: NDArray[Any]) -> str:
+        from onnx.helper import np_dtype_to_tensor_dtype
+
+        name: str = self.scope.get_unique_variable_name("constant")
+        kind = np_dtype_to_tensor_dtype(value.dtype)
+        content = value.ravel().tolist()
+        if value.dtype.kind == "O":
+            content = [text.encode() for text in content]
+        self.container.add_initializer(name, kind, list(value.shape), content)
+        return name
+
+
+def _labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels as strings or as 64-bit integers, the only kinds that ONNX knows."""
+    values = classes.tolist()
+    if all(isinstance(value, str) for value in values):
+        return np.array(values, dtype=object)
+    whole = all(isinstance(v, int | float) and v == int(v) for v in values)
+    if not whole or not all(-(2**63) <= v < 2**63 for v in values):
+        raise ValueError(
+            f"classes_ has labels {values} that ONNX cannot hold: fit with strings, or "
+            "with integers of at most 64 bits"
+        )
+    return np.array([int(value) for value in values], dtype=np.int64)
+
+
+def _scores(graph: _Graph, rules: Rules, x: str, double: bool) -> str:
+    """Scores of the rules, in the format of x."""
+    if double:
+        return graph("Add", graph("MatMul", x, rules.coef.T), rules.intercept)
+    centre, coef, offset = rules.centred()
+    if centre.any():
+        x = graph("Sub", x, centre)
+    return graph("Add", graph("MatMul", x, coef.T), offset)
+
+
+def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
+    """Columns of the winning classes and their probabilities, from scores."""
+    scores = graph.cast(scores, np.dtype(np.float64))
+    positive = graph("Greater", scores, np.zeros(1))
+    log_odds = _log_odds(graph, rules, scores, positive)
+    if rules.kind == "one-vs-all":
+        against = graph("Exp", graph("Neg", log_odds))
+        winner = graph.largest(log_odds)[1]
+        return winner, graph.normalised(_share(graph, against))
+    members = _members(rules.pairs)
+    odds = [graph("Exp", side) for side in (log_odds, graph("Neg", log_odds))]
+    p = graph.normalised(_share(graph, _by_class(graph, odds, members)))
+    if rules.sharpness != 1:
+        p = _sharpen(graph, p, rules.sharpness)
+    if rules.kind == "coupled":
+        return graph.largest(p)[1], p
+    if rules.kind == "binary":
+        return graph.cast(positive, np.dtype(np.int64)), p
+    return _count(graph, rules, scores, positive, members), p
+
+
+def _log_odds(graph: _Graph, rules: Rules, scores: str, positive: str) -> str:
+    """Log-odds as a function of the score, see `LogOdds` and `SidedLogOdds`."""
+    given = rules.log_odds
+    if isinstance(given, LogOdds):
+        s = graph("Min", graph("Max", scores, given.low), given.high)
+        line = graph("Add", graph("Mul", s, given.bend), given.slope)
+        odds = graph("Mul", s, line)
+    else:
+        below = graph("Add", graph("Mul", scores, given.slope[0]), -given.offset[0])
+        above = graph("Add", graph("Mul", scores, given.slope[1]), given.offset[1])
+        odds = graph("Where", positive, above, below)
+    odds = graph("Max", odds, np.array([-MOST_LOG_ODDS]))
+    odds = graph("Min", odds, np.array([MOST_LOG_ODDS]))
+    second = graph("Max", odds, np.array([LEAST_LOG_ODDS]))
+    return graph("Where", positive, second, graph("Min", odds, np.zeros(1)))
+
+
+def _members(pairs: NDArray[np.intp]) -> NDArray[np.int64]:
+    """For each class the columns in which it is, of pairs as first, then as second."""
+    columns = pairs.T.ravel()
+    return np.array([np.flatnonzero(columns == k) for k in range(pairs.max() + 1)])
+
+
+def _by_class(graph: _Graph, sides: Sequence[str], members: NDArray[np.int64]) -> str:
+    """Sums over the pairs of each class of what they hold for their two sides."""
+    columns = graph("Concat", *sides, axis=1)
+    each = graph("Gather", columns, members, axis=1)
+    return graph("ReduceSum", each, np.array([2]), keepdims=0)
+
+
+def _share(graph: _Graph, against: str) -> str:
+    """Probabilities from odds against."""
+    return graph("Reciprocal", graph("Add", against, np.ones(1)))
+
+
+def _sharpen(graph: _Graph, p: str, power: float) -> str:
+    """Probabilities raised to a power, as `votes.sharpen` does it."""
+    relative = graph("Div", p, graph.largest(p)[0])
+    raised = graph("Pow", relative, np.array([power]))
+    least = np.array([np.finfo(np.float64).tiny])
+    return graph.normalised(graph("Max", raised, least))
+
+
+def _count(
+    graph: _Graph, rules: Rules, scores: str, positive: str, members: NDArray[np.int64]
+) -> str:
+    """The class of most votes; exact ties go to the larger sum of scores."""
+    weights, none = rules.vote_weights, np.zeros(1)
+    first = graph("Where", positive, none, weights)
+    second = graph("Where", positive, weights, none)
+    votes = _by_class(graph, [first, second], members)
+    confidence = _by_class(graph, [graph("Neg", scores), scores], members)
+    tied = graph("Equal", votes, graph.largest(votes)[0])
+    last = np.array([-np.inf])
+    return graph.largest(graph("Where", tied, confidence, last))[1]
+
+
+def _with_largest_at(graph: _Graph, p: str, winner: str, kind: np.dtype[Any]) -> str:
+    """Probabilities with the largest at the winner, as the votes have them.
+
+    In single precision this also parts what became equal by rounding.
+    """
+    highest, leader = graph.largest(p)
+    p = graph(
+        "ScatterElements", p, leader, graph("GatherElements", p, winner, axis=1), axis=1
+    )
+    p = graph("ScatterElements", p, winner, highest, axis=1)
+    held = graph("Equal", graph.largest(p)[1], winner)
+    # Three quarters of a unit in the last place of 1 step to the next number from any.
+    step = np.array([0.75 * np.finfo(kind).eps], dtype=kind)
+    above = graph("Add", highest, graph("Mul", highest, step))
+    raised = graph("Where", held, highest, above)
+    return graph("ScatterElements", p, winner, raised, axis=1)

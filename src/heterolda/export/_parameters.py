@@ -1,0 +1,112 @@
+"""Constructor parameters in a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import partial
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+import heterolda.export._schema as schema
+from heterolda.export._schema import Place, check_list, check_object, shown
+from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
+
+_SOLVERS = {
+    cls.__name__: cls for cls in (Fisher, FixedPoint, Global, Grid, RandomSearch)
+}
+# Nested dictionaries are four levels of lists and objects.
+_DEEPEST = 6
+# Parameters are finite, integers among them of 64 bits.
+_LARGEST = {bool: 1, int: 2**64, float: np.finfo(float).max}
+
+
+def parameter(name: str) -> schema.Kind:
+    """None, a number, text, a list, a dictionary, an array or settings of a solver.
+
+    A dictionary is ``{"map": [[key, value], ...]}``, an array ``{"array": [...]}`` and
+    a solver ``{"settings": "Grid", "step": 0.01}``. A tuple becomes a list. A random
+    generator has no value that would be worth keeping: it becomes None.
+    """
+    return schema.Kind(_read, partial(_write, name))
+
+
+def parameters(names: Iterable[str]) -> dict[str, schema.Kind]:
+    """Fields for parameters of these names."""
+    return {name: parameter(name) for name in names}
+
+
+def _write(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, RandomState):
+        return None
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real) and isfinite(value):
+        return float(value)
+    if isinstance(value, dict):
+        return {"map": _write(name, list(value.items()))}
+    if isinstance(value, list | tuple):
+        return [_write(name, item) for item in value]
+    if type(value) in _SOLVERS.values():
+        content = {f.name: _write(name, getattr(value, f.name)) for f in fields(value)}
+        return {"settings": type(value).__name__, **content}
+    array = np.asarray(value)
+    if array.dtype.kind in "iuf" and array.ndim and np.isfinite(array).all():
+        return {"array": array.tolist()}
+    raise ValueError(
+        f"parameter {name} cannot be written without pickle: {shown(value)}"
+    )
+
+
+def _read(value: Any, at: Place, depth: int = 0) -> Any:
+    if depth > _DEEPEST:
+        raise ValueError(f"{at.name} is nested too deeply")
+    if isinstance(value, str):
+        return schema.text().read(value, at)
+    if isinstance(value, int | float) and not abs(value) <= _LARGEST[type(value)]:
+        raise ValueError(f"{at.name} has a number that is too large")
+    if isinstance(value, list):
+        return [_read(item, at, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "settings" in value:
+        cls = schema.choice(_SOLVERS).read(value["settings"], at)
+        names = [field.name for field in fields(cls)]
+        check_object(value, at, ["settings", *names])
+        return cls(*[_read(value[name], at, depth + 1) for name in names])
+    if "array" in value:
+        check_object(value, at, ["array"])
+        return _read_array(value["array"], at)
+    check_object(value, at, ["map"])
+    return _read_map(check_list(value["map"], at), at, depth + 2)
+
+
+def _read_map(pairs: list[Any], at: Place, depth: int) -> dict[Any, Any]:
+    """A dictionary, from pairs of key and value."""
+    result = {}
+    for pair in pairs:
+        if len(check_list(pair, at)) != 2 or isinstance(pair[0], dict | list):
+            raise ValueError(f"{at.name} must have pairs of label and value")
+        key, item = (_read(part, at, depth) for part in pair)
+        result[key] = item
+    if len(result) < len(pairs):
+        raise ValueError(f"{at.name} has a label twice")
+    return result
+
+
+def _read_array(value: Any, at: Place) -> NDArray[Any]:
+    """Numbers in one or two dimensions."""
+    rows = check_list(value, at)
+    nested = bool(rows) and isinstance(rows[0], list)
+    shape = (None, len(rows[0])) if nested else (None,)
+    array: NDArray[Any] = schema.numbers(*shape).read(rows, at)
+    return array

@@ -1,0 +1,154 @@
+"""The rules of a fitted classifier as arrays, all that an export to C or ONNX needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.posterior import LogOdds, SidedLogOdds
+from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
+
+Array = NDArray[np.float64]
+Array32 = NDArray[np.float32]
+
+CLASSIFIERS = GaussianLinearDiscriminant, LocalNeighborhoodSearch
+
+# A class is taken to reach so many standard deviations from its mean. By Chebyshev's
+# inequality at most 1 row in 64 is farther away, whatever the distribution.
+_REACH = 8.0
+# Centres are multiples of the power of two that is so many digits below the range.
+_GRID_BITS = 5
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Linear rules and how they decide together.
+
+    Attributes
+    ----------
+    kind : {"binary", "votes", "coupled", "one-vs-all"}
+        What decides: the sign of the only score, the sums of votes, the coupled
+        probabilities, or the log-odds of each class against all others.
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    feature_names : ndarray of str of shape (n_features,) or None
+        Names of the features, if they have names.
+    coef : ndarray of shape (n_rules, n_features)
+        Normals; a positive score means the second class of a pair.
+    intercept : ndarray of shape (n_rules,)
+        Offsets.
+    vote_weights : ndarray of shape (n_rules,)
+        What the vote of each pair counts.
+    log_odds : LogOdds or SidedLogOdds
+        Log-odds of each rule as a function of its score.
+    sharpness : float
+        Power of the coupled probabilities.
+    ranges : ndarray of shape (n_features, 2) or None
+        Least and largest values that the features should take, by the means and
+        variances of the classes; None if these are not known.
+    """
+
+    kind: str
+    classes: NDArray[Any]
+    feature_names: NDArray[Any] | None
+    coef: Array
+    intercept: Array
+    vote_weights: Array
+    log_odds: LogOdds | SidedLogOdds
+    sharpness: float
+    ranges: Array | None
+
+    @property
+    def pairs(self) -> NDArray[np.intp]:
+        """First and second class of each rule of one-vs-one, in order."""
+        return np.column_stack(np.triu_indices(len(self.classes), 1))
+
+    def centred(self) -> tuple[Array32, Array32, Array32]:
+        """Centres of the features, normals and offsets in single precision.
+
+        The scores are ``(x - centre) @ coef.T + offset``. Without the centres, sums of
+        terms much larger than the score would have to cancel where the data are far
+        from zero. Centres are multiples of a power of two, near the spread of the
+        feature, so that the differences of most rows are exact.
+
+        They are zero where the data are near zero, and where nothing is known of them.
+        """
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            centre = self._centres().astype(np.float32)
+            offset = (self.intercept + self.coef @ centre).astype(np.float32)
+            coef = self.coef.astype(np.float32)
+        if not all(np.isfinite(array).all() for array in (centre, coef, offset)):
+            raise ValueError(
+                "model has coefficients beyond the range of single precision: export "
+                "in double precision, or scale the features before the fit"
+            )
+        return centre, coef, offset
+
+    def _centres(self) -> Array:
+        """Centres of the features, rounded to about their spread."""
+        if self.ranges is None:
+            return np.zeros(self.coef.shape[1])
+        low, high = self.ranges.T
+        middle, width = (low + high) / 2, high - low
+        step = np.ldexp(1.0, np.frexp(width)[1] - _GRID_BITS)
+        rounded: Array = np.where(width > 0, np.round(middle / step) * step, middle)
+        return rounded
+
+
+def read_rules(model: Any) -> Rules:
+    """Read the rules of a fitted classifier."""
+    if not isinstance(model, CLASSIFIERS):
+        raise TypeError(
+            "model must be a fitted GaussianLinearDiscriminant or "
+            f"LocalNeighborhoodSearch, got {type(model).__name__}: pass the classifier "
+            "inside a pipeline or a parameter search, not the whole"
+        )
+    fitted: Any = model
+    fitted._check_ready()
+    committee = fitted._committee
+    planes = committee.planes
+    weights = np.ones(len(planes.error))
+    kind, sharpness = "binary", 1.0
+    log_odds = getattr(committee, "log_odds", None)
+    log_odds = log_odds or LogOdds.from_hyperplanes(planes)
+    if isinstance(log_odds, LogOdds) and np.any(log_odds.unit != 1):
+        raise ValueError(
+            "model has scores of extreme size, which other formats cannot hold: fit it "
+            "to features in other units"
+        )
+    if isinstance(committee, OneVsAll):
+        kind = "one-vs-all"
+    elif isinstance(committee, OneVsOne):
+        kind = "coupled" if committee.voting == "coupled" else "votes"
+        sharpness = committee.sharpness
+        weights = vote_weights(planes.error, committee.n_classes, committee.voting)
+    return Rules(
+        kind=kind,
+        classes=fitted.classes_,
+        feature_names=getattr(model, "feature_names_in_", None),
+        coef=fitted.coef_,
+        intercept=fitted.intercept_,
+        vote_weights=weights,
+        log_odds=log_odds,
+        sharpness=sharpness,
+        ranges=_ranges(model),
+    )
+
+
+def _ranges(model: Any) -> Array | None:
+    """What the class statistics say of the ranges of the features, if there are any."""
+    start = getattr(model, "estimator_", model)
+    statistics = getattr(start, "statistics_", None)
+    if statistics is None:
+        return None
+    scatter = np.einsum("kjj->kj", statistics.scatters)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = _REACH * np.sqrt(scatter / (statistics.weights - 1)[:, None])
+        low, high = statistics.means - spread, statistics.means + spread
+        ranges = np.column_stack([low.min(axis=0), high.max(axis=0)])
+        return ranges if np.isfinite(ranges[:, 1] - ranges[:, 0]).all() else None

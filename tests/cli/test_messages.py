@@ -1,0 +1,57 @@
+"""Errors and warnings that carry the parameters they speak of."""
+
+import pickle
+
+import pytest
+
+from heterolda import GaussianLinearDiscriminant, ParameterError, SmallClassWarning
+from heterolda.cli.messages import in_options
+from heterolda.exceptions import Setting
+
+X, y = [[0.0, 1], [1, 3], [2, 0], [7, 5], [8, 8], [9, 5]], [0, 0, 0, 1, 1, 1]
+
+
+def test_a_message_is_said_in_parameters_and_in_options():
+    with pytest.raises(ParameterError) as caught:
+        GaussianLinearDiscriminant(criterion="minimax", solver="fisher").fit(X, y)
+    error = caught.value
+    assert error.parameter == "criterion"
+    assert error.settings[1] == Setting("solver", "global")
+    assert str(error).startswith("criterion='minimax' takes a point")
+    assert "which only solver='global' follows" in str(error)
+    assert "which only --solver global follows" in in_options(error)
+    assert in_options(error).startswith("--criterion minimax takes")
+
+
+def test_a_warning_carries_what_it_advises():
+    with pytest.warns(SmallClassWarning, match="use shrinkage='auto'") as caught:
+        GaussianLinearDiscriminant().fit(X[:5], y[:5])
+    warning = caught[0].message
+    assert warning.settings == (Setting("shrinkage", "auto"),)
+    assert "use --shrinkage auto, or fewer features" in in_options(warning)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "python", "options"),
+    [
+        ([Setting("priors"), " must"], "priors must", "--priors must"),
+        ([Setting("X"), ": the values"], "X: the values", "the values"),
+        ([Setting("path"), " 'a' is not"], "path 'a' is not", "'a' is not"),
+        (
+            ["a ", Setting("sample_weight"), "."],
+            "a sample_weight.",
+            "a --sample-weight.",
+        ),
+        (
+            [Setting("max_error", {"a": 0.1})],
+            "max_error={'a': 0.1}",
+            "--max-error a=0.1",
+        ),
+    ],
+)
+def test_pieces_of_a_message(pieces, python, options):
+    error = ParameterError(*pieces)
+    assert str(error) == python
+    assert in_options(error) == options
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.args, again.parameter) == (error.args, error.parameter)

@@ -1,0 +1,156 @@
+"""Text: rows are cut where they end, open quotes refused, answers given at once."""
+
+import csv
+import io
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from fuzz.commands import a_folder
+from helpers.cli import invoke, succeed
+from heterolda.data import csv_reader
+from heterolda.data.csv_reader import StandardInput, whole_rows
+
+CELLS = ["1", "", '5" pipe', '"a"', '"b ""c"""', '"d\ne"', '"f,g;"', "'", "é", '""']
+
+
+def pieces_of(text, rng):
+    """Text cut at random places."""
+    cuts = np.sort(rng.integers(0, len(text) + 1, size=rng.integers(0, 12)))
+    cut = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    return [piece for piece in cut if piece]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
+def test_rows_are_whole_wherever_the_text_is_cut(rng, delimiter):
+    for _ in range(150):
+        rows = [rng.choice(CELLS, size=3) for _ in range(rng.integers(1, 9))]
+        end = rng.choice(["\n", "\r\n"])
+        text = end.join(delimiter.join(row) for row in rows) + rng.choice(["", end])
+        found = list(whole_rows(pieces_of(text.encode(), rng), delimiter, "text"))
+        assert b"".join(found) == text.encode()
+        expected = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        again = [
+            row
+            for piece in found
+            for row in csv.reader(
+                io.StringIO(piece.decode(), newline=""), delimiter=delimiter
+            )
+        ]
+        assert again == expected
+
+
+def test_a_row_goes_out_as_soon_as_it_is_whole():
+    pieces = [b"x,y\n1,2\n", b"3,4\n", b'5,"six\n', b'seven"\n', b'8" q,9\n', b"10"]
+    waiting = iter(pieces)
+    found = whole_rows(waiting, ",", "text")
+    assert [next(found) for _ in range(4)] == [
+        *pieces[:2],
+        b"".join(pieces[2:4]),
+        pieces[4],
+    ]
+    assert list(waiting) == pieces[5:]
+
+
+BAD = [
+    ('x,y\n1,"a\n2,b\n', 1),  # not closed
+    ('x,y\n1,a\n2,"b\n3,c\n4,"d\n5,e\n', 2),  # closed by the opening of another
+    ('x,y\n1,"big" one\n', 1),
+    ('x,y\n1,"a\n2,5" q\n', 1),
+    ('x,"y\n1,2\n', 0),
+]
+
+
+def read_through(text, size):
+    """A counter of quotes that has seen a text, in pieces."""
+    counter = csv_reader._QuoteCounter(io.BytesIO(text.encode()), ",")
+    while counter.read(size):
+        pass
+    return counter
+
+
+@pytest.mark.parametrize(("text", "line"), BAD)
+def test_open_quotes_are_refused(rng, text, line):
+    for _ in range(20):
+        with pytest.raises(ValueError, match=f"^t: a quote .* after line {line}:"):
+            list(whole_rows(pieces_of(text.encode(), rng), ",", "t"))
+    assert read_through(text, 3).doubtful
+
+
+@pytest.mark.parametrize("text", ["x,y\n1,2\n", '"x",y\n"a","b\nc"\n', '"",""\n1,"z"'])
+def test_plain_quotes_need_no_second_look(text):
+    for size in (1, 2, 100):
+        assert not read_through(text, size).doubtful
+
+
+def test_a_mark_of_an_editor_before_a_quote():
+    text = b'\xef\xbb\xbf"x\ny",z\n1,2\n'
+    assert list(whole_rows([text[:5], text[5:]], ",", "t")) == [text]
+
+
+def test_rows_without_an_end_are_refused(monkeypatch):
+    monkeypatch.setattr(csv_reader, "_LONGEST_ROW", 1000)
+    with pytest.raises(ValueError, match="the row after line 1 is longer than"):
+        list(whole_rows([b"x\n", b"a" * 900, b"a" * 900], ",", "t"))
+    with pytest.raises(ValueError, match="a quote is not closed"):
+        list(whole_rows([b'x\n"', b"a\n" * 900], ",", "t"))
+
+
+def test_cells_longer_than_the_limit_of_the_csv_module():
+    limit = csv.field_size_limit()
+    text = b'x,y\n1,"' + b'""a\n' * limit + b'"\n2,5" q\n'
+    assert b"".join(whole_rows([text], ",", "t")) == text
+    assert csv.field_size_limit() == limit
+
+
+def test_commands_refuse_swallowed_rows_and_keep_the_data():
+    rows = "".join(f"{k % 7}.5,{k % 5},{'ab'[k % 2]},z\n" for k in range(60))
+    good = "x,y,kind,note\n" + rows
+    bad = good + '1,2,a,"open\n3,4,b,z\n5,6,a,5" q\n'
+    with a_folder(good_csv=good.encode(), bad_csv=bad.encode()) as folder:
+        succeed("fit", "good.csv", "-t", "kind", "--exclude", "note", "-o", "m.json")
+        result = invoke("predict", "m.json", "bad.csv", "-o", "out.csv")
+        assert result.exit_code == 1
+        assert "a quote is not closed, or stands within quotes" in result.stderr
+        assert not (folder / "out.csv").exists()
+        (folder / "bad.csv").write_text(good + '1,"2,a,z\n')
+        result = invoke("fit", "bad.csv", "-t", "kind", "--exclude", "note")
+        assert "a quote is not closed, or stands within quotes" in result.stderr
+        result = invoke(
+            "fit", "good.csv", "-t", "kind", "--exclude", "note", "-o", "./good.csv"
+        )
+        assert result.exit_code == 2
+        assert "it would replace the data" in result.stderr
+        assert (folder / "good.csv").read_text() == good
+
+
+@pytest.mark.skipif(os.name != "posix", reason="one can wait for sockets only")
+def test_standard_input_is_passed_on_as_it_comes_until_stopped(monkeypatch):
+    receiver, sender = os.pipe()
+    with open(receiver) as pipe, open(sender, "wb", buffering=0) as writer:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        source = StandardInput(",")
+        pieces = source.pieces()
+        for sent in (b"x,y\n", b"1,2\n"):
+            writer.write(sent)
+            assert next(pieces) == sent
+        threading.Timer(0.2, source.stop).start()
+        begin = time.monotonic()
+        assert list(pieces) == []  # although the pipe is open
+        assert time.monotonic() - begin < 30
+
+
+def test_spooled_standard_input_is_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    good = "x,kind\n" + "".join(f"{k % 7},{'ab'[k % 3 == 0]}\n" for k in range(60))
+    succeed("fit", "-", "-t", "kind", "--cv", "3", stdin=good)
+    for bad in ("", good + "y,a\n", good + '1,"a\n'):
+        result = invoke("fit", "-", "-t", "kind", stdin=bad)
+        assert result.exit_code == 1
+        assert "standard input" in result.stderr
+        assert str(tmp_path) not in result.stderr
+    assert list(tmp_path.iterdir()) == []

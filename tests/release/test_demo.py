@@ -1,0 +1,26 @@
+"""The newcomer's command `make demo`."""
+
+import re
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_demo_runs(tmp_path):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
+    reproduce, report = (
+        line.replace("build/demo", str(tmp_path)).split()[1:]
+        for line in recipe.splitlines()
+    )
+    run = partial(subprocess.run, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-W", "error", "-m", "heterolda.cli"]
+    tables = run([*command, *reproduce, "--folds", "2"]).stdout
+    for name in ("D1", "D2", "breast_cancer", "wine", "digits"):
+        assert len(re.findall(rf"^{name} ", tables, re.MULTILINE)) >= 3
+    last = run([*command, *report]).stdout.splitlines()[-1]
+    assert last == str(tmp_path / "report.html")
+    assert "</html>" in Path(last).read_text(encoding="utf-8")
