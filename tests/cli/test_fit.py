@@ -13,7 +13,7 @@ import heterolda
 from helpers.cli import KINDS, invoke, make_frame, names, succeed
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.cli.cross_validation import Folds
-from heterolda.estimators.tradeoff import solved_again
+from heterolda.estimators.discriminant import solved_again
 from heterolda.inspection import model_facts
 
 FEATURES = names()
