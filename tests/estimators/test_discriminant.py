@@ -672,7 +672,7 @@ def test_one_vs_all_with_almost_all_weight_on_one_class(model, four):
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 def test_long_iterations_do_not_overflow(make_classes):
-    for _ in range(60):
+    for _ in range(20):
         X, y = make_classes(n_classes=2, d=4, spread=0.3)
         for solver in (
             FixedPoint(max_iter=1000, tol=None),

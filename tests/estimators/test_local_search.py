@@ -611,6 +611,7 @@ INTERRUPT = """
 """
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("classes", "jobs"), [(2, 1), (2, 2), (4, 2)])
 def test_interrupt_leaves_the_best_rule_so_far(classes, jobs):
     pairs = classes * (classes - 1) // 2
