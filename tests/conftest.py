@@ -53,12 +53,13 @@ def pytest_collection_modifyitems(items):
 
 
 def needs_much(item):
-    """Whether a test belongs to `make check`: it needs a browser, workers, or long."""
-    if item.path.parent.name == "release":
+    """Whether a test belongs to `make check` by its place or by what it uses."""
+    if item.path.parent.name == "release" or item.path.name == "deployment.md":
         return True
     parameters = getattr(getattr(item, "callspec", None), "params", {})
-    return parameters.get("scheduler") == "processes" or bool(
-        {"browser", "cluster"} & set(getattr(item, "fixturenames", ()))
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return parameters.get("scheduler") == "processes" or not fixtures.isdisjoint(
+        {"browser", "cluster", "data_dir"}
     )
 
 

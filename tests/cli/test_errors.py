@@ -252,6 +252,7 @@ def test_status_and_traceback_of_the_real_command(folder):
     assert "evaluate" in succeed()
 
 
+@pytest.mark.check
 def test_a_full_disk_leaves_nothing(folder):
     before = listing(folder)
     if os.path.exists("/dev/full"):
@@ -302,6 +303,7 @@ def wait_for(condition):
     pytest.fail("it does not come to pass")
 
 
+@pytest.mark.check
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing(folder, tmp_path, sent):
@@ -320,6 +322,7 @@ def test_an_interrupt_leaves_nothing(folder, tmp_path, sent):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.check
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_an_interrupted_search_saves_nothing(rng, tmp_path):
     """The estimator would go on with what it has; whoever presses Ctrl-C would not."""
@@ -393,6 +396,7 @@ def test_commands_start_without_the_heavy_libraries():
     assert not loaded & {"sklearn", "scipy", "pyarrow", "matplotlib", "numba"}
 
 
+@pytest.mark.check
 def test_what_is_not_installed_is_named(folder):
     code = (
         "import sys; sys.modules['pyarrow'] = None; import heterolda.cli as c; c.main()"

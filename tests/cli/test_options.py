@@ -82,6 +82,7 @@ def run(*arguments, **streams):
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a shell closes streams")
 
 
+@pytest.mark.check
 @posix
 @pytest.mark.parametrize(
     ("closed", "status", "arguments"),
@@ -99,6 +100,7 @@ def test_closed_streams_are_empty_ones(closed, status, arguments):
     assert len(done.stderr.splitlines()) == (1 if status and 2 not in closed else 0)
 
 
+@pytest.mark.check
 @posix
 def test_a_model_is_saved_though_nobody_listens(data, tmp_path):
     saved = tmp_path / "model.json"
@@ -108,6 +110,7 @@ def test_a_model_is_saved_though_nobody_listens(data, tmp_path):
     succeed("inspect", saved)
 
 
+@pytest.mark.check
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_a_full_device_is_an_error_in_one_line(option):

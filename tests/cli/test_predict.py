@@ -243,6 +243,7 @@ def test_text_is_quoted_where_it_must_be(rng):
             assert rows_of(part, delimiter) == table[2:5]
 
 
+@pytest.mark.check
 def test_an_endless_stream_is_predicted_as_it_comes(path):
     """Rows come out while more go in; a reader that goes away ends it in silence."""
     feed = "echo x0,x1,x2,s; while :; do echo '1,2,3,\"a\nb\"'; done"
@@ -272,6 +273,7 @@ def test_each_row_is_answered_while_the_next_waits(path):
         assert process.wait(30) == 0
 
 
+@pytest.mark.check
 def test_a_reader_that_stops_early_is_no_error(path, data):
     words = " ".join(command("predict", path, data))
     run = subprocess.run(

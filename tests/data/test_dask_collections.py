@@ -450,6 +450,7 @@ def remote(tmp_path_factory):
             process.wait(30)
 
 
+@pytest.mark.check
 def test_a_remote_cluster(remote, tmp_path):
     X, y = data(500)
     assert remote.cluster is None

@@ -519,6 +519,7 @@ def test_only_a_few_batches_are_in_memory(tmp_path):
     assert peak < 0.25 * 400_000 * 8 * 8  # of the bytes of the data
 
 
+@pytest.mark.check
 def test_a_large_file_is_not_read_ahead(tmp_path, rng):
     """Arrow's own settings would put all of it into the memory of the process."""
     if peak_of_process() is None:

@@ -110,6 +110,7 @@ def test_fits_at_once_are_those_one_after_the_other(rng, model, k):
         assert found == serial
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_fits_in_joblib_are_those_one_after_the_other(rng, backend):
     tasks = [
@@ -227,6 +228,7 @@ if hasattr(os, "fork"):
 """
 
 
+@pytest.mark.check
 def test_first_calls_in_threads_of_a_fresh_process():
     """Names are imported, loops are compiled or loaded, and the process is forked."""
     done = subprocess.run(

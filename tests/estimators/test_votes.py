@@ -64,8 +64,8 @@ def naive_winner(scores, pairs, errors, n_classes, weighted):
 def test_winner_equals_exact_arithmetic(rng, k, voting):
     pairs = np.array(list(combinations(range(k), 2)))
     for error in (rng.uniform(0, 0.5, len(pairs)), np.full(len(pairs), 0.3)):
-        scores = rng.normal(size=(300, len(pairs)))
-        scores[:100] = np.sign(scores[:100])  # many exact ties
+        scores = rng.normal(size=(120, len(pairs)))
+        scores[:60] = np.sign(scores[:60])  # many exact ties
         committee = OneVsOne(make_planes(error), pairs, k, voting)
         expected = [
             naive_winner(row, pairs, error, k, voting == "weighted") for row in scores

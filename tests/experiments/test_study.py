@@ -140,6 +140,7 @@ def test_drawn_sets_follow_their_seed():
     assert gap == pytest.approx([0.53] * 4, abs=0.15)
 
 
+@pytest.mark.check
 def test_real_files_load_and_are_what_the_catalogue_says(data_dir):
     for name in resolve_datasets(["all"]):
         assert dataset_source(name, data_dir) is not None
@@ -238,6 +239,7 @@ def test_a_class_with_fewer_rows_than_folds_is_spread_without_a_warning(data_dir
     assert sum(r.n_test for r in rows) == 4898
 
 
+@pytest.mark.check
 def test_one_thread_for_all_methods():
     code = (
         "from heterolda.experiments.protocol import Study\n"
@@ -279,6 +281,7 @@ def test_a_task_that_fails_is_named(workers):
     assert not workers()
 
 
+@pytest.mark.check
 def test_a_process_that_dies_is_noticed(tmp_path, workers):
     class Murderer(Silent):
         def finish(self, task):
@@ -293,6 +296,7 @@ def test_a_process_that_dies_is_noticed(tmp_path, workers):
     assert len(observer.finished) == 10 - observer.n_done
 
 
+@pytest.mark.check
 def test_a_run_killed_in_the_middle_goes_on_to_the_same_table(tmp_path):
     whole, cut, trials = tmp_path / "whole", tmp_path / "cut", 30
     reference = start(whole, trials)
@@ -318,6 +322,7 @@ def test_a_run_killed_in_the_middle_goes_on_to_the_same_table(tmp_path):
     )
 
 
+@pytest.mark.check
 def test_an_interrupted_run_says_how_to_go_on(tmp_path):
     command = [sys.executable, "-W", "error", "-m", "heterolda.cli", "reproduce"]
     options = ["--datasets", "iris,wine", "--methods", "LDA", "--full", "--jobs", "2"]

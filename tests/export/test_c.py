@@ -119,6 +119,7 @@ def as_input(header, X):
     )
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", MODELS)
 def test_labels_are_those_of_predict_beyond_rounding(name, dtype, tmp_path, rng):
@@ -135,6 +136,7 @@ def test_labels_are_those_of_predict_beyond_rounding(name, dtype, tmp_path, rng)
     assert np.mean(label == model.predict(X)) > 0.999  # the bounds are pessimistic
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("command", COMPILERS, ids=lambda command: " ".join(command))
 @pytest.mark.parametrize("name", ["digits", "digits-ova", "four-smooth-coupled"])
 def test_other_languages_and_optimisations(name, command, tmp_path, rng):

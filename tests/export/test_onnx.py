@@ -305,6 +305,7 @@ def python(code):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "code",
     [
@@ -320,10 +321,12 @@ def test_converters_are_registered_in_any_order_of_imports(code):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.check
 def test_converters_come_with_the_export_and_not_with_skl2onnx():
     assert "MissingShapeCalculator" in python(f"import skl2onnx; {CONVERT}").stderr
 
 
+@pytest.mark.check
 def test_without_skl2onnx_the_rest_works():
     done = python(
         "sys.modules['skl2onnx'] = None\n"

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from heterolda import ParameterError
 from hostile.contenders import Contender
 from hostile.data import Data
 from hostile.ways import WAYS
 
 # Errors that speak to the user. Their subclasses, such as AxisError, do not, nor do
 # those that were raised in these packages. A peer may raise a LinAlgError itself.
-_CLEAR = (ValueError, TypeError, NotFittedError)
+_CLEAR = (ValueError, ParameterError, TypeError, NotFittedError)
 _INSIDE = ("numpy", "scipy")
 
 

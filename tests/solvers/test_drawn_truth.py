@@ -90,6 +90,7 @@ def test_pairs_that_are_separated_for_good():
     assert found > 0
 
 
+@pytest.mark.check
 @each_kind
 def test_what_is_kept_can_be_made_again(kind):
     """The reference still gives these answers, and the strategies such problems."""

@@ -103,9 +103,9 @@ def ascend(w, z, S, delta, n_iter=100):
 
 
 def test_no_rule_found_by_optimisation_beats_the_frontier(rng):
-    """50 problems, 20 levels, 200 starts, and the best of them polished by BFGS."""
+    """16 problems, 20 levels, 200 starts, and the best of them polished by BFGS."""
     excess = []
-    for problem in range(50):
+    for problem in range(16):
         d = int(rng.integers(2, 5))
         means, cov = random_problem(rng, d)
         frontier = make(means, cov)

@@ -132,7 +132,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
         if kind.hasobject:
             raise ValueError(f"the array {entry.filename!r} holds Python objects")
         if file.tell() + math.prod(shape) * kind.itemsize != entry.file_size:
-            raise ValueError(f"the array {entry.filename!r} has not the stated size")
+            raise ValueError(f"the array {entry.filename!r} is not as large as stated")
         file.seek(0)
         array: NDArray[Any] = form.read_array(file, allow_pickle=False)
     return array

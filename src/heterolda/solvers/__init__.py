@@ -16,9 +16,10 @@ from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.grid import Grid
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.random_search import RandomSearch
+from heterolda.solvers.threshold import bayes_error, best_threshold
 
 Array = NDArray[np.float64]
 
@@ -28,9 +29,14 @@ __all__ = [
     "FixedPoint",
     "Global",
     "Grid",
+    "Hyperplanes",
+    "Pencil",
     "RandomSearch",
     "Solver",
+    "Status",
     "all_pairs",
+    "bayes_error",
+    "best_threshold",
     "draws",
     "generator",
     "resolve_solver",
