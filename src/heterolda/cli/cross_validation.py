@@ -15,10 +15,9 @@ from heterolda.cli.evaluate_files import count_right
 from heterolda.cli.messages import in_options
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
+from heterolda.foundations.types import Array, Index
 from heterolda.statistics.class_statistics import ClassStatistics
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 # Is called with the share of the work that is done.
 ShareProgress = Callable[[float], None]
 

@@ -6,13 +6,11 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import RowProgress, Table
+from heterolda.foundations.types import Array, Index
 from heterolda.inspection.scoring import Scores
-
-Array = NDArray[np.float64]
 
 
 def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -63,7 +61,7 @@ def training_accuracy(
 
 
 def count_right(
-    model: Any, X: Array, truth: NDArray[np.intp], weight: Array | None
+    model: Any, X: Array, truth: Index, weight: Array | None
 ) -> tuple[float, float]:
     """Weight of the rows whose class index is predicted right, and of all."""
     if not len(X):

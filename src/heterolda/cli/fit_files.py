@@ -13,10 +13,10 @@ from heterolda.data.out_of_core import FileRows
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.foundations.types import Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 
-Array = NDArray[np.float64]
 Numbers = dict[str, float]
 
 _MEMORY = 2**30  # bytes for the rows that a search of files keeps

@@ -14,8 +14,7 @@ from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.decoding import features_of
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sources import open_source
-
-Array = NDArray[np.float64]
+from heterolda.foundations.types import Array, Mask
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def _check_names(file: OpenFile, added: list[str], output: Output) -> None:
         )
 
 
-def _absent(X: Array, file: OpenFile, n_before: int, missing: str) -> NDArray[np.bool_]:
+def _absent(X: Array, file: OpenFile, n_before: int, missing: str) -> Mask:
     """Rows with missing values, if there may be such; infinity may never be there."""
     gaps, infinite = np.isnan(X), np.isinf(X)
     if infinite.any():
@@ -117,7 +116,7 @@ def _absent(X: Array, file: OpenFile, n_before: int, missing: str) -> NDArray[np
     return np.asarray(gaps.any(axis=1))
 
 
-def _place(wrong: NDArray[np.bool_], file: OpenFile, n_before: int) -> str:
+def _place(wrong: Mask, file: OpenFile, n_before: int) -> str:
     """Where the first value is that is wrong."""
     row, j = np.argwhere(wrong)[0]
     name = (file.columns.features or ())[j]
@@ -127,7 +126,7 @@ def _place(wrong: NDArray[np.bool_], file: OpenFile, n_before: int) -> str:
 def _appended(
     batch: Any,
     X: Array,
-    absent: NDArray[np.bool_],
+    absent: Mask,
     file: OpenFile,
     model: Any,
     output: Output,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, text_table
 from heterolda.inspection.scoring import Scores, wilson_interval
 
@@ -20,7 +20,7 @@ def accuracy_line(right: float, total: float) -> str:
     )
 
 
-def folds_line(counts: NDArray[np.float64]) -> str:
+def folds_line(counts: Array) -> str:
     """Cross-validated accuracy in a sentence, from right and all rows of each fold."""
     right, total = counts.sum(axis=1)
     used = counts[:, counts[1] > 0]

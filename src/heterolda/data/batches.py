@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from heterolda.data.columns import OpenFile
 from heterolda.data.decoding import features_of, labels_of, numbers_of
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.validation import check_sample_weight
-
-Array = NDArray[np.float64]
 
 
 class Batch(NamedTuple):
@@ -50,7 +49,7 @@ def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
 
 def _complete(
     file: OpenFile, X: Array, codes: NDArray[np.int64], weight: Array | None, drop: bool
-) -> NDArray[np.bool_] | None:
+) -> Mask | None:
     """Rows without missing values; None if that is all of them."""
     names = file.columns.all  # the features, the labels, and the weights if any
     absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]

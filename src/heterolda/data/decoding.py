@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from heterolda.data.columns import OpenFile
 from heterolda.data.csv_reader import parsed_numbers
 from heterolda.exceptions import ParameterError, Setting
-
-Array = NDArray[np.float64]
+from heterolda.foundations.types import Array
 
 
 def features_of(batch: Any, file: OpenFile, n_before: int = 0) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.batches import Batch
 from heterolda.data.columns import OpenFile
+from heterolda.foundations.types import Index
 from heterolda.foundations.wording import named
 
 
@@ -74,10 +75,10 @@ class ClassFinder:
         self._by_label = {label: k for k, label in enumerate(labels)}
         self._by_text = {_text(label): k for k, label in enumerate(labels)}
 
-    def of(self, batch: Batch) -> NDArray[np.intp]:
+    def of(self, batch: Batch) -> Index:
         """Index of the class of each row."""
         indices = np.array([self.find(label) for label in batch.labels], np.intp)
-        truth: NDArray[np.intp] = indices[batch.codes]
+        truth: Index = indices[batch.codes]
         if (truth < 0).any():
             codes = np.unique(batch.codes[truth < 0])[:5]
             unknown = [batch.labels[code] for code in codes]

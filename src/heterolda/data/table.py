@@ -19,17 +19,16 @@ from heterolda.data.sources import open_source
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import MISSING
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_room
 
-Array = NDArray[np.float64]
 # Is called with the number of rows so far.
 RowProgress = Callable[[int], None]
 
 # Every other row may be of another class only if there are no more rows than this.
 _FEW_ROWS = 1000
-_NO_ROWS = ": the data have no rows"
 
 
 def statistics_from_batches(
@@ -171,8 +170,7 @@ class Table:
                 total = _added(total, batch, numbers, n_rows)
         warn_of_missing_rows(n_dropped, n_rows)
         if total is None:
-            besides = " without missing values" if n_dropped else ""
-            raise ParameterError(Setting("source"), _NO_ROWS + besides)
+            raise _no_rows(n_dropped)
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
         order = np.argsort(classes)
@@ -201,7 +199,7 @@ class Table:
             names = batch.file.columns.features or ()
         n_rows = sum(map(len, X))
         if not n_rows:
-            raise ParameterError(Setting("source"), _NO_ROWS)
+            raise _no_rows(n_dropped)
         warn_of_missing_rows(n_dropped, n_rows)
         weights = np.concatenate(weight) if weight else None
         classes = numbers.classes
@@ -231,6 +229,11 @@ def _check_names(wanted: Columns) -> None:
             Setting("sample_weight"),
             f" name {repeated} more than once: each column can be one of them only",
         )
+
+
+def _no_rows(n_dropped: int) -> ParameterError:
+    complete = " without missing values" if n_dropped else ""
+    return ParameterError(Setting("source"), f": the data have no rows{complete}")
 
 
 def _added(

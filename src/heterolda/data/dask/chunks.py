@@ -11,6 +11,8 @@ import numpy as np
 from dask.base import is_dask_collection
 from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array
+
 
 def chunks_of(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, Any, Any]]:
     """Rows, labels, and weights or None that belong together, chunk by chunk."""
@@ -57,7 +59,7 @@ def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
     return chunks
 
 
-def _repeat(value: float, X: Any) -> NDArray[np.float64]:
+def _repeat(value: float, X: Any) -> Array:
     return np.full(X.shape[0], value, dtype=np.float64)
 
 
