@@ -258,4 +258,4 @@ def _added(
         said = re.sub(
             r"feature (\d+)", lambda m: f"column {names[int(m[1])]!r}", error.args[-1]
         )
-        raise ValueError(where + said) from error
+        raise ValueError(where + said.removeprefix(", once merged")) from error

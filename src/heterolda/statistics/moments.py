@@ -101,24 +101,27 @@ def check_room(n_classes: int, n_features: int) -> None:
         )
 
 
-def check_range(scatter: Array, varies: Mask, name: str = "X") -> None:
+def check_range(
+    scatter: Array, varies: Mask, name: str = "X", *, what: str = ""
+) -> None:
     """Refuse scatter whose squares have left the range of float64.
 
-    The sum of squares of a feature that `varies` cannot be zero.
+    The sum of squares of a feature that `varies` cannot be zero. The error names a
+    parameter, and says `what` was done with it.
     """
     squares = np.diag(scatter)
     if not np.all(np.isfinite(scatter)):
         column = int(np.argmin(np.isfinite(squares)))
         raise ParameterError(
             Setting(name),
-            f": the values of feature {column} are so large that their squares "
+            f"{what}: the values of feature {column} are so large that their squares "
             "overflow float64: divide the feature by a constant",
         )
     vanished = varies & (squares < _SMALLEST_SQUARE)
     if vanished.any():
         raise ParameterError(
             Setting(name),
-            f": the values of feature {int(np.argmax(vanished))} vary so little "
+            f"{what}: the values of feature {int(np.argmax(vanished))} vary so little "
             "that their squares underflow float64: multiply the feature by a constant",
         )
 
