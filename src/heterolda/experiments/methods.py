@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from heterolda.experiments.catalogue import resolve_names
@@ -44,35 +45,23 @@ def _refined(solver: str) -> Callable[[int], Any]:
     return make
 
 
-def _svm(seed: int) -> Any:
-    from sklearn.svm import SVC
-
-    return _standardised(SVC(kernel="linear"))
-
-
 def _sklearn_lda(seed: int) -> Any:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     return LinearDiscriminantAnalysis()
 
 
-def _logistic(seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
+def _standardised(module: str, name: str, **settings: Any) -> Callable[[int], Any]:
+    """A classifier of scikit-learn on standardised features."""
 
-    return _standardised(LogisticRegression(max_iter=1000))
+    def make(seed: int) -> Any:
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
 
+        classifier = getattr(import_module(module), name)(**settings)
+        return make_pipeline(StandardScaler(), classifier)
 
-def _linear_svc(seed: int) -> Any:
-    from sklearn.svm import LinearSVC
-
-    return _standardised(LinearSVC(dual=False))
-
-
-def _standardised(classifier: Any) -> Any:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), classifier)
+    return make
 
 
 _ROWS = (
@@ -83,7 +72,7 @@ _ROWS = (
     Method("GLD", _gaussian("fixed-point"), True, "Algorithm 1"),
     Method("LNS", _refined("fixed-point"), True, "Algorithm 2, started from GLD"),
     Method(
-        *("SVM", _svm, True),
+        *("SVM", _standardised("sklearn.svm", "SVC", kernel="linear"), True),
         "SVC(kernel='linear') on standardised features, one against one",
     ),
     Method("GLD-global", _gaussian("global"), False, "the certified optimum"),
@@ -93,11 +82,12 @@ _ROWS = (
         "scikit-learn's LDA of all classes together",
     ),
     Method(
-        *("LogisticRegression", _logistic, False),
-        "scikit-learn's, multinomial, on standardised features",
+        "LogisticRegression",
+        _standardised("sklearn.linear_model", "LogisticRegression", max_iter=1000),
+        *(False, "scikit-learn's, multinomial, on standardised features"),
     ),
     Method(
-        *("LinearSVC", _linear_svc, False),
+        *("LinearSVC", _standardised("sklearn.svm", "LinearSVC", dual=False), False),
         "scikit-learn's, one against the rest, on standardised features",
     ),
 )

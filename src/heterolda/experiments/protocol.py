@@ -37,7 +37,7 @@ from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.datasets import Data, DataDir, load_dataset
 from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.methods import METHODS, Method
-from heterolda.experiments.records import Row
+from heterolda.experiments.results import Row
 from heterolda.experiments.workers import computed
 
 __all__ = ["Observer", "Split", "Study", "Task", "run_study"]
