@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -51,9 +51,7 @@ def write_card(
 
 def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
     """The page of a model as HTML."""
-    template = Template(
-        files("heterolda.inspection").joinpath("model_card.html").read_text("utf-8")
-    )
+    template = Template(Path(__file__).with_suffix(".html").read_text("utf-8"))
     notes = ""
     if facts.statistics is None:
         notes = _note(
@@ -90,8 +88,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> str:
     ]
     features = facts.coefficients(pair)
     if features:
-        rows = [(one.name, one.share, *one.cells) for one in features]
-        parts.append(_features(COEFFICIENT_HEAD, rows))
+        parts.append(_features(COEFFICIENT_HEAD, features))
     points = facts.operating_points(pair)
     if points:
         head = ["rules on the optimal trade-off", f"{first} wrong", f"{second} wrong"]
@@ -167,7 +164,7 @@ def _pictures(facts: ModelFacts, pair: PairFacts) -> str:
                 f"{escape(caption)}</figcaption></figure>"
             )
     about = ""
-    if facts.is_refined:
+    if facts.has_local_search:
         about = _note("The pictures show the rule before the refinement.")
     return f'{about}<div class="pictures">{"".join(figures)}</div>'
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,36 +14,18 @@ N_BINS = 10
 _LEAST = np.finfo(np.float64).eps
 
 
-@dataclass(eq=False)
 class Scores:
-    """Sums over rows from which accuracy, calibration and loss follow.
+    """Sums over rows from which accuracy, calibration and loss follow."""
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels.
-
-    Attributes
-    ----------
-    confusion : ndarray of shape (n_classes, n_classes)
-        Weight of the rows of each class (first index) by what was predicted.
-    n_rows : int
-        Number of rows, whatever their weights.
-    bins : ndarray of shape (3, n_bins)
-        By the probability of the predicted class, in equal steps from 0 to 1: weight,
-        sum of these probabilities, weight of the rows predicted right.
-    """
-
-    classes: NDArray[Any]
-    confusion: Array = field(init=False)
-    bins: Array = field(init=False)
-    n_rows: int = field(default=0, init=False)
-    _loss: float = field(default=0.0, init=False)
-
-    def __post_init__(self) -> None:
-        k = len(self.classes)
-        self.confusion = np.zeros((k, k))
+    def __init__(self, classes: NDArray[Any]) -> None:
+        self.classes = classes
+        self.n_rows = 0  # whatever their weights
+        # Weight of the rows of each class (first index) by what was predicted.
+        self.confusion = np.zeros((len(classes), len(classes)))
+        # By the probability of the predicted class, in equal steps from 0 to 1:
+        # weight, sum of these probabilities, weight of the rows predicted right.
         self.bins = np.zeros((3, N_BINS))
+        self._loss = 0.0
 
     def add(
         self,
