@@ -125,7 +125,9 @@ class BoundaryDisplay(Display):
         hyperplanes[name] = coef, intercept
         errors[name] = f"{name}: error {percent(estimator.bayes_error_[k])}"
         if rows is not None and min(map(len, rows)) > 0:
-            search = _search(rows, coef, intercept)
+            X = np.ascontiguousarray(np.concatenate(rows))
+            first = np.arange(len(X)) < len(rows[0])
+            search = paper_search(X, first, None, np.append(intercept, -coef))
             hyperplanes["LNS"] = -search.v[1:], search.v[0]
             before, after = int(search.errors_start), int(search.errors)
             errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
@@ -170,13 +172,10 @@ class BoundaryDisplay(Display):
             style = _STYLES.get(name, _STYLES["GLD"]) | {"label": self.errors[name]}
             (self.lines_[name],) = ax.plot(*ends.T, **style)
         self.quadratic_ = None
-        if (
-            self.quadratic is not None
-            and self.quadratic[2].min() < 0 < self.quadratic[2].max()
-        ):
-            self.quadratic_ = ax.contour(
-                *self.quadratic, levels=[0.0], colors="#8a4fbf", linewidths=1.6
-            )
+        odds = 0.0 if self.quadratic is None else self.quadratic[2]
+        if np.min(odds) < 0 < np.max(odds):
+            style = {"levels": [0.0], "colors": "#8a4fbf", "linewidths": 1.6}
+            self.quadratic_ = ax.contour(*self.quadratic, **style)
             ax.plot([], [], color="#8a4fbf", lw=1.6, label="quadratic boundary")
         ax.set(
             xlim=(left, right),
@@ -251,10 +250,3 @@ def _limits(means, covariances):
     low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
     margin = 0.03 * (high - low) + 1e-9 * (high - low).max()
     return np.column_stack([low - margin, high + margin])
-
-
-def _search(rows, coef, intercept):
-    """The local neighbourhood search on the rows, from the rule of the discriminant."""
-    X = np.ascontiguousarray(np.concatenate(rows))
-    first = np.arange(len(X)) < len(rows[0])
-    return paper_search(X, first, None, np.append(intercept, -coef))
