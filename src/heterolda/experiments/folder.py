@@ -142,7 +142,7 @@ class RunFolder:
         }
 
     def _joined(self, old: Plan, new: Plan) -> Plan:
-        """Trials that are planned: the newest wish, but no less than there are."""
+        """Planned trials: the latest request, but no fewer than there are rows of."""
         there: dict[tuple[str, str], int] = {}
         for row in self.rows:
             key = row.dataset, row.method

@@ -33,8 +33,8 @@ class PairStudy:
     """A pair of classes in detail.
 
     The curves are the errors of the rules w = (s S1 + (1 - s) S2)^-1 (m1 - m2), (12),
-    with the threshold (13) and with the best one (39). A method whose rule has no s in
-    sight is not among the choices.
+    with the threshold (13) and with the best one (39). Methods whose s lies far outside
+    of [0, 1], or that have none, are not among the choices.
     """
 
     dataset: str
@@ -46,6 +46,11 @@ class PairStudy:
     trivial_error: float  # of always choosing the likelier class
     choices: dict[str, tuple[float, float]]  # s and error by method
     histories: dict[str, Array]  # training errors at each iteration, by method
+
+    @property
+    def title(self) -> str:
+        """The set and the two classes."""
+        return "{}: {} and {}".format(self.dataset, *self.classes)
 
 
 def study_pair(name: str, data_dir: datasets.DataDir = None) -> PairStudy | None:

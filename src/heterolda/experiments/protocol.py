@@ -186,7 +186,7 @@ class Study:
 
 
 class Observer(Protocol):
-    """Who wants to know how a run goes on."""
+    """What `run_study` tells about the course of a run."""
 
     def notice(self, text: str) -> None:
         """Something that a reader should know."""
@@ -243,7 +243,7 @@ def run_study(
 
 
 def _check_data(study: Study, data_dir: DataDir) -> None:
-    """Load every set once: what is wrong is said at once, what is far is fetched."""
+    """Load every set once, so that errors and downloads come before the work."""
     for name in study.datasets:
         _, y = load_dataset(name, data_dir)
         largest = np.unique(y, return_counts=True)[1].max()

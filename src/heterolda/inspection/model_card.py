@@ -104,13 +104,12 @@ def _features(head: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
         [name, _bar(share, shares[0]), *cells]
         for name, share, *cells in rows[:_MOST_FEATURES]
     ]
-    more = len(rows) - _MOST_FEATURES
-    if more <= 0:
+    rest = shares[_MOST_FEATURES:]
+    if not rest:
         return _table(head, table)
-    rest = percent(sum(shares[_MOST_FEATURES:]))
-    return _table(head, table) + _note(
-        f"And {more} more features with {rest} of the weight."
-    )
+    weight = percent(sum(rest))
+    note = _note(f"And {len(rest)} more features with {weight} of the weight.")
+    return _table(head, table) + note
 
 
 class _Markup(str):

@@ -65,7 +65,7 @@ class PairFacts:
 
 
 class ModelFacts:
-    """What is to be said of a fitted model, and the same whoever says it.
+    """What the text and the page about a fitted model say.
 
     `discriminant` is what the model is or starts from, and `statistics` those of the
     classes, if its file has them; otherwise they are None.
@@ -138,7 +138,7 @@ class ModelFacts:
             return np.full(len(self.model.pairs_), np.nan)
         solver = "global" if self.is_fisher else "fisher"
         other = {"solver": solver, "criterion": "bayes", "costs": fitted["costs"]}
-        with no_warnings():  # the rival's troubles are not the user's
+        with no_warnings():  # those about the rival do not concern the user
             rival: Any = solved_again(self.discriminant, other)  # type: ignore[no-untyped-call]
         values: Array = rival.risk_
         return values

@@ -105,7 +105,7 @@ class Scores:
         ]
 
     def record(self) -> dict[str, Any]:
-        """All of it in numbers, lists and dictionaries, as JSON has them."""
+        """Everything as numbers, lists and dictionaries, for JSON."""
         return {
             "n_rows": self.n_rows,
             "weight": self.weight,

@@ -19,6 +19,7 @@ from heterolda.solvers import (
     RandomSearch,
     resolve_solver,
 )
+from heterolda.solvers.pencil import RANK_TOLERANCE
 
 _REACH = 2.8  # deviations of both classes that the picture shows
 _STYLES = {
@@ -236,7 +237,7 @@ class _Plane:
             if not np.all(scale > 0):
                 return None
             values, axes = np.linalg.eigh(cov / np.outer(scale, scale))
-            if values[0] <= 1e-13 * values[-1]:
+            if values[0] <= RANK_TOLERANCE * values[-1]:
                 return None
             z = ((rows - mean) / scale) @ axes
             log_det = np.log(values).sum() + 2 * np.log(scale).sum()
