@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from heterolda.estimators.discriminant import (
-    GaussianLinearDiscriminant,
-    solved_again,
-)
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import count, named, percent
 from heterolda.solvers import Fisher, resolve_solver

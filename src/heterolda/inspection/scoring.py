@@ -28,10 +28,7 @@ class Scores:
         self._loss = 0.0
 
     def add(
-        self,
-        truth: NDArray[np.intp],
-        probabilities: Array,
-        weight: Array | None = None,
+        self, truth: NDArray[np.intp], probabilities: Array, weight: Array | None = None
     ) -> None:
         """Add rows, given the index of the true class and the class probabilities."""
         w = np.ones(len(truth)) if weight is None else weight
@@ -41,10 +38,8 @@ class Scores:
         np.add.at(self.confusion, (truth, winner), w)
         confidence = probabilities[every, winner]
         place = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
-        for total, values in zip(
-            self.bins, (w, w * confidence, w * (winner == truth)), strict=True
-        ):
-            np.add.at(total, place, values)
+        sums = np.column_stack([w, w * confidence, w * (winner == truth)])
+        np.add.at(self.bins.T, place, sums)
         chance = np.maximum(probabilities[every, truth], _LEAST)
         self._loss -= float(w @ np.log(chance))
 

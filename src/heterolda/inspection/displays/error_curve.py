@@ -108,10 +108,8 @@ class ErrorCurveDisplay(Display):
         x = np.sort(np.append(frontier._positions(inner), frontier._curve(400)))
         e1, e2 = frontier._rates(x)
         least = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
-        minima = np.column_stack([frontier._angles(least), least])
-        if len(least):
-            rates = frontier._rates(least)
-            minima[:, 1] = p1 * rates[0] + p2 * rates[1]
+        r1, r2 = frontier._rates(least)
+        minima = np.column_stack([frontier._angles(least), p1 * r1 + p2 * r2])
         landings = {}
         for name, (label, _) in _METHODS.items():
             planes = SOLVERS[name].solve(pencil, np.random.default_rng(0))
