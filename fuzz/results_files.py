@@ -112,9 +112,7 @@ def _run_seeds():
     return [good()[1], json.dumps(other).encode()]
 
 
-_MODULES = tuple(
-    f"heterolda.experiments.{name}" for name in ("records", "folder", "results")
-)
+_MODULES = tuple(f"heterolda.experiments.{name}" for name in ("folder", "results"))
 RESULTS = (
     Reader(
         *("results", ".csv", _row_seeds, change_rows),

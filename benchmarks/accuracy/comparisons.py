@@ -20,8 +20,7 @@ from benchmarks.accuracy.methods import (
 )
 from benchmarks.accuracy.study import DATASETS, SET_ASIDE, TRIALS
 from heterolda.experiments.catalogue import CATALOGUE
-from heterolda.experiments.records import Row
-from heterolda.experiments.results import Cell, Results
+from heterolda.experiments.results import Cell, Results, Row
 
 # Training times are compared on sets with at least so many rows.
 ROWS_FOR_TIMES = 2000

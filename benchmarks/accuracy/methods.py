@@ -91,31 +91,28 @@ def _ovo() -> Any:
 
 
 _PEERS = (
-    Method("LDA", _default(LinearDiscriminantAnalysis), False, "of all classes"),
-    Method("logistic", _default(LogisticRegression), False, "LogisticRegression"),
-    Method("LinearSVC", _default(LinearSVC), False, "one against the rest"),
-    Method("OvO-LinearSVC", _default(_ovo), False, "OneVsOneClassifier(LinearSVC())"),
-    Method("SVC", _default(lambda: SVC(kernel="linear")), False, "kernel='linear'"),
-    Method("ridge", _default(RidgeClassifier), False, "RidgeClassifier"),
+    Method("LDA", _default(LinearDiscriminantAnalysis), "of all classes"),
+    Method("logistic", _default(LogisticRegression), "LogisticRegression"),
+    Method("LinearSVC", _default(LinearSVC), "one against the rest"),
+    Method("OvO-LinearSVC", _default(_ovo), "OneVsOneClassifier(LinearSVC())"),
+    Method("SVC", _default(lambda: SVC(kernel="linear")), "kernel='linear'"),
+    Method("ridge", _default(RidgeClassifier), "RidgeClassifier"),
 )
 _TUNED_PEERS = (
     Method(
         "LDA-tuned",
         _tuned(lambda: LinearDiscriminantAnalysis("lsqr"), "shrinkage", SHRINKAGES),
-        False,
         "solver='lsqr'; shrinkage None, 'auto', 0.1, 0.5 or 0.9",
     ),
     Method(
         "logistic-tuned",
         _tuned(lambda: LogisticRegression(max_iter=1000), "C", VALUES),
-        False,
         "max_iter=1000, so that a large C converges",
     ),
-    Method("LinearSVC-tuned", _tuned(LinearSVC, "C", VALUES), False, "C"),
+    Method("LinearSVC-tuned", _tuned(LinearSVC, "C", VALUES), "C"),
     Method(
         "OvO-LinearSVC-tuned",
         _tuned(_ovo, "estimator__C", VALUES),
-        False,
         "one C for all pairs",
     ),
     Method(
@@ -123,41 +120,35 @@ _TUNED_PEERS = (
         _tuned(
             lambda: SVC(kernel="linear", max_iter=ITERATIONS), "C", VALUES, sampled=True
         ),
-        False,
         f"above {MANY_ROWS} training rows tuned with a sample of {SAMPLE}; at most "
         f"{ITERATIONS} iterations for each pair of classes",
     ),
-    Method("ridge-tuned", _tuned(RidgeClassifier, "alpha", VALUES), False, "alpha"),
+    Method("ridge-tuned", _tuned(RidgeClassifier, "alpha", VALUES), "alpha"),
 )
 _OURS = (
     Method(
         "GLD",
         lambda seed: GaussianLinearDiscriminant(),
-        False,
         "GaussianLinearDiscriminant()",
     ),
     Method(
         "GLD-cv",
         lambda seed: GaussianLinearDiscriminant(shrinkage="cv"),
-        False,
         "GaussianLinearDiscriminant(shrinkage='cv')",
     ),
     Method(
         "power+GLD",
         lambda seed: make_pipeline(PowerTransformer(), GaussianLinearDiscriminant()),
-        False,
         "make_pipeline(PowerTransformer(), GaussianLinearDiscriminant())",
     ),
     Method(
         "LNS",
         lambda seed: LocalNeighborhoodSearch(),
-        False,
         "LocalNeighborhoodSearch()",
     ),
     Method(
         RECOMMENDED,
         lambda seed: heterolda.recommended(),
-        False,
         "heterolda.recommended()",
     ),
 )

@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss
 from benchmarks.accuracy.methods import METHODS, TUNED
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
 from heterolda.experiments.protocol import Split, Study, Task
-from heterolda.experiments.records import Row
+from heterolda.experiments.results import Row
 
 # optdigits is the set whose size the paper prints in row (j), and pendigits the one
 # that the row was computed on: both are here.

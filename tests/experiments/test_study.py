@@ -25,7 +25,7 @@ from heterolda.experiments.datasets import dataset_source, load_dataset
 from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.methods import METHODS, resolve_methods
 from heterolda.experiments.protocol import Study, Task, run_study
-from heterolda.experiments.records import Row
+from heterolda.experiments.results import Row
 from heterolda.experiments.workers import computed
 
 # A run in a process of its own, whose warnings are errors.

@@ -12,27 +12,13 @@ __all__ = ["CATALOGUE", "DataSet", "OpenML", "resolve_datasets", "resolve_names"
 
 @dataclass(frozen=True)
 class OpenML:
-    """Where OpenML has a set.
-
-    Attributes
-    ----------
-    data_id : int
-        Its number.
-    name : str
-        Its name there.
-    version : int
-        Its version there.
-    target : str
-        The column of the labels.
-    features : str
-        What the names of the features begin with; other columns are left out.
-    """
+    """Where OpenML has a set: number, name and version there."""
 
     data_id: int
     name: str
     version: int = 1
-    target: str = "default-target"
-    features: str = ""
+    target: str = "default-target"  # the column of the labels
+    features: str = ""  # beginning of the features' names; others are left out
 
 
 @dataclass(frozen=True)
@@ -110,7 +96,7 @@ def resolve_names(
 ) -> list[str]:
     """Names from names and groups, each once and in the order of `known`.
 
-    An unknown one raises ValueError with the list of all; `kind` says what they name.
+    `kind` says what they name, for the errors.
     """
     chosen: set[str] = set()
     for name in names:

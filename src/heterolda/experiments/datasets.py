@@ -34,23 +34,12 @@ DataDir = str | Path | None
 
 # The environment variable that names the folder of the files.
 VARIABLE = "HETEROLDA_DATA"
-# Column of the labels in a file that `write_sample` writes.
-LABELS = "class"
 _BUNDLED = {
     "breast_cancer": bundled.load_breast_cancer,
     "wine": bundled.load_wine,
     "iris": bundled.load_iris,
     "digits": bundled.load_digits,
 }
-
-# Mean and variances of the second class, shift of the first mean, rows of the classes.
-_D1 = (
-    [3.86, 3.10, 0.84, 0.84, 1.64, 1.08, 0.26, 0.01],
-    [8.41, 12.06, 0.12, 0.22, 1.49, 1.77, 0.35, 2.73],
-    0.3,
-    (1000, 2000),
-)
-_D2 = ([-1.5, -0.75, 0.75, 1.5], [0.25, 0.75, 1.25, 1.75])
 
 
 def make_d1(random_state: Any = None) -> Data:
@@ -75,7 +64,9 @@ def make_d1(random_state: Any = None) -> Data:
     >>> X.shape
     (3000, 8)
     """
-    return _draw(*_D1, random_state)
+    mean2 = [3.86, 3.10, 0.84, 0.84, 1.64, 1.08, 0.26, 0.01]
+    variance2 = [8.41, 12.06, 0.12, 0.22, 1.49, 1.77, 0.35, 2.73]
+    return _draw(mean2, variance2, 0.3, (1000, 2000), random_state)
 
 
 def make_d2(random_state: Any = None, shift: float = 0.75) -> Data:
@@ -108,7 +99,8 @@ def make_d2(random_state: Any = None, shift: float = 0.75) -> Data:
     >>> X.shape
     (6000, 4)
     """
-    return _draw(*_D2, shift, (2000, 4000), random_state)
+    mean2, variance2 = [-1.5, -0.75, 0.75, 1.5], [0.25, 0.75, 1.25, 1.75]
+    return _draw(mean2, variance2, shift, (2000, 4000), random_state)
 
 
 def _draw(
@@ -237,7 +229,7 @@ def write_sample(
         labels = [str(bunch.target_names[k]) for k in labels]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*columns, LABELS])
+    writer.writerow([*columns, "class"])
     writer.writerows(
         [*row, label] for row, label in zip(X.tolist(), labels, strict=True)
     )

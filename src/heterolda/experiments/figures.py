@@ -170,11 +170,9 @@ def curve(study: PairStudy) -> str:
     most = max([common, *(100 * e for _, e in chosen.values())])
     most = min(most, 110 * study.trivial_error)
     spread = max(most - least, 1e-3 * most, 1e-9)
-    first, second = study.classes
-    title = f"{study.dataset}: {first} and {second}"
     low, high = float(study.s[0]), float(study.s[-1])
     axes = svg.plot(
-        title,
+        study.title,
         (low, high),
         (least - 0.1 * spread, most + 0.12 * spread),
         "s, weight of the first covariance",
@@ -189,7 +187,7 @@ def curve(study: PairStudy) -> str:
         x = min(max(s, low), high)
         svg.mark(axes, x, 100 * e, _SHAPES[method], css, hint, size)
     words = (f"{m}: s {s:.3f}, {100 * e:.3f} %" for m, (s, e) in chosen.items())
-    return svg.render(axes, title, "Error against s. " + ", ".join(words))
+    return svg.render(axes, study.title, "Error against s. " + ", ".join(words))
 
 
 @svg.plain_style()
@@ -201,10 +199,8 @@ def history(study: PairStudy) -> str:
     counts = np.concatenate(list(study.histories.values()))
     longest = max(map(len, study.histories.values()))
     spread = max(float(np.ptp(counts)), 5.0)
-    first, second = study.classes
-    title = f"{study.dataset}: {first} and {second}"
     axes = svg.plot(
-        title,
+        study.title,
         (1.0, max(longest, 2.0)),
         (max(counts.min() - 0.1 * spread, -0.02 * spread), counts.max() + 0.1 * spread),
         "iteration",
@@ -224,7 +220,7 @@ def history(study: PairStudy) -> str:
         f"{m}: from {h[0]:g} to {h.min():g} training errors in {len(h)} iterations"
         for m, h in study.histories.items()
     )
-    return svg.render(axes, title, ", ".join(words))
+    return svg.render(axes, study.title, ", ".join(words))
 
 
 def _corners(values: NDArray[np.float64]) -> NDArray[np.intp]:

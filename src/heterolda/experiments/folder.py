@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
-from heterolda.experiments.records import RESULTS, RUN, Row, read_rows, read_run
+from heterolda.experiments.results import RESULTS, RUN, Row, read_rows, read_run
 from heterolda.foundations.files import written_whole
 
 if sys.platform == "win32":
@@ -101,12 +101,12 @@ class RunFolder:
     def _open(self, settings: dict[str, Any]) -> None:
         """Read what is there, compare its settings, mend its last line."""
         results, run = self.path / RESULTS, self.path / RUN
-        if results.exists() and not run.exists():
-            raise ValueError(
-                f"{str(self.path)!r} has a {RESULTS} but no {RUN}, so nobody knows how "
-                "its rows were computed: choose another folder"
-            )
         if results.exists():
+            if not run.exists():
+                raise ValueError(
+                    f"{str(self.path)!r} has a {RESULTS} but no {RUN}, so nobody knows "
+                    "how its rows were computed: choose another folder"
+                )
             self._mend(results)
         if results.exists():
             self.rows = list(read_rows(results, self._kind)[0])
@@ -142,7 +142,7 @@ class RunFolder:
         }
 
     def _joined(self, old: Plan, new: Plan) -> Plan:
-        """Trials that are planned: the newest wish, but no less than there are."""
+        """Planned trials: the latest request, but no fewer than there are rows of."""
         there: dict[tuple[str, str], int] = {}
         for row in self.rows:
             key = row.dataset, row.method

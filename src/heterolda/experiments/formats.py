@@ -54,10 +54,6 @@ class TableRow:
         """Name and letter."""
         return f"{self.dataset} {self.label}".rstrip()
 
-    def is_best(self, line: Line, method: str) -> bool:
-        """Whether the figure is among the best of its line."""
-        return method in (self.paper_best if line.of_paper else self.best)
-
 
 @dataclass(frozen=True)
 class Table:
@@ -80,7 +76,7 @@ class Table:
         if value is None:
             return MISSING if main else ""
         text = line.write(value)
-        if not line.signed and main | line.of_paper and row.is_best(line, method):
+        if method in (row.best if main else row.paper_best if line.of_paper else ()):
             text = best(text)
         return text + (row.marks.get(method, "") if main else "")
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from heterolda.experiments.catalogue import resolve_names
@@ -20,34 +22,21 @@ class Method:
 
     name: str
     make: Callable[[int], Any]
-    paper: bool
     description: str
 
 
-def _gaussian(solver: str) -> Callable[[int], Any]:
-    def make(seed: int) -> Any:
-        from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+def _gaussian(solver: str, seed: int) -> Any:
+    from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 
-        return GaussianLinearDiscriminant(solver=solver, random_state=seed)
-
-    return make
+    return GaussianLinearDiscriminant(solver=solver, random_state=seed)
 
 
-def _refined(solver: str) -> Callable[[int], Any]:
-    def make(seed: int) -> Any:
-        from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-        from heterolda.estimators.local_search import LocalNeighborhoodSearch
+def _local_search(solver: str, seed: int) -> Any:
+    from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+    from heterolda.estimators.local_search import LocalNeighborhoodSearch
 
-        start = GaussianLinearDiscriminant(solver=solver)
-        return LocalNeighborhoodSearch(start)  # type: ignore[no-untyped-call]
-
-    return make
-
-
-def _svm(seed: int) -> Any:
-    from sklearn.svm import SVC
-
-    return _standardised(SVC(kernel="linear"))
+    start = GaussianLinearDiscriminant(solver=solver)
+    return LocalNeighborhoodSearch(start)  # type: ignore[no-untyped-call]
 
 
 def _sklearn_lda(seed: int) -> Any:
@@ -56,57 +45,58 @@ def _sklearn_lda(seed: int) -> Any:
     return LinearDiscriminantAnalysis()
 
 
-def _logistic(seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return _standardised(LogisticRegression(max_iter=1000))
-
-
-def _linear_svc(seed: int) -> Any:
-    from sklearn.svm import LinearSVC
-
-    return _standardised(LinearSVC(dual=False))
-
-
-def _standardised(classifier: Any) -> Any:
+def _standardised(module: str, name: str, seed: int, **settings: Any) -> Any:
+    """A classifier of scikit-learn on standardised features."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    classifier = getattr(import_module(module), name)(**settings)
     return make_pipeline(StandardScaler(), classifier)
 
 
-_ROWS = (
-    Method("LDA", _gaussian("fisher"), True, "LDA of each pair of classes"),
-    Method("C-HLD", _gaussian("c-hld"), True, "grid of convex combinations"),
-    Method("R-HLD-1", _gaussian("r-hld-1"), True, "random combinations, s1 + s2 = 1"),
-    Method("R-HLD-2", _gaussian("r-hld-2"), True, "random combinations"),
-    Method("GLD", _gaussian("fixed-point"), True, "Algorithm 1"),
-    Method("LNS", _refined("fixed-point"), True, "Algorithm 2, started from GLD"),
+_OF_PAPER = (
+    Method("LDA", partial(_gaussian, "fisher"), "LDA of each pair of classes"),
+    Method("C-HLD", partial(_gaussian, "c-hld"), "grid of convex combinations"),
     Method(
-        *("SVM", _svm, True),
+        "R-HLD-1", partial(_gaussian, "r-hld-1"), "random combinations, s1 + s2 = 1"
+    ),
+    Method("R-HLD-2", partial(_gaussian, "r-hld-2"), "random combinations"),
+    Method("GLD", partial(_gaussian, "fixed-point"), "Algorithm 1"),
+    Method(
+        "LNS", partial(_local_search, "fixed-point"), "Algorithm 2, started from GLD"
+    ),
+    Method(
+        "SVM",
+        partial(_standardised, "sklearn.svm", "SVC", kernel="linear"),
         "SVC(kernel='linear') on standardised features, one against one",
     ),
-    Method("GLD-global", _gaussian("global"), False, "the certified optimum"),
-    Method("global+LNS", _refined("global"), False, "Algorithm 2, started from it"),
+)
+_OTHERS = (
+    Method("GLD-global", partial(_gaussian, "global"), "the certified optimum"),
     Method(
-        *("LinearDiscriminantAnalysis", _sklearn_lda, False),
+        "global+LNS", partial(_local_search, "global"), "Algorithm 2, started from it"
+    ),
+    Method(
+        "LinearDiscriminantAnalysis",
+        _sklearn_lda,
         "scikit-learn's LDA of all classes together",
     ),
     Method(
-        *("LogisticRegression", _logistic, False),
+        "LogisticRegression",
+        partial(
+            _standardised, "sklearn.linear_model", "LogisticRegression", max_iter=1000
+        ),
         "scikit-learn's, multinomial, on standardised features",
     ),
     Method(
-        *("LinearSVC", _linear_svc, False),
+        "LinearSVC",
+        partial(_standardised, "sklearn.svm", "LinearSVC", dual=False),
         "scikit-learn's, one against the rest, on standardised features",
     ),
 )
 
-METHODS = {row.name: row for row in _ROWS}
-_GROUPS = {
-    "all": list(METHODS),
-    "paper": [row.name for row in _ROWS if row.paper],
-}
+METHODS = {row.name: row for row in (*_OF_PAPER, *_OTHERS)}
+_GROUPS = {"all": list(METHODS), "paper": [row.name for row in _OF_PAPER]}
 
 
 def resolve_methods(names: list[str]) -> list[str]:

@@ -32,35 +32,25 @@ _POINTS = 241
 class PairStudy:
     """A pair of classes in detail.
 
-    Attributes
-    ----------
-    dataset : str
-        The set.
-    classes : tuple
-        The labels of the first and the second class.
-    n : int
-        Number of points of the two classes.
-    s, error, best_error : ndarray of shape (m,)
-        The curves: weights s of the first covariance, and the errors of the rule
-        w = (s S1 + (1 - s) S2)^-1 (m1 - m2), (12), with the threshold (13) and with
-        the best one (39).
-    trivial_error : float
-        Error of always choosing the likelier class.
-    choices : dict
-        By method (s, error); a method whose rule has no s in sight is left out.
-    histories : dict of ndarray
-        By method the training errors at each iteration of its local search.
+    The curves are the errors of the rules w = (s S1 + (1 - s) S2)^-1 (m1 - m2), (12),
+    with the threshold (13) and with the best one (39). Methods whose s lies far outside
+    of [0, 1], or that have none, are not among the choices.
     """
 
     dataset: str
     classes: tuple[object, object]
-    n: int
-    s: Array
+    n: int  # points of the two classes
+    s: Array  # of shape (m,), like the errors
     error: Array
     best_error: Array
-    trivial_error: float
-    choices: dict[str, tuple[float, float]]
-    histories: dict[str, Array]
+    trivial_error: float  # of always choosing the likelier class
+    choices: dict[str, tuple[float, float]]  # s and error by method
+    histories: dict[str, Array]  # training errors at each iteration, by method
+
+    @property
+    def title(self) -> str:
+        """The set and the two classes."""
+        return "{}: {} and {}".format(self.dataset, *self.classes)
 
 
 def study_pair(name: str, data_dir: datasets.DataDir = None) -> PairStudy | None:
@@ -101,10 +91,6 @@ def _study(name: str, X: Array, y: NDArray[Any]) -> PairStudy:
         if _WIDEST[0] <= weight <= _WIDEST[1]:
             choices[method] = (weight, float(model.bayes_error_[0]))
     s, error, best_error = _curves(pencil, [s for s, _ in choices.values()])
-    histories = {}
-    for method in SEARCHES:
-        search = METHODS[method].make(0).fit(X, y)
-        histories[method] = search.history_[0]
     return PairStudy(
         dataset=name,
         classes=tuple(lda.classes_.tolist()),
@@ -114,7 +100,7 @@ def _study(name: str, X: Array, y: NDArray[Any]) -> PairStudy:
         best_error=best_error,
         trivial_error=float(lda.priors_.min()),
         choices=choices,
-        histories=histories,
+        histories={m: METHODS[m].make(0).fit(X, y).history_[0] for m in SEARCHES},
     )
 
 

@@ -62,5 +62,10 @@ def printed_figure(table: int, dataset: str, method: str) -> float | None:
     >>> printed_figure(3, "letters", "GLD")
     81.88
     """
+    return printed_row(table, dataset).get(method)
+
+
+def printed_row(table: int, dataset: str) -> dict[str, float]:
+    """The figures of a data set in Tables 2 to 4, by method."""
     row = TABLES[table].get(VARIANTS.get(dataset, dataset), ())
-    return dict(zip(METHODS, row, strict=False)).get(method)
+    return dict(zip(METHODS, row, strict=False))  # Table 2 has the first five alone

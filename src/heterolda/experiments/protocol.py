@@ -37,7 +37,7 @@ from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.datasets import Data, DataDir, load_dataset
 from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.methods import METHODS, Method
-from heterolda.experiments.records import Row
+from heterolda.experiments.results import Row
 from heterolda.experiments.workers import computed
 
 __all__ = ["Observer", "Split", "Study", "Task", "run_study"]
@@ -186,7 +186,7 @@ class Study:
 
 
 class Observer(Protocol):
-    """Who wants to know how a run goes on."""
+    """What `run_study` tells about the course of a run."""
 
     def notice(self, text: str) -> None:
         """Something that a reader should know."""
@@ -243,7 +243,7 @@ def run_study(
 
 
 def _check_data(study: Study, data_dir: DataDir) -> None:
-    """Load every set once: what is wrong is said at once, what is far is fetched."""
+    """Load every set once, so that errors and downloads come before the work."""
     for name in study.datasets:
         _, y = load_dataset(name, data_dir)
         largest = np.unique(y, return_counts=True)[1].max()

@@ -21,35 +21,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Average ranks of methods and what can be said about them.
+    """Average ranks of methods and what can be said about them."""
 
-    Attributes
-    ----------
-    methods : list of str
-        From the best average rank to the worst.
-    ranks : ndarray of shape (n_methods,)
-        Average ranks in the same order; 1 is the best.
-    n_datasets : int
-        Number of data sets.
-    chi_square, p_value : float
-        Friedman's statistic, corrected for ties, and its p-value. They are NaN for
-        two methods, for which the test does not exist.
-    critical_difference : float
-        Average ranks that differ by less cannot be told apart.
-    alpha : float
-        Level of significance.
-    cliques : list of (int, int)
-        First and last index of the largest groups that cannot be told apart.
-    """
-
-    methods: list[str]
-    ranks: Array
+    methods: list[str]  # from the best average rank to the worst
+    ranks: Array  # the average ranks in the same order; 1 is the best
     n_datasets: int
-    chi_square: float
-    p_value: float
-    critical_difference: float
-    alpha: float
-    cliques: list[tuple[int, int]]
+    chi_square: float  # Friedman's, corrected for ties; NaN for two methods,
+    p_value: float  # for which the test does not exist
+    critical_difference: float  # average ranks closer than this cannot be told apart
+    alpha: float  # level of significance
+    cliques: list[tuple[int, int]]  # first and last index of groups not told apart
 
 
 def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) -> float:
@@ -104,12 +85,12 @@ def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Com
         )
     ranks = rankdata(-scores, axis=1).mean(axis=0)
     order = np.argsort(ranks, kind="stable")
-    chi_square, p_value = math.nan, math.nan
-    if k > 2:
-        if np.all(scores == scores[:, :1]):  # all tied: the correction is 0 / 0
-            chi_square, p_value = 0.0, 1.0
-        else:
-            chi_square, p_value = map(float, friedmanchisquare(*scores.T))
+    if k == 2:
+        chi_square, p_value = math.nan, math.nan
+    elif np.all(scores == scores[:, :1]):  # all tied: the correction is 0 / 0
+        chi_square, p_value = 0.0, 1.0
+    else:
+        chi_square, p_value = map(float, friedmanchisquare(*scores.T))
     distance = critical_difference(k, n, alpha)
     return Comparison(
         methods=[methods[i] for i in order],

@@ -20,6 +20,7 @@ from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
 from heterolda.experiments.tables import make_table
 from heterolda.foundations.files import written_whole
+from heterolda.foundations.wording import count
 
 __all__ = ["write_report"]
 
@@ -89,17 +90,17 @@ def _facts(results: Results) -> str:
     """What was run, as the rows of a definition list."""
     run = results.run
     facts = {
-        "Command": run.get("command"),
-        "Protocol": f"{results.folds}-fold cross-validation, {results.trials} "
-        + ("trial" if results.trials == 1 else "trials"),
-        "Seed": run.get("seed"),
-        "Versions": run.get("versions"),
-        "Machine": run.get("machine"),
+        "Command": run["command"],
+        "Protocol": f"{results.folds}-fold cross-validation, "
+        + count(results.trials, "trial"),
+        "Seed": run["seed"],
+        "Versions": run["versions"],
+        "Machine": run["machine"],
     }
     return "\n".join(
         f"<dt>{name}</dt><dd>{escape(_plain(fact))}</dd>"
         for name, fact in facts.items()
-        if fact not in (None, {}, "")
+        if fact not in ({}, "")
     )
 
 
@@ -160,10 +161,8 @@ def _in_two_lines(name: str) -> str:
 
 def _row(table: Table, position: int, row: TableRow) -> str:
     """The row of a data set: a stack of figures for each method."""
-    lines = [line for line in table.lines if row.figures[line.key]]
     main = table.lines[0]
-    if main not in lines:
-        lines.insert(0, main)
+    lines = [line for line in table.lines if line is main or row.figures[line.key]]
     letter = f' <span class="letter">{row.label}</span>' if row.label else ""
     cells = [
         f'<th scope="row" data-value="{position}">{escape(row.dataset)}{letter}</th>',

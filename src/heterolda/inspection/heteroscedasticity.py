@@ -162,7 +162,7 @@ class HeteroscedasticityReport:
 
     @property
     def excess(self) -> Array:
-        """What linear discriminant analysis leaves on the table, for each pair."""
+        """`lda_error` minus `best_error`, for each pair."""
         return self.lda_error - self.best_error
 
     def to_frame(self) -> Any:
@@ -215,8 +215,7 @@ class HeteroscedasticityReport:
     @property
     def _small(self) -> NDArray[np.bool_]:
         """Classes with fewer samples than features plus one."""
-        small: NDArray[np.bool_] = self.weights < self.n_features + 1
-        return small
+        return np.asarray(self.weights < self.n_features + 1)
 
     def _test(self) -> str:
         """What Box's M says, or why it says nothing."""

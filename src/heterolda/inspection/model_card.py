@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -51,9 +51,7 @@ def write_card(
 
 def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
     """The page of a model as HTML."""
-    template = Template(
-        files("heterolda.inspection").joinpath("model_card.html").read_text("utf-8")
-    )
+    template = Template(Path(__file__).with_suffix(".html").read_text("utf-8"))
     notes = ""
     if facts.statistics is None:
         notes = _note(
@@ -90,8 +88,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> str:
     ]
     features = facts.coefficients(pair)
     if features:
-        rows = [(one.name, one.share, *one.cells) for one in features]
-        parts.append(_features(COEFFICIENT_HEAD, rows))
+        parts.append(_features(COEFFICIENT_HEAD, features))
     points = facts.operating_points(pair)
     if points:
         head = ["rules on the optimal trade-off", f"{first} wrong", f"{second} wrong"]
@@ -107,13 +104,12 @@ def _features(head: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
         [name, _bar(share, shares[0]), *cells]
         for name, share, *cells in rows[:_MOST_FEATURES]
     ]
-    more = len(rows) - _MOST_FEATURES
-    if more <= 0:
+    rest = shares[_MOST_FEATURES:]
+    if not rest:
         return _table(head, table)
-    rest = percent(sum(shares[_MOST_FEATURES:]))
-    return _table(head, table) + _note(
-        f"And {more} more features with {rest} of the weight."
-    )
+    weight = percent(sum(rest))
+    note = _note(f"And {len(rest)} more features with {weight} of the weight.")
+    return _table(head, table) + note
 
 
 class _Markup(str):
@@ -167,7 +163,7 @@ def _pictures(facts: ModelFacts, pair: PairFacts) -> str:
                 f"{escape(caption)}</figcaption></figure>"
             )
     about = ""
-    if facts.is_refined:
+    if facts.has_local_search:
         about = _note("The pictures show the rule before the refinement.")
     return f'{about}<div class="pictures">{"".join(figures)}</div>'
 

@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from heterolda.estimators.discriminant import (
-    GaussianLinearDiscriminant,
-    solved_again,
-)
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import count, named, percent
 from heterolda.solvers import Fisher, resolve_solver
@@ -45,32 +42,18 @@ def feature_names(model: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class PairFacts:
-    """The rule of a pair of classes.
+    """The rule of a pair of classes; NaN stands for what the model does not know.
 
-    Attributes
-    ----------
-    index : int
-        Its place among the rules.
-    classes : tuple of two str
-        The labels as text.
-    value : float
-        What the rule costs: its error under the Gaussian model, or its risk if there
-        are costs; NaN if the model does not know.
-    gap : float
-        Proven relative gap of what was minimised; NaN without a certificate.
-    rates : tuple of two float
-        Error rates of the two classes.
-    rival : float
-        The same cost of the rival: linear discriminant analysis, or the best linear
-        rule if the model is that. NaN where they cannot be compared.
+    Its value is its error under the Gaussian model, or its risk if there are costs. Its
+    rival is linear discriminant analysis, or the best linear rule if the model is that.
     """
 
-    index: int
-    classes: tuple[str, str]
+    index: int  # of the rule in the model
+    classes: tuple[str, str]  # the labels as text
     value: float
-    gap: float
-    rates: tuple[float, float]
-    rival: float
+    gap: float  # proven and relative, of what was minimised
+    rates: tuple[float, float]  # error rates of the two classes
+    rival: float  # the rival's value
 
     @property
     def name(self) -> str:
@@ -78,39 +61,11 @@ class PairFacts:
         return " or ".join(self.classes)
 
 
-@dataclass(frozen=True)
-class Coefficient:
-    """What a feature does in a rule.
-
-    Attributes
-    ----------
-    name : str
-        The feature.
-    share : float
-        Its share of the weights.
-    cells : list of str
-        Its coefficient, its standard deviation within the classes, and the class that
-        larger values speak for.
-    """
-
-    name: str
-    share: float
-    cells: list[str]
-
-
 class ModelFacts:
-    """What is to be said of a model, and the same whoever says it.
+    """What the text and the page about a fitted model say.
 
-    Attributes
-    ----------
-    model : fitted estimator
-        The model.
-    discriminant : GaussianLinearDiscriminant or None
-        What it is or starts from.
-    statistics : ClassStatistics or None
-        Those of the discriminant, if its file has them.
-    classes, features : list of str
-        Labels and names.
+    `discriminant` is what the model is or starts from, and `statistics` those of the
+    classes, if its file has them; otherwise they are None.
     """
 
     def __init__(self, model: Any) -> None:
@@ -120,26 +75,13 @@ class ModelFacts:
         self.classes = [str(label) for label in model.classes_.tolist()]
         self.features = feature_names(model)
 
-    @property
-    def _settings(self) -> dict[str, Any]:
-        """The settings of the discriminant when it was fitted."""
-        settings: dict[str, Any] = self.discriminant._settings
-        return settings
-
-    @property
-    def is_refined(self) -> bool:
-        """Whether the rules are not those of the discriminant any more."""
-        return self.model is not self.discriminant
-
-    @cached_property
-    def has_costs(self) -> bool:
-        """Whether the model was fitted with costs."""
-        return self.discriminant is not None and self._settings["costs"] is not None
-
-    @cached_property
-    def is_fisher(self) -> bool:
-        """Whether the model's rules are those of linear discriminant analysis."""
-        return self.discriminant is not None and isinstance(
+        # Whether a local search has replaced the rules of the discriminant.
+        self.has_local_search = model is not self.discriminant
+        # How the discriminant was fitted.
+        self._settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
+        self.has_costs = self._settings.get("costs") is not None
+        # Whether the rules are, or start from, those of linear discriminant analysis.
+        self.is_fisher = self.discriminant is not None and isinstance(
             resolve_solver(self._settings["solver"]), Fisher
         )
 
@@ -158,7 +100,7 @@ class ModelFacts:
             parts.append(f"criterion {fitted['criterion']}")
         if self.has_costs:
             parts.append("with costs")
-        if self.is_refined:
+        if self.has_local_search:
             parts.append(f"refined by the strategy {self.model.strategy}")
         if self.statistics is not None:
             parts.append(f"fitted to {count(self.statistics.weights.sum(), 'row')}")
@@ -191,12 +133,9 @@ class ModelFacts:
         fitted = self._settings
         if fitted["criterion"] != "bayes" or self.statistics is None:
             return np.full(len(self.model.pairs_), np.nan)
-        other = {
-            "solver": "global" if self.is_fisher else "fisher",
-            "criterion": "bayes",
-            "costs": fitted["costs"],
-        }
-        with no_warnings():  # the rival's troubles are not the user's
+        solver = "global" if self.is_fisher else "fisher"
+        other = {"solver": solver, "criterion": "bayes", "costs": fitted["costs"]}
+        with no_warnings():  # those about the rival do not concern the user
             rival: Any = solved_again(self.discriminant, other)  # type: ignore[no-untyped-call]
         values: Array = rival.risk_
         return values
@@ -238,7 +177,7 @@ class ModelFacts:
         shares: Array = sizes / np.where(totals > 0, totals, 1.0)
         return shares
 
-    def mean_shares(self) -> list[tuple[str, float]]:
+    def mean_shares(self) -> list[tuple[Any, ...]]:
         """Features and their mean shares over the rules that use any, largest first."""
         shares = self.feature_shares
         used = shares.any(axis=1)
@@ -246,20 +185,18 @@ class ModelFacts:
         order = np.argsort(-means, kind="stable")
         return [(self.features[j], float(means[j])) for j in order]
 
-    def coefficients(self, pair: PairFacts) -> list[Coefficient]:
-        """The features of a rule, the weightiest first; none if it is constant."""
+    def coefficients(self, pair: PairFacts) -> list[tuple[Any, ...]]:
+        """Rows below `COEFFICIENT_HEAD`, the largest share first; none if constant."""
         coef, shares = self.model.coef_[pair.index], self.feature_shares[pair.index]
         if not coef.any():
             return []
         return [
-            Coefficient(
+            (
                 self.features[j],
                 float(shares[j]),
-                [
-                    f"{coef[j]:.6g}",
-                    "-" if self.deviations is None else f"{self.deviations[j]:.4g}",
-                    "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)],
-                ],
+                f"{coef[j]:.6g}",
+                "-" if self.deviations is None else f"{self.deviations[j]:.4g}",
+                "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)],
             )
             for j in np.argsort(-shares, kind="stable")
         ]
@@ -326,7 +263,7 @@ class ModelFacts:
                 bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
                 requests[f"{name} wrong in {100 * q:g} %"] = bound
         rows = []
-        if not self.is_refined:
+        if not self.has_local_search:
             error = float(self.discriminant.bayes_error_[pair.index])
             rows.append(["this rule", *map(percent, (*pair.rates, error))])
         for name, request in requests.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from heterolda.foundations.wording import count, percent, text_table
@@ -29,7 +31,7 @@ def describe_fit(facts: ModelFacts, name: str, target: str) -> list[str]:
         *_classes(facts),
         "",
         *_pairs(facts),
-        *_refinement(facts),
+        *_local_search(facts),
     ]
 
 
@@ -81,7 +83,7 @@ def _gain(facts: ModelFacts) -> str:
     )
 
 
-def _refinement(facts: ModelFacts) -> list[str]:
+def _local_search(facts: ModelFacts) -> list[str]:
     """What the local search has gained on the training rows."""
     model = facts.model
     if not hasattr(model, "n_errors_start_"):
@@ -102,14 +104,8 @@ def describe_model(facts: ModelFacts, name: str, pairs: list[PairFacts]) -> list
     lines = [f"{name}: {facts.sentence}"]
     n_rules = len(facts.pairs)
     if n_rules > 1:
-        shares = facts.mean_shares()
-        table = [[feature, percent(share)] for feature, share in shares]
-        lines += [
-            "",
-            "Features that weigh most, over all rules:",
-            *text_table(table[:_MOST_FEATURES]),
-            *_more_features([share for _, share in shares]),
-        ]
+        lines += ["", "Features that weigh most, over all rules:"]
+        lines += _features(facts.mean_shares())
     for pair in pairs:
         lines += ["", *_rule(facts, pair)]
     if len(pairs) < n_rules:
@@ -132,14 +128,12 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
             f": {percent(pair.rates[0])} of {first} and {percent(pair.rates[1])} of "
             f"{second} wrong under the Gaussian model"
         )
-        if facts.is_refined:
+        if facts.has_local_search:
             head += ", before the refinement"
     lines = [facts.rule_sentence(pair)]
     features = facts.coefficients(pair)
     if features:
-        table = [[one.name, percent(one.share), *one.cells] for one in features]
-        lines += text_table([COEFFICIENT_HEAD, *table[:_MOST_FEATURES]])
-        lines += _more_features([one.share for one in features])
+        lines += _features(features, COEFFICIENT_HEAD)
     points = facts.operating_points(pair)
     if points:
         names = ["other rules", f"{first} wrong", f"{second} wrong", "error"]
@@ -149,9 +143,12 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
     return [head, *(f"  {line}" if line else "" for line in lines)]
 
 
-def _more_features(shares: list[float]) -> list[str]:
-    """How many features are not shown, and what they weigh."""
-    rest = shares[_MOST_FEATURES:]
-    if not rest:
-        return []
-    return [f"and {count(len(rest), 'more feature')} with {percent(sum(rest))}"]
+def _features(rows: list[tuple[Any, ...]], *head: list[str]) -> list[str]:
+    """Names, shares and other cells of the first features, and how many are left."""
+    shown = [[name, percent(share), *cells] for name, share, *cells in rows]
+    lines = text_table([*head, *shown[:_MOST_FEATURES]])
+    rest = [share for _, share, *_ in rows[_MOST_FEATURES:]]
+    if rest:
+        more = count(len(rest), "more feature")
+        lines.append(f"and {more} with {percent(sum(rest))}")
+    return lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,42 +14,21 @@ N_BINS = 10
 _LEAST = np.finfo(np.float64).eps
 
 
-@dataclass(eq=False)
 class Scores:
-    """Sums over rows from which accuracy, calibration and loss follow.
+    """Sums over rows from which accuracy, calibration and loss follow."""
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels.
-
-    Attributes
-    ----------
-    confusion : ndarray of shape (n_classes, n_classes)
-        Weight of the rows of each class (first index) by what was predicted.
-    n_rows : int
-        Number of rows, whatever their weights.
-    bins : ndarray of shape (3, n_bins)
-        By the probability of the predicted class, in equal steps from 0 to 1: weight,
-        sum of these probabilities, weight of the rows predicted right.
-    """
-
-    classes: NDArray[Any]
-    confusion: Array = field(init=False)
-    bins: Array = field(init=False)
-    n_rows: int = field(default=0, init=False)
-    _loss: float = field(default=0.0, init=False)
-
-    def __post_init__(self) -> None:
-        k = len(self.classes)
-        self.confusion = np.zeros((k, k))
+    def __init__(self, classes: NDArray[Any]) -> None:
+        self.classes = classes
+        self.n_rows = 0  # whatever their weights
+        # Weight of the rows of each class (first index) by what was predicted.
+        self.confusion = np.zeros((len(classes), len(classes)))
+        # By the probability of the predicted class, in equal steps from 0 to 1:
+        # weight, sum of these probabilities, weight of the rows predicted right.
         self.bins = np.zeros((3, N_BINS))
+        self._loss = 0.0
 
     def add(
-        self,
-        truth: NDArray[np.intp],
-        probabilities: Array,
-        weight: Array | None = None,
+        self, truth: NDArray[np.intp], probabilities: Array, weight: Array | None = None
     ) -> None:
         """Add rows, given the index of the true class and the class probabilities."""
         w = np.ones(len(truth)) if weight is None else weight
@@ -60,10 +38,8 @@ class Scores:
         np.add.at(self.confusion, (truth, winner), w)
         confidence = probabilities[every, winner]
         place = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
-        for total, values in zip(
-            self.bins, (w, w * confidence, w * (winner == truth)), strict=True
-        ):
-            np.add.at(total, place, values)
+        sums = np.column_stack([w, w * confidence, w * (winner == truth)])
+        np.add.at(self.bins.T, place, sums)
         chance = np.maximum(probabilities[every, truth], _LEAST)
         self._loss -= float(w @ np.log(chance))
 
@@ -124,7 +100,7 @@ class Scores:
         ]
 
     def record(self) -> dict[str, Any]:
-        """All of it in numbers, lists and dictionaries, as JSON has them."""
+        """Everything as numbers, lists and dictionaries, for JSON."""
         return {
             "n_rows": self.n_rows,
             "weight": self.weight,

@@ -16,7 +16,7 @@ MOST_POINTS = 2000
 
 
 def pyplot():
-    """Matplotlib, or a word on how to get it."""
+    """Import matplotlib, or say how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -109,7 +109,7 @@ class Display:
 
 
 def check_estimator(estimator):
-    """Refuse what is not a fitted discriminant with a rule for each pair."""
+    """Reject what is not a fitted discriminant with a rule for each pair."""
     if not isinstance(estimator, GaussianLinearDiscriminant):
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, got "

@@ -19,6 +19,7 @@ from heterolda.solvers import (
     RandomSearch,
     resolve_solver,
 )
+from heterolda.solvers.pencil import RANK_TOLERANCE
 
 _REACH = 2.8  # deviations of both classes that the picture shows
 _STYLES = {
@@ -125,7 +126,9 @@ class BoundaryDisplay(Display):
         hyperplanes[name] = coef, intercept
         errors[name] = f"{name}: error {percent(estimator.bayes_error_[k])}"
         if rows is not None and min(map(len, rows)) > 0:
-            search = _search(rows, coef, intercept)
+            X = np.ascontiguousarray(np.concatenate(rows))
+            first = np.arange(len(X)) < len(rows[0])
+            search = paper_search(X, first, None, np.append(intercept, -coef))
             hyperplanes["LNS"] = -search.v[1:], search.v[0]
             before, after = int(search.errors_start), int(search.errors)
             errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
@@ -170,13 +173,10 @@ class BoundaryDisplay(Display):
             style = _STYLES.get(name, _STYLES["GLD"]) | {"label": self.errors[name]}
             (self.lines_[name],) = ax.plot(*ends.T, **style)
         self.quadratic_ = None
-        if (
-            self.quadratic is not None
-            and self.quadratic[2].min() < 0 < self.quadratic[2].max()
-        ):
-            self.quadratic_ = ax.contour(
-                *self.quadratic, levels=[0.0], colors="#8a4fbf", linewidths=1.6
-            )
+        odds = 0.0 if self.quadratic is None else self.quadratic[2]
+        if np.min(odds) < 0 < np.max(odds):
+            style = {"levels": [0.0], "colors": "#8a4fbf", "linewidths": 1.6}
+            self.quadratic_ = ax.contour(*self.quadratic, **style)
             ax.plot([], [], color="#8a4fbf", lw=1.6, label="quadratic boundary")
         ax.set(
             xlim=(left, right),
@@ -237,7 +237,7 @@ class _Plane:
             if not np.all(scale > 0):
                 return None
             values, axes = np.linalg.eigh(cov / np.outer(scale, scale))
-            if values[0] <= 1e-13 * values[-1]:
+            if values[0] <= RANK_TOLERANCE * values[-1]:
                 return None
             z = ((rows - mean) / scale) @ axes
             log_det = np.log(values).sum() + 2 * np.log(scale).sum()
@@ -251,10 +251,3 @@ def _limits(means, covariances):
     low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
     margin = 0.03 * (high - low) + 1e-9 * (high - low).max()
     return np.column_stack([low - margin, high + margin])
-
-
-def _search(rows, coef, intercept):
-    """The local neighbourhood search on the rows, from the rule of the discriminant."""
-    X = np.ascontiguousarray(np.concatenate(rows))
-    first = np.arange(len(X)) < len(rows[0])
-    return paper_search(X, first, None, np.append(intercept, -coef))

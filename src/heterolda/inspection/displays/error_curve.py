@@ -24,7 +24,7 @@ _METHODS = {
 class ErrorCurveDisplay(Display):
     """Error over the whole arc of admissible rules of a pair of classes.
 
-    With every local minimum, the places where several methods end, and the certified
+    With every local minimum, the rules that several methods end with, and the certified
     bound: below it there is no linear rule at all.
 
     Parameters
@@ -102,27 +102,25 @@ class ErrorCurveDisplay(Display):
         frontier = estimator.frontier_[k]
         pencil, arc = frontier.pencil, frontier.arc
         p1, p2 = pencil.priors[0]
-        # Places that are even in theta, and places that are even in the error rates.
+        # Evenly spaced in theta, and evenly spaced in the error rates.
         low, high = frontier.theta_range
         inner = np.linspace(low, high, 802)[1:-1]
         x = np.sort(np.append(frontier._positions(inner), frontier._curve(400)))
         e1, e2 = frontier._rates(x)
         least = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
-        minima = np.column_stack([frontier._angles(least), least])
-        if len(least):
-            rates = frontier._rates(least)
-            minima[:, 1] = p1 * rates[0] + p2 * rates[1]
-        landings, best = {}, None
+        r1, r2 = frontier._rates(least)
+        minima = np.column_stack([frontier._angles(least), p1 * r1 + p2 * r2])
+        landings = {}
         for name, (label, _) in _METHODS.items():
             planes = SOLVERS[name].solve(pencil, np.random.default_rng(0))
-            landings[label] = _place(frontier, planes), float(planes.error[0])
-            best = planes
+            landings[label] = _theta(frontier, planes), float(planes.error[0])
         return {
             "theta": frontier._angles(x),
             "error": p1 * e1 + p2 * e2,
             "minima": minima,
             "landings": landings,
-            "bound": float(best.error[0] * (1 - best.gap[0])),
+            # The last of the methods is the global optimum.
+            "bound": float(planes.error[0] * (1 - planes.gap[0])),
             "trivial": float(min(p1, p2)),
             "classes": frontier.classes,
         }
@@ -176,7 +174,7 @@ def _local_minima(arc, x):
     slope = arc.evaluate(np.zeros(len(x), np.intp), x).slope
     left = np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
     return bracketed_roots(
-        lambda index, places: arc.evaluate(np.zeros(len(index), np.intp), places).slope,
+        lambda index, at: arc.evaluate(np.zeros(len(index), np.intp), at).slope,
         x[left],
         x[left + 1],
         slope[left],
@@ -184,11 +182,12 @@ def _local_minima(arc, x):
     )
 
 
-def _place(frontier, planes):
-    """The theta of a rule's normal; NaN where it is none of the arc.
+def _theta(frontier, planes):
+    """The place on the arc of a rule's normal; NaN if it does not belong to the arc.
 
-    From w = V u, (b alpha + a beta) u = c is linear in a and b. Where all normals of
-    the arc are the same the threshold tells a and b: a = z2 / sigma2, b = -z1 / sigma1.
+    From w = V u, (b alpha + a beta) u = c is linear in a and b. If all normals of the
+    arc are the same, a and b follow from the threshold: a = z2 / sigma2,
+    b = -z1 / sigma1.
     """
     low, high = frontier.theta_range
     if planes.trivial[0]:
