@@ -11,11 +11,6 @@ from hypothesis import settings
 
 from helpers.browsing import open_browser
 
-# Tests of the folders whose branches are counted; pyproject.toml names those. The
-# tracer sleeps in all other tests, where it would only cost time.
-TRACED = {"statistics", "solvers"}
-
-
 # Tests interrupt processes that they have started. One that was itself started in the
 # background may ignore interrupts, and its children with it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -41,13 +36,11 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Sort tests into tiers, and trace what is counted."""
+    """Sort tests into tiers."""
     missing = pytest.mark.skip(reason="gcc is not installed")
     for item in items:
         if needs_much(item):
             item.add_marker("check")
-        if item.path.parent.name not in TRACED:
-            item.add_marker("no_cover")
         if item.path.name == "deployment.md" and shutil.which("gcc") is None:
             item.add_marker(missing)
 

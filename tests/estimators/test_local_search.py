@@ -407,6 +407,7 @@ def test_early_stopping_holds_out_rows_of_tiny_classes(rng):
     assert not hasattr(search, "n_errors_held_out_")
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("start", [None, LogisticRegression()])
 def test_result_is_deterministic_whatever_the_jobs(four, strategy, start):

@@ -27,6 +27,7 @@ from heterolda import (
 )
 
 pytestmark = [
+    pytest.mark.no_cover,  # slow when traced; quicker tests take the same branches
     pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning"),
     pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning"),
 ]

@@ -654,6 +654,7 @@ def test_probabilities_of_a_refined_rule_are_calibrated(rng):
     assert np.mean(gaps) < 0.05
 
 
+@pytest.mark.check
 def test_probabilities_from_few_rows_are_not_reckless():
     # A side without errors held out once had a slope of hundreds.
     losses = []

@@ -25,6 +25,9 @@ from heterolda import (
 )
 from heterolda.foundations.threads import no_warnings, one_blas_thread
 
+# Slow when traced; quicker tests take the same branches.
+pytestmark = pytest.mark.no_cover
+
 N_THREADS = 16
 METHODS = ("predict", "predict_proba", "decision_function")
 

@@ -102,6 +102,7 @@ def test_statistics_with_a_pickle_in_them_are_refused(tmp_path, rng):
     assert sprung.exists()
 
 
+@pytest.mark.check
 def test_names_in_the_report_of_a_study_are_no_markup(tmp_path, rng):
     rows = make_rows(rng)
     plain = write_report(write_run(tmp_path / "plain", rows)).read_text("utf-8")

@@ -291,6 +291,7 @@ def test_refusals(display, two, four):
             display.from_estimator(flat)
 
 
+@pytest.mark.check
 def test_displays_without_matplotlib_say_what_to_install():
     code = (
         "import sys\n"

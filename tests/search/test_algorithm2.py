@@ -223,6 +223,7 @@ def fewest_errors_in_the_plane(X, first):
     return best
 
 
+@pytest.mark.check
 @pytest.mark.no_cover  # the reference takes most of the time
 def test_exact_finds_the_minimum_in_the_plane(rng):
     found = 0
@@ -236,7 +237,7 @@ def test_exact_finds_the_minimum_in_the_plane(rng):
         minimum = fewest_errors_in_the_plane(X, first)
         assert result.errors >= minimum
         found += result.errors == minimum
-    assert found >= 17
+    assert found >= 18
 
 
 @pytest.mark.no_cover  # the reference takes most of the time

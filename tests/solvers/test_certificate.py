@@ -13,6 +13,9 @@ from helpers.problems import random_pairs
 from heterolda import FixedPoint, Global
 from heterolda.solvers import solve_pairs
 
+# Slow when traced; quicker tests take the same branches.
+pytestmark = pytest.mark.no_cover
+
 PAIR = np.array([[0, 1]])
 
 

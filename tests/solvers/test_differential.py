@@ -27,6 +27,9 @@ from heterolda import FixedPoint
 from heterolda.solvers import solve_pairs
 from heterolda.solvers.hyperplanes import Status
 
+# Slow when traced; quicker tests take the same branches.
+pytestmark = pytest.mark.no_cover
+
 PLANE = covariance_pairs(2, 4.0).flatmap(lambda S: regular(2, S, most=3.0))
 
 

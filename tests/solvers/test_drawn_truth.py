@@ -15,6 +15,9 @@ from helpers.reference import Gaussians, dot, error_of, mp, rule_of
 from helpers.strategies import KINDS
 from heterolda.solvers.threshold import bayes_error, best_threshold
 
+# Slow when traced; quicker tests take the same branches.
+pytestmark = pytest.mark.no_cover
+
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -112,6 +112,7 @@ def test_no_other_solver_has_a_lower_error(rng, batch, exponents, tolerance):
     assert interesting > 5
 
 
+@pytest.mark.check
 @pytest.mark.no_cover  # the reference takes most of the time
 @pytest.mark.parametrize("jointly", [False, True])
 @pytest.mark.parametrize("singular", ["first", "second", "both"])
@@ -353,7 +354,7 @@ def test_the_hard_case(rng):
             rtol=1e-10,
         )
         beyond += np.any(np.abs(planes.coef[0, [0, 3]]) > 1e-3)
-    assert beyond > 0
+    assert beyond > 1
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -29,6 +29,9 @@ from helpers.reference import (
 )
 from heterolda import GaussianLinearDiscriminant, TrivialRuleWarning
 
+# Slow when traced; quicker tests take the same branches.
+pytestmark = pytest.mark.no_cover
+
 OTHER_SOLVERS = ["fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
 
 
