@@ -1,6 +1,10 @@
 """Rows that are not in memory: CSV, Parquet, Arrow streams and Dask collections."""
 
-from heterolda.data.out_of_core import fit_batches
-from heterolda.data.table import statistics_from_batches
+from heterolda.foundations.lazy_names import lazy_names
 
 __all__ = ["fit_batches", "statistics_from_batches"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {"out_of_core": ["fit_batches"], "table": ["statistics_from_batches"]},
+)

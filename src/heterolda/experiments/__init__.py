@@ -3,8 +3,7 @@
 The names are imported when they are first used, like those of `heterolda`.
 """
 
-from importlib import import_module
-from typing import Any
+from heterolda.foundations.lazy_names import lazy_names
 
 _MODULES = {
     "catalogue": ["CATALOGUE", "DataSet"],
@@ -22,14 +21,8 @@ _MODULES = {
     "results": ["Results", "read_results"],
     "tables": ["render_table"],
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-__all__ = sorted(_MODULE_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+__all__ = sorted(name for names in _MODULES.values() for name in names)
+__getattr__ = lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:
