@@ -94,7 +94,7 @@ GALLERY = [
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "ignore_pattern": r"(^|/)(?!plot_)[^/]*$",  # other scripts are no part of it
+    "ignore_pattern": r"(^|/)(?!plot_)[^/]*$",  # other scripts do not belong to it
     "within_subsection_order": ExplicitOrder([*GALLERY, "*"]),
     "abort_on_example_error": True,
     "download_all_examples": False,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from random import Random
 
 from fuzz.changes import MOST_BYTES
-from heterolda import ParameterError
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Reader:
                 pool.append(data)
 
 
-_PLAIN = ValueError, ParameterError, FileNotFoundError, IsADirectoryError
+_PLAIN = ValueError, FileNotFoundError, IsADirectoryError
 
 
 def is_worded(error):
@@ -63,7 +62,8 @@ def is_worded(error):
 
     Errors that pass through from NumPy or Arrow are not: they do not speak of files.
     """
-    if type(error) not in _PLAIN:
+    ours = type(error).__module__.startswith("heterolda.")
+    if not ours and type(error) not in _PLAIN:
         return False
     last = traceback.extract_tb(error.__traceback__)[-1]
     line = linecache.getline(last.filename, last.lineno).strip()

@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         "benchmarks.accuracy", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument
-    add("--datasets", help="names with commas between (default: all of the study)")
+    add("--datasets", help="names separated by commas (default: all of the study)")
     add(
         "--methods",
         default="all",

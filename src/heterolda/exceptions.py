@@ -42,13 +42,13 @@ class ParameterError(_SpeaksOfSettings, ValueError):
     Parameters
     ----------
     *message : str or Setting
-        The pieces of the message. The first setting is the parameter to blame, others
-        are those that the message advises.
+        The pieces of the message. The first setting is the parameter that it is about,
+        or whose value would help; others are those that the message advises.
 
     Attributes
     ----------
     parameter : str
-        Name of the parameter.
+        Name of the first parameter in the message.
     settings : tuple of Setting
         All parameters that the message speaks of, and the values that it gives them.
 
@@ -65,7 +65,7 @@ class ParameterError(_SpeaksOfSettings, ValueError):
 
     @property
     def parameter(self) -> str:
-        """Name of the parameter to blame."""
+        """Name of the first parameter in the message."""
         return self.settings[0].parameter
 
 

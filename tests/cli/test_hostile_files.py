@@ -131,7 +131,7 @@ TEXT = [
     (
         FIT,
         GOOD.replace(",", ";"),
-        "seem to be separated by ';': name it by --delimiter",
+        "seem to be separated by ';': name it with --delimiter",
     ),
     (FIT, GOOD.replace(",", "\t"), r"seem to be separated by '\t'"),
     (PREDICT, GOOD.replace(",", "|"), "seem to be separated by '|'"),

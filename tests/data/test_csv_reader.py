@@ -13,7 +13,7 @@ import pytest
 from fuzz.commands import a_folder
 from helpers.cli import invoke, succeed
 from heterolda.data import csv_reader
-from heterolda.data.csv_reader import StandardInput, whole_rows
+from heterolda.data.csv_reader import StandardInput, complete_rows
 
 CELLS = ["1", "", '5" pipe', '"a"', '"b ""c"""', '"d\ne"', '"f,g;"', "'", "é", '""']
 
@@ -31,7 +31,7 @@ def test_rows_are_whole_wherever_the_text_is_cut(rng, delimiter):
         rows = [rng.choice(CELLS, size=3) for _ in range(rng.integers(1, 9))]
         end = rng.choice(["\n", "\r\n"])
         text = end.join(delimiter.join(row) for row in rows) + rng.choice(["", end])
-        found = list(whole_rows(pieces_of(text.encode(), rng), delimiter, "text"))
+        found = list(complete_rows(pieces_of(text.encode(), rng), delimiter, "text"))
         assert b"".join(found) == text.encode()
         expected = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
         again = [
@@ -47,7 +47,7 @@ def test_rows_are_whole_wherever_the_text_is_cut(rng, delimiter):
 def test_a_row_goes_out_as_soon_as_it_is_whole():
     pieces = [b"x,y\n1,2\n", b"3,4\n", b'5,"six\n', b'seven"\n', b'8" q,9\n', b"10"]
     waiting = iter(pieces)
-    found = whole_rows(waiting, ",", "text")
+    found = complete_rows(waiting, ",", "text")
     assert [next(found) for _ in range(4)] == [
         *pieces[:2],
         b"".join(pieces[2:4]),
@@ -77,7 +77,7 @@ def read_through(text, size):
 def test_open_quotes_are_refused(rng, text, line):
     for _ in range(20):
         with pytest.raises(ValueError, match=f"^t: a quote .* after line {line}:"):
-            list(whole_rows(pieces_of(text.encode(), rng), ",", "t"))
+            list(complete_rows(pieces_of(text.encode(), rng), ",", "t"))
     assert read_through(text, 3).doubtful
 
 
@@ -89,21 +89,54 @@ def test_plain_quotes_need_no_second_look(text):
 
 def test_a_mark_of_an_editor_before_a_quote():
     text = b'\xef\xbb\xbf"x\ny",z\n1,2\n'
-    assert list(whole_rows([text[:5], text[5:]], ",", "t")) == [text]
+    assert list(complete_rows([text[:5], text[5:]], ",", "t")) == [text]
 
 
 def test_rows_without_an_end_are_refused(monkeypatch):
     monkeypatch.setattr(csv_reader, "_LONGEST_ROW", 1000)
     with pytest.raises(ValueError, match="the row after line 1 is longer than"):
-        list(whole_rows([b"x\n", b"a" * 900, b"a" * 900], ",", "t"))
+        list(complete_rows([b"x\n", b"a" * 900, b"a" * 900], ",", "t"))
     with pytest.raises(ValueError, match="a quote is not closed"):
-        list(whole_rows([b'x\n"', b"a\n" * 900], ",", "t"))
+        list(complete_rows([b'x\n"', b"a\n" * 900], ",", "t"))
+
+
+def test_a_row_goes_on_as_soon_as_its_quotes_are_closed():
+    sent = []
+
+    def pieces():
+        for piece in (b'x,y\n1,"a\n', b'b"', b"\n", b'2,"c\n', b'd"\n', b"3,e\n"):
+            sent.append(piece)
+            yield piece
+
+    found = complete_rows(pieces(), ",", "t")
+    for n_sent, rows in ((1, b"x,y\n"), (3, b'1,"a\nb"\n'), (5, b'2,"c\nd"\n')):
+        assert next(found) == rows
+        assert len(sent) == n_sent
+    assert list(found) == [b"3,e\n"]
+
+
+def test_a_quote_that_stays_open_is_not_read_again_with_every_piece(monkeypatch):
+    n_read = 0
+
+    def end_of_rows(text, delimiter):
+        nonlocal n_read
+        n_read += len(text)
+        return found(text, delimiter)
+
+    found = csv_reader._end_of_rows
+    monkeypatch.setattr(csv_reader, "_end_of_rows", end_of_rows)
+    monkeypatch.setattr(csv_reader, "_PROMPT_BYTES", 1000)
+    for line in (b"1,2,3\n", b'1,""2"",3\n'):
+        n_read = 0
+        with pytest.raises(ValueError, match="a quote is not closed"):
+            list(complete_rows([b'x\n1,"oops\n', *[line] * 3000], ",", "t"))
+        assert n_read < 5 * 3000 * len(line)
 
 
 def test_cells_longer_than_the_limit_of_the_csv_module():
     limit = csv.field_size_limit()
     text = b'x,y\n1,"' + b'""a\n' * limit + b'"\n2,5" q\n'
-    assert b"".join(whole_rows([text], ",", "t")) == text
+    assert b"".join(complete_rows([text], ",", "t")) == text
     assert csv.field_size_limit() == limit
 
 

@@ -128,13 +128,13 @@ def test_coupling_of_certainties_is_finite():
         assert_allclose(p.sum(), 1)
 
 
-def test_crown_swaps_the_largest_to_the_winner():
+def test_the_largest_swaps_the_largest_to_the_winner():
     p = np.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
-    crowned = swap_largest_to_winner(p.copy(), np.array([2, 1, 1]))
-    assert_array_equal(crowned[0], [0.2, 0.3, 0.5])
-    assert_array_equal(crowned[2], p[2])
-    assert_array_equal(crowned.argmax(axis=1), [2, 1, 1])
-    assert_allclose(crowned, [[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
+    swapped = swap_largest_to_winner(p.copy(), np.array([2, 1, 1]))
+    assert_array_equal(swapped[0], [0.2, 0.3, 0.5])
+    assert_array_equal(swapped[2], p[2])
+    assert_array_equal(swapped.argmax(axis=1), [2, 1, 1])
+    assert_allclose(swapped, [[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
 
 
 def test_two_classes_decide_by_the_sign_of_the_score():

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from heterolda import ParameterError
 from hostile.contenders import Contender
 from hostile.data import Data
 from hostile.ways import WAYS
 
-# Errors that speak to the user. Their subclasses, such as AxisError, do not, nor do
-# those that were raised in these packages. A peer may raise a LinAlgError itself.
-_CLEAR = (ValueError, ParameterError, TypeError, NotFittedError)
+# Errors that speak to the user, besides our own. Their other subclasses, such as
+# AxisError, do not, nor do those that were raised in these packages. A peer may raise a
+# LinAlgError itself.
+_CLEAR = (ValueError, TypeError, NotFittedError)
 _INSIDE = ("numpy", "scipy")
 
 
@@ -82,7 +82,8 @@ def is_clear(error: Exception) -> bool:
     package = name.partition(".")[0]
     if type(error) is np.linalg.LinAlgError:
         return package == "sklearn"
-    return type(error) in _CLEAR and package not in _INSIDE
+    ours = type(error).__module__.startswith("heterolda.")
+    return (ours or type(error) in _CLEAR) and package not in _INSIDE
 
 
 @lru_cache(maxsize=512)

@@ -93,3 +93,6 @@ def test_the_conda_recipe_needs_what_the_wheel_needs():
     assert f'version = "{project["version"]}"' in recipe
     for text in project["dependencies"]:
         assert f"    - {text.replace('>=', ' >=')}\n" in recipe
+    named = re.findall(r"tests/[\w/]+\.py", recipe)
+    assert named
+    assert all((ROOT / name).is_file() for name in named)

@@ -15,7 +15,7 @@ _LONGEST = 1000  # characters of a line beside the result
 _EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
 
 # Parameters that are arguments or files on the command line: no option has their name.
-_NOT_OPTIONS = ("X", "y", "path", "source")
+_NOT_OPTIONS = ("X", "y", "path", "source", "other")
 
 
 @contextmanager
@@ -80,6 +80,8 @@ def print_to_stderr(text: str) -> None:
 
 def _reason(error: Exception) -> str:
     """What went wrong, in words."""
+    from heterolda.data.csv_reader import DelimiterError
+
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
@@ -88,6 +90,8 @@ def _reason(error: Exception) -> str:
         return f"this needs {error.name}: pip install 'heterolda[{extra}]'"
     if isinstance(error, MemoryError):
         return "there is not enough memory"
+    if isinstance(error, DelimiterError):
+        return f"{error.problem}: name it with --delimiter"
     return in_options(error) or type(error).__name__
 
 
@@ -97,15 +101,14 @@ def in_options(message: BaseException | str) -> str:
 
     if isinstance(message, str) or not getattr(message, "settings", ()):
         return str(message)
-    text = ""
-    pieces = list(message.args)
-    for k, piece in enumerate(pieces):
-        if not isinstance(piece, Setting):
-            text += piece
-        elif piece.parameter in _NOT_OPTIONS:
-            pieces[k + 1] = pieces[k + 1].removeprefix(":").lstrip()
+    text, is_left_out = "", False
+    for piece in message.args:
+        if isinstance(piece, Setting):
+            is_left_out = piece.parameter in _NOT_OPTIONS
+            text += "" if is_left_out else _option(piece)
         else:
-            text += _option(piece)
+            text += piece.removeprefix(":").lstrip() if is_left_out else piece
+            is_left_out = False
     return text
 
 

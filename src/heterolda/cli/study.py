@@ -30,7 +30,7 @@ def reproduce(
     datasets: Annotated[
         list[str] | None,
         typer.Option(
-            help="Names with commas between, or the groups all, paper, embedded. By "
+            help="Names separated by commas, or the groups all, paper, embedded. By "
             "default all that need no download, see: heterolda datasets."
         ),
     ] = None,
@@ -54,7 +54,7 @@ def reproduce(
         bool, typer.Option("--full", help=f"The paper's {PAPER_TRIALS} trials.")
     ] = False,
     table_format: Annotated[
-        str, one_of(tuple(FORMATS), "Form of the tables.", "--format")
+        str, one_of(tuple(FORMATS), "Format of the tables.", "--format")
     ] = "text",
     limit: Annotated[
         list[str] | None,

@@ -21,12 +21,12 @@ from threading import Event, Lock
 from typing import IO, Any
 
 from heterolda.data.columns import Columns, OpenFile, errors_name, not_text
-from heterolda.exceptions import ParameterError, Setting
 
 TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
-_BLOCK = 1 << 22
+_READ_BYTES = 1 << 22
 _LONGEST_HEADER = 1 << 24
 _LONGEST_ROW = 1 << 25  # bytes, of standard input
+_PROMPT_BYTES = 1 << 20  # of a row that goes on as soon as its quotes are closed
 _PIPE_BYTES = 1 << 20  # of standard input, read at a time
 _PATIENCE = 0.1  # seconds until it is asked again whether to stop
 _FIELD_LIMIT = Lock()  # the csv module has one limit for the whole process
@@ -42,6 +42,18 @@ class TextFiles:
     paths: list[str]
     delimiter: str
     name: str | None = None
+
+
+class DelimiterError(ValueError):
+    """Columns seem to be separated by another character; commands have an option."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        remedy = "convert it, or read it with pyarrow.csv.open_csv and that delimiter"
+        return f"{self.problem}: {remedy}"
 
 
 class StandardInput:
@@ -97,7 +109,7 @@ def open_text_file(
 def open_standard_input(source: StandardInput, columns: Columns) -> OpenFile:
     """Open standard input, of which Arrow reads the whole rows that have come."""
     where, delimiter = source.name, source.delimiter
-    pieces = whole_rows(source.pieces(), delimiter, where)
+    pieces = complete_rows(source.pieces(), delimiter, where)
     first = next(filter(None, (piece.lstrip(b"\r\n") for piece in pieces)), b"")
     lines = io.StringIO(first.decode("utf-8", "surrogateescape"), newline="")
     names, n_lines = _header(lines, delimiter, where)
@@ -132,7 +144,9 @@ def _options(
     if columns.target is not None:
         types[columns.target] = pa.string()
     return (
-        arrow_csv.ReadOptions(block_size=_BLOCK, column_names=names, skip_rows=n_lines),
+        arrow_csv.ReadOptions(
+            block_size=_READ_BYTES, column_names=names, skip_rows=n_lines
+        ),
         arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         arrow_csv.ConvertOptions(
             include_columns=None if columns.keep else columns.all,
@@ -155,8 +169,8 @@ def _file_batches(
     def check_quotes() -> None:
         if counted.doubtful:
             with _unpacked(path) as file:
-                pieces = iter(lambda: file.read(_BLOCK), b"")
-                deque(whole_rows(pieces, delimiter, where), 0)  # for its errors
+                pieces = iter(lambda: file.read(_READ_BYTES), b"")
+                deque(complete_rows(pieces, delimiter, where), 0)  # for its errors
 
     packing = "gzip" if path.lower().endswith(".gz") else None
     with pa.input_stream(path, compression=packing) as stream:
@@ -179,7 +193,7 @@ def _piece_batches(
 
     for piece in pieces:
         if piece.strip(b"\r\n"):
-            options[0].block_size = max(_BLOCK, len(piece))
+            options[0].block_size = max(_READ_BYTES, len(piece))
             yield from arrow_csv.read_csv(pa.BufferReader(piece), *options).to_batches()
 
 
@@ -220,11 +234,18 @@ class _QuoteCounter:
         self.closed = True
 
 
-def whole_rows(pieces: Iterable[bytes], delimiter: str, where: str) -> Iterator[bytes]:
+def complete_rows(
+    pieces: Iterable[bytes], delimiter: str, where: str
+) -> Iterator[bytes]:
     """The same bytes, cut where a row ends; a quote that is not closed is an error."""
-    rest, n_lines = b"", 0
+    rest, n_lines, n_quotes = b"", 0, 0
+    seen = 0  # bytes of a row that is still open, or zero
     for piece in chain(pieces, [b""]):  # nothing stands for the end
         rest += piece
+        n_quotes += piece.count(b'"')
+        may_end = n_quotes % 2 == 0 and len(rest) <= _PROMPT_BYTES
+        if piece and not may_end and len(rest) < min(2 * seen, _LONGEST_ROW):
+            continue  # or every piece of a long row would mean to read it again
         stop = end = rest.rfind(b"\n") + 1 if piece else len(rest)
         is_broken = False
         if b'"' in rest:
@@ -245,6 +266,8 @@ def whole_rows(pieces: Iterable[bytes], delimiter: str, where: str) -> Iterator[
             yield rest[:end]
             n_lines += rest.count(b"\n", 0, end)
             rest = rest[end:]
+            n_quotes = rest.count(b'"')
+        seen = len(rest) if end < stop else 0
 
 
 def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
@@ -288,8 +311,8 @@ def _errors_name_column(
             return  # there is a header, but nothing else
         if "straddl" in str(error):
             raise ValueError(
-                f"{where}: a row is longer than {_BLOCK >> 20} MB: perhaps a quote is "
-                "not closed"
+                f"{where}: a row is longer than {_READ_BYTES >> 20} MB: perhaps a "
+                "quote is not closed"
             ) from error
         column = re.search(r"CSV column #(\d+): (.*)", str(error))
         if column is None:
@@ -314,11 +337,8 @@ def _resolved(
     except ValueError as error:
         for other in ";\t|,":
             if len(names) == 1 and other in names[0]:
-                raise ParameterError(
-                    f"{where}: its columns seem to be separated by {other!r}: name it "
-                    "by ",
-                    Setting("delimiter"),
-                    " (in Python, of pyarrow.csv.ParseOptions)",
+                raise DelimiterError(
+                    f"{where}: its columns seem to be separated by {other!r}"
                 ) from error
         raise
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from heterolda.foundations.choices import MISSING
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import check_room
+from heterolda.statistics.moments import RangeError, check_room
 
 # Is called with the number of rows so far.
 RowProgress = Callable[[int], None]
@@ -254,8 +253,7 @@ def _added(
     try:
         sums = ClassStatistics.from_arrays(batch.X, codes, classes, batch.weight, names)
         return sums if total is None else total + sums
-    except ParameterError as error:  # ": the values of feature 3 are so large that ..."
-        said = re.sub(
-            r"feature (\d+)", lambda m: f"column {names[int(m[1])]!r}", error.args[-1]
-        )
-        raise ValueError(where + said.removeprefix(", once merged")) from error
+    except RangeError as error:
+        raise ValueError(
+            f"{where}: the values of column {names[error.feature]!r} {error.problem}"
+        ) from error

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from heterolda.foundations.roots import bracketed_roots
+from heterolda.foundations.types import Array, Index
 from heterolda.solvers.hyperplanes import Hyperplanes
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # Log-odds are kept within these limits, where exp is finite and positive.
 MOST_LOG_ODDS = 700.0

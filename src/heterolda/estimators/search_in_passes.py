@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heterolda.estimators.progress import SearchProgress
+from heterolda.foundations.types import Array
 from heterolda.search.algorithm2 import Reporter, report_progress
 from heterolda.search.pair_search import PairResult, without_extremes
 from heterolda.search.passes import Pairing, Walk
 from heterolda.statistics.class_statistics import ClassStatistics
-
-Array = NDArray[np.float64]
 
 
 class RowsOutOfMemory(Protocol):

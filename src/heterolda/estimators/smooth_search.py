@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
+from heterolda.foundations.types import Array, Index
 from heterolda.search.algorithm2 import Reporter
 from heterolda.search.calibration import power_of_probabilities, sides_of_log_odds
 from heterolda.search.pair_search import PairResult
@@ -22,8 +22,6 @@ from heterolda.search.smooth import LOSSES, Coordinates, median_size, refine
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores, settle_ties
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 # Does the work of all pairs, perhaps in threads.
 Run = Callable[[Callable[[int], Any]], list[Any]]
 

@@ -13,15 +13,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
 from heterolda.estimators.posterior import LogOdds
+from heterolda.foundations.types import Array, Index
 from heterolda.solvers.hyperplanes import Hyperplanes
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 _MANY_CLASSES = 64
 

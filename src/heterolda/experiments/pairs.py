@@ -14,12 +14,12 @@ from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
 from heterolda.experiments import datasets
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.methods import METHODS
+from heterolda.foundations.types import Array
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.threshold import bayes_error, best_threshold
 
 __all__ = ["PairStudy", "study_pair"]
 
-Array = NDArray[np.float64]
 
 ON_THE_CURVE = ("LDA", "C-HLD", "R-HLD-1", "R-HLD-2", "GLD", "GLD-global")
 SEARCHES = ("LNS", "global+LNS")

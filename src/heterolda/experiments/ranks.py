@@ -11,12 +11,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-__all__ = ["Comparison", "compare_ranks", "critical_difference"]
+from heterolda.foundations.types import Array
 
-Array = NDArray[np.float64]
+__all__ = ["Comparison", "compare_ranks", "critical_difference"]
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdd
 from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
 from heterolda.export._rules import Rules
-
-Array = NDArray[np.float64]
+from heterolda.foundations.types import Array
 
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
 _BYTES = {"int8_t": 1, "int16_t": 2, "float": 4, "double": 8}

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.export._rules import Rules
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_finite
-
-Array = NDArray[np.float64]
 
 LARGEST = 32767
 # A feature and a coefficient are at most 2^15, each of their products 2^30, and an

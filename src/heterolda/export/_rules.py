@@ -12,8 +12,8 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds, SidedLogOdds
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
+from heterolda.foundations.types import Array
 
-Array = NDArray[np.float64]
 Array32 = NDArray[np.float32]
 
 CLASSIFIERS = GaussianLinearDiscriminant, LocalNeighborhoodSearch

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from heterolda.export._c_source import Source
 from heterolda.export._int16 import to_int16
 from heterolda.export._rules import read_rules
 from heterolda.foundations.files import written_whole
-
-Array = NDArray[np.float64]
+from heterolda.foundations.types import Array
 
 # Two underscores in a row are reserved in C++, and one at the end would make two.
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)

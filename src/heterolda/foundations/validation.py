@@ -220,9 +220,11 @@ def check_number(
     """Refuse a setting that is not a number from `low` to `high`, both allowed."""
     number = isinstance(value, Integral if integer else Real)
     if not number or not low <= float(value) <= high:  # type: ignore[arg-type]
-        raise ValueError(
-            f"{owner}: {name} must be {'an integer' if integer else 'a number'} from "
-            f"{low:g} to {high:g}, got {value!r}"
+        raise ParameterError(
+            f"{owner}: ",
+            Setting(name),
+            f" must be {'an integer' if integer else 'a number'} from {low:g} to "
+            f"{high:g}, got {value!r}",
         )
 
 

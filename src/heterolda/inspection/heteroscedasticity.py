@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_priors
 from heterolda.foundations.wording import named, text_table
 from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 _CAVEAT = (
     "Box's M takes the data as normal: heavy tails make it reject equal covariances\n"

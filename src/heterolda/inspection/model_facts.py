@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.foundations.threads import no_warnings
+from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, named, percent
 from heterolda.solvers import Fisher, resolve_solver
-
-Array = NDArray[np.float64]
 
 # Stands for all other classes in a rule of one against the rest.
 OTHERS = "the rest"

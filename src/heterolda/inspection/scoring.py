@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from heterolda.foundations.types import Array
 
 N_BINS = 10
 # Probabilities below this count as it, so that one row cannot make a loss infinite.

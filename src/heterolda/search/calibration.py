@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from heterolda.foundations.types import Array, Index
 
 # Weight of the wrong row that is added to those held out on each side of a rule.
 _WRONG = 0.5

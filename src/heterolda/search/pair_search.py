@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array
 from heterolda.search.algorithm2 import SearchResult, count_errors
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores
-
-Array = NDArray[np.float64]
 
 # Margins up to two to this power are left as they are.
 _LARGEST_EXPONENT = 300

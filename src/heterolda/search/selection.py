@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.search.smooth import LOSSES
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 # Strengths of the anchor that are tried.
 _ANCHORS = (0.003, 0.03, 0.3, 3.0)

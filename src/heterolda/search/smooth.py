@@ -23,12 +23,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array, Index
 from heterolda.search.lbfgs import minimise
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # Directions with less than this share of the variance, all features being scaled to
 # variance one, are rounding errors.

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_class_weight, check_labels
 from heterolda.search.algorithm2 import check_range_of_weights
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.threads import one_blas_thread
+from heterolda.foundations.types import Array
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
@@ -20,8 +22,6 @@ from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.random_search import RandomSearch
 from heterolda.solvers.threshold import bayes_error, best_threshold
-
-Array = NDArray[np.float64]
 
 __all__ = [
     "SOLVERS",
@@ -86,16 +86,21 @@ def resolve_solver(solver: str | Solver) -> Solver:
     """Look a solver up by its name in `SOLVERS`; settings objects pass through."""
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]
-    if isinstance(solver, str) or not (
-        hasattr(solver, "solve") and hasattr(solver, "moore_penrose")
-    ):
-        raise ValueError(
-            f"solver must be one of {list(SOLVERS)} or a settings object such as "
-            f"Global(gap=1e-6), got {solver!r}"
+    if isinstance(solver, str) or not hasattr(solver, "solve"):
+        raise ParameterError(
+            Setting("solver"),
+            f" must be one of {list(SOLVERS)} or a settings object such as "
+            f"Global(gap=1e-6), got {solver!r}",
         )
     if isinstance(solver, type):
-        raise ValueError(
-            f"solver must be a settings object, got the class: use {solver.__name__}()"
+        raise ParameterError(
+            Setting("solver"),
+            f" must be a settings object, got the class: use {solver.__name__}()",
+        )
+    if not hasattr(solver, "moore_penrose"):
+        raise ParameterError(
+            Setting("solver"),
+            f" {type(solver).__name__} lacks the attribute moore_penrose: see Solver",
         )
     return solver
 

@@ -17,8 +17,8 @@ from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.threshold import bayes_error, best_threshold
 
-_START = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
-_START = np.concatenate([_START, [0.0], -_START[::-1]])
+_HALF = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
+_START = np.concatenate([_HALF, [0.0], -_HALF[::-1]])
 _CUT_INTO = 4  # an open piece is cut into so many
 _RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold of gap
 _FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up

@@ -303,7 +303,7 @@ class ClassStatistics:
             outer = np.outer(shift, shift)
             self.scatters[k] += outer * (self.weights[k] * weight / total)
             self.scatters[k] += scatter
-        check_range(self.scatters[k], shift != 0, "other", what=", once merged")
+        check_range(self.scatters[k], shift != 0, "other")
         self.weights[k] = total
 
     def covariances(self, shrinkage: float | str | None = None) -> Array:

@@ -101,28 +101,43 @@ def check_room(n_classes: int, n_features: int) -> None:
         )
 
 
-def check_range(
-    scatter: Array, varies: Mask, name: str = "X", *, what: str = ""
-) -> None:
+class RangeError(ParameterError):
+    """Squares of a feature have left the range of float64.
+
+    `feature` is its index, `problem` what is the matter with its values.
+    """
+
+    feature: int
+    problem: str
+
+    @classmethod
+    def of_feature(cls, name: str, feature: int, problem: str) -> RangeError:
+        """The error for a feature of the parameter of that name."""
+        error = cls(Setting(name), f": the values of feature {feature} {problem}")
+        error.feature, error.problem = feature, problem
+        return error
+
+
+def check_range(scatter: Array, varies: Mask, name: str = "X") -> None:
     """Refuse scatter whose squares have left the range of float64.
 
-    The sum of squares of a feature that `varies` cannot be zero. The error names a
-    parameter, and says `what` was done with it.
+    The sum of squares of a feature that `varies` cannot be zero.
     """
     squares = np.diag(scatter)
     if not np.all(np.isfinite(scatter)):
-        column = int(np.argmin(np.isfinite(squares)))
-        raise ParameterError(
-            Setting(name),
-            f"{what}: the values of feature {column} are so large that their squares "
-            "overflow float64: divide the feature by a constant",
+        raise RangeError.of_feature(
+            name,
+            int(np.argmin(np.isfinite(squares))),
+            "are so large that their squares overflow float64: divide the feature by "
+            "a constant",
         )
     vanished = varies & (squares < _SMALLEST_SQUARE)
     if vanished.any():
-        raise ParameterError(
-            Setting(name),
-            f"{what}: the values of feature {int(np.argmax(vanished))} vary so little "
-            "that their squares underflow float64: multiply the feature by a constant",
+        raise RangeError.of_feature(
+            name,
+            int(np.argmax(vanished)),
+            "vary so little that their squares underflow float64: multiply the "
+            "feature by a constant",
         )
 
 

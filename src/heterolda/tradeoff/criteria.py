@@ -13,13 +13,11 @@ from scipy.special import ndtr
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import CRITERIA
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_finite
 from heterolda.solvers import Global, Solver
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # Where one error of a pair costs nothing, this stands for the share of its class.
 _NO_COST = 1e-200

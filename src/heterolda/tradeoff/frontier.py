@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
@@ -26,8 +27,6 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_moments
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
-
-Array = NDArray[np.float64]
 
 _PAIR = np.array([[0, 1]])
 # Normal deviates between which the curve is drawn and integrated.

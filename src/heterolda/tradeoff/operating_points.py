@@ -16,16 +16,13 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
 from heterolda.foundations.roots import bracketed_roots
+from heterolda.foundations.types import Array, Index
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 # Positions between which every root lies: beyond, the distance from an end underflows.
 _FARTHEST = 700.0
