@@ -1,5 +1,7 @@
 """The meta-estimator that improves linear rules by their training errors."""
 
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
 from __future__ import annotations
 
 from functools import partial

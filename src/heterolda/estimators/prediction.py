@@ -1,5 +1,7 @@
 """Prediction, shared by the estimators."""
 
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
 from __future__ import annotations
 
 from functools import partial, wraps
