@@ -9,7 +9,15 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["FORMATS", "INCOMPLETE", "LIMITED", "MISSING", "Line", "Table", "TableRow"]
+__all__ = [
+    "FORMATS",
+    "INCOMPLETE",
+    "LIMITED",
+    "MISSING",
+    "Line",
+    "ResultTable",
+    "TableRow",
+]
 
 LIMITED, INCOMPLETE, MISSING = "†", "‡", "–"
 
@@ -56,7 +64,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A table of the study."""
 
     number: int  # the paper's
@@ -93,7 +101,7 @@ class Table:
         return rows
 
 
-def as_text(table: Table) -> str:
+def as_text(table: ResultTable) -> str:
     """For terminals: no wider than 100 columns, the best figures with an asterisk."""
     rows = table.body(lambda text: f"{text}*")
     head = ["", "", *table.methods]
@@ -140,7 +148,7 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH - 12, subsequent_indent="  ")
 
 
-def as_markdown(table: Table) -> str:
+def as_markdown(table: ResultTable) -> str:
     """A table of GitHub's kind, the best figures in bold."""
     rows = table.body(lambda text: f"**{text}**")
     rows = [["Data set", "", *table.methods], *rows]
@@ -151,7 +159,7 @@ def as_markdown(table: Table) -> str:
     return "\n".join([head, "", *body, "", *notes]).rstrip() + "\n"
 
 
-def as_latex(table: Table) -> str:
+def as_latex(table: ResultTable) -> str:
     """A table environment as in the paper, the best figures in bold."""
     rows = table.body(lambda text: rf"\textbf{{{text}}}")
     columns = "ll" + "r" * len(table.methods)
@@ -186,7 +194,7 @@ def _signs(text: str) -> str:
     return f"${text}$" if is_number else text
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: ResultTable) -> str:
     """A line for each data set and method, with all digits."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -205,7 +213,7 @@ def as_csv(table: Table) -> str:
     return file.getvalue()
 
 
-FORMATS: dict[str, Callable[[Table], str]] = {
+FORMATS: dict[str, Callable[[ResultTable], str]] = {
     "text": as_text,
     "markdown": as_markdown,
     "csv": as_csv,

@@ -14,7 +14,7 @@ import numpy as np
 
 from heterolda.experiments import figures, paper
 from heterolda.experiments.datasets import DataDir
-from heterolda.experiments.formats import INCOMPLETE, MISSING, Table, TableRow
+from heterolda.experiments.formats import INCOMPLETE, MISSING, ResultTable, TableRow
 from heterolda.experiments.pairs import PairStudy, study_pair
 from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
@@ -124,7 +124,7 @@ def _warning(results: Results) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: ResultTable) -> str:
     """A table with its heading and notes; rows can be sorted by any column."""
     first = "descending" if table.number == 3 else "ascending"
     heads = [
@@ -159,7 +159,7 @@ def _in_two_lines(name: str) -> str:
     return "<br>".join(map(escape, parts))
 
 
-def _row(table: Table, position: int, row: TableRow) -> str:
+def _row(table: ResultTable, position: int, row: TableRow) -> str:
     """The row of a data set: a stack of figures for each method."""
     main = table.lines[0]
     lines = [line for line in table.lines if line is main or row.figures[line.key]]

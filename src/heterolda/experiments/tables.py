@@ -15,7 +15,7 @@ from heterolda.experiments.formats import (
     LIMITED,
     MISSING,
     Line,
-    Table,
+    ResultTable,
     TableRow,
 )
 from heterolda.experiments.results import Cell, Results
@@ -137,7 +137,7 @@ def render_table(results: Results, table: int, format: str) -> str:
     return FORMATS[format](make_table(results, table))
 
 
-def make_table(results: Results, number: int) -> Table:
+def make_table(results: Results, number: int) -> ResultTable:
     """A table of the study, by the paper's number.
 
     A method stands in Table 2 if it has a Bayes error on any set. Incomplete figures
@@ -159,7 +159,7 @@ def make_table(results: Results, number: int) -> Table:
     rows = [
         _table_row(results, number, name, methods, figures) for name in results.datasets
     ]
-    return Table(
+    return ResultTable(
         number=number,
         title=kind.title,
         caption=kind.caption,
