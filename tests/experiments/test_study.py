@@ -18,6 +18,7 @@ import pytest
 from sklearn.utils import Bunch
 from typer.testing import CliRunner
 
+from heterolda import ParameterError
 from heterolda.cli.commands import app
 from heterolda.experiments import datasets as loader
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
@@ -169,7 +170,7 @@ def test_absent_data_says_what_to_do(tmp_path, monkeypatch):
         load_dataset("liver")
     with pytest.raises(FileNotFoundError, match=r"satellite\.csv\.gz"):
         load_dataset("satellite", tmp_path)
-    with pytest.raises(NotADirectoryError, match="data_dir"):
+    with pytest.raises(ParameterError, match=r"^data_dir: "):
         load_dataset("liver", tmp_path / "nowhere")
     with pytest.raises(ValueError, match="unknown data set 'livers'"):
         load_dataset("livers")

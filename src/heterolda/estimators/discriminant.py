@@ -25,6 +25,7 @@ from heterolda.foundations.validation import (
     check_labels,
     check_priors,
     check_sample_weight,
+    check_several_classes,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import Solver, all_pairs, draws, resolve_solver, solve_pairs
@@ -337,11 +338,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         chosen: Shrinkage | None = None,
     ):
         """Solve all pairs and write the fitted attributes."""
-        if statistics.n_classes < 2:
-            raise ValueError(
-                f"a classifier needs at least 2 classes, got {statistics.n_classes} "
-                "class: pass data of two classes or more"
-            )
+        check_several_classes(statistics.n_classes)
         k = statistics.n_classes
         one_vs_all = self.multiclass == "ova" and k > 2
         request = self.criterion, self.costs, self.max_error, statistics.classes

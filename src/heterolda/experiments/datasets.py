@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sklearn import datasets as bundled
 from sklearn.utils import check_random_state
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.experiments.catalogue import CATALOGUE, DataSet, OpenML
 from heterolda.foundations.files import written_whole
 
@@ -245,8 +246,10 @@ def _file(name: str, data_dir: DataDir) -> Path | None:
     if not folder:
         return None
     if not Path(folder).is_dir():
-        source = VARIABLE if data_dir is None else "data_dir"
-        raise NotADirectoryError(f"{source}: {os.fspath(folder)!r} is not a folder")
+        problem = f": {os.fspath(folder)!r} is not a folder"
+        if data_dir is None:
+            raise NotADirectoryError(VARIABLE + problem)
+        raise ParameterError(Setting("data_dir"), problem)
     return Path(folder) / f"{name}.csv.gz"
 
 

@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index
-from heterolda.foundations.validation import check_class_weight, check_labels
+from heterolda.foundations.validation import (
+    check_class_weight,
+    check_labels,
+    check_several_classes,
+)
 from heterolda.search.algorithm2 import check_range_of_weights
 
 
@@ -55,11 +59,7 @@ class TrainingData:
     ) -> TrainingData:
         """Check labels and class weights, and leave out rows of weight zero."""
         classes = check_labels(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"a classifier needs at least 2 classes, got {len(classes)} class: "
-                "pass data of two classes or more"
-            )
+        check_several_classes(len(classes))
         codes = np.searchsorted(classes, y)
         data = cls(X, y, classes, codes, weight, None, names)
         totals = data.totals()
