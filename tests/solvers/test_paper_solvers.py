@@ -1,6 +1,7 @@
 """The paper's methods against a literal transcription with explicit inverses."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -393,6 +394,10 @@ def test_patience_costs_as_many_steps_as_it_asks_for(rng):
         (lambda: resolve_solver("newton"), r"solver must be one of \['global'"),
         (lambda: resolve_solver(3), "solver must be one of"),
         (lambda: resolve_solver(Grid), r"use Grid\(\)"),
+        (
+            lambda: resolve_solver(SimpleNamespace(solve=None)),
+            "solver SimpleNamespace lacks the attribute moore_penrose",
+        ),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
