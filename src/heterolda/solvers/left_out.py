@@ -24,7 +24,7 @@ import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.pencil import VARIANCE_FLOOR, Pencil
 
 # A matrix that keeps less than this share of its size in some direction, once a row is
 # gone, is next to singular: digits are lost.
@@ -76,6 +76,9 @@ class LeftOut:
         ln(p_own / p_other) without the row.
     sign : ndarray of shape (P, 1)
         1 where own is the first class of the pair, else -1.
+    least : ndarray of shape (P, 1)
+        A class that keeps a smaller share of its variance in some direction, without
+        the row, would have it raised by the pencil.
     """
 
     v: Array
@@ -88,6 +91,7 @@ class LeftOut:
     shares: Array
     log_odds: Array
     sign: Array
+    least: Array
 
     @classmethod
     def from_pencil(
@@ -152,24 +156,44 @@ class LeftOut:
             shares=np.broadcast_to(shares / shares.sum(axis=0), (2, *shape)),
             log_odds=np.broadcast_to(log_odds, shape),
             sign=sign,
+            least=VARIANCE_FLOOR / np.where(raised, 1.0, own).min(axis=1)[:, None],
         )
 
-    def take(self, rows: slice | Index) -> LeftOut:
-        """Some of the rows."""
+    def of_pairs(self, pairs: Index) -> LeftOut:
+        """Some of the pairs, with all rows."""
+        return replace(
+            self,
+            v=self.v[pairs],
+            c=self.c[pairs],
+            own=self.own[pairs],
+            other=self.other[pairs],
+            less_own=self.less_own[pairs],
+            less_other=self.less_other[pairs],
+            shares=self.shares[:, pairs],
+            log_odds=self.log_odds[pairs],
+            sign=self.sign[pairs],
+            least=self.least[pairs],
+        )
 
-        def few(diagonal: Array) -> Array:
-            return diagonal if diagonal.shape[1] == 1 else diagonal[:, rows]
+    def pick(self, pairs: Index, rows: Index) -> LeftOut:
+        """Single rows of single pairs, as if they were those of one pair."""
+
+        def each(diagonal: Array) -> Array:
+            return diagonal[None, pairs, 0 if diagonal.shape[1] == 1 else rows]
 
         return replace(
             self,
-            v=self.v[:, rows],
-            own=few(self.own),
-            other=few(self.other),
-            less_own=self.less_own[:, rows],
-            less_other=self.less_other[:, rows],
+            v=self.v[None, pairs, rows],
+            c=each(self.c),
+            own=each(self.own),
+            other=each(self.other),
+            less_own=self.less_own[None, pairs, rows],
+            less_other=self.less_other[None, pairs, rows],
             shift=self.shift[rows],
-            shares=self.shares[:, :, rows],
-            log_odds=self.log_odds[:, rows],
+            shares=self.shares[:, None, pairs, rows],
+            log_odds=self.log_odds[None, pairs, rows],
+            sign=self.sign[None, pairs, 0],
+            least=self.least[None, pairs, 0],
         )
 
     def signed(self, score: Array) -> Array:
@@ -197,35 +221,55 @@ class LeftOut:
     def _project(self, b: Array, a: Array) -> tuple[Array, Array, Array, Array, Mask]:
         """How far a row lies from the mean of its class along w; see `LeftOutRules`."""
         v, c, s = self.v, self.c, self.shift
-        b3, a3 = b[:, :, None], a[:, :, None]
-        g = b3 * self.own + a3 * self.other
+        g = self._diagonal(b, a)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             h = 1 / g
-            squares = np.array([h, self.own * h * h, self.other * h * h])
-            pp = _sums(squares, v * v)
-            qq = _sums(squares * c, v)
-            cc = (squares * (c * c)).sum(axis=3)
             R = b * self.less_own + a * self.less_other
-            rest = 1 - R * pp[0]
-            t = (s + R * qq[0]) / rest
-            uv = qq[0] + t * pp[0]
-            uu = cc + t * (2 * qq + t * pp)
-            v1, v2 = uu[1] - self.less_own * uv**2, uu[2] - self.less_other * uv**2
-            distance = cc[0] + (s + t) * qq[0] + s * t * pp[0]
+            if h.shape[1] == 1:  # the same for all rows: sums are products of matrices
+                factors = np.concatenate([h, self.own * h * h, self.other * h * h], 1)
+                pp, qq = (v * v) @ factors.mT, v @ (factors * c).mT
+                cc = (factors * (c * c)).sum(axis=2)[:, None]
+                p, q = pp[:, :, 0], qq[:, :, 0]
+                rest = 1 - R * p
+                t = (s + R * q) / rest
+                uu = cc + t[:, :, None] * (2 * qq + t[:, :, None] * pp)
+                v1, v2 = uu[:, :, 1], uu[:, :, 2]
+            else:
+                hv = h * v
+                p, q = (hv * v).sum(axis=2), (hv * c).sum(axis=2)
+                rest = 1 - R * p
+                t = (s + R * q) / rest
+                u = t[:, :, None] * v
+                u += c
+                u *= h
+                u *= u
+                v1, v2 = sums(u, self.own), sums(u, self.other)
+            uv = q + t * p
+            v1, v2 = v1 - self.less_own * uv**2, v2 - self.less_other * uv**2
         regular = (g > 0).all(axis=2) & (rest > _SINGULAR) & (v1 > 0) & (v2 > 0)
-        # The row lies W / (W - l) = 1 - s times as far from the mean without it.
-        return (1 - s) * uv, v1, v2, distance, regular
+        # The row lies W / (W - l) = 1 - s times as far from the mean without it. The
+        # distance of the means is w.(b S_own + a S_other)w.
+        return (1 - s) * uv, v1, v2, b * v1 + a * v2, regular
+
+    def _diagonal(self, b: Array, a: Array) -> Array:
+        """The diagonal from which multiples of v v' are taken in b S_own + a S_other.
+
+        It is of shape (P, 1, d) if all rows have it in common, else (P, n, d).
+        """
+        if self.own.shape[1] == 1 == self.other.shape[1]:
+            both = np.concatenate([self.own, self.other], axis=1)
+            diagonal: Array = np.array([b, a]).transpose(1, 2, 0) @ both
+        else:
+            diagonal = b[:, :, None] * self.own + a[:, :, None] * self.other
+        return diagonal
 
 
-def _sums(factors: Array, v: Array) -> Array:
-    """Sums over the features, of shape (k, P, n), of factors (k, P, 1 or n, d) times v.
-
-    Factors that all rows have in common make one product of matrices.
-    """
-    if factors.shape[2] == 1:
-        products: Array = v @ factors[:, :, 0].transpose(1, 2, 0)
-        return products.transpose(2, 0, 1)
-    sums: Array = np.einsum("kpni,pni->kpn", factors, v)
+def sums(squares: Array, diagonal: Array) -> Array:
+    """Sums of squares over the features, weighted by a diagonal of each pair or row."""
+    if diagonal.shape[1] == 1:
+        sums: Array = (squares @ diagonal.mT)[:, :, 0]
+    else:
+        sums = (squares * diagonal).sum(axis=2)
     return sums
 
 
