@@ -18,7 +18,7 @@ from heterolda.foundations.validation import encode
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver, solve_pairs
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.hyperplanes import linear_scores
-from heterolda.solvers.left_out import LeftOut
+from heterolda.solvers.left_out import LeftOut, left_out_weight
 from heterolda.solvers.left_out_optimum import BestRules, Minima, best_rules
 from heterolda.solvers.pencil import EPS, Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -74,8 +74,8 @@ def leave_one_out(
     """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
     fit = _Fit.of(model)
     classes = model.classes_
+    weight = _same_rows(fit.statistics, y, weight)
     codes = encode(y, classes).astype(np.intp)
-    weight = _same_rows(fit.statistics, classes[codes] == y, codes, weight)
     rows = np.flatnonzero(weight > 0)
     if len(rows) > MOST_ROWS:
         rows = np.sort(rows[_hashes(X[rows]).argsort(kind="stable")[:MOST_ROWS]])
@@ -106,22 +106,34 @@ def leave_one_out(
 
 
 def _same_rows(
-    statistics: ClassStatistics, known: Mask, codes: Index, weight: Array | None
+    statistics: ClassStatistics, y: NDArray[Any], weight: Array | None
 ) -> Array:
     """The weights of the rows; refuse rows that the model was not fitted to."""
-    weight = np.ones(len(codes)) if weight is None else weight
-    totals = np.bincount(codes, weight, statistics.n_classes)
-    scale = statistics.weights.sum() / totals.sum() if totals.sum() > 0 else 1.0
-    if not known.all() or not np.allclose(scale * totals, statistics.weights):
+    weight = np.ones(len(y)) if weight is None else weight
+    labels, codes = np.unique(y, return_inverse=True)
+    totals = np.bincount(codes, weight)
+    labels, totals = labels[totals > 0], totals[totals > 0]
+    before = statistics.weights
+    scale = before.sum() / totals.sum() if len(totals) else 1.0
+    if not np.array_equal(labels, statistics.classes) or not np.allclose(
+        scale * totals, before
+    ):
         raise ParameterError(
             Setting("X"),
             ", y and ",
             Setting("sample_weight"),
-            " must be those that the model was fitted to: the classes have a total "
-            f"weight of {totals.tolist()} here, and of {statistics.weights.tolist()} "
-            "in the fit",
+            " must be those that the model was fitted to: total weights of the classes "
+            f"are {_by_class(labels, totals)}, in the fit they were "
+            f"{_by_class(statistics.classes, before)}",
         )
     return scale * weight
+
+
+def _by_class(labels: NDArray[Any], totals: Array) -> str:
+    """Weights of some classes, for a message."""
+    named = zip(labels.tolist()[:5], totals.tolist(), strict=False)
+    more = ", ..." if len(labels) > 5 else ""
+    return ", ".join(f"{total:g} of {label!r}" for label, total in named) + more
 
 
 def _hashes(X: NDArray[Any]) -> NDArray[np.uint64]:
@@ -141,6 +153,7 @@ class _Fit:
 
     statistics: ClassStatistics
     covariances: Array
+    shrinkage: Any
     borrowed: Array  # share of the pooled covariance in each class
     priors: Array
     given_priors: Array | None
@@ -165,6 +178,7 @@ class _Fit:
         return cls(
             statistics=statistics,
             covariances=class_covariances(statistics, settings["shrinkage"], chosen),
+            shrinkage=settings["shrinkage"],
             borrowed=_borrowed(statistics, settings["shrinkage"], chosen),
             priors=model.priors_,
             given_priors=None if model.priors is None else model.priors_,
@@ -191,6 +205,49 @@ class _Fit:
             self.statistics.weights[pairs],
         )
         return pencil, Minima.on(Arc.from_pencil(pencil))
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether the covariances are mixtures of two scatters.
+
+        Then they are so without a row, too, and have the same eigenvectors.
+        """
+        if len(self.priors) != 2 or not self.borrowed.any():
+            return False
+        weights, scatters = self.statistics.weights, self.statistics.scatters
+        mixtures = np.tensordot(self.factors(weights[None])[0], scatters, axes=1)
+        return bool(np.allclose(mixtures, self.covariances, rtol=1e-12, atol=0))
+
+    def factors(self, weights: Array) -> Array:
+        """Factors of both scatters in both covariances, for rows of class weights.
+
+        Of shape (n, 2, 2). An amount that was chosen counts for as many rows as before.
+        """
+        borrowed = self.shrunk_by(weights)
+        pooled = borrowed / (weights.sum(axis=1, keepdims=True) - 2)
+        own = (1 - borrowed) / (weights - 1)
+        factors: Array = pooled[:, :, None] + own[:, :, None] * np.eye(2)
+        return factors
+
+    def shrunk_by(self, weights: Array) -> Array:
+        """The shares of the pooled covariance for rows of class weights."""
+        d = self.coef.shape[1]
+        share: Array = np.broadcast_to(self.borrowed, weights.shape)
+        if self.shrinkage == "auto":
+            share = d / (weights + d)
+        if self.shrinkage != "cv":
+            return share
+        before = self.statistics.weights - 1
+        with np.errstate(divide="ignore"):
+            rows = self.borrowed * before / (1 - self.borrowed)
+            share = 1 / (1 + (weights - 1) / rows)
+        return share
+
+    def weights_without(self, k: int, left: Array) -> Array:
+        """Class weights without a part of each of some rows of class k."""
+        weights = np.repeat(self.statistics.weights[None], len(left), axis=0)
+        weights[:, k] -= left
+        return weights
 
     @property
     def is_small(self) -> bool:
@@ -267,6 +324,11 @@ class _Class:
         else:
             pencil, minima = fit.solved(self.at)
         self.pencil, self.minima = pencil, minima.of_pairs(self.searched)
+        if fit.mixed:  # that of the scatters serves all mixtures of them
+            own = fit.statistics.covariances()[self.pairs]
+            self.pencil = Pencil.from_moments(
+                pencil.means, own, pencil.priors, pencil.weights
+            )
         # A direction without any variance, or that the features do not span: the
         # pencil has its own rules for these.
         rank = np.count_nonzero(pencil.basis.any(axis=1), axis=1)
@@ -282,14 +344,7 @@ class _Class:
         fit, k = self.fit, self.k
         scores = linear_scores(rows, fit.coef.T, fit.intercept)
         left = np.minimum(weight, 1.0)
-        out = LeftOut.from_pencil(
-            self.pencil,
-            self.place,
-            rows,
-            weight,
-            borrowed=float(fit.borrowed[k]),
-            frequencies=fit.given_priors is None,
-        )
+        out = self._left_out(rows, weight)
         gone = fit.statistics.weights[k] - left <= 1  # no covariance is left
         best = self._best(out, nearby=True)
         error = self._error(best, left)
@@ -314,6 +369,31 @@ class _Class:
             lost = np.zeros(score.shape), np.ones(score.shape, bool)
             winner[gone], _ = self._vote(scores[gone], score, *lost)
         return winner, n_anew
+
+    def _left_out(self, rows: Array, weight: Array) -> LeftOut:
+        """The pairs of the class without each of some rows."""
+        fit, frequencies = self.fit, self.fit.given_priors is None
+        if not fit.mixed:
+            return LeftOut.from_pencil(
+                self.pencil,
+                self.place,
+                rows,
+                weight,
+                borrowed=float(fit.borrowed[self.k]),
+                frequencies=frequencies,
+            )
+        weights = fit.weights_without(self.k, left_out_weight(weight))
+        factors = fit.factors(weights)[:, [self.k, 1 - self.k]][
+            :, :, [self.k, 1 - self.k]
+        ]
+        return LeftOut.from_mixtures(
+            self.pencil,
+            self.place,
+            rows,
+            weight,
+            factors.transpose(1, 2, 0),
+            frequencies=frequencies,
+        )
 
     def _error(self, best: BestRules, left: Array) -> Array:
         """Errors of rules under the priors, which may be frequencies."""
@@ -358,7 +438,10 @@ class _Class:
         z = rows - fit.statistics.means[k]
         means[m, place] -= (left / (total - left))[:, None] * z
         weights[m, place] -= left
-        cov[m, place] = self._covariances(z, left)
+        if fit.mixed:
+            cov = self._mixtures(z, left)
+        else:
+            cov[m, place] = self._covariances(z, left)
         priors = np.repeat(fit.priors[None], len(at), axis=0)
         if fit.given_priors is None:
             priors[:, k] *= (total - left) / total
@@ -399,12 +482,19 @@ class _Class:
             z[:, :, None] * z[:, None, :]
         )
         cov *= grown[:, None, None]
-        # Where nothing is left but rounding errors, a feature is constant.
-        squares = np.einsum("mii->mi", cov)
-        vanished = squares <= _VANISHED * np.diag(fit.covariances[k])
-        cov[vanished] = 0.0
-        cov.mT[vanished] = 0.0
-        return cov
+        return _cleaned(cov, fit.covariances[k])
+
+    def _mixtures(self, z: Array, left: Array) -> Array:
+        """Both covariances of a mixed fit without each of some rows."""
+        fit, k = self.fit, self.k
+        total, (first, second) = fit.statistics.weights[k], fit.statistics.scatters
+        taken = (left * total / (total - left))[:, None, None]
+        scatters = np.repeat(np.stack([first, second])[None], len(z), axis=0)
+        rest = scatters[:, k] - taken * (z[:, :, None] * z[:, None, :])
+        scatters[:, k] = _cleaned(rest, fit.statistics.scatters[k])
+        factors = fit.factors(fit.weights_without(k, left))
+        mixtures: Array = np.einsum("mkj,mjab->mkab", factors, scatters)
+        return mixtures
 
     def _vote(
         self, scores: Array, mine: Array, error: Array, certain: Mask
@@ -451,6 +541,14 @@ class _Class:
         weights = vote_weights(fit.error, n_classes, fit.voting)
         weights[self.at] = 0.0
         return Ballot.of_weights(weights, fit.pairs, n_classes)
+
+
+def _cleaned(matrices: Array, before: Array) -> Array:
+    """Matrices less a row; where only rounding errors are left a feature is constant."""
+    vanished = np.einsum("mii->mi", matrices) <= _VANISHED * np.diag(before)
+    matrices[vanished] = 0.0
+    matrices.mT[vanished] = 0.0
+    return matrices
 
 
 def _batches(mask: Mask, d: int) -> Iterator[tuple[Index, Index]]:
