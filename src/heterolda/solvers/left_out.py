@@ -358,8 +358,9 @@ def left_out_weight(weight: Array | None) -> Array:
 
 def _noise(pencil: Pencil, place: Index) -> Array:
     """Variances of own that the pencil may take for rounding errors, (P, 1, 1)."""
-    noise: Array = 2 * pencil.noise()[np.arange(len(place)), place]
-    return noise.max(axis=1)[:, None, None]
+    noise = 2 * pencil.noise()[np.arange(len(place)), place]
+    largest: Array = noise.max(axis=1)[:, None, None]
+    return largest
 
 
 def _whatever_the_covariances(
