@@ -155,7 +155,11 @@ class ClassWithoutRows:
             for known in (fit.statistics.means, fit.statistics.weights, fit.covariances)
         )
         z = rows - fit.statistics.means[k]
-        means[m, place] -= (left / (total - left))[:, None] * z
+        own, other = means[m, place], means[m, 1 - place]
+        moved = own - (left / (total - left))[:, None] * z
+        # Where the row alone makes a difference, rounding errors must not.
+        same = np.abs(moved - other) <= _VANISHED * (np.abs(own) + np.abs(z))
+        means[m, place] = np.where(same, other, moved)
         weights[m, place] -= left
         if fit.mixed:
             cov = self._mixtures(z, left)
