@@ -170,8 +170,12 @@ class Pencil:
         return log_priors[:, 1] - log_priors[:, 0]
 
     def take(self, pairs: Index) -> Pencil:
-        """Select pairs by index."""
+        """Some of the pairs."""
         return Pencil(*(getattr(self, f.name)[pairs] for f in fields(self)))
+
+    def with_covariances(self, covariances: Array) -> Pencil:
+        """The same pairs with other covariances."""
+        return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
 
     def noise(self) -> Array:
         """Variances that may be rounding errors, of shape (n_pairs, 2, n_features).
