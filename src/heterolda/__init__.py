@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from heterolda.inspection import (
         BoundaryDisplay,
         BoxTest,
+        Comparison,
         ErrorCurveDisplay,
         FrontierDisplay,
         HeteroscedasticityReport,
         ProjectionDisplay,
+        compare,
         heteroscedasticity_report,
     )
     from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
@@ -36,6 +38,7 @@ __all__ = [
     "BoundaryDisplay",
     "BoxTest",
     "ClassStatistics",
+    "Comparison",
     "ErrorCurveDisplay",
     "Fisher",
     "FixedPoint",
@@ -56,6 +59,7 @@ __all__ = [
     "SimilarLabelsWarning",
     "SmallClassWarning",
     "TrivialRuleWarning",
+    "compare",
     "heteroscedasticity_report",
     "load",
     "recommended",
@@ -82,10 +86,12 @@ __getattr__ = lazy_names(
         "inspection": [
             "BoundaryDisplay",
             "BoxTest",
+            "Comparison",
             "ErrorCurveDisplay",
             "FrontierDisplay",
             "HeteroscedasticityReport",
             "ProjectionDisplay",
+            "compare",
             "heteroscedasticity_report",
         ],
         "estimators.local_search": ["LocalNeighborhoodSearch"],

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,20 +44,11 @@ class FoldedRows:
     weight: Array | None
     fold: Index
 
-    @classmethod
-    def deal(
-        cls,
-        X: Array,
-        codes: Index,
-        classes: NDArray[Any],
-        weight: Array | None,
-        n_folds: int,
-        random_state: Any,
-    ) -> FoldedRows:
-        """Deal the rows of each class out at random; equal rows go together."""
+    def dealt(self, n_folds: int, random_state: Any) -> FoldedRows:
+        """The rows of each class dealt out at random; equal rows go together."""
         rng = check_random_state(random_state)
-        fold = assign_folds(X, codes, weight, n_folds, rng)
-        return cls(X, codes, classes, weight, fold)
+        fold = assign_folds(self.X, self.codes, self.weight, n_folds, rng)
+        return replace(self, fold=fold)
 
     @property
     def judged(self) -> Index:
@@ -91,35 +82,32 @@ class HeldOut:
         return cls(np.full(n, -1), np.full(n, np.nan), notes=notes, failure=failure)
 
 
-def judge(model: Any, rows: FoldedRows, done: Callable[[], None]) -> HeldOut:
+def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOut:
     """Fit a model without each fold in turn, and predict that fold.
 
-    `done` is called after each fold. What the model raises is a failure of the model,
-    and ends with its first.
+    `report` is called with the number of folds so far. What the model raises is a
+    failure of the model, and ends with its first.
     """
     predictions = np.full(len(rows.codes), -1)
     loss = np.full(len(rows.codes), np.nan)
     seconds: list[float] = []
-    failure = None
-    with _collected_warnings() as caught:
+    caught: list[warnings.WarningMessage] = []
+    for k in rows.folds:
+        held = rows.fold == k
         try:
-            for k in rows.folds:
-                held = rows.fold == k
+            with _collected_warnings(caught):
                 begin = time.perf_counter()
                 fitted = _fitted_without(model, rows, held)
                 seconds.append(time.perf_counter() - begin)
                 predictions[held], loss[held] = _predicted(fitted, rows, held)
-                done()
-        except SearchInterruptedWarning:  # an estimator would go on with what it has
+        except SearchInterruptedWarning:  # the search would go on with what it has
             raise KeyboardInterrupt from None
         except Exception as error:
-            failure = _shortened(f"{type(error).__name__}: {error}")
-    notes = _counted(caught)
-    if failure is not None:
-        return HeldOut.failed(len(rows.judged), failure, notes)
-    chosen = rows.judged
-    mean = float(np.mean(seconds))
-    return HeldOut(predictions[chosen], loss[chosen], mean, notes)
+            why = _shortened(f"{type(error).__name__}: {error}")
+            return HeldOut.failed(len(rows.judged), why, _counted(caught))
+        report(len(seconds))
+    chosen, mean = rows.judged, float(np.mean(seconds))
+    return HeldOut(predictions[chosen], loss[chosen], mean, _counted(caught))
 
 
 def _fitted_without(model: Any, rows: FoldedRows, held: NDArray[np.bool_]) -> Any:
@@ -162,7 +150,11 @@ def _predicted(
 ) -> tuple[Index, Array]:
     """Class indices of the rows held out, and the log loss at each."""
     X, truth = rows.X[held], rows.codes[held]
-    predictions = np.searchsorted(rows.classes, fitted.predict(X))
+    labels = fitted.predict(X)
+    found = np.searchsorted(rows.classes, labels)
+    predictions = np.minimum(found, len(rows.classes) - 1)
+    if np.any(rows.classes[predictions] != labels):
+        raise ValueError("it predicts what is not a class: is it a classifier?")
     if not hasattr(fitted, "predict_proba"):
         return predictions, np.full(len(X), np.nan)
     chances = fitted.predict_proba(X)[np.arange(len(X)), truth]
@@ -170,20 +162,23 @@ def _predicted(
 
 
 @contextmanager
-def _collected_warnings() -> Iterator[list[warnings.WarningMessage]]:
+def _collected_warnings(caught: list[warnings.WarningMessage]) -> Iterator[None]:
     """Collect what users should know of; an interrupted search is an interrupt."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as new:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
         warnings.simplefilter("error", SearchInterruptedWarning)
-        yield caught
+        try:
+            yield
+        finally:
+            caught += new
 
 
 def _counted(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
     """One text for each kind of warning: its first message, and how many there were."""
     kinds = Counter(warning.category for warning in caught)
-    texts = {}
+    texts: dict[type[Warning], str] = {}
     for warning in caught:
         texts.setdefault(warning.category, _shortened(str(warning.message)))
     return tuple(

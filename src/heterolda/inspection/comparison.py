@@ -6,6 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -116,7 +117,7 @@ class Comparison:
     @property
     def right(self) -> Array:
         """1 where a model is right and 0 elsewhere, (n_models, n_rows); or NaN."""
-        right = (self.predictions == self.truth).astype(np.float64)
+        right: Array = (self.predictions == self.truth).astype(np.float64)
         right[self._failed] = np.nan
         return right
 
@@ -139,6 +140,11 @@ class Comparison:
     def difference_error(self) -> Array:
         """Standard errors of `difference`, of which each row is a pair of answers."""
         return self._mean_and_error(self.right - self.right[self._best])[1]
+
+    @property
+    def finished(self) -> bool:
+        """Whether all models were tried; not so after an interrupt."""
+        return NOT_FINISHED not in self.failures.values()
 
     @property
     def best(self) -> str | None:
@@ -182,20 +188,22 @@ class Comparison:
         if self.best is None or self.choice is None:
             return "No model could be fitted: the reasons are below."
         best, k = self._best, self.names.index(self.choice)
-        behind = self.names[:k]
+        simpler = set(self.names[:k]) - set(self.failures)
         if k == best:
-            reason = "no model has more of the held-out rows right, and it is simplest"
-            if set(behind) - set(self.failures):
-                reason = (
-                    "no model has more of the held-out rows right, and the simpler "
-                    "ones are behind by more than two standard errors of the difference"
+            rest = "it is the simplest"
+            if simpler:
+                rest = (
+                    "the simpler ones are behind by more than two standard errors of "
+                    "the difference"
                 )
+            reason = f"no model has more of the held-out rows right, and {rest}"
         else:
             gap, error = -100 * self.difference[k], 100 * self.difference_error[k]
+            rest = "no simpler model is so near" if simpler else "it is the simplest"
             reason = (
                 f"it is {gap:.2f} points behind {self.best}, the best here, which is "
                 f"within two standard errors of the difference (2 x {error:.2f}), and "
-                "no simpler model is so near"
+                f"{rest}"
             )
         return f"Use {self.choice}: {reason}.{self._against_constant()}"
 
@@ -222,8 +230,9 @@ class Comparison:
     def _caveat(self) -> str:
         n = int(np.sum(~self._failed))
         caveat = (
-            "Simplest first; +- are standard errors of rows held out, as if another "
-            "sample to learn from would give the same rules."
+            "The simplest model is first. Standard errors (+-) are those of the rows "
+            "held out; they do not cover that other training rows would give other "
+            "rules."
         )
         if n > 1:
             caveat += (
@@ -245,7 +254,11 @@ class Comparison:
     @property
     def _remarks(self) -> list[str]:
         """What went wrong, and what to know besides."""
-        failed = [f"{name} failed: {why}" for name, why in self.failures.items()]
+        failed = [
+            f"{name} failed: {why}"
+            for name, why in self.failures.items()
+            if why != NOT_FINISHED
+        ]
         return [*failed, *self.notes]
 
     def _table(self) -> list[list[str]]:
@@ -392,8 +405,8 @@ def compare(
     random_state : int, RandomState instance or None, default=0
         For the folds.
     progress : callable or None, default=None
-        Called after each fold with the share of the work that is done and the name of
-        the model; ``progress=print`` will do.
+        Called when a model begins and after each of its folds, with the share of the
+        work that is done and the name of the model; ``progress=print`` will do.
 
     Returns
     -------
@@ -418,7 +431,11 @@ def compare(
     """
     chosen = _check_models(models)
     check_number("compare", "cv", cv, 2, 1000, integer=True)
-    rows, kept = _fold(X, y, sample_weight, int(cv), random_state)
+    if lazy_backend(X) is not None:
+        raise TypeError("compare needs all rows in memory: call compute() first")
+    numbers, labels = check_X_y(X, y, dtype=np.float64)
+    rows, kept = _kept_rows(numbers, labels, sample_weight)
+    rows = rows.dealt(int(cv), random_state)
     if not len(rows.folds):
         raise ParameterError(
             Setting("y"),
@@ -487,29 +504,22 @@ def _check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
     return chosen
 
 
-def _fold(
-    X: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    n_folds: int,
-    random_state: Any,
+def _kept_rows(
+    X: Array, y: NDArray[Any], sample_weight: ArrayLike | None
 ) -> tuple[FoldedRows, Index]:
-    """Check the rows and deal them out; also the indices of those of some weight."""
-    if lazy_backend(X) is not None:
-        raise TypeError("compare needs all rows in memory: call compute() first")
-    X, y = check_X_y(X, y, dtype=np.float64)
+    """The rows of some weight, none of them held out yet, and their indices."""
     weight = check_sample_weight(sample_weight, len(X))
-    kept = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
-    X, y = X[kept], y[kept]
+    kept = np.arange(len(X))
     if weight is not None:
+        kept = np.flatnonzero(weight)
         weight = weight[kept]
         if len(weight) and weight.mean() < 1:
             weight = weight / weight.mean()  # these cannot be frequencies
+    X, y = X[kept], y[kept]
     classes = check_labels(y) if len(y) else y
     check_several_classes(len(classes))
     codes = encode(y, classes).astype(np.intp)
-    rows = FoldedRows.deal(X, codes, classes, weight, n_folds, random_state)
-    return rows, kept
+    return FoldedRows(X, codes, classes, weight, np.full(len(X), -1)), kept
 
 
 def _judge_all(
@@ -518,21 +528,19 @@ def _judge_all(
     """Judge all models, in their order; after an interrupt those that are finished."""
     found: dict[str, HeldOut] = {}
     n_folds = len(rows.folds)
+
+    def report(n_done: int, name: str) -> None:
+        if progress is not None:
+            progress((len(found) + n_done / n_folds) / len(models), name)
+
     # Searches come last: whoever loses patience has the others.
     order = sorted(
         models, key=lambda name: isinstance(models[name], LocalNeighborhoodSearch)
     )
     try:
-        for place, name in enumerate(order):
-            n_done = place * n_folds
-
-            def done(name: str = name) -> None:
-                nonlocal n_done
-                n_done += 1
-                if progress is not None:
-                    progress(n_done / (n_folds * len(models)), name)
-
-            found[name] = judge(models[name], rows, done)
+        for name in order:
+            report(0, name)
+            found[name] = judge(models[name], rows, partial(report, name=name))
     except KeyboardInterrupt:
         if not found:
             raise
@@ -561,9 +569,7 @@ def _never_held_out(rows: FoldedRows) -> list[str]:
 
 def _warned(found: dict[str, HeldOut]) -> list[str]:
     """The warnings of the models."""
-    return [
-        f"{name}: {note}" for name, model in found.items() for note in model.notes
-    ]
+    return [f"{name}: {note}" for name, model in found.items() for note in model.notes]
 
 
 def _duration(seconds: float) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import warnings
+
 import numpy as np
 
 from heterolda.inspection.displays.base import COLOURS, INK, pyplot
@@ -15,8 +18,8 @@ def draw_comparison(comparison, ax=None):
     """
     names = comparison.names
     if ax is None:
-        height = 1.4 + 0.34 * len(names)
-        ax = pyplot().subplots(figsize=(6.4, height), layout="constrained")[1]
+        size = _size(comparison)
+        ax = pyplot().subplots(figsize=size, layout="constrained")[1]
     ax.spines[["top", "right"]].set_visible(False)
     places = np.arange(len(names))
     accuracy = 100 * comparison.accuracy
@@ -52,19 +55,48 @@ def draw_comparison(comparison, ax=None):
         )
         for mask, colour, label in (
             (drawn & ~chosen, COLOURS[0], None),
-            (chosen, COLOURS[1], "recommended: the simplest that reaches the best"),
+            (chosen, COLOURS[1], "to be used: the simplest that reaches the best"),
         ):
             ax.plot(accuracy[mask], places[mask], "o", color=colour, ms=7, label=label)
-        ax.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.22),
-            ncols=1,
-            fontsize="small",
-            frameon=False,
-        )
+        _write_legend(ax)
     ax.set_yticks(places, names)
     ax.set(ylim=(len(names) - 0.4, -0.6), xlabel="held-out rows that are right, %")
     return ax
+
+
+def comparison_picture(comparison, form):
+    """The picture as a file's content, "png" or "svg"."""
+    plt = pyplot()
+    # The same comparison makes the same file.
+    settings = {"svg.hashsalt": "heterolda", "svg.fonttype": "path"}
+    with plt.rc_context(settings), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of glyphs that a font lacks
+        # Not one of pyplot's, which would open a window and stay in memory.
+        figure = plt.Figure(figsize=_size(comparison), layout="constrained")
+        draw_comparison(comparison, figure.subplots())
+        buffer = io.BytesIO()
+        metadata = {"Date": None} if form == "svg" else None
+        figure.savefig(buffer, format=form, dpi=150, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _size(comparison):
+    """Width and height in inches."""
+    return 6.4, 1.9 + 0.3 * len(comparison.names)
+
+
+def _write_legend(ax):
+    """The legend, below the axes at a distance that does not grow with them."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + below,
+        fontsize="small",
+        frameon=False,
+    )
 
 
 def _write_failure(ax, place, reason):
