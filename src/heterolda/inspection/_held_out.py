@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -20,6 +20,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from heterolda.exceptions import SearchInterruptedWarning
 from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import (
+    check_labels,
+    check_sample_weight,
+    check_several_classes,
+    encode,
+)
 from heterolda.search.selection import assign_folds
 
 NOT_FINISHED = "not finished"
@@ -43,6 +49,24 @@ class FoldedRows:
     classes: NDArray[Any]
     weight: Array | None
     fold: Index
+
+    @classmethod
+    def from_arrays(
+        cls, X: Array, y: NDArray[Any], sample_weight: ArrayLike | None
+    ) -> tuple[FoldedRows, Index]:
+        """The rows of some weight, none of them held out yet, and their indices."""
+        weight = check_sample_weight(sample_weight, len(X))
+        kept = np.arange(len(X))
+        if weight is not None:
+            kept = np.flatnonzero(weight)
+            weight = weight[kept]
+            if len(weight) and weight.mean() < 1:
+                weight = weight / weight.mean()  # these cannot be frequencies
+        X, y = X[kept], y[kept]
+        classes = check_labels(y) if len(y) else y
+        check_several_classes(len(classes))
+        codes = encode(y, classes).astype(np.intp)
+        return cls(X, codes, classes, weight, np.full(len(X), -1)), kept
 
     def dealt(self, n_folds: int, random_state: Any) -> FoldedRows:
         """The rows of each class dealt out at random; equal rows go together."""

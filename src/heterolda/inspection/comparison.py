@@ -12,30 +12,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.discriminant_analysis import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
 from sklearn.utils import check_X_y
 
 from heterolda.data.lazy import lazy_backend
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.estimators.recipes import recommended
 from heterolda.exceptions import ParameterError, SearchInterruptedWarning, Setting
 from heterolda.foundations.types import Array, Index
-from heterolda.foundations.validation import (
-    check_labels,
-    check_number,
-    check_sample_weight,
-    check_several_classes,
-    encode,
-)
+from heterolda.foundations.validation import check_number
 from heterolda.foundations.wording import count, named, text_table
+from heterolda.inspection._compared_models import check_models
 from heterolda.inspection._held_out import NOT_FINISHED, FoldedRows, HeldOut, judge
 from heterolda.inspection.displays.comparison_chart import draw_comparison
 
@@ -429,12 +414,12 @@ def compare(
     >>> found.choice
     'LDA'
     """
-    chosen = _check_models(models)
+    chosen = check_models(models)
     check_number("compare", "cv", cv, 2, 1000, integer=True)
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
     numbers, labels = check_X_y(X, y, dtype=np.float64)
-    rows, kept = _kept_rows(numbers, labels, sample_weight)
+    rows, kept = FoldedRows.from_arrays(numbers, labels, sample_weight)
     rows = rows.dealt(int(cv), random_state)
     if not len(rows.folds):
         raise ParameterError(
@@ -459,67 +444,6 @@ def compare(
         failures={k: model.failure for k, model in found.items() if model.failure},
         notes=(*_never_held_out(rows), *_warned(found)),
     )
-
-
-def _seven() -> dict[str, Any]:
-    """The models that are compared by default, simplest first."""
-    return {
-        "LDA": LinearDiscriminantAnalysis(),
-        "GLD": GaussianLinearDiscriminant(),
-        "GLD with shrinkage": GaussianLinearDiscriminant(shrinkage="cv"),
-        "logistic regression": make_pipeline(
-            StandardScaler(), LogisticRegression(max_iter=1000)
-        ),
-        "linear SVM": make_pipeline(StandardScaler(), LinearSVC(random_state=0)),
-        "recommended()": recommended(),
-        "QDA": QuadraticDiscriminantAnalysis(),
-    }
-
-
-def _check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Classifiers by name, with those of the seven where None is given."""
-    ours = _seven()
-    if models is None:
-        return ours
-    if not isinstance(models, Mapping) or not models:
-        raise ParameterError(
-            Setting("models"),
-            f" must be a dict of classifiers by name, got {models!r:.50}",
-        )
-    chosen = {}
-    for name, given in models.items():
-        model = ours.get(name) if given is None else given
-        if model is None:
-            raise ParameterError(
-                Setting("models"),
-                f": None stands for one of {list(ours)}, and {name!r} is none of them",
-            )
-        if isinstance(model, type) or not hasattr(model, "predict"):
-            raise ParameterError(
-                Setting("models"),
-                f": {name!r} must be a classifier such as LogisticRegression(), got "
-                f"{model!r:.50}",
-            )
-        chosen[str(name)] = model
-    return chosen
-
-
-def _kept_rows(
-    X: Array, y: NDArray[Any], sample_weight: ArrayLike | None
-) -> tuple[FoldedRows, Index]:
-    """The rows of some weight, none of them held out yet, and their indices."""
-    weight = check_sample_weight(sample_weight, len(X))
-    kept = np.arange(len(X))
-    if weight is not None:
-        kept = np.flatnonzero(weight)
-        weight = weight[kept]
-        if len(weight) and weight.mean() < 1:
-            weight = weight / weight.mean()  # these cannot be frequencies
-    X, y = X[kept], y[kept]
-    classes = check_labels(y) if len(y) else y
-    check_several_classes(len(classes))
-    codes = encode(y, classes).astype(np.intp)
-    return FoldedRows(X, codes, classes, weight, np.full(len(X), -1)), kept
 
 
 def _judge_all(
