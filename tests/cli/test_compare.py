@@ -1,14 +1,12 @@
 """heterolda compare: the table, the picture, and what an interrupt leaves."""
 
-import signal
-import sys
-import time
-
 import numpy as np
 import pytest
 
-from helpers.cli import invoke, make_frame, names, start, succeed
+from helpers.cli import invoke, make_frame, names, succeed
 from heterolda import compare
+from heterolda.inspection import _held_out as held_out
+from heterolda.inspection import comparison
 
 
 @pytest.fixture
@@ -43,16 +41,21 @@ def test_pictures_of_the_same_rows_are_the_same(frame, tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.SVG").read_bytes()
 
 
-@pytest.mark.check
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
-def test_an_interrupt_shows_what_is_finished(rng, tmp_path):
-    data, picture = tmp_path / "data.parquet", tmp_path / "models.svg"
-    make_frame(rng, 20_000, d=10).drop(columns="id").to_parquet(data)
-    with start("compare", data, "-t", "kind", "-o", picture) as process:
-        time.sleep(8)  # the search of so many rows takes longer
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert errors == b"heterolda: interrupted\n"
-    assert b"not finished" in output
+def test_an_interrupt_shows_what_is_finished(frame, tmp_path, monkeypatch):
+    judged = []
+
+    def judge(model, rows, report):
+        judged.append(model)
+        if len(judged) == 3:
+            raise KeyboardInterrupt
+        return held_out.judge(model, rows, report)
+
+    monkeypatch.setattr(comparison, "judge", judge)
+    frame.drop(columns="id").to_csv(tmp_path / "d.csv", index=False)
+    picture = tmp_path / "models.png"
+    result = invoke("compare", tmp_path / "d.csv", "-t", "kind", "-o", picture)
+    assert result.exit_code == 1
+    assert result.stderr == "heterolda: interrupted\n"
+    assert result.stdout.count("not finished") == 5
+    assert "Use " in result.stdout
     assert not picture.exists()

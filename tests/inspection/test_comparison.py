@@ -89,6 +89,7 @@ def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
             assert found.log_loss[k] == pytest.approx(log_loss(y, chances))
     assert np.isnan(found.log_loss).tolist() == [False, False, False, True]
     assert np.all(found.fit_seconds > 0)
+    assert found.linear.tolist() == [True, False, True, True]
     best = int(np.argmax(found.accuracy))
     assert found.best == found.names[best]
     for k in range(4):
@@ -113,11 +114,13 @@ def test_the_simplest_that_is_not_clearly_behind_is_recommended(n_wrong, choice)
         predictions=np.array([worse, truth, truth]),
         log_loss=np.array([0.1, np.nan, 0.2]),
         fit_seconds=np.array([0.001, 0.2, 30]),
+        linear=np.array([False, False, True]),
         failures={},
         notes=(),
     )
     assert (found.best, found.choice) == ("b", choice)
     assert found.recommendation.startswith(f"Use {choice}: ")
+    assert "have to be linear, use c (100.00 %)" in found.recommendation
     shown = str(found)
     for words in ("1 ms", "0.20 s", "30 s", " - "):
         assert words in shown

@@ -91,12 +91,14 @@ class HeldOut:
 
     `predictions` are class indices, -1 for all if there is a `failure`, its reason.
     `log_loss` has the loss at each row, NaN without probabilities. `seconds` is the
-    mean time of a fit. `notes` are the warnings, each once.
+    mean time of a fit. `linear` says whether the model has linear boundaries. `notes`
+    are the warnings, each once.
     """
 
     predictions: Index
     log_loss: Array
     seconds: float = np.nan
+    linear: bool = False
     notes: tuple[str, ...] = ()
     failure: str | None = None
 
@@ -131,7 +133,9 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
             return HeldOut.failed(len(rows.judged), why, _counted(caught))
         report(len(seconds))
     chosen, mean = rows.judged, float(np.mean(seconds))
-    return HeldOut(predictions[chosen], loss[chosen], mean, _counted(caught))
+    last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
+    linear = hasattr(last, "coef_")
+    return HeldOut(predictions[chosen], loss[chosen], mean, linear, _counted(caught))
 
 
 def _fitted_without(model: Any, rows: FoldedRows, held: NDArray[np.bool_]) -> Any:

@@ -69,6 +69,8 @@ class Comparison:
         without probabilities.
     fit_seconds : ndarray of shape (n_models,)
         Mean time of one fit.
+    linear : ndarray of bool of shape (n_models,)
+        Which models have linear boundaries: those with `coef_`.
     failures : dict
         Why models failed, by their names, also those that were not finished.
     notes : tuple of str
@@ -96,6 +98,7 @@ class Comparison:
     predictions: Index
     log_loss: Array
     fit_seconds: Array
+    linear: NDArray[np.bool_]
     failures: dict[str, str]
     notes: tuple[str, ...]
 
@@ -142,11 +145,16 @@ class Comparison:
 
         That is, not by more than two standard errors of the difference.
         """
-        if self._failed.all():
-            return None
-        bound = -_STANDARD_ERRORS * self.difference_error - 1e-12
-        near = self.difference >= bound  # False where a model failed
-        return self.names[int(np.argmax(near))]
+        return None if self._failed.all() else self.names[self._choose(~self._failed)]
+
+    def _choose(self, among: NDArray[np.bool_]) -> int:
+        """The simplest of some models that is not clearly behind the best of them."""
+        right = self.right
+        # Sums in another order may differ in their last digit.
+        best = np.argmax(np.where(among, self.accuracy.round(12), -1.0))
+        mean, error = self._mean_and_error(right - right[best])
+        near = among & (mean >= -_STANDARD_ERRORS * error - 1e-12)
+        return int(np.argmax(near))
 
     @property
     def _failed(self) -> NDArray[np.bool_]:
@@ -190,7 +198,20 @@ class Comparison:
                 f"within two standard errors of the difference (2 x {error:.2f}), and "
                 f"{rest}"
             )
-        return f"Use {self.choice}: {reason}.{self._against_constant()}"
+        return (
+            f"Use {self.choice}: {reason}.{self._of_linear()}{self._against_constant()}"
+        )
+
+    def _of_linear(self) -> str:
+        """Which linear model to use, if the choice is not linear."""
+        among = self.linear & ~self._failed
+        if not among.any() or among[self.names.index(self.choice or "")]:
+            return ""
+        k = self._choose(among)
+        return (
+            f" If the boundaries have to be linear, use {self.names[k]} "
+            f"({100 * self.accuracy[k]:.2f} %)."
+        )
 
     def _against_constant(self) -> str:
         """A warning if nothing is better than the label of the largest class."""
@@ -222,7 +243,7 @@ class Comparison:
         if n > 1:
             caveat += (
                 f" The best of {n} on the same rows is flattered a little: part of its "
-                "lead is luck."
+                "lead may be luck."
             )
         return caveat
 
@@ -441,6 +462,7 @@ def compare(
         predictions=np.array([model.predictions for model in found.values()]),
         log_loss=losses @ weights[judged] / weights[judged].sum(),
         fit_seconds=np.array([model.seconds for model in found.values()]),
+        linear=np.array([model.linear for model in found.values()]),
         failures={k: model.failure for k, model in found.items() if model.failure},
         notes=(*_never_held_out(rows), *_warned(found)),
     )
