@@ -57,6 +57,8 @@ class Hyperplanes:
         `Status` of each pair.
     means, deviations : ndarray of shape (n_pairs, 2)
         Mean and standard deviation of the score in the two classes.
+    dropped, floored : ndarray or None
+        What the pencil says about these; None for rules that come from elsewhere.
     """
 
     coef: Array
@@ -67,6 +69,8 @@ class Hyperplanes:
     status: Index
     means: Array
     deviations: Array
+    dropped: Array | None = None
+    floored: Mask | None = None
 
     @property
     def trivial(self) -> Mask:
@@ -118,7 +122,8 @@ class Hyperplanes:
             w0 = np.where(trivial, odds, w0)
             error = np.where(trivial, np.minimum(p1, p2), error)
             status = np.where(trivial, Status.TRIVIAL, status)
-        return cls(-w, w0, error, gap, n_iter, status, means, deviations)
+        known = pencil.dropped, pencil.floored
+        return cls(-w, w0, error, gap, n_iter, status, means, deviations, *known)
 
     @classmethod
     def from_projections(
@@ -154,12 +159,8 @@ class Hyperplanes:
         """Join the records of consecutive groups of pairs."""
         if len(records) == 1:
             return records[0]
-        return cls(
-            *(
-                np.concatenate([getattr(r, f.name) for r in records])
-                for f in fields(cls)
-            )
-        )
+        columns = ([getattr(r, f.name) for r in records] for f in fields(cls))
+        return cls(*(None if c[0] is None else np.concatenate(c) for c in columns))
 
 
 def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
