@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from heterolda.estimators.recipes import recommended
     from heterolda.exceptions import (
         MissingRowsWarning,
+        ModelMisfitWarning,
         ParameterError,
         PrecisionWarning,
         SearchInterruptedWarning,
@@ -47,6 +48,7 @@ __all__ = [
     "HeteroscedasticityReport",
     "LocalNeighborhoodSearch",
     "MissingRowsWarning",
+    "ModelMisfitWarning",
     "OperatingPoint",
     "ParameterError",
     "PrecisionWarning",
@@ -70,6 +72,8 @@ __getattr__ = lazy_names(
         "estimators.discriminant": ["GaussianLinearDiscriminant"],
         "exceptions": [
             "MissingRowsWarning",
+            "ModelMisfitWarning",
+            "ModelMisfitWarning",
             "ParameterError",
             "PrecisionWarning",
             "SearchInterruptedWarning",

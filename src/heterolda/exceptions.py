@@ -103,7 +103,7 @@ class TrivialRuleWarning(UserWarning):
 
 
 class PrecisionWarning(UserWarning):
-    """A feature varies so little, for its size, that float64 holds few digits of it.
+    """Features, or their differences, vary by little more than float64 rounding.
 
     Examples
     --------
@@ -116,6 +116,25 @@ class PrecisionWarning(UserWarning):
     array([0, 0, 1, 1])
     >>> caught[0].category.__name__
     'PrecisionWarning'
+    """
+
+
+class ModelMisfitWarning(UserWarning):
+    """The data do not fit the Gaussian model of the classes, so its errors mislead.
+
+    Examples
+    --------
+    A feature that is constant in one class only:
+
+    >>> import warnings
+    >>> from heterolda import ClassStatistics, GaussianLinearDiscriminant
+    >>> X = [[0, 0], [1, 0], [0, 1], [3, 2], [1, 2], [2, 2], [5, 2]]
+    >>> statistics = ClassStatistics.from_data(X, [0, 0, 0, 1, 1, 1, 1])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = GaussianLinearDiscriminant().fit_statistics(statistics)
+    >>> caught[0].category.__name__
+    'ModelMisfitWarning'
     """
 
 

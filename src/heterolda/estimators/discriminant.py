@@ -17,7 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
-from heterolda.estimators.warn import warn_of_trivial_rules, warn_of_weak_moments
+from heterolda.estimators.warn import (
+    warn_of_dropped_directions,
+    warn_of_raised_variances,
+    warn_of_trivial_rules,
+    warn_of_weak_moments,
+)
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
@@ -253,7 +258,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if self.shrinkage == "cv" and len(classes) > 1:
             statistics.covariances()  # says what is wrong with too small classes
             chosen = choose_shrinkage(X, y, weight, statistics)
-        return self._solve(statistics, solver, chosen)
+        return self._solve(statistics, solver, chosen, rows=(X, y))
 
     @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
@@ -301,7 +306,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if not first:
             statistics = self.statistics_ + statistics
         if np.all(statistics.weights > 1):
-            self._solve(statistics, solver)
+            self._solve(statistics, solver, warn_of_raised=True)
         self.classes_ = statistics.classes
         self.statistics_ = statistics
         self._set_features(self.statistics_)
@@ -327,7 +332,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
                 "statistics must be a ClassStatistics object, got "
                 f"{type(statistics).__name__}: use fit(X, y) for data"
             )
-        self._solve(statistics.copy(), resolve_solver(self.solver))
+        solver = resolve_solver(self.solver)
+        self._solve(statistics.copy(), solver, warn_of_raised=True)
         self._set_features(self.statistics_)
         return self
 
@@ -336,8 +342,14 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         statistics: ClassStatistics,
         solver: Solver,
         chosen: Shrinkage | None = None,
+        *,
+        rows=None,
+        warn_of_raised=False,
     ):
-        """Solve all pairs and write the fitted attributes."""
+        """Solve all pairs and write the fitted attributes.
+
+        Rows (X, y) tell more than their statistics where these are rounded.
+        """
         check_several_classes(statistics.n_classes)
         k = statistics.n_classes
         one_vs_all = self.multiclass == "ova" and k > 2
@@ -365,6 +377,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         planes = rules.planes
         trivial, costly = pairs[planes.trivial], criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, trivial, costs=costly)
+        left_out = planes.dropped, moments[:2], solved, rows
+        warn_of_dropped_directions(statistics.classes, pairs, *left_out)
+        if warn_of_raised:
+            warn_of_raised_variances(statistics.classes, pairs, planes.floored)
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics

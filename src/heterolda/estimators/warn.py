@@ -9,17 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import (
+    ModelMisfitWarning,
     PrecisionWarning,
     SearchInterruptedWarning,
     Setting,
     SmallClassWarning,
     TrivialRuleWarning,
 )
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
+# Distance of the means, in deviations of both classes together, that is several.
+_SEVERAL = 2.0
+# Rows of a class that are looked at, evenly spaced.
+_MOST_ROWS = 1000
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
 _STACKLEVEL = 5
 
@@ -80,6 +85,94 @@ def warn_of_trivial_rules(
             TrivialRuleWarning,
             stacklevel=_STACKLEVEL,
         )
+
+
+def warn_of_raised_variances(
+    classes: NDArray[Any], pairs: Index, floored: Mask | None
+) -> None:
+    """Give one warning that names classes without variance where others have some.
+
+    `floored` is that of the pairs' rules.
+    """
+    if floored is None or not floored.any():
+        return
+    labels = [*map(repr, classes.tolist()), "the rest"]
+    k, first = (int(place) for place in np.argwhere(floored)[0])
+    flat, varied = (labels[i] for i in pairs[k, [first, 1 - first]])
+    others = np.count_nonzero(floored.any(axis=1)) - 1
+    more = f" (and so in {others} more pairs of classes)" if others else ""
+    warnings.warn(
+        f"class {flat} has next to no variance in a direction in which {varied} "
+        f"varies{more}, so the Gaussian model does not fit: the rule, bayes_error_ and "
+        "gap_ are those of a model in which this variance is raised to 1e-7 of that of "
+        "both classes. Use fit(X, y), which compares the rule with linear discriminant "
+        "analysis on the rows, or leave out features that are constant in a class",
+        ModelMisfitWarning,
+        stacklevel=_STACKLEVEL,
+    )
+
+
+def warn_of_dropped_directions(
+    classes: NDArray[Any],
+    pairs: Index,
+    dropped: Array | None,
+    moments: tuple[Array, Array],
+    solved: Index,
+    rows: tuple[NDArray[Any], NDArray[Any]] | None,
+) -> None:
+    """Give one warning that names features whose differences were left out, but matter.
+
+    Parameters
+    ----------
+    classes, pairs : ndarray
+        Labels, and indices of the two classes of each rule; -1 means all others.
+    dropped : ndarray of shape (n_pairs, n_features) or None
+        That of the pairs' rules.
+    moments, solved : tuple of (means, covariances), ndarray
+        What was solved, and the places of the two classes of each rule in it.
+    rows : tuple of (X, y) or None
+        Rows, if there are any, tell the deviations that moments have lost.
+    """
+    if dropped is None or not dropped.any():
+        return
+    means, covariances = moments
+    for k in np.flatnonzero(dropped.any(axis=1)):
+        w, two = dropped[k], solved[k]
+        distance = abs(float(w @ (means[two[0]] - means[two[1]])))
+        if rows is not None:
+            X, y = rows
+            second = y == classes[pairs[k, 1]]
+            first = ~second if pairs[k, 0] < 0 else y == classes[pairs[k, 0]]
+            distance = _distance(X, first, second, w)
+        if distance > _SEVERAL:
+            break
+    else:
+        return
+    names = [*map(repr, classes.tolist()), "the rest"]
+    i, j = pairs[k]
+    part = np.abs(w) * np.sqrt(np.einsum("kii->i", covariances[two]))
+    features = np.flatnonzero(part > 0.1 * part.max())
+    warnings.warn(
+        f"features {listed(features)} depend on each other but for rounding errors of "
+        f"float64, so their smallest differences were left out; yet {names[i]} and "
+        f"{names[j]} differ by several standard deviations there: subtract one of the "
+        "nearly equal features from the other before fitting",
+        PrecisionWarning,
+        stacklevel=_STACKLEVEL,
+    )
+
+
+def _distance(X: NDArray[Any], first: Mask, second: Mask, w: Array) -> float:
+    """Distance of the means of two classes along w, in deviations, from their rows."""
+    scores = []
+    origin = X[np.argmax(first)].astype(float)
+    for of_class in (first, second):
+        places = np.flatnonzero(of_class)
+        some = places[:: -(-len(places) // _MOST_ROWS)]
+        scores.append((X[some].astype(float) - origin) @ w)
+    a, b = scores
+    deviation = np.sqrt(a.var() + b.var())
+    return float(abs(a.mean() - b.mean()) / deviation) if deviation else 0.0
 
 
 def warn_of_interruption(n_done: int, n_pairs: int) -> None:

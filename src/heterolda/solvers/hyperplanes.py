@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.pencil import EPS, Pencil
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.principal_axes import EPS
 
 # Projected standard deviation, relative to the distance of the means, that stands for
 # "none" where a direction separates the classes without any variance.
@@ -159,8 +161,11 @@ class Hyperplanes:
         """Join the records of consecutive groups of pairs."""
         if len(records) == 1:
             return records[0]
-        columns = ([getattr(r, f.name) for r in records] for f in fields(cls))
-        return cls(*(None if c[0] is None else np.concatenate(c) for c in columns))
+        joined: dict[str, Any] = {}
+        for name in (field.name for field in fields(cls)):
+            parts = [getattr(record, name) for record in records]
+            joined[name] = None if parts[0] is None else np.concatenate(parts)
+        return cls(**joined)
 
 
 def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers._principal_axes import EPS, RANK_TOLERANCE, PrincipalAxes
+from heterolda.solvers.principal_axes import EPS, RANK_TOLERANCE, PrincipalAxes
 
 # Up to this trace of the inverse of S1 + S2, with unit diagonal, the condition is so
 # moderate that a Cholesky factor does all that the eigenvectors do.
@@ -156,7 +156,8 @@ class Pencil:
             alpha = _raised(alpha, zero1, zero2, VARIANCE_FLOOR, rank)
             beta = _raised(beta, zero2, zero1, VARIANCE_FLOOR, rank)
             used = np.arange(c.shape[1]) < rank[:, None]
-            floored = np.array([zero1 & used, zero2 & used]).any(axis=2).T
+            floored[:, 0] = (zero1 & used).any(axis=1)
+            floored[:, 1] = (zero2 & used).any(axis=1)
         if resolution.any():
             least = _least(scaled, basis, resolution)
             alpha = np.clip(alpha, least[:, 0], 1 - least[:, 1])
@@ -295,7 +296,8 @@ def _least(scaled: Array, basis: Array, resolution: Array) -> Array:
     share = np.einsum("pkii->pki", scaled) @ basis**2
     share *= resolution[:, :, None] / 4
     # Directions beyond the rank have the values of the first.
-    share = np.where(basis.any(axis=1)[:, None], share, share[:, :, :1])
+    used: Mask = np.any(basis, axis=1)
+    share = np.where(used[:, None], share, share[:, :, :1])
     least: Array = np.where(share > VARIANCE_FLOOR, share, 0.0)
     return least
 

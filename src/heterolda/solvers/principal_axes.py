@@ -91,7 +91,7 @@ class PrincipalAxes:
         return rank
 
     def whitening(self) -> Array:
-        """Basis in which S1 + S2 is the identity, with zero columns where it is noise."""
+        """Basis in which S1 + S2 is the identity; zero columns where it is noise."""
         inverse_root = np.zeros_like(self.eigenvalues)
         inverse_root[self.real] = self.eigenvalues[self.real] ** -0.5
         whitening: Array = self.axes * inverse_root[:, None, :]
