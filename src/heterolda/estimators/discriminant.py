@@ -137,7 +137,13 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     gap_ : ndarray of shape (n_pairs,)
         (value - proven lower bound) / value of what the criterion minimises: the
         error, the risk, the larger error rate (minimax), or the one that is not
-        bounded (neyman-pearson). NaN for solvers without a certificate.
+        bounded (neyman-pearson). NaN for solvers without a certificate. It is about
+        the model with variances that are not zero: one that cannot be told from zero
+        counts as 1e-7 of that of both classes (statistics alone draw a
+        :class:`ModelMisfitWarning` then). It does not cover directions that float64
+        does not resolve, such as the difference of features that agree in eight
+        digits: these are left out, with a :class:`PrecisionWarning` where the means
+        of two classes differ in them.
     frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
@@ -377,8 +383,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         planes = rules.planes
         trivial, costly = pairs[planes.trivial], criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, trivial, costs=costly)
-        left_out = planes.dropped, moments[:2], solved, rows
-        warn_of_dropped_directions(statistics.classes, pairs, *left_out)
+        looked_at = planes, moments[:2], solved, rows
+        warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
             warn_of_raised_variances(statistics.classes, pairs, planes.floored)
 

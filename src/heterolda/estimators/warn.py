@@ -18,11 +18,14 @@ from heterolda.exceptions import (
 )
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
+from heterolda.solvers.hyperplanes import Hyperplanes
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
 # Distance of the means, in deviations of both classes together, that is several.
 _SEVERAL = 2.0
+# Error of a rule that leaves nothing to be gained.
+_LITTLE = 1e-3
 # Rows of a class that are looked at, evenly spaced.
 _MOST_ROWS = 1000
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
@@ -115,7 +118,7 @@ def warn_of_raised_variances(
 def warn_of_dropped_directions(
     classes: NDArray[Any],
     pairs: Index,
-    dropped: Array | None,
+    planes: Hyperplanes,
     moments: tuple[Array, Array],
     solved: Index,
     rows: tuple[NDArray[Any], NDArray[Any]] | None,
@@ -126,17 +129,18 @@ def warn_of_dropped_directions(
     ----------
     classes, pairs : ndarray
         Labels, and indices of the two classes of each rule; -1 means all others.
-    dropped : ndarray of shape (n_pairs, n_features) or None
-        That of the pairs' rules.
+    planes : Hyperplanes
+        The rules.
     moments, solved : tuple of (means, covariances), ndarray
         What was solved, and the places of the two classes of each rule in it.
     rows : tuple of (X, y) or None
         Rows, if there are any, tell the deviations that moments have lost.
     """
+    dropped = planes.dropped
     if dropped is None or not dropped.any():
         return
     means, covariances = moments
-    for k in np.flatnonzero(dropped.any(axis=1)):
+    for k in np.flatnonzero(dropped.any(axis=1) & (planes.error > _LITTLE)):
         w, two = dropped[k], solved[k]
         distance = abs(float(w @ (means[two[0]] - means[two[1]])))
         if rows is not None:

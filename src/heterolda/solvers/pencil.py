@@ -100,20 +100,8 @@ class Pencil:
         S1 + S2 is singular, the basis spans its range in the given units instead, and
         V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
         """
-        delta = means[:, 0] - means[:, 1]
-        total = np.einsum("pkii->pi", covariances)
         offset = np.abs(means).max(axis=1)
-        constant = total == 0
-        differs = np.zeros_like(constant)
-        scale = np.sqrt(total)
-        if constant.any():
-            differs = constant & (np.abs(delta) > 16 * EPS * offset)
-            delta = np.where(constant & ~differs, 0.0, delta)
-            scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
-        rounding = np.minimum(4 * EPS * offset, _NO_DIFFERENCE * scale)
-        rounding += 64 * EPS * scale
-        delta = np.where(np.abs(delta) > rounding, delta, 0.0)
-
+        delta, scale, constant, differs = _differences(means, covariances, offset)
         scaled = _scaled(covariances, scale)
         whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
         ill |= differs.any(axis=1)
@@ -194,6 +182,28 @@ class Pencil:
             np.sqrt(np.einsum("p...i,pi->p...", square, self.alpha)),
             np.sqrt(np.einsum("p...i,pi->p...", square, self.beta)),
         )
+
+
+def _differences(
+    means: Array, covariances: Array, offset: Array
+) -> tuple[Array, Array, Mask, Mask]:
+    """Difference of the means, if rounding did not make it, and units of the features.
+
+    Also, which features are constant in both classes, and which of them differ.
+    """
+    delta = means[:, 0] - means[:, 1]
+    total = np.einsum("pkii->pi", covariances)
+    constant = total == 0
+    differs = np.zeros_like(constant)
+    scale = np.sqrt(total)
+    if constant.any():
+        differs = constant & (np.abs(delta) > 16 * EPS * offset)
+        delta = np.where(constant & ~differs, 0.0, delta)
+        scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
+    rounding = np.minimum(4 * EPS * offset, _NO_DIFFERENCE * scale)
+    rounding += 64 * EPS * scale
+    delta = np.where(np.abs(delta) > rounding, delta, 0.0)
+    return delta, scale, constant, differs
 
 
 def _scaled(covariances: Array, scale: Array) -> Array:

@@ -81,8 +81,9 @@ class PrincipalAxes:
         resolution: Array = np.minimum(EPS * units, RANK_TOLERANCE * largest)
         # Where means are rounded by as much as the rows vary, they tell nothing.
         blur = 8 * EPS * (position[:, None, :] @ np.abs(axes))[:, 0]
-        real = (eigenvalues > resolution) & (eigenvalues > blur**2)
-        return cls(eigenvalues, axes, real | ~doubtful, resolution)
+        blurred = weak & (eigenvalues <= blur**2)
+        real = ~doubtful | (eigenvalues > resolution)
+        return cls(eigenvalues, axes, real & ~blurred, resolution)
 
     @property
     def rank(self) -> Index:
