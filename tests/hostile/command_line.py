@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from heterolda import (
     LocalNeighborhoodSearch,
+    ModelMisfitWarning,
     PrecisionWarning,
     SmallClassWarning,
     TrivialRuleWarning,
@@ -33,6 +34,7 @@ _NOTES = {
     "fewer samples than features": SmallClassWarning,
     "no hyperplane that beats": TrivialRuleWarning,
     "float64 rounding": PrecisionWarning,
+    "Gaussian model does not fit": ModelMisfitWarning,
 }
 _MEMORY = "note: these settings need all rows at once"
 

@@ -37,6 +37,8 @@ class Trial:
         What was raised.
     warnings : tuple of type
         Categories of the warnings, each message once.
+    way : str
+        How it was fitted.
     labels, probabilities, scores : ndarray or None
         Predictions.
     """
@@ -46,6 +48,7 @@ class Trial:
     model: Any = None
     error: Exception | None = None
     warnings: tuple[type[Warning], ...] = ()
+    way: str = "fit"
     labels: Any = None
     probabilities: Any = None
     scores: Any = None
@@ -70,7 +73,7 @@ def attempt(contender: Contender, data: Data, way: str = "fit") -> Trial:
         except Exception as error:
             found["error"] = error
     messages = {str(w.message): w.category for w in caught}
-    return Trial(contender, data, warnings=tuple(messages.values()), **found)
+    return Trial(contender, data, warnings=tuple(messages.values()), way=way, **found)
 
 
 def is_clear(error: Exception) -> bool:

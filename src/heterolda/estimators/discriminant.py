@@ -386,7 +386,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         looked_at = planes, moments[:2], solved, rows
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
-            warn_of_raised_variances(statistics.classes, pairs, planes.floored)
+            rules_of = statistics.classes, pairs, planes
+            warn_of_raised_variances(*rules_of, moments[3][solved])
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics

@@ -91,13 +91,17 @@ def warn_of_trivial_rules(
 
 
 def warn_of_raised_variances(
-    classes: NDArray[Any], pairs: Index, floored: Mask | None
+    classes: NDArray[Any], pairs: Index, planes: Hyperplanes, weights: Array
 ) -> None:
     """Give one warning that names classes without variance where others have some.
 
-    `floored` is that of the pairs' rules.
+    `weights`, of the two classes of each pair, say which have too few rows for it to
+    mean anything; of these there is a warning already.
     """
-    if floored is None or not floored.any():
+    if planes.floored is None:
+        return
+    floored = planes.floored & (weights > planes.coef.shape[1])
+    if not floored.any():
         return
     labels = [*map(repr, classes.tolist()), "the rest"]
     k, first = (int(place) for place in np.argwhere(floored)[0])
@@ -157,10 +161,10 @@ def warn_of_dropped_directions(
     part = np.abs(w) * np.sqrt(np.einsum("kii->i", covariances[two]))
     features = np.flatnonzero(part > 0.1 * part.max())
     warnings.warn(
-        f"features {listed(features)} depend on each other but for rounding errors of "
-        f"float64, so their smallest differences were left out; yet {names[i]} and "
-        f"{names[j]} differ by several standard deviations there: subtract one of the "
-        "nearly equal features from the other before fitting",
+        f"features {listed(features)} depend on each other but for float64 rounding, "
+        f"so their smallest differences were left out; yet {names[i]} and {names[j]} "
+        "differ there by several standard deviations: subtract one of the nearly equal "
+        "features from the other before fitting",
         PrecisionWarning,
         stacklevel=_STACKLEVEL,
     )
