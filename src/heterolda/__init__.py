@@ -73,7 +73,6 @@ __getattr__ = lazy_names(
         "exceptions": [
             "MissingRowsWarning",
             "ModelMisfitWarning",
-            "ModelMisfitWarning",
             "ParameterError",
             "PrecisionWarning",
             "SearchInterruptedWarning",

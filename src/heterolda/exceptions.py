@@ -70,7 +70,7 @@ class ParameterError(_SpeaksOfSettings, ValueError):
 
 
 class SmallClassWarning(_SpeaksOfSettings, UserWarning):
-    """A class has too few samples for its covariance to be trusted unregularised.
+    """A class has too few samples for a covariance of its own and borrows from others.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class SmallClassWarning(_SpeaksOfSettings, UserWarning):
     ...     warnings.simplefilter("error", SmallClassWarning)
     ...     GaussianLinearDiscriminant().fit(X, y)
     Traceback (most recent call last):
-    heterolda.exceptions.SmallClassWarning: classes [1] have fewer samples than ...
+    heterolda.exceptions.SmallClassWarning: classes [0, 1] have no more samples ...
     """
 
 
@@ -102,6 +102,29 @@ class TrivialRuleWarning(UserWarning):
     """
 
 
+class ModelMisfitWarning(UserWarning):
+    """The data do not fit the Gaussian model of the classes, so that it may mislead.
+
+    Examples
+    --------
+    A feature that is 1 in two rows of one class and 0 in all others:
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(200, 2)), np.repeat([0, 1], 100)
+    >>> X[:, 0] += y
+    >>> X[:, 1] = np.arange(200) < 2
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     GaussianLinearDiscriminant().fit(X, y).guarded_
+    array([ True])
+    >>> caught[0].category.__name__
+    'ModelMisfitWarning'
+    """
+
+
 class PrecisionWarning(UserWarning):
     """Features, or their differences, vary by little more than float64 rounding.
 
@@ -116,25 +139,6 @@ class PrecisionWarning(UserWarning):
     array([0, 0, 1, 1])
     >>> caught[0].category.__name__
     'PrecisionWarning'
-    """
-
-
-class ModelMisfitWarning(UserWarning):
-    """The data do not fit the Gaussian model of the classes, so its errors mislead.
-
-    Examples
-    --------
-    A feature that is constant in one class only:
-
-    >>> import warnings
-    >>> from heterolda import ClassStatistics, GaussianLinearDiscriminant
-    >>> X = [[0, 0], [1, 0], [0, 1], [3, 2], [1, 2], [2, 2], [5, 2]]
-    >>> statistics = ClassStatistics.from_data(X, [0, 0, 0, 1, 1, 1, 1])
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     model = GaussianLinearDiscriminant().fit_statistics(statistics)
-    >>> caught[0].category.__name__
-    'ModelMisfitWarning'
     """
 
 

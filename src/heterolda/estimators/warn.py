@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.estimators.guard import Rows, Verdict
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
@@ -17,8 +18,9 @@ from heterolda.exceptions import (
     TrivialRuleWarning,
 )
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.foundations.wording import listed
+from heterolda.foundations.wording import listed, percent
 from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.statistics.class_statistics import ClassStatistics
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
@@ -26,30 +28,27 @@ _MOST_ROUNDING = 0.01
 _SEVERAL = 2.0
 # Error of a rule that leaves nothing to be gained.
 _LITTLE = 1e-3
-# Rows of a class that are looked at, evenly spaced.
-_MOST_ROWS = 1000
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
 _STACKLEVEL = 5
+_MOST_PAIRS = 5
+_MOST_FEATURES = 3
 
 
-def warn_of_weak_moments(
-    classes: NDArray[Any],
-    weights: Array,
-    means: Array,
-    covariances: Array,
-    shrunk: bool,
-) -> None:
-    """Warn of classes with too few samples, unless shrunk, and of lost precision."""
-    small = classes[weights < means.shape[1] + 1]
-    if len(small) and not shrunk:
+def warn_of_small_classes(classes: NDArray[Any]) -> None:
+    """Say which classes have borrowed from the others."""
+    if len(classes):
         warning = SmallClassWarning(
-            f"classes {listed(small)} have fewer samples than features plus one, so "
-            "their covariances are singular by accident and the fit may exploit it: "
-            "use ",
-            Setting("shrinkage", "auto"),
-            ", or fewer features",
+            f"classes {listed(classes)} have no more samples than features plus one, "
+            "too few for a covariance of their own, and borrow from the pooled "
+            "covariance of all classes: use ",
+            Setting("shrinkage", "cv"),
+            ", more samples or fewer features",
         )
         warnings.warn(warning, stacklevel=_STACKLEVEL)
+
+
+def warn_of_coarse_features(means: Array, covariances: Array) -> None:
+    """Warn of features whose digits rounding has taken."""
     variances = np.einsum("kii->ki", covariances)
     coarse = np.spacing(np.abs(means)) > _MOST_ROUNDING * np.sqrt(variances)
     far = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
@@ -60,6 +59,48 @@ def warn_of_weak_moments(
             PrecisionWarning,
             stacklevel=_STACKLEVEL,
         )
+
+
+def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) -> None:
+    """Give one warning that names the pairs for which the model misleads.
+
+    Those whose errors differ from Fisher's by no more than chance are left out.
+    """
+    excess = verdict.errors[0] - verdict.errors[1]
+    clear = np.flatnonzero(verdict.guarded & (excess > verdict.deviation))
+    if not len(clear):
+        return
+    labels = [*map(repr, statistics.classes.tolist()), "the rest"]
+    worst = clear[np.argsort(-excess[clear], kind="stable")]
+    lines = []
+    for k in worst[:_MOST_PAIRS]:
+        first, second = (labels[i] for i in pairs[k])
+        ours, fisher = map(percent, verdict.errors[:, k].tolist())
+        claimed = percent(float(verdict.claimed[k]))
+        lines.append(
+            f"{first} and {second} ({ours} errors against {fisher} of Fisher's rule; "
+            f"the model claimed {claimed})"
+        )
+    more = f" and {len(worst) - _MOST_PAIRS} more" if len(worst) > _MOST_PAIRS else ""
+    features = _leading_features(statistics, verdict.coef[worst[0]])
+    warnings.warn(
+        "the classes are not Gaussian, and on rows of the data the best rule of the "
+        f"Gaussian model is worse than Fisher's for: {'; '.join(lines)}{more}. These "
+        f"pairs have Fisher's rule now, see guarded_. Look at {features}, on which the "
+        "model relies; transform such features or leave them out, or use recommended()",
+        ModelMisfitWarning,
+        stacklevel=_STACKLEVEL,
+    )
+
+
+def _leading_features(statistics: ClassStatistics, coef: Array) -> str:
+    """The few features on which a rule relies most."""
+    spread = np.sqrt(np.einsum("kjj->j", statistics.scatters))
+    sizes = np.abs(coef) * spread
+    leading = np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]
+    leading = leading[sizes[leading] >= 0.5 * sizes.max()]
+    names = statistics.feature_names
+    return f"features {listed(leading if names is None else names[leading])}"
 
 
 def warn_of_trivial_rules(
@@ -91,17 +132,13 @@ def warn_of_trivial_rules(
 
 
 def warn_of_raised_variances(
-    classes: NDArray[Any], pairs: Index, planes: Hyperplanes, weights: Array
+    classes: NDArray[Any], pairs: Index, floored: Mask | None
 ) -> None:
     """Give one warning that names classes without variance where others have some.
 
-    `weights`, of the two classes of each pair, say which have too few rows for it to
-    mean anything; of these there is a warning already.
+    `floored` is that of the pairs' rules.
     """
-    if planes.floored is None:
-        return
-    floored = planes.floored & (weights > planes.coef.shape[1])
-    if not floored.any():
+    if floored is None or not floored.any():
         return
     labels = [*map(repr, classes.tolist()), "the rest"]
     k, first = (int(place) for place in np.argwhere(floored)[0])
@@ -125,7 +162,7 @@ def warn_of_dropped_directions(
     planes: Hyperplanes,
     moments: tuple[Array, Array],
     solved: Index,
-    rows: tuple[NDArray[Any], NDArray[Any]] | None,
+    rows: Rows | None,
 ) -> None:
     """Give one warning that names features whose differences were left out, but matter.
 
@@ -137,8 +174,8 @@ def warn_of_dropped_directions(
         The rules.
     moments, solved : tuple of (means, covariances), ndarray
         What was solved, and the places of the two classes of each rule in it.
-    rows : tuple of (X, y) or None
-        Rows, if there are any, tell the deviations that moments have lost.
+    rows : list of (ndarray, ndarray or None) or None
+        Rows of each class, if there are any, tell the deviations that moments lost.
     """
     dropped = planes.dropped
     if dropped is None or not dropped.any():
@@ -148,10 +185,10 @@ def warn_of_dropped_directions(
         w, two = dropped[k], solved[k]
         distance = abs(float(w @ (means[two[0]] - means[two[1]])))
         if rows is not None:
-            X, y = rows
-            second = y == classes[pairs[k, 1]]
-            first = ~second if pairs[k, 0] < 0 else y == classes[pairs[k, 0]]
-            distance = _distance(X, first, second, w)
+            i, j = pairs[k]
+            first = range(len(classes)) if i < 0 else [i]
+            others = np.concatenate([rows[place][0] for place in first if place != j])
+            distance = _distance(others, rows[j][0], w)
         if distance > _SEVERAL:
             break
     else:
@@ -170,15 +207,10 @@ def warn_of_dropped_directions(
     )
 
 
-def _distance(X: NDArray[Any], first: Mask, second: Mask, w: Array) -> float:
+def _distance(first: Array, second: Array, w: Array) -> float:
     """Distance of the means of two classes along w, in deviations, from their rows."""
-    scores = []
-    origin = X[np.argmax(first)].astype(float)
-    for of_class in (first, second):
-        places = np.flatnonzero(of_class)
-        some = places[:: -(-len(places) // _MOST_ROWS)]
-        scores.append((X[some].astype(float) - origin) @ w)
-    a, b = scores
+    origin = first[0].astype(float)
+    a, b = (first - origin) @ w, (second - origin) @ w
     deviation = np.sqrt(a.var() + b.var())
     return float(abs(a.mean() - b.mean()) / deviation) if deviation else 0.0
 

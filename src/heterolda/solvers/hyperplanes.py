@@ -9,6 +9,7 @@ turns one into the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
@@ -156,16 +157,37 @@ class Hyperplanes:
             deviations=deviations,
         )
 
+    def take(self, pairs: Index) -> Hyperplanes:
+        """Some of the pairs."""
+        return self._each(lambda column: column[pairs], self)
+
+    @classmethod
+    def where(
+        cls, chosen: Mask, these: Hyperplanes, others: Hyperplanes
+    ) -> Hyperplanes:
+        """For each pair one of two rules."""
+
+        def choose(one: Any, other: Any) -> Any:
+            return np.where(chosen[:, None] if one.ndim == 2 else chosen, one, other)
+
+        return cls._each(choose, these, others)
+
     @classmethod
     def concatenate(cls, records: list[Hyperplanes]) -> Hyperplanes:
         """Join the records of consecutive groups of pairs."""
         if len(records) == 1:
             return records[0]
-        joined: dict[str, Any] = {}
+        return cls._each(lambda *columns: np.concatenate(columns), *records)
+
+    @classmethod
+    def _each(cls, make: Callable[..., Any], *records: Hyperplanes) -> Hyperplanes:
+        """A record made attribute by attribute; None where one of them has none."""
+        made: dict[str, Any] = {}
         for name in (field.name for field in fields(cls)):
-            parts = [getattr(record, name) for record in records]
-            joined[name] = None if parts[0] is None else np.concatenate(parts)
-        return cls(**joined)
+            columns = [getattr(record, name) for record in records]
+            missing = any(column is None for column in columns)
+            made[name] = None if missing else make(*columns)
+        return cls(**made)
 
 
 def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:

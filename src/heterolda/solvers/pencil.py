@@ -18,7 +18,7 @@ with it every method of the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -173,6 +173,14 @@ class Pencil:
         """ln(p2 / p1), of shape (n_pairs,)."""
         log_priors = np.log(self.priors)
         return log_priors[:, 1] - log_priors[:, 0]
+
+    def take(self, pairs: Index) -> Pencil:
+        """Some of the pairs."""
+        return Pencil(*(getattr(self, f.name)[pairs] for f in fields(self)))
+
+    def with_covariances(self, covariances: Array) -> Pencil:
+        """The same pairs with other covariances."""
+        return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
 
     def project(self, u: Array) -> tuple[Array, Array, Array]:
         """Mean difference D and standard deviations sigma1, sigma2 along w = V u."""
