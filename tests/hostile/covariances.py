@@ -171,7 +171,6 @@ CASES = [
         "a column that differs by 1e-7 from another and tells the classes",
         _telling_copy(1e-7),
         Accurate(least=0.93),
-        only=NOT_SHRUNK,
     ),
     Case(
         "a column that differs by 1e-9 from another and tells the classes",

@@ -55,9 +55,12 @@ class Trial:
 
     @property
     def guarded(self) -> Any:
-        """Pairs whose rule is Fisher's, because rows speak against the model."""
+        """Pairs whose rule is, or may be, Fisher's, as rows speak against the model."""
         model = getattr(self.model, "estimator_", self.model)
-        return getattr(model, "guarded_", np.zeros(1, bool))
+        unknown = np.full(
+            len(getattr(model, "pairs_", [0])), self.way == "command line"
+        )
+        return getattr(model, "guarded_", unknown)
 
     @property
     def accuracy(self) -> float:
