@@ -20,7 +20,9 @@ from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
 from heterolda.estimators.warn import (
     warn_of_coarse_features,
+    warn_of_dropped_directions,
     warn_of_misfit,
+    warn_of_raised_variances,
     warn_of_small_classes,
     warn_of_trivial_rules,
 )
@@ -157,7 +159,13 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     gap_ : ndarray of shape (n_pairs,)
         (value - proven lower bound) / value of what the criterion minimises: the
         error, the risk, the larger error rate (minimax), or the one that is not
-        bounded (neyman-pearson). NaN for solvers without a certificate.
+        bounded (neyman-pearson). NaN for solvers without a certificate. It is about
+        the model with variances that are not zero: one that cannot be told from zero
+        counts as 1e-7 of that of both classes (statistics alone draw a
+        :class:`ModelMisfitWarning` then). It does not cover directions that float64
+        does not resolve, such as the difference of features that agree in eight
+        digits: these are left out, with a :class:`PrecisionWarning` where the means
+        of two classes differ in them.
     guarded_ : ndarray of bool of shape (n_pairs,)
         Pairs that have Fisher's rule, because the rule of the model made more errors on
         rows. Their `bayes_error_` and `gap_` are those of Fisher's rule.
@@ -348,7 +356,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if not first:
             statistics = self.statistics_ + statistics
         if np.all(statistics.weights > 0) and np.any(statistics.weights > 1):
-            self._solve(statistics, solver)
+            self._solve(statistics, solver, warn_of_raised=True)
         self.classes_ = statistics.classes
         self.statistics_ = statistics
         self._set_features(self.statistics_)
@@ -374,7 +382,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
                 "statistics must be a ClassStatistics object, got "
                 f"{type(statistics).__name__}: use fit(X, y) for data"
             )
-        self._solve(statistics.copy(), resolve_solver(self.solver))
+        solver = resolve_solver(self.solver)
+        self._solve(statistics.copy(), solver, warn_of_raised=True)
         self._set_features(self.statistics_)
         return self
 
@@ -384,6 +393,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         solver: Solver,
         chosen: Shrinkage | None = None,
         rows: Rows | None = None,
+        *,
+        warn_of_raised: bool = False,
     ):
         """Solve all pairs and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
@@ -430,6 +441,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if guard is not None:
             guarded = guard.verdict().guarded
             warn_of_misfit(statistics, pairs, guard.verdict())
+        looked_at = planes, moments[:2], solved, rows
+        warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
+        if warn_of_raised:
+            warn_of_raised_variances(statistics.classes, pairs, planes.floored)
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics
