@@ -18,7 +18,9 @@ end, by `signed`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +35,9 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True)
 class LeftOutRules:
-    """Rules of P pairs, each without one of n rows; all arrays are of shape (P, n).
+    """Rules of P pairs, each without one of n rows; arrays of shape (P, n).
+
+    For m points that all rows have in common they are of shape (P, m, n).
 
     Attributes
     ----------
@@ -76,6 +80,9 @@ class LeftOut:
         ln(p_own / p_other) without the row.
     sign : ndarray of shape (P, 1)
         1 where own is the first class of the pair, else -1.
+    precision : ndarray of shape (P, 1 or n, d)
+        Inverse of `own` less what the pencil would take for rounding errors; zero where
+        it did, NaN where `own` is hardly larger.
     """
 
     v: Array
@@ -88,6 +95,7 @@ class LeftOut:
     shares: Array
     log_odds: Array
     sign: Array
+    precision: Array
 
     @classmethod
     def from_pencil(
@@ -119,43 +127,84 @@ class LeftOut:
             Whether the priors are relative frequencies, which change with the row.
         """
         pairs = np.arange(len(place))
-        mean, total = pencil.means[0, place[0]], pencil.weights[0, place[0]]
-        left = np.ones(1) if weight is None else np.minimum(weight, 1.0)
-        if (left == 1).all():
-            left = np.ones(1)
+        total, left = pencil.weights[0, place[0]], left_out_weight(weight)
         diagonals = np.array([pencil.alpha, pencil.beta])
-        own, other = diagonals[place, pairs], diagonals[1 - place, pairs]
-        raised = np.array([pencil.alpha0, pencil.beta0])[place, pairs] < own
+        own, other = diagonals[place, pairs][:, None], diagonals[1 - place, pairs]
+        raised = np.array([pencil.alpha0, pencil.beta0])[place, pairs][:, None] < own
         # Of the covariance (T + nu P) / (W - 1 + nu), nu = borrowed (W - 1) / (1 -
         # borrowed), T and W change. Variances that were raised are not the rows'.
         freedom = total - 1
         rest = freedom - (1 - borrowed) * left
         grown = freedom / np.where(rest > 0, rest, np.nan)  # no covariance is left
-        scales = np.where(raised[:, None], 1.0, grown[:, None])
-        taken = grown * (1 - borrowed) / freedom * left * total / (total - left)
-        n = len(rows)
-        weights = pencil.weights[pairs, 1 - place][:, None]
-        shares = np.array(np.broadcast_arrays(total - left, weights))
-        sign = np.where(place == 0, 1.0, -1.0)[:, None]
-        log_odds = -sign * pencil.log_tau[:, None]
-        if frequencies:
-            log_odds = log_odds + np.log1p(-left / total)
-        shape = len(pairs), n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            taken = grown * (1 - borrowed) / freedom * left * total / (total - left)
+        own = np.where(raised, 1.0, grown[:, None]) * own
+        clear = own - _noise(pencil, place)
+        clear[clear <= 0] = np.nan
+        shape = len(pairs), len(rows)
         return cls(
-            v=(rows - mean) @ pencil.basis,
-            c=(sign * pencil.c)[:, None],
-            own=scales * own[:, None],
+            own=own,
             other=other[:, None],
             less_own=np.broadcast_to(taken, shape),
             less_other=np.broadcast_to(0.0, shape),
-            shift=np.broadcast_to(-left / (total - left), (n,)),
-            shares=np.broadcast_to(shares / shares.sum(axis=0), (2, *shape)),
-            log_odds=np.broadcast_to(log_odds, shape),
-            sign=sign,
+            precision=1 / np.where(raised, np.inf, clear),
+            **_whatever_the_covariances(pencil, place, rows, left, frequencies),
         )
 
-    def take(self, rows: slice | Index) -> LeftOut:
-        """Some of the rows."""
+    @classmethod
+    def from_mixtures(
+        cls,
+        pencil: Pencil,
+        place: Index,
+        rows: Array,
+        weight: Array,
+        factors: Array,
+        *,
+        frequencies: bool = True,
+    ) -> LeftOut:
+        """Leave rows out of one pair whose covariances are mixtures of its scatters.
+
+        `factors`, of shape (2, 2, 1 or n), are those of the scatters of own and other
+        in the covariance of own, and in that of other, without each row. The pencil is
+        that of the covariances before they were mixed.
+        """
+        total, left = pencil.weights[0, place[0]], left_out_weight(weight)
+        scatters = np.array([pencil.alpha0, pencil.beta0])[:, 0] * (
+            pencil.weights.T - 1
+        )
+        scatters = scatters[[place[0], 1 - place[0]]]
+        own, other = factors.transpose(0, 2, 1) @ scatters
+        shape = 1, len(rows)
+        taken = left * total / (total - left)
+        clear = own[None] - _noise(pencil, place) * np.abs(own).max()
+        clear[clear <= 0] = np.nan
+        return cls(
+            own=own[None],
+            other=other[None],
+            less_own=np.broadcast_to(factors[0, 0] * taken, shape),
+            less_other=np.broadcast_to(factors[1, 0] * taken, shape),
+            precision=1 / clear,
+            **_whatever_the_covariances(pencil, place, rows, left, frequencies),
+        )
+
+    def of_pairs(self, pairs: Index) -> LeftOut:
+        """Some of the pairs, with all rows."""
+        return replace(
+            self,
+            v=self.v[pairs],
+            c=self.c[pairs],
+            own=self.own[pairs],
+            other=self.other[pairs],
+            less_own=self.less_own[pairs],
+            less_other=self.less_other[pairs],
+            shares=self.shares[:, pairs],
+            log_odds=self.log_odds[pairs],
+            sign=self.sign[pairs],
+            precision=self.precision[pairs],
+        )
+
+    def of_rows(self, rows: Index) -> LeftOut:
+        """Some of the rows, in all pairs."""
 
         def few(diagonal: Array) -> Array:
             return diagonal if diagonal.shape[1] == 1 else diagonal[:, rows]
@@ -170,6 +219,28 @@ class LeftOut:
             shift=self.shift[rows],
             shares=self.shares[:, :, rows],
             log_odds=self.log_odds[:, rows],
+            precision=few(self.precision),
+        )
+
+    def pick(self, pairs: Index, rows: Index) -> LeftOut:
+        """Single rows of single pairs, as if they were those of one pair."""
+
+        def each(diagonal: Array) -> Array:
+            return diagonal[None, pairs, 0 if diagonal.shape[1] == 1 else rows]
+
+        return replace(
+            self,
+            v=self.v[None, pairs, rows],
+            c=each(self.c),
+            own=each(self.own),
+            other=each(self.other),
+            less_own=self.less_own[None, pairs, rows],
+            less_other=self.less_other[None, pairs, rows],
+            shift=self.shift[rows],
+            shares=self.shares[:, None, pairs, rows],
+            log_odds=self.log_odds[None, pairs, rows],
+            sign=self.sign[None, pairs, 0],
+            precision=each(self.precision),
         )
 
     def signed(self, score: Array) -> Array:
@@ -180,53 +251,150 @@ class LeftOut:
         """Rules w = (b S_own + a S_other)^-1 delta with the threshold of the arc.
 
         It lies b sigma_own^2 from the mean of own, and a sigma_other^2 from that of
-        other. The weights are of shape (P, 1), or (P, n).
+        other. The weights are of shape (P, n), or (P, m, 1): then the rules have the
+        shape (P, m, n), for m points that all rows have in common.
         """
-        along, v1, v2, distance, regular = self._project(b, a)
-        return LeftOutRules(-b * v1 - along, v1, v2, distance, regular)
+        rules = self._project(b, a)
+        return replace(rules, score=-b * rules.variance_own - rules.score)
 
     def fisher_rules(self) -> LeftOutRules:
         """Fisher's rules, with the threshold midway, moved by the log-odds."""
         b, a = self.shares
-        if self.own.shape[1] == 1:  # all rows have the same shares
-            b, a = b[:, :1], a[:, :1]
-        along, v1, v2, distance, regular = self._project(b, a)
-        score = -0.5 * distance - self.log_odds - along
-        return LeftOutRules(score, v1, v2, distance, regular)
+        if self.own.shape[1] > 1:  # the shares differ from row to row
+            rules = self._project(b, a)
+        else:
+            common = self._project(b[:, :1, None], a[:, :1, None])
+            rules = LeftOutRules(
+                *(getattr(common, f.name)[:, 0] for f in fields(common))
+            )
+        score = -0.5 * rules.distance - self.log_odds - rules.score
+        return replace(rules, score=score)
 
-    def _project(self, b: Array, a: Array) -> tuple[Array, Array, Array, Array, Mask]:
-        """How far a row lies from the mean of its class along w; see `LeftOutRules`."""
-        v, c, s = self.v, self.c, self.shift
-        b3, a3 = b[:, :, None], a[:, :, None]
-        g = b3 * self.own + a3 * self.other
+    def _project(self, b: Array, a: Array) -> LeftOutRules:
+        """Rules whose `score` is how far a row lies from the mean of its class."""
+        common = b.ndim == 3
+        less_own, less_other = self.less_own, self.less_other
+        if common:
+            less_own, less_other = less_own[:, None], less_other[:, None]
+        s = self.shift
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            h = 1 / g
-            squares = np.array([h, self.own * h * h, self.other * h * h])
-            pp = _sums(squares, v * v)
-            qq = _sums(squares * c, v)
-            cc = (squares * (c * c)).sum(axis=3)
-            R = b * self.less_own + a * self.less_other
-            rest = 1 - R * pp[0]
-            t = (s + R * qq[0]) / rest
-            uv = qq[0] + t * pp[0]
-            uu = cc + t * (2 * qq + t * pp)
-            v1, v2 = uu[1] - self.less_own * uv**2, uu[2] - self.less_other * uv**2
-            distance = cc[0] + (s + t) * qq[0] + s * t * pp[0]
-        regular = (g > 0).all(axis=2) & (rest > _SINGULAR) & (v1 > 0) & (v2 > 0)
-        # The row lies W / (W - l) = 1 - s times as far from the mean without it.
-        return (1 - s) * uv, v1, v2, distance, regular
+            R = b * less_own + a * less_other
+            if not common:
+                positive, rest, uv, v1, v2 = self._at_rows(b, a, R)
+            elif self.own.shape[1] == 1:
+                positive, rest, uv, v1, v2 = self._at_nodes(b, a, R)
+            else:
+                each = [
+                    self._at_rows(b[:, k], a[:, k], R[:, k]) for k in range(b.shape[1])
+                ]
+                positive, rest, uv, v1, v2 = (
+                    np.stack(one, axis=1) for one in zip(*each, strict=True)
+                )
+            v1, v2 = v1 - less_own * uv**2, v2 - less_other * uv**2
+        # The row lies W / (W - l) = 1 - s times as far from the mean without it. The
+        # distance of the means is w.(b S_own + a S_other)w.
+        return LeftOutRules(
+            score=(1 - s) * uv,
+            variance_own=v1,
+            variance_other=v2,
+            distance=b * v1 + a * v2,
+            regular=positive & (rest > _SINGULAR) & (v1 > 0) & (v2 > 0),
+        )
+
+    def _at_nodes(self, b: Array, a: Array, R: Array) -> tuple[Any, ...]:
+        """Sums over the features at m points that all rows have in common.
+
+        They are products of matrices. Returned are whether the diagonal is positive,
+        1 - R p, u.v, and the sums of own u^2 and other u^2.
+        """
+        c, s, (P, m) = self.c, self.shift, b.shape[:2]
+        g = b * self.own + a * self.other
+        h = 1 / g
+        factors = np.stack([h, self.own * h * h, self.other * h * h], axis=1)
+        flat = factors.reshape(P, 3 * m, -1)
+        pp = (flat @ self.squares.mT).reshape(P, 3, m, -1).swapaxes(0, 1)
+        qq = ((flat * c) @ self.v.mT).reshape(P, 3, m, -1).swapaxes(0, 1)
+        cc = (factors * (c * c)[:, None]).sum(axis=3).swapaxes(0, 1)[..., None]
+        rest = 1 - R * pp[0]
+        t = (s + R * qq[0]) / rest
+        positive = (g > 0).all(axis=2, keepdims=True)
+        v1, v2 = (cc[k] + t * (2 * qq[k] + t * pp[k]) for k in (1, 2))
+        return positive, rest, qq[0] + t * pp[0], v1, v2
+
+    def _at_rows(self, b: Array, a: Array, R: Array) -> tuple[Any, ...]:
+        """The same at points that differ from row to row."""
+        v, c, s = self.v, self.c, self.shift
+        if self.own.shape[1] == 1 == self.other.shape[1]:
+            both = np.concatenate([self.own, self.other], axis=1)
+            g = np.stack([b, a], axis=2) @ both
+        else:
+            g = b[:, :, None] * self.own + a[:, :, None] * self.other
+        positive = (g > 0).all(axis=2)
+        h = np.divide(1, g, out=g)
+        u = h * v
+        p = np.einsum("pni,pni->pn", u, v)
+        q = sums(u, c)
+        rest = 1 - R * p
+        t = (s + R * q) / rest
+        np.multiply(t[:, :, None], v, out=u)
+        u += c
+        u *= h
+        u *= u
+        return positive, rest, q + t * p, sums(u, self.own), sums(u, self.other)
+
+    @cached_property
+    def squares(self) -> Array:
+        """The squares of v."""
+        squares: Array = self.v * self.v
+        return squares
 
 
-def _sums(factors: Array, v: Array) -> Array:
-    """Sums over the features, of shape (k, P, n), of factors (k, P, 1 or n, d) times v.
+def left_out_weight(weight: Array | None) -> Array:
+    """The weight that is left out of each row, of shape (n,); or (1,) if it is one."""
+    if weight is None or (weight >= 1).all():
+        return np.ones(1)
+    return np.minimum(weight, 1.0)
 
-    Factors that all rows have in common make one product of matrices.
-    """
-    if factors.shape[2] == 1:
-        products: Array = v @ factors[:, :, 0].transpose(1, 2, 0)
-        return products.transpose(2, 0, 1)
-    sums: Array = np.einsum("kpni,pni->kpn", factors, v)
-    return sums
+
+def _noise(pencil: Pencil, place: Index) -> Array:
+    """Variances of own that the pencil may take for rounding errors, (P, 1, 1)."""
+    noise = 2 * pencil.noise()[np.arange(len(place)), place]
+    largest: Array = noise.max(axis=1)[:, None, None]
+    return largest
+
+
+def _whatever_the_covariances(
+    pencil: Pencil, place: Index, rows: Array, left: Array, frequencies: bool
+) -> dict[str, Array]:
+    """The fields of `LeftOut` that do not depend on how covariances change."""
+    pairs, n = np.arange(len(place)), len(rows)
+    mean, total = pencil.means[0, place[0]], pencil.weights[0, place[0]]
+    weights = pencil.weights[pairs, 1 - place][:, None]
+    shares = np.array(np.broadcast_arrays(total - left, weights))
+    sign = np.where(place == 0, 1.0, -1.0)[:, None]
+    log_odds = -sign * pencil.log_tau[:, None]
+    with np.errstate(divide="ignore"):
+        shift = -left / (total - left)
+        if frequencies:
+            log_odds = log_odds + np.log1p(-left / total)
+    shape = len(pairs), n
+    return {
+        "v": (rows - mean) @ pencil.basis,
+        "c": (sign * pencil.c)[:, None],
+        "shift": np.broadcast_to(shift, (n,)),
+        "shares": np.broadcast_to(shares / shares.sum(axis=0), (2, *shape)),
+        "log_odds": np.broadcast_to(log_odds, shape),
+        "sign": sign,
+    }
+
+
+def sums(values: Array, factors: Array) -> Array:
+    """Sums over the features, weighted by factors of each pair or of each row."""
+    if factors.shape[1] == 1:
+        weighted: Array = (values @ factors.mT)[:, :, 0]
+    else:
+        weighted = np.einsum("pni,pni->pn", values, factors)
+    return weighted
 
 
 def arc_weights(planes: Hyperplanes) -> tuple[Array, Array]:
@@ -260,13 +428,13 @@ def left_out_scores(
     out = LeftOut.from_pencil(
         pencil, place, rows, weight, borrowed=borrowed, frequencies=frequencies
     )
-    first, second = (weights[:, None] for weights in arc_weights(planes))
-    own_first = out.sign > 0
+    first, second = (weights[:, None, None] for weights in arc_weights(planes))
+    own_first = out.sign[:, None] > 0
     arc = out.arc_rules(
         np.where(own_first, first, second), np.where(own_first, second, first)
     )
     fisher = out.fisher_rules()
-    score = np.where(arc.regular, arc.score, np.nan)
+    score = np.where(arc.regular, arc.score, np.nan)[:, 0]
     score = np.where(planes.trivial[:, None], -out.log_odds, score)
     other = np.where(fisher.regular, fisher.score, np.nan)
     return out.signed(score), out.signed(other)

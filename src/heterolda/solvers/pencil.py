@@ -182,6 +182,18 @@ class Pencil:
         """The same pairs with other covariances."""
         return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
 
+    def noise(self) -> Array:
+        """Variances that may be rounding errors, of shape (n_pairs, 2, n_features).
+
+        A class has none in the directions of the basis where alpha or beta is not
+        larger, see `_noise`.
+        """
+        scale = np.sqrt(np.einsum("pkii->pi", self.covariances))
+        scale[scale == 0] = 1.0
+        units = scale[:, None]
+        scaled = self.covariances / units[..., None] / units[:, :, None]
+        return _noise(scaled, self.means / units, self.basis * scale[:, :, None])
+
     def project(self, u: Array) -> tuple[Array, Array, Array]:
         """Mean difference D and standard deviations sigma1, sigma2 along w = V u."""
         square = u * u

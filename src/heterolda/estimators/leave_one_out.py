@@ -1,0 +1,121 @@
+"""Leave-one-out in closed form: how often the rules err on rows they have not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.estimators._left_out_class import ClassWithoutRows
+from heterolda.estimators._left_out_fit import Fit
+from heterolda.estimators._left_out_lda import lda_winners
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import encode
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import row_hashes, smallest
+
+MOST_ROWS = 20_000
+# Rows are worked on in blocks of so many numbers.
+_BLOCK_SIZE = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Predictions of rows by the model fitted without them.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (n_rows,)
+        Indices of the rows that were judged: all of positive weight, or an even sample.
+    predictions : ndarray of shape (n_rows,)
+        Labels that the model without the row predicts for it.
+    error : float
+        Share of the weight of these rows that is predicted wrong.
+    standard_error : float
+        Its standard error.
+    lda_predictions : ndarray of shape (n_rows,)
+        The same for linear discriminant analysis with the same priors.
+    lda_error : float
+        Share of the weight that it predicts wrong.
+    n_solved_anew : int
+        How many rules were not followed from the fit with all rows, but solved anew.
+    """
+
+    rows: Index
+    predictions: NDArray[Any]
+    error: float
+    standard_error: float
+    lda_predictions: NDArray[Any]
+    lda_error: float
+    n_solved_anew: int
+
+
+def leave_one_out(
+    model: Any, X: NDArray[Any], y: NDArray[Any], weight: Array | None
+) -> LeaveOneOut:
+    """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
+    fit = Fit.of(model)
+    classes = model.classes_
+    weight = _same_rows(fit.statistics, y, weight)
+    codes = encode(y, classes).astype(np.intp)
+    rows = np.flatnonzero(weight > 0)
+    if len(rows) > MOST_ROWS:
+        rows = rows[smallest(row_hashes(X[rows]), MOST_ROWS)]
+    winners = np.empty(len(rows), np.intp)
+    n_solved_anew = 0
+    for k in range(len(classes)):
+        mine = np.flatnonzero(codes[rows] == k)
+        step = max(1, _BLOCK_SIZE // (X.shape[1] * max(1, len(classes) - 1)))
+        judge = ClassWithoutRows(fit, k)
+        for start in range(0, len(mine), step):
+            block = mine[start : start + step]
+            at = rows[block]
+            found, n_anew = judge.winners(X[at].astype(np.float64), weight[at])
+            winners[block] = found
+            n_solved_anew += n_anew
+    lda = lda_winners(X, codes, weight, rows, fit.statistics, fit.given_priors)
+    share = weight[rows] / weight[rows].sum()
+    error = float(share @ (winners != codes[rows]))
+    return LeaveOneOut(
+        rows=rows,
+        predictions=classes[winners],
+        error=error,
+        standard_error=float(np.sqrt(error * (1 - error) / weight[rows].sum())),
+        lda_predictions=classes[lda],
+        lda_error=float(share @ (lda != codes[rows])),
+        n_solved_anew=n_solved_anew,
+    )
+
+
+def _same_rows(
+    statistics: ClassStatistics, y: NDArray[Any], weight: Array | None
+) -> Array:
+    """The weights of the rows; refuse rows that the model was not fitted to."""
+    weight = np.ones(len(y)) if weight is None else weight
+    labels, codes = np.unique(y, return_inverse=True)
+    totals: Array = np.bincount(codes, weight).astype(np.float64)
+    labels, totals = labels[totals > 0], totals[totals > 0]
+    before = statistics.weights
+    scale = before.sum() / totals.sum() if len(totals) else 1.0
+    if not np.array_equal(labels, statistics.classes) or not np.allclose(
+        scale * totals, before
+    ):
+        raise ParameterError(
+            Setting("X"),
+            ", y and ",
+            Setting("sample_weight"),
+            " must be those that the model was fitted to: total weights of the classes "
+            f"are {_by_class(labels, totals)}, in the fit they were "
+            f"{_by_class(statistics.classes, before)}",
+        )
+    return scale * weight
+
+
+def _by_class(labels: NDArray[Any], totals: Array) -> str:
+    """Weights of some classes, for a message."""
+    named = zip(labels.tolist()[:5], totals.tolist(), strict=False)
+    more = ", ..." if len(labels) > 5 else ""
+    return ", ".join(f"{total:g} of {label!r}" for label, total in named) + more
