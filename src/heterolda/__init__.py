@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from heterolda.inspection import (
         BoundaryDisplay,
         BoxTest,
+        Comparison,
         ErrorCurveDisplay,
         FrontierDisplay,
         HeteroscedasticityReport,
         ProjectionDisplay,
+        compare,
         heteroscedasticity_report,
     )
     from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
@@ -37,6 +39,7 @@ __all__ = [
     "BoundaryDisplay",
     "BoxTest",
     "ClassStatistics",
+    "Comparison",
     "ErrorCurveDisplay",
     "Fisher",
     "FixedPoint",
@@ -58,6 +61,7 @@ __all__ = [
     "SimilarLabelsWarning",
     "SmallClassWarning",
     "TrivialRuleWarning",
+    "compare",
     "heteroscedasticity_report",
     "load",
     "recommended",
@@ -85,10 +89,12 @@ __getattr__ = lazy_names(
         "inspection": [
             "BoundaryDisplay",
             "BoxTest",
+            "Comparison",
             "ErrorCurveDisplay",
             "FrontierDisplay",
             "HeteroscedasticityReport",
             "ProjectionDisplay",
+            "compare",
             "heteroscedasticity_report",
         ],
         "estimators.local_search": ["LocalNeighborhoodSearch"],

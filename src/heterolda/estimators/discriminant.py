@@ -21,7 +21,9 @@ from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
 from heterolda.estimators.warn import (
     warn_of_coarse_features,
+    warn_of_dropped_directions,
     warn_of_misfit,
+    warn_of_raised_variances,
     warn_of_small_classes,
     warn_of_trivial_rules,
 )
@@ -89,17 +91,21 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
 
         An object such as ``FixedPoint(max_iter=50)`` gives other settings.
     guard : bool, default=True
-        Whether rows have the last word: where the rule of a pair makes more errors than
-        Fisher's, on up to 2,000 rows of each class, the pair takes Fisher's rule and
-        `guarded_` says so. It applies to the solver "global" with the criterion "bayes",
-        and where there are rows: `fit_statistics` and `partial_fit` have none and are
-        the same as with False, which stands for the pure model.
+        Whether rows have the last word: where the rule of a pair makes at least 3 %
+        more errors than Fisher's, on up to 2,000 rows of each class, the pair takes
+        Fisher's rule, `guarded_` says so, and if it is more than chance, a
+        :class:`ModelMisfitWarning`, too. Classes with fewer than five rows per feature
+        are judged by leaving rows out. It applies to the solver "global" with the
+        criterion "bayes", and where there are rows: `fit_statistics` and `partial_fit`
+        have none and are the same as with False, which stands for the pure model.
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; relative frequencies by default.
     shrinkage : float in [0, 1], "auto", "cv" or None, default=None
         Move each class covariance towards the pooled one, by this weight; "auto"
-        means ``d / (n_k + d)``. See :meth:`ClassStatistics.covariances`. Use it
-        when some class has few samples for the number of features. "cv" chooses
+        means ``d / (n_k + d)``. With None only classes of no more than d + 1 samples,
+        which cannot stand alone, borrow so much; with 0 none does. See
+        :meth:`ClassStatistics.covariances`. Use it when some class has few samples for
+        the number of features. "cv" chooses
         that weight, none included, and how far the pooled covariance moves towards
         its diagonal, by the likelihood of rows that are left out; it needs the rows,
         so only `fit` can do it.
@@ -154,7 +160,13 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     gap_ : ndarray of shape (n_pairs,)
         (value - proven lower bound) / value of what the criterion minimises: the
         error, the risk, the larger error rate (minimax), or the one that is not
-        bounded (neyman-pearson). NaN for solvers without a certificate.
+        bounded (neyman-pearson). NaN for solvers without a certificate. It is about
+        the model with variances that are not zero: one that cannot be told from zero
+        counts as 1e-7 of that of both classes (statistics alone draw a
+        :class:`ModelMisfitWarning` then). It does not cover directions that float64
+        does not resolve, such as the difference of features that agree in eight
+        digits: these are left out, with a :class:`PrecisionWarning` where the means
+        of two classes differ in them.
     guarded_ : ndarray of bool of shape (n_pairs,)
         Pairs that have Fisher's rule, because the rule of the model made more errors on
         rows. Their `bayes_error_` and `gap_` are those of Fisher's rule.
@@ -345,7 +357,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if not first:
             statistics = self.statistics_ + statistics
         if np.all(statistics.weights > 0) and np.any(statistics.weights > 1):
-            self._solve(statistics, solver)
+            self._solve(statistics, solver, warn_of_raised=True)
         self.classes_ = statistics.classes
         self.statistics_ = statistics
         self._set_features(self.statistics_)
@@ -371,7 +383,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
                 "statistics must be a ClassStatistics object, got "
                 f"{type(statistics).__name__}: use fit(X, y) for data"
             )
-        self._solve(statistics.copy(), resolve_solver(self.solver))
+        solver = resolve_solver(self.solver)
+        self._solve(statistics.copy(), solver, warn_of_raised=True)
         self._set_features(self.statistics_)
         return self
 
@@ -381,6 +394,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         solver: Solver,
         chosen: Shrinkage | None = None,
         rows: Rows | None = None,
+        *,
+        warn_of_raised: bool = False,
     ):
         """Solve all pairs and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
@@ -408,11 +423,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         shares = moments[2]
         weighted = criterion.cost_weighted_priors(shares, solved)
         guard = None
-        if (
-            rows is not None
-            and self.criterion == "bayes"
-            and isinstance(solver, Global)
-        ):
+        if rows is not None and isinstance(criterion.solver, Global):
             guard = Guard(
                 rows=rows,
                 pairs=pairs,
@@ -431,6 +442,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if guard is not None:
             guarded = guard.verdict().guarded
             warn_of_misfit(statistics, pairs, guard.verdict())
+        looked_at = planes, moments[:2], solved, rows
+        warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
+        if warn_of_raised:
+            warn_of_raised_variances(statistics.classes, pairs, planes.floored)
 
         self.classes_ = statistics.classes
         self.statistics_ = statistics
@@ -466,11 +481,12 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
             weights = self.statistics_.weights
-            short = self.classes_[weights <= (0 if np.any(weights > 1) else 1)]
+            least = 0 if np.any(weights > 1) else 1
             raise NotFittedError(
                 "this GaussianLinearDiscriminant cannot predict yet: classes "
-                f"{listed(short)} still have too few samples; call partial_fit with "
-                "more of them"
+                f"{listed(self.classes_[weights <= least])} still have a total weight "
+                f"of {least}{' or less' * least}; call partial_fit with more samples "
+                "of them"
             )
 
     @property

@@ -13,7 +13,8 @@ from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_priors
 from heterolda.foundations.wording import named, text_table
 from heterolda.solvers import Fisher, Global, solve_pairs
-from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
 
 _CAVEAT = (
