@@ -8,12 +8,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import heterolda.statistics.row_sample as row_sample
-from heterolda.statistics.row_sample import RowSample, row_hashes, rows_of_class
+from heterolda.statistics.row_sample import ClassRows, RowSample, row_hashes
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(row_sample, "PER_CLASS", 20)
+    monkeypatch.setattr(row_sample, "_NUMBERS", 20 * 2 * 2)
+    monkeypatch.setattr(row_sample, "_LEAST", 1)
     monkeypatch.setattr(row_sample, "IN_ALL", 100)
 
 
@@ -46,11 +47,13 @@ def test_the_smallest_hashes_of_each_class_and_of_all(rng, small):
     X, y, weight = draw(rng)
     found = RowSample.from_arrays(X, y, weight)
     assert listed(found) == naive(X, y, weight)
-    assert [len(x) for x, _ in found.by_class(np.arange(3))] == [20, 20, 20]
     assert len(found.in_proportion()[0]) == 100
-    for k, (rows, w) in enumerate(found.by_class(np.arange(3))):
-        # Without merging copies, `fit` takes the same rows of arrays in memory.
-        some, some_w = rows_of_class(X, np.flatnonzero(y == k), weight)
+    memory = ClassRows(X, y, weight, np.arange(3))
+    for k in range(3):
+        rows, w = found.by_class(np.arange(3))[k]
+        assert len(rows) == 20
+        # Without merging copies, the same rows of arrays in memory.
+        some, some_w = memory[k]
         assert sorted(map(tuple, np.unique(some, axis=0))) == sorted(map(tuple, rows))
         assert some_w.sum() == w.sum()
 

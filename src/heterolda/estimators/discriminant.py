@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
-from heterolda.estimators.guard import Guard, Rows
+from heterolda.estimators.guard import Guard
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
@@ -52,7 +52,7 @@ from heterolda.statistics.class_statistics import (
     with_all_classes,
 )
 from heterolda.statistics.moments import all_others
-from heterolda.statistics.row_sample import rows_of_class
+from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
     Shrinkage,
     choose_shrinkage,
@@ -92,7 +92,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         An object such as ``FixedPoint(max_iter=50)`` gives other settings.
     guard : bool, default=True
         Whether rows have the last word: where the rule of a pair makes at least 3 %
-        more errors than Fisher's, on up to 2,000 rows of each class, the pair takes
+        more errors than Fisher's on rows of its classes, the pair takes
         Fisher's rule, `guarded_` says so, and if it is more than chance, a
         :class:`ModelMisfitWarning`, too. Classes with fewer than five rows per feature
         are judged by leaving rows out. It applies to the solver "global" with the
@@ -293,10 +293,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if self.shrinkage == "cv" and len(classes) > 1:
             statistics.covariances()  # says what is wrong with too small classes
             chosen = choose_shrinkage(X, y, weight, statistics)
-        rows = None
-        if self.guard:
-            groups = [np.flatnonzero(y == label) for label in classes]
-            rows = [rows_of_class(X, group, weight) for group in groups]
+        rows = ClassRows(X, y, weight, classes) if self.guard else None
         return self._solve(statistics, solver, chosen, rows)
 
     def _fit_sampled(self, statistics, sample):
@@ -393,7 +390,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         statistics: ClassStatistics,
         solver: Solver,
         chosen: Shrinkage | None = None,
-        rows: Rows | None = None,
+        rows: ClassRows | None = None,
         *,
         warn_of_raised: bool = False,
     ):

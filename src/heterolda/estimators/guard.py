@@ -12,12 +12,13 @@ import numpy as np
 from numpy.random import default_rng
 
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.fisher import Fisher
+from heterolda.solvers.fisher import Fisher, fisher_rules
 from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
 from heterolda.solvers.left_out import left_out_scores
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.threshold import bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
 
 # A rule gives way to Fisher's if it makes this share more errors. Less than that is
@@ -29,9 +30,6 @@ ROWS_PER_FEATURE = 5
 # Numbers that the rules without a row take at a time.
 _BLOCK = 1 << 20
 _NO_DRAWS = default_rng(0)
-
-# Of each class some rows and their weights.
-Rows = list[tuple[Array, Array | None]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Guard:
 
     Attributes
     ----------
-    rows : list of (ndarray of shape (n, n_features), ndarray of shape (n,) or None)
+    rows : ClassRows
         Rows of each class and their weights.
     pairs : ndarray of shape (n_pairs, 2)
         Classes of each pair; for one against all others, (-1, k).
@@ -82,7 +80,7 @@ class Guard:
         Those of the batches of pairs so far.
     """
 
-    rows: Rows
+    rows: ClassRows
     pairs: Index
     priors: Array
     borrowed: Array
@@ -95,39 +93,58 @@ class Guard:
         plain = pencil
         if self.unshrunk is not None:
             plain = pencil.with_covariances(self.unshrunk.covariances()[self.pairs[at]])
-        fisher = Fisher().solve(plain, _NO_DRAWS)
-        if self.unshrunk is not None:
-            fisher = _under_model(fisher, pencil)
-        rank = int(pencil.basis.any(axis=1).sum(axis=1).max())
-        errors, variance = np.zeros((2, len(planes.error))), np.zeros(len(planes.error))
-        for k, (rows, weight) in enumerate(self.rows):
-            mine, place, part = self._members(k, at)
-            w = np.ones(len(rows)) if weight is None else weight
-            few = 2 < w.sum() < ROWS_PER_FEATURE * rank
-            if few and self.pairs[0, 0] >= 0:
-                scores = self._left_out(k, pencil, plain, planes, mine, place)
-            else:
-                both = [planes.coef[mine], fisher.coef[mine]]
-                offsets = [planes.intercept[mine], fisher.intercept[mine]]
-                normals = np.concatenate(both).T
-                scores = linear_scores(rows, normals, np.concatenate(offsets))
-                scores = scores.T.reshape(2, len(mine), -1)
-            wrong = (scores > 0) != (place == 1)[:, None]
-            share = pencil.priors[mine, place] * part / w.sum()
-            errors[:, mine] += share * (wrong @ w)
-            variance[mine] += share**2 * ((wrong[0] != wrong[1]) @ w)
+        errors, deviation = self._errors(pencil, plain, planes, at)
         guarded = errors[0] > (1 + _MORE) * errors[1]
         guarded &= planes.status != Status.SEPARABLE
         self.verdicts.append(
-            Verdict(guarded, errors, np.sqrt(variance), planes.error, planes.coef)
+            Verdict(guarded, errors, deviation, planes.error, planes.coef)
         )
         if not guarded.any():
             return planes
+        fisher = Fisher().solve(plain, _NO_DRAWS)
+        if self.unshrunk is not None:
+            fisher = _under_model(fisher, pencil)
         # The bound that was proven for the optimum holds for any rule.
         with np.errstate(divide="ignore", invalid="ignore"):
             gap = 1 - planes.error * (1 - planes.gap) / fisher.error
         fisher = replace(fisher, gap=np.where(fisher.error > 0, gap, 0.0))
         return Hyperplanes.where(guarded, fisher, planes)
+
+    def _errors(
+        self, pencil: Pencil, plain: Pencil, planes: Hyperplanes, at: slice
+    ) -> tuple[Array, Array]:
+        """Errors on rows of the rules and of Fisher's; deviations of the difference."""
+        coef, intercept = fisher_rules(plain)
+        normals = np.array([planes.coef, coef])
+        offsets = np.array([planes.intercept, intercept])
+        rank = int(pencil.basis.any(axis=1).sum(axis=1).max())
+        least = ROWS_PER_FEATURE * rank
+        second = self.rows.all_of_two() if pencil.weights.min() >= least else None
+        if second is not None:
+            rules = normals[:, 0].T, offsets[:, 0]
+            counts, totals = _counts_of_two(self.rows, second, *rules)
+            share = pencil.priors[0] / totals
+            errors, variance = share @ counts[:, :2], share**2 @ counts[:, 2]
+            return errors[:, None], np.sqrt([variance])
+        errors, variance = np.zeros((2, len(coef))), np.zeros(len(coef))
+        for k in range(len(self.priors)):
+            rows, weight = self.rows[k]
+            mine, place, part = self._members(k, at)
+            w = np.ones(len(rows)) if weight is None else weight
+            total = float(w.sum())
+            if 2 < total < least and self.pairs[0, 0] >= 0:
+                ours, other = self._left_out(k, pencil, plain, planes, mine, place) > 0
+            else:
+                some, there = normals[:, mine], offsets[:, mine].ravel()
+                some = some.reshape(-1, rows.shape[1]).T
+                positive = linear_scores(rows, some, there) > 0
+                ours, other = positive[:, : len(mine)], positive[:, len(mine) :]
+            # Sums of floats are much faster than of truth values.
+            second = np.array([w @ ours.astype(float), w @ other.astype(float)])
+            share = pencil.priors[mine, place] * part / total
+            errors[:, mine] += share * np.where(place == 1, total - second, second)
+            variance[mine] += share**2 * (w @ (ours != other).astype(float))
+        return errors, np.sqrt(variance)
 
     def verdict(self) -> Verdict:
         """The verdict on all pairs."""
@@ -162,7 +179,7 @@ class Guard:
         mine: Index,
         place: Index,
     ) -> Array:
-        """Scores of rows of class k by rules without them, (2, n_pairs, n_rows)."""
+        """Scores of rows of class k by rules without them, (2, n_rows, n_pairs)."""
         rows, weight = self.rows[k]
         step = max(1, _BLOCK // rows.size)
         blocks = []
@@ -183,8 +200,36 @@ class Guard:
             seen = linear_scores(rows, rules.coef.T, rules.intercept).T
             ours = np.where(np.isnan(ours), seen, ours)
             bad = np.where(there == 1, -1.0, 1.0)[:, None]
-            blocks.append([ours, np.where(np.isnan(fisher), bad, fisher)])
-        return np.concatenate(blocks, axis=1)
+            blocks.append([ours.T, np.where(np.isnan(fisher), bad, fisher).T])
+        return np.concatenate(blocks, axis=2)
+
+
+def _counts_of_two(
+    rows: ClassRows, second: Mask, normals: Array, offsets: Array
+) -> tuple[Array, Array]:
+    """Rows of two classes that either rule gets wrong, and that just one of them does.
+
+    `second` says which rows are of the second class, `normals` has the two rules in
+    its columns. The result has one row for each class,
+    and the total weights of the classes. Nothing is gathered.
+    """
+    table = np.zeros(8)
+    step = max(1, _BLOCK // rows.X.shape[1])
+    for start in range(0, len(rows.X), step):
+        here = slice(start, start + step)
+        block = rows.X[here].astype(np.float64, copy=False)
+        positive = linear_scores(block, normals, offsets) > 0
+        code = second[here] * np.int64(4)
+        code += positive[:, 0]
+        code += positive[:, 1] * np.int64(2)
+        weight = None if rows.weight is None else rows.weight[here]
+        table += np.bincount(code, weight, minlength=8)
+    one, two = table.reshape(2, 2, 2)  # class, answer of Fisher's rule, answer of ours
+    counts = [
+        [one[:, 1].sum(), one[1].sum(), one[0, 1] + one[1, 0]],
+        [two[:, 0].sum(), two[0].sum(), two[0, 1] + two[1, 0]],
+    ]
+    return np.array(counts), np.array([one.sum(), two.sum()])
 
 
 def _under_model(planes: Hyperplanes, pencil: Pencil) -> Hyperplanes:

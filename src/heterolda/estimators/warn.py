@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from heterolda.estimators.guard import Rows, Verdict
+from heterolda.estimators.guard import Verdict
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
@@ -22,6 +22,7 @@ from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed, percent
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import ClassRows
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
@@ -166,7 +167,7 @@ def warn_of_dropped_directions(
     planes: Hyperplanes,
     moments: tuple[Array, Array],
     solved: Index,
-    rows: Rows | None,
+    rows: ClassRows | None,
 ) -> None:
     """Give one warning that names features whose differences were left out, but matter.
 
@@ -178,7 +179,7 @@ def warn_of_dropped_directions(
         The rules.
     moments, solved : tuple of (means, covariances), ndarray
         What was solved, and the places of the two classes of each rule in it.
-    rows : list of (ndarray, ndarray or None) or None
+    rows : ClassRows or None
         Rows of each class, if there are any, tell the deviations that moments lost.
     """
     dropped = planes.dropped

@@ -40,7 +40,7 @@ class Fisher:
         u = fisher_direction(pencil)
         D, sigma1, sigma2 = pencil.project(u)
         p1, p2 = pencil.priors.T
-        t = 0.5 * D + pencil.log_tau
+        t = 0.5 * D + pencil.log_tau  # (7)
         n = len(t)
         with np.errstate(invalid="ignore", divide="ignore"):
             error = bayes_error(t, D, sigma1, sigma2, p1, p2)
@@ -52,6 +52,14 @@ class Fisher:
             status=np.full(n, Status.CLOSED_FORM, np.intp),
             n_iter=np.ones(n, np.intp),
         )
+
+
+def fisher_rules(pencil: Pencil) -> tuple[Array, Array]:
+    """Coefficients and intercepts of Fisher's rules, without all else about them."""
+    u = fisher_direction(pencil)
+    w = (pencil.basis @ u[:, :, None])[:, :, 0]
+    middle = np.einsum("pi,pki->p", w, pencil.means) / 2
+    return -w, middle + pencil.log_tau
 
 
 def fisher_direction(pencil: Pencil) -> Array:

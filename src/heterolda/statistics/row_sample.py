@@ -12,9 +12,10 @@ from heterolda.foundations.types import Array, Index
 
 Hashes = NDArray[np.uint64]
 
-# Distinct rows that are kept: so many of each class, and besides so many of all, which
-# come in the proportions of the classes.
-PER_CLASS = 2000
+# Distinct rows of a class that are kept: so many numbers for each pair that it is in,
+# but no fewer rows than the least. Besides, so many rows of all classes in proportion.
+_NUMBERS = 1 << 20
+_LEAST = 500
 IN_ALL = 20_000
 
 _FACTORS = np.random.default_rng(1936).integers(2**63, size=4096, dtype=np.uint64)
@@ -49,29 +50,63 @@ def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
 
 def smallest(hashes: Hashes, most: int) -> NDArray[np.bool_]:
     """Which hashes are among so many smallest distinct ones."""
-    if len(hashes) <= most:
-        return np.ones(len(hashes), np.bool_)
-    share = 2 * most / len(hashes)  # enough if there are few copies
-    low = hashes[:0]
-    while len(low) < most and share < 1:
-        low = np.unique(hashes[hashes < np.uint64(share * 2.0**64)])
-        share *= 4
-    if len(low) < most:
-        low = np.unique(hashes)
-    limit = low[min(most, len(low)) - 1]
-    return np.asarray(hashes <= limit)
+    n = most
+    while n < len(hashes):
+        low = np.sort(np.partition(hashes, n - 1)[:n])
+        distinct = np.append(True, low[1:] != low[:-1])
+        if np.count_nonzero(distinct) >= most:
+            limit = low[distinct][most - 1]
+            return np.asarray(hashes <= limit)
+        n *= 4  # there are copies
+    low = np.unique(hashes)
+    return np.asarray(hashes <= low[min(most, len(low)) - 1 :][:1])
 
 
-def rows_of_class(
-    X: NDArray[Any], rows: Index, sample_weight: Array | None
-) -> tuple[Array, Array | None]:
-    """The rows of a class, given by their indices, that a sample would keep of it."""
-    if sample_weight is not None:
-        rows = rows[sample_weight[rows] > 0]
-    if len(rows) > PER_CLASS:
-        rows = rows[smallest(row_hashes(X, rows), PER_CLASS)]
-    weight = None if sample_weight is None else sample_weight[rows]
-    return X[rows].astype(np.float64, copy=False), weight
+def most_rows(n_features: int, n_classes: int) -> int:
+    """Number of distinct rows of a class that a sample keeps."""
+    return max(_LEAST, _NUMBERS // max(1, n_features * (n_classes - 1)))
+
+
+@dataclass(frozen=True)
+class ClassRows:
+    """Rows of each class, no more than a sample keeps, gathered when asked for.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, n_features)
+        Rows in memory.
+    y : ndarray of shape (n,)
+        Their labels.
+    weight : ndarray of shape (n,) or None
+        Their weights.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    weight: Array | None
+    classes: NDArray[Any]
+
+    def all_of_two(self) -> NDArray[np.bool_] | None:
+        """Which rows are of the second of two classes, if no class has too many."""
+        if len(self.classes) > 2:
+            return None
+        second: NDArray[np.bool_] = self.y == self.classes[1]
+        n = np.count_nonzero(second)
+        most = most_rows(self.X.shape[1], 2)
+        return second if max(n, len(second) - n) <= most else None
+
+    def __getitem__(self, k: int) -> tuple[Array, Array | None]:
+        """Rows and weights of class k."""
+        rows = np.flatnonzero(self.y == self.classes[k])
+        if self.weight is not None:
+            rows = rows[self.weight[rows] > 0]
+        most = most_rows(self.X.shape[1], len(self.classes))
+        if len(rows) > most:
+            rows = rows[smallest(row_hashes(self.X, rows), most)]
+        weight = None if self.weight is None else self.weight[rows]
+        return self.X.take(rows, axis=0).astype(np.float64, copy=False), weight
 
 
 @dataclass(frozen=True)
@@ -106,7 +141,7 @@ class RowSample:
         hashes = row_hashes(X)
         weight = np.ones(len(X)) if sample_weight is None else sample_weight
         kept = np.flatnonzero(weight > 0)
-        kept = kept[_kept(y[kept], hashes[kept])]
+        kept = kept[_kept(y[kept], hashes[kept], X.shape[1])]
         rows = X[kept].astype(np.float64, copy=False)
         return cls(rows, y[kept], weight[kept], hashes[kept])._without_copies()
 
@@ -117,7 +152,7 @@ class RowSample:
             np.concatenate([self.weight, other.weight]),
             np.concatenate([self.hashes, other.hashes]),
         )
-        return both._take(_kept(both.y, both.hashes))._without_copies()
+        return both._take(_kept(both.y, both.hashes, both.X.shape[1]))._without_copies()
 
     def _take(self, rows: Any) -> RowSample:
         return RowSample(
@@ -136,13 +171,9 @@ class RowSample:
             return kept
         return replace(kept, weight=np.add.reduceat(self.weight[order], first))
 
-    def by_class(self, classes: NDArray[Any]) -> list[tuple[Array, Array | None]]:
-        """Rows and weights of each class, no more than `PER_CLASS` distinct ones."""
-        found: list[tuple[Array, Array | None]] = []
-        for label in classes:
-            rows = np.flatnonzero(self.y == label)[:PER_CLASS]
-            found.append((self.X[rows], self.weight[rows]))
-        return found
+    def by_class(self, classes: NDArray[Any]) -> ClassRows:
+        """The rows of each class."""
+        return ClassRows(self.X, self.y, self.weight, classes)
 
     def in_proportion(self) -> tuple[Array, NDArray[Any], Array]:
         """Rows, labels and weights of up to `IN_ALL` distinct rows of all classes."""
@@ -150,11 +181,16 @@ class RowSample:
         return few.X, few.y, few.weight
 
 
-def _kept(y: NDArray[Any], hashes: Hashes) -> NDArray[np.bool_]:
-    """Which rows are among the smallest of their class, or of all."""
+def _kept(y: NDArray[Any], hashes: Hashes, n_features: int) -> NDArray[np.bool_]:
+    """Which rows are among the smallest of their class, or of all.
+
+    More classes may come with other rows: then fewer rows of each will do.
+    """
     kept = smallest(hashes, IN_ALL)
     codes = np.unique(y, return_inverse=True)[1]
+    counts = np.bincount(codes)
+    most = most_rows(n_features, len(counts))
     order = codes.argsort(kind="stable")
-    for rows in np.split(order, np.bincount(codes).cumsum()[:-1]):
-        kept[rows] |= smallest(hashes[rows], PER_CLASS)
+    for rows in np.split(order, counts.cumsum()[:-1]):
+        kept[rows] |= smallest(hashes[rows], most)
     return kept
