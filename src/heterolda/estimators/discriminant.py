@@ -366,6 +366,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         trivial, costly = pairs[planes.trivial], criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, trivial, costs=costly)
 
+        vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = statistics.classes
         self.statistics_ = statistics
         self.shrinkage_ = chosen

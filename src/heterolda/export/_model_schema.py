@@ -1,4 +1,4 @@
-"""What a model file of version 1 says of a fitted model: one table for both directions.
+"""What a model file says of a fitted model: one table for both directions.
 
 Keys are written in the order of the tables. Lengths are numbers or the names of sizes,
 which `labels`, `count` and `_multiclass` learn from the file.
@@ -6,10 +6,12 @@ which `labels`, `count` and `_multiclass` learn from the file.
 
 from __future__ import annotations
 
+from datetime import date
 from math import inf, nan
 from typing import Any
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.export._labels import labels
@@ -27,6 +29,7 @@ from heterolda.export._schema import (
     numbers,
     optional,
     record,
+    since,
     special,
     text,
 )
@@ -62,7 +65,7 @@ def _model(*names: str) -> Kind:
         name = value.get("estimator") if isinstance(value, dict) else None
         estimator = _FITTED[text(names).read(name, at / "estimator")]
         # The start of a search has sizes of its own.
-        return estimator.read(value, Place(at.name))
+        return estimator.read(value, Place(at.name, version=at.version))
 
     return Kind(read, lambda values: _FITTED[values["estimator"]].write(values))
 
@@ -71,6 +74,7 @@ def _fitted(name: str) -> Kind:
     """All that is said of a fitted estimator."""
     fields = {
         "estimator": text(),
+        "fit_record": since(2, optional(record(FIT_RECORD, FitRecord)), _none),
         "parameters": record(PARAMETERS[name]),
         "classes": labels(),
         "features": record(FEATURES),
@@ -81,6 +85,40 @@ def _fitted(name: str) -> Kind:
     return record(fields, first=("classes", "features", "committee"))
 
 
+def _none(at: Place) -> None:
+    """Stands for what older files do not have."""
+
+
+def _day() -> Kind:
+    """A day, as in 2026-11-30."""
+
+    def read(value: Any, at: Place) -> str:
+        day = text().read(value, at)
+        try:
+            same = date.fromisoformat(day).isoformat() == day
+        except ValueError:
+            same = False
+        if not same:
+            raise at.error("be a day such as 2026-11-30", value)
+        return str(day)
+
+    return Kind(read, str)
+
+
+JUDGEMENT = {
+    "method": text(),
+    "n_rows": number(0),
+    "accuracy": number(0, 1),
+    "lda_accuracy": number(0, 1),
+    "standard_error": number(0),
+}
+FIT_RECORD = {
+    "target": text(),
+    "data": text(),
+    "date": _day(),
+    "n_rows": count("rows"),
+    "judgement": optional(record(JUDGEMENT, Judgement)),
+}
 STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
 FEATURES = {"count": count("features"), "names": optional(list_of(text(), "features"))}
 RULES = {
