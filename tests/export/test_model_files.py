@@ -674,7 +674,7 @@ def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
             assert np.array_equal(loaded.predict_proba(X), expected)
     search = copy_of(LNS(LogisticRegression(), max_iter=10).fit(X, y), path)
     judgement = Judgement("leave-one-out", 80.0, 0.9, 0.8, 0.01)
-    search.fit_record_ = FitRecord("y", "data", "2026-11-30", 80, judgement)
+    search.fit_record_ = FitRecord("y", "data", "2026-11-30", 80.0, judgement)
     data = skops.io.dumps(search)
     needed.update(skops.io.get_untrusted_types(data=data))
     assert same(skops.io.loads(data, trusted=trusted), search)
@@ -739,7 +739,7 @@ def test_the_record_of_the_fit_is_kept_until_the_next(make_classes, path):
     for model in (GLD(), LNS(max_iter=5)):
         model.fit(X, y)
         for found in (None, judgement):
-            record = FitRecord("kind", "größe.csv", "2026-11-30", 160, found)
+            record = FitRecord("kind", "größe.csv", "2026-11-30", 160.0, found)
             model.fit_record_ = record
             loaded = copy_of(model, path)
             assert loaded.fit_record_ == record
@@ -748,7 +748,7 @@ def test_the_record_of_the_fit_is_kept_until_the_next(make_classes, path):
     for where, value, message in [
         ("date", "2026-11-31", "a day such as"),
         ("date", "20261130", "a day such as"),
-        ("n_rows", 0, "from 1 on"),
+        ("n_rows", -1, "from 0 to"),
         ("target", None, "must be text"),
         ("judgement.accuracy", 1.5, "from 0 to 1"),
         ("judgement.standard_error", -0.1, "from 0 to"),

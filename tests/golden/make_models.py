@@ -44,7 +44,7 @@ def make_models():
     discriminant.fit(frame, np.array(["ill", "well"])[y])
     judgement = Judgement("leave-one-out", 80.0, 0.9, 0.875, 0.0125)
     discriminant.fit_record_ = FitRecord(
-        "state", "patients.csv", "2026-11-30", 80, judgement
+        "state", "patients.csv", "2026-11-30", 80.0, judgement
     )
     yield "discriminant", discriminant, frame
     X, y = make_data(rng, 4, 2)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heterolda.foundations.wording import count, percent, points
-
 # Paired differences of more standard errors than this are taken to be real.
 _STANDARD_ERRORS = 2.0
 
@@ -81,20 +79,39 @@ class Judgement:
             The judgement.
         """
         labels = np.asarray(truth)
-        weight = (
-            np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
-        )
-        total = float(weight.sum())
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         right = np.asarray(predictions) == labels
         lda_right = np.asarray(lda_predictions) == labels
-        d = right.astype(float) - lda_right
-        spread = weight @ (d - weight @ d / total) ** 2
+        flags = np.column_stack([right, lda_right, right != lda_right])
+        return cls.from_counts(method, *(np.asarray(weight) @ flags), np.sum(weight))
+
+    @classmethod
+    def from_counts(
+        cls, method: str, right: float, lda_right: float, one_right: float, n: float
+    ) -> Judgement:
+        """The same from sums of weights.
+
+        Parameters
+        ----------
+        method : str
+            As for the class.
+        right, lda_right, one_right, n : float
+            Weights of the rows that the model decides right, that LDA does, that only
+            one of them does, and of all.
+
+        Returns
+        -------
+        Judgement
+            The judgement.
+        """
+        difference = (right - lda_right) / n
+        variance = max(one_right / n - difference**2, 0.0)  # of d, which is -1, 0 or 1
         return cls(
             method=method,
-            n_rows=total,
-            accuracy=float(weight @ right) / total,
-            lda_accuracy=float(weight @ lda_right) / total,
-            standard_error=float(np.sqrt(spread)) / total,
+            n_rows=float(n),
+            accuracy=float(right / n),
+            lda_accuracy=float(lda_right / n),
+            standard_error=float(np.sqrt(variance / n)),
         )
 
     @property
@@ -108,28 +125,6 @@ class Judgement:
         if abs(self.difference) <= _STANDARD_ERRORS * self.standard_error:
             return None
         return "model" if self.difference > 0 else "LDA"
-
-    @property
-    def figures(self) -> str:
-        """Both accuracies, in a sentence."""
-        return (
-            f"Accuracy by {self.method} of {count(self.n_rows, 'row')}: "
-            f"{percent(self.accuracy)}; LDA on the same rows: "
-            f"{percent(self.lda_accuracy)}."
-        )
-
-    @property
-    def verdict(self) -> str:
-        """Which of the two to use, in a sentence."""
-        apart = (
-            f"{points(abs(self.difference))}, with a standard error of "
-            f"{points(self.standard_error)}"
-        )
-        if self.better == "model":
-            return f"Use this model: it is better than LDA by {apart}."
-        if self.better == "LDA":
-            return f"Use LDA: it is better than this model by {apart}."
-        return f"These rows show no difference between the two: {apart}."
 
 
 @dataclass(frozen=True)
@@ -148,8 +143,8 @@ class FitRecord:
         Name of the data.
     date : str
         Day of the fit in UTC, such as "2026-11-30".
-    n_rows : int
-        Number of rows.
+    n_rows : float
+        Number of rows, or their total weight.
     judgement : Judgement or None, default=None
         How the model and LDA did on rows left out or held out, if that is known.
 
@@ -167,11 +162,5 @@ class FitRecord:
     target: str
     data: str
     date: str
-    n_rows: int
+    n_rows: float
     judgement: Judgement | None = None
-
-    @property
-    def sentence(self) -> str:
-        """What the model was fitted to."""
-        rows = count(self.n_rows, "row")
-        return f"Fitted to {self.data} ({rows}, target {self.target!r}) on {self.date}."

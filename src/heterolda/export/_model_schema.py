@@ -116,7 +116,7 @@ FIT_RECORD = {
     "target": text(),
     "data": text(),
     "date": _day(),
-    "n_rows": count("rows"),
+    "n_rows": number(0),
     "judgement": optional(record(JUDGEMENT, Judgement)),
 }
 STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
