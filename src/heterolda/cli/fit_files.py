@@ -18,6 +18,8 @@ from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 
 Numbers = dict[str, float]
+# Features, labels and weights.
+Rows = tuple[Array, NDArray[Any], Array | None]
 
 _MEMORY = 2**30  # bytes for the rows that a search of files keeps
 
@@ -73,6 +75,13 @@ class FitSettings:
         if self.strategy == "paper" and self.shrinkage != "cv":
             return folds is not None  # a single search goes through the files
         return self.strategy is not None or self.shrinkage == "cv"
+
+    @property
+    def has_leave_one_out(self) -> bool:
+        """Whether errors without each row in turn are known in closed form."""
+        aims = self.costs, self.max_error, self.criterion != "bayes"
+        plain = self.solver == "global" and self.multiclass == "ovo"
+        return plain and self.strategy is None and not any(aims)
 
     def estimator(self, classes: NDArray[Any]) -> Any:
         """The estimator, with labels in place of their text."""
@@ -133,7 +142,16 @@ class Fitted:
 
     model: Any
     n_rows: int
-    rows: tuple[Array, NDArray[Any], Array | None] | None = None
+    rows: Rows | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of rows times features."""
+        return self.n_rows * int(self.model.n_features_in_)
+
+    def rows_in_memory(self, data: Table) -> Rows:
+        """Rows, labels and weights, read again if they are not in memory."""
+        return data.in_memory()[:3] if self.rows is None else self.rows
 
 
 def fit_files(

@@ -82,8 +82,13 @@ class Judgement:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         right = np.asarray(predictions) == labels
         lda_right = np.asarray(lda_predictions) == labels
-        flags = np.column_stack([right, lda_right, right != lda_right])
-        return cls.from_counts(method, *(np.asarray(weight) @ flags), np.sum(weight))
+        return cls.from_counts(
+            method,
+            right=np.sum(weight, where=right),
+            lda_right=np.sum(weight, where=lda_right),
+            one_right=np.sum(weight, where=right != lda_right),
+            n=np.sum(weight),
+        )
 
     @classmethod
     def from_counts(

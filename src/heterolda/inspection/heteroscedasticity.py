@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -225,14 +226,14 @@ class HeteroscedasticityReport:
                     *(f"{error:.4f}" for error in errors),
                 ]
             )
-        about = f"Errors of LDA and of the best line are {PLUG_IN}."
+        about = _wrapped(f"Errors of LDA and of the best line are {PLUG_IN}.")
         parts = [
             head,
             "" if self.judgement is None else self.verdict,
             self._test(),
             "\n".join([*text_table(table), about]),
             self._gain() if self.judgement else self.verdict,
-            *self._notes(),
+            *map(_wrapped, self._notes()),
             _CAVEAT,
         ]
         return "\n\n".join(filter(None, parts))
@@ -288,8 +289,8 @@ class HeteroscedasticityReport:
         nothing.
         """
         if self.judgement is not None:
-            figures = accuracy_sentence(self.judgement)
-            return f"{figures}\n{verdict_sentence(self.judgement, _MODEL)}"
+            decision = verdict_sentence(self.judgement, _MODEL)
+            return f"{accuracy_sentence(self.judgement)}\n{_wrapped(decision)}"
         if self.shrunk or not self._small.any():
             return self._gain()
         return (
@@ -306,7 +307,7 @@ class HeteroscedasticityReport:
         labels = self.classes.tolist()
         pair = f"{labels[i]!r} and {labels[j]!r}"
         errors = float(self.best_error[k]), float(self.lda_error[k])
-        return plug_in_gain(*errors, pair, "the best line")
+        return _wrapped(plug_in_gain(*errors, pair, "the best line"))
 
 
 def heteroscedasticity_report(
@@ -443,6 +444,10 @@ def _spectra(means: Array, cov: Array, weights: Array) -> tuple[Array, Array]:
     if not len(ratio):
         return condition, np.ones(2)
     return condition, np.array([ratio.min(), ratio.max()])
+
+
+def _wrapped(sentence: str) -> str:
+    return fill(sentence, 88, break_long_words=False, break_on_hyphens=False)
 
 
 def _p_value(p: float) -> str:

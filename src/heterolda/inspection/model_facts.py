@@ -116,7 +116,7 @@ class ModelFacts:
             parts.append("with costs")
         if self.has_local_search:
             parts.append(f"refined by the strategy {self.model.strategy}")
-        if self.statistics is not None:
+        if self.statistics is not None and self.record is None:
             parts.append(f"fitted to {count(self.statistics.weights.sum(), 'row')}")
         return f"{text}: {', '.join(parts)}."
 

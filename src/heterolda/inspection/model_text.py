@@ -57,8 +57,8 @@ def _pairs(facts: ModelFacts) -> list[str]:
     kind = "expected costs" if facts.has_costs else "errors"
     head, rows = facts.pair_table(_MOST_PAIRS)
     lines = [
-        f"Plug-in {kind}, of the fitted Gaussian model and not of rows, worst pairs "
-        "first; gap: how far from the optimum at most",
+        f"Plug-in {kind} (of the Gaussian model, not of rows), worst pairs first; gap: "
+        "how far from the optimum at most",
         *text_table([head, *rows]),
     ]
     more = facts.pairs[_MOST_PAIRS:]

@@ -87,6 +87,6 @@ def few_rows_note(
     if not few:
         return ""
     return (
-        f"Note: the classes {named(few)} have fewer than five rows per feature, so that "
+        f"Note: classes {named(few)} have fewer than five rows per feature, so that "
         f"their covariances are uncertain and plug-in errors too low: {remedy}."
     )
