@@ -89,6 +89,39 @@ class Binary(Committee):
 
 
 @dataclass(frozen=True)
+class Ballot:
+    """How the rules of all pairs vote.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n_classes,)
+        Votes of the classes if no score is positive.
+    moves : matrix of shape (n_pairs, n_classes)
+        What a positive score adds to them.
+    """
+
+    start: Array
+    moves: Any
+
+    @classmethod
+    def of_weights(cls, weights: Array, pairs: Index, n_classes: int) -> Ballot:
+        """The votes of pairs that count so much each."""
+        start: Array = np.zeros(n_classes)
+        np.add.at(start, pairs[:, 0], weights)
+        moves = _incidence(pairs, n_classes)
+        if isinstance(moves, np.ndarray):
+            return cls(start, weights[:, None] * moves)
+        return cls(start, moves.multiply(weights[:, None]).tocsr())
+
+    def votes(self, scores: Array) -> Array:
+        """Sums of votes, of shape (n_samples, n_classes)."""
+        positive = np.greater(scores, 0, out=np.empty_like(scores))
+        votes: Array = positive @ self.moves
+        votes += self.start
+        return votes
+
+
+@dataclass(frozen=True)
 class OneVsOne(Committee):
     """One rule for each pair of classes; their votes decide.
 
@@ -114,23 +147,14 @@ class OneVsOne(Committee):
     sharpness: float = 1.0
 
     @cached_property
-    def _ballot(self) -> tuple[Array, Any]:
-        """Votes of the classes if no score is positive; what a positive one moves."""
+    def _ballot(self) -> Ballot:
+        """The votes of all rules."""
         weights = vote_weights(self.planes.error, self.n_classes, self.voting)
-        start: Array = np.zeros(self.n_classes)
-        np.add.at(start, self.pairs[:, 0], weights)
-        moves = _incidence(self.pairs, self.n_classes)
-        if isinstance(moves, np.ndarray):
-            return start, weights[:, None] * moves
-        return start, moves.multiply(weights[:, None]).tocsr()
+        return Ballot.of_weights(weights, self.pairs, self.n_classes)
 
     def votes(self, scores: Array) -> Array:
         """Sums of votes, of shape (n_samples, n_classes)."""
-        start, moves = self._ballot
-        positive = np.greater(scores, 0, out=np.empty_like(scores))
-        votes: Array = positive @ moves
-        votes += start
-        return votes
+        return self._ballot.votes(scores)
 
     def decisions(self, scores: Array) -> Array:
         """Sums of votes, with exact ties set apart; or coupled probabilities."""
@@ -142,15 +166,9 @@ class OneVsOne(Committee):
         """The class of most votes; exact ties go to the larger sum of scores."""
         coupled = self.voting == "coupled"
         votes = self._coupled(scores) if coupled else self.votes(scores)
+        if not coupled:
+            return vote_winners(votes, scores, self.pairs)
         winner: Index = votes.argmax(axis=1)
-        if coupled:
-            return winner
-        # Votes are rounded so that ties are exact: the last of them shows it.
-        last = votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)
-        tied = np.flatnonzero(winner != last)
-        if len(tied):
-            ranked = rank_ties(votes[tied], scores[tied], self.pairs)
-            winner[tied] = ranked.argmax(axis=1)
         return winner
 
     def probabilities(self, scores: Array) -> Array:
@@ -200,6 +218,18 @@ def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
         return np.ones(len(error))
     digits = 53 - int(np.ceil(np.log2(n_classes)))
     return np.ldexp(np.round(np.ldexp(1 - error, digits)), -digits)
+
+
+def vote_winners(votes: Array, scores: Array, pairs: Index) -> Index:
+    """The class of most votes; exact ties go to the larger sum of scores."""
+    winner: Index = votes.argmax(axis=1)
+    # Votes are rounded so that ties are exact: the last of them shows it.
+    last = votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)
+    tied = np.flatnonzero(winner != last)
+    if len(tied):
+        ranked = rank_ties(votes[tied], scores[tied], pairs)
+        winner[tied] = ranked.argmax(axis=1)
+    return winner
 
 
 def rank_ties(votes: Array, scores: Array, pairs: Index) -> Array:

@@ -135,10 +135,10 @@ class Criterion:
         Where one of the two errors costs nothing, the rule becomes trivial.
         """
         if self.costs is None:
-            return RatedRules(planes, _error_rates(planes), planes.error.copy())
+            return RatedRules(planes, error_rates(planes), planes.error.copy())
         price = self.costs[pairs, pairs[:, ::-1]]
         planes = _trivial_where_free(planes, price)
-        rates = _error_rates(planes)
+        rates = error_rates(planes)
         parts = priors[pairs] / priors[pairs].sum(axis=1, keepdims=True) * rates
         planes = replace(planes, error=parts.sum(axis=1))
         return RatedRules(planes, rates, (price * parts).sum(axis=1))
@@ -176,7 +176,7 @@ def _refuse_contradictions(
         )
 
 
-def _error_rates(planes: Hyperplanes) -> Array:
+def error_rates(planes: Hyperplanes) -> Array:
     """Error rates of both classes under the Gaussian model, as in `RatedRules`."""
     second = (planes.intercept > 0).astype(float)
     constant = np.column_stack([second, 1 - second])

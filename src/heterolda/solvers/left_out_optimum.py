@@ -1,0 +1,213 @@
+"""The best rule of a pair without one row, followed from the minima with all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy.special import expit, ndtr
+
+from heterolda.foundations.roots import newton_roots
+from heterolda.foundations.types import Array, Index, Mask
+from heterolda.solvers.arc import Arc
+from heterolda.solvers.left_out import LeftOut, sums
+
+# Points between which minima are looked for, in x of the arc.
+_HALF = np.concatenate([np.arange(0.25, 8, 0.25), [8, 9, 10, 12, 16, 24, 48]])
+_GRID = np.concatenate([-_HALF[::-1], [0.0], _HALF])
+# A minimum is found where the next step of theta would be smaller than this: the error
+# is that of the minimum up to the square, and the score up to a rounding error.
+_CLOSE = 1e-8
+_MOST_STEPS = 8
+_RESOLVED = 1e-6  # steps of theta that change the slope by more than rounding errors
+# Two rules whose errors differ by a smaller share than this are compared by solving the
+# pair anew.
+_ALIKE = 1e-6
+
+
+@dataclass(frozen=True)
+class Minima:
+    """Local minima of the error on some arcs.
+
+    Attributes
+    ----------
+    pair : ndarray of shape (m,)
+        The arc; it may have several, or none.
+    theta : ndarray of shape (m,)
+        The angle, with b = cos(theta) and a = sin(theta).
+    rise : ndarray of shape (m,)
+        The derivative of the slope with respect to theta.
+    error : ndarray of shape (m,)
+        The error p_e.
+    """
+
+    pair: Index
+    theta: Array
+    rise: Array
+    error: Array
+
+    @classmethod
+    def on(cls, arc: Arc) -> Minima:
+        """Find them between the points of a fixed grid."""
+        n_pairs = len(arc.low)
+        points = arc.evaluate(np.arange(n_pairs), np.tile(_GRID, (n_pairs, 1)))
+        slope = points.slope.reshape(n_pairs, -1)
+        pair, left = np.nonzero((slope[:, :-1] <= 0) & (slope[:, 1:] > 0))
+        low, high = _GRID[left], _GRID[left + 1]
+        x = newton_roots(
+            lambda index, x: arc.slopes(pair[index], x), low, high, 0.5 * (low + high)
+        )[0]
+        _, cos, sin = arc.coordinates(pair, x)
+        length = (arc.low + arc.high)[pair] + 0.5 * np.pi
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            rise = arc.slopes(pair, x)[1] / (length * expit(x) * expit(-x))
+        error = np.exp(arc.evaluate(pair, x).log_error)
+        return cls(pair, np.arctan2(sin, cos), rise, error)
+
+    def of_pairs(self, pairs: Index) -> Minima:
+        """Those of some pairs, which are numbered anew."""
+        place = np.full(max(pairs.max(), self.pair.max(initial=0)) + 1, -1)
+        place[pairs] = np.arange(len(pairs))
+        mine = place[self.pair] >= 0
+        return Minima(
+            place[self.pair[mine]], self.theta[mine], self.rise[mine], self.error[mine]
+        )
+
+
+@dataclass(frozen=True)
+class BestRules:
+    """The best rules of P pairs, each without one of n rows; arrays of shape (P, n).
+
+    Attributes
+    ----------
+    score : ndarray
+        That of the row which is left out, positive for the other class.
+    error_own, error_other : ndarray
+        Error rates of both classes under the model without the row.
+    certain : ndarray of bool
+        Whether the rule is the best without a doubt. Others are to be solved anew.
+    """
+
+    score: Array
+    error_own: Array
+    error_other: Array
+    certain: Mask
+
+    @classmethod
+    def fisher(cls, out: LeftOut) -> BestRules:
+        """Fisher's rules, which need no search."""
+        rules = out.fisher_rules()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = 0.5 * rules.distance - out.log_odds
+            own = ndtr((t - rules.distance) / np.sqrt(rules.variance_own))
+            other = ndtr(-t / np.sqrt(rules.variance_other))
+        return cls(rules.score, own, other, rules.regular)
+
+    @staticmethod
+    def concatenate(one: BestRules, two: BestRules, order: Index) -> BestRules:
+        """Rules of two groups of pairs together, in some order."""
+        return BestRules(
+            *(
+                np.concatenate([getattr(one, f.name), getattr(two, f.name)])[order]
+                for f in fields(one)
+            )
+        )
+
+
+def best_rules(out: LeftOut, minima: Minima) -> BestRules:
+    """Rules of least error, by following all minima and comparing them.
+
+    The minima are those of the same pairs with all rows. The trivial rule competes.
+    """
+    shape = out.log_odds.shape
+    trivial = expit(-np.abs(out.log_odds))
+    best = BestRules(
+        score=-out.log_odds,
+        error_own=(out.log_odds < 0).astype(float),
+        error_other=(out.log_odds >= 0).astype(float),
+        certain=_well_posed(out),
+    )
+    least, second = trivial.copy(), np.full(shape, np.inf)
+    p_own, p_other = expit(out.log_odds), expit(-out.log_odds)
+    turn = np.bincount(minima.pair, minlength=shape[0])
+    place = np.arange(len(minima.pair)) - (turn.cumsum() - turn)[minima.pair]
+    for k in range(turn.max(initial=0)):
+        pairs = minima.pair[place == k]
+        part = out if len(pairs) == shape[0] else out.of_pairs(pairs)
+        theta, rise = minima.theta[place == k], minima.rise[place == k]
+        theta = np.where(part.sign > 0, theta[:, None], 0.5 * np.pi - theta[:, None])
+        score, y1, y2, found = _follow(part, theta, rise[:, None])
+        own, other = ndtr(-y1), ndtr(-y2)
+        error = p_own[pairs] * own + p_other[pairs] * other
+        best.certain[pairs] &= found
+        better = error < least[pairs]
+        runner_up = np.where(better, least[pairs], error)
+        second[pairs] = np.fmin(second[pairs], runner_up)
+        least[pairs] = np.where(better, error, least[pairs])
+        for mine, new in (
+            (best.score, score),
+            (best.error_own, own),
+            (best.error_other, other),
+        ):
+            mine[pairs] = np.where(better, new, mine[pairs])
+    best.certain[...] &= second > least * (1 + _ALIKE)
+    return best
+
+
+def _follow(
+    out: LeftOut, theta: Array, rise: Array
+) -> tuple[Array, Array, Array, Mask]:
+    """The minima next to the angles theta, (P, 1), by the secant method.
+
+    The slope rises by about `rise` per unit of theta. Returned are the score, the
+    distances y of the threshold from both means, and whether the minimum was found.
+    """
+    shape = out.log_odds.shape
+    angle, rise = (np.broadcast_to(one, shape).copy() for one in (theta, rise))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        now = _evaluate(out, theta)
+        for k in range(_MOST_STEPS):
+            step = -now[0] / rise
+            far = np.abs(step) > _CLOSE
+            if not far.any():
+                break
+            if k == 0:
+                far[...] = True
+            part = out if far.all() else out.pick(*far.nonzero())
+            angle[far] += step[far]
+            new = _evaluate(part, angle[far].reshape(part.log_odds.shape))
+            new = new.reshape(len(new), -1)
+            # The difference of neighbouring slopes is mostly rounding error.
+            clear = np.abs(step[far]) > _RESOLVED
+            secant = (new[0] - now[0, far]) / step[far]
+            rise[far] = np.where(clear, secant, rise[far])
+            now[:, far] = new
+        found = (np.abs(now[0] / rise) <= _CLOSE) & (rise > 0)
+    return now[1], now[2], now[3], found
+
+
+def _evaluate(out: LeftOut, theta: Array) -> Array:
+    """Slope, score and y1, y2 of the arc's rules; the slope is NaN off the arc.
+
+    The weights of the score sum to one, as those of the solver.
+    """
+    b, a = np.cos(theta), np.sin(theta)
+    rules = out.arc_rules(b, a)
+    deviations = np.sqrt([rules.variance_own, rules.variance_other])
+    y1, y2 = b * deviations[0], a * deviations[1]
+    slope = out.log_odds - np.log(deviations[0] / deviations[1])
+    slope -= 0.5 * (y1 * y1 - y2 * y2)
+    slope[~rules.regular] = np.nan
+    size = b + a
+    return np.array([slope, np.where(size > 0, size, 1.0) * rules.score, y1, y2])
+
+
+def _well_posed(out: LeftOut) -> Mask:
+    """Whether the class keeps some variance in all directions without the row.
+
+    Its covariance is at least 1 - k sum v^2 / own times the diagonal `own`.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        share = sums(out.v**2, 1 / out.own)
+        posed: Mask = 1 - out.less_own * share > out.least
+    return posed
