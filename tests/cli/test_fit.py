@@ -248,10 +248,10 @@ def test_settings_without_leave_one_out_are_cross_validated(rng, tmp_path):
     data = write(frame, tmp_path / "data.csv")
     arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
     for options, method, verdict in (
-        ("--solver fisher", "5-fold cross-validation", ""),
+        ("--solver fisher", "leave-one-out", ""),
         ("--solver c-hld", "5-fold cross-validation", "Use|These rows show"),
         ("--criterion minimax", "5-fold cross-validation", "LDA aims at the fewest"),
-        ("--costs north:south=3", "5-fold cross-validation", "LDA aims at the fewest"),
+        ("--costs north:south=3", "leave-one-out", "LDA aims at the fewest"),
         ("--refine", "5-fold cross-validation", "Use|These rows show"),
         ("--recommended", "cross-validation", "Use|These rows show"),
         ("--shrinkage auto", "leave-one-out", "Use|These rows show"),
@@ -264,10 +264,10 @@ def test_settings_without_leave_one_out_are_cross_validated(rng, tmp_path):
 def test_judging_that_cannot_be_done_does_not_stop_the_fit(rng, tmp_path, monkeypatch):
     data = write(make_frame(rng, 8, d=1), tmp_path / "few.csv")
     arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
-    result = invoke(*arguments, "--solver", "fisher")
+    result = invoke(*arguments, "--solver", "c-hld")
     assert result.exit_code == 0, result.stderr
     assert "Accuracy on rows left out is not known: cross-validation" in result.stdout
-    result = invoke(*arguments, "--solver", "fisher", "--cv", "3")
+    result = invoke(*arguments, "--cv", "3")
     assert result.exit_code == 1
     monkeypatch.setattr(judge_fit, "_MOST_NUMBERS", 10)
     shown = succeed("fit", write(make_frame(rng), data), *arguments[2:], "--refine")

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from heterolda import ClassStatistics, Judgement
-from heterolda.inspection.judging import PooledLDA
+from heterolda import ClassStatistics, GaussianLinearDiscriminant, Judgement
+from heterolda.inspection.judging import PooledLDA, judge_by_leave_one_out
 from heterolda.inspection.sentences import guarded_sentence, verdict_sentence
 
 
@@ -53,6 +53,17 @@ def test_lda_from_statistics_is_that_of_scikit_learn(make_classes, priors):
     lda = PooledLDA(ClassStatistics.from_data(X, y), priors)
     peer = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
     assert_array_equal(lda.winners(X), peer.predict(X))
+
+
+def test_a_sample_is_judged_by_the_statistics_of_all_rows(make_classes):
+    X, y = make_classes(4)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    whole, part = model.leave_one_out(X, y), np.arange(0, len(y), 3)
+    found = judge_by_leave_one_out(model, X[part], y[part], sampled=True)
+    assert found.accuracy == np.mean(whole.predictions[part] == y[part])
+    assert found.lda_accuracy == np.mean(whole.lda_predictions[part] == y[part])
+    with pytest.raises(ValueError, match="fitted to"):
+        judge_by_leave_one_out(model, X[part], y[part])
 
 
 def test_guarded_pairs_are_named_but_not_too_many():

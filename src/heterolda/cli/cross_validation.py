@@ -157,12 +157,16 @@ def _count_right(
     return counts
 
 
+class FoldError(ValueError):
+    """What is wrong with a fit without the rows of a fold."""
+
+
 @contextmanager
 def _errors_name_fold(k: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(
+        raise FoldError(
             f"cross-validation: without the rows of fold {k + 1}, {in_options(error)}; "
             "use fewer folds, or leave out the smallest classes"
         ) from error

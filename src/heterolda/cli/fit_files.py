@@ -79,9 +79,8 @@ class FitSettings:
     @property
     def has_leave_one_out(self) -> bool:
         """Whether errors without each row in turn are known in closed form."""
-        aims = self.costs, self.max_error, self.criterion != "bayes"
-        plain = self.solver == "global" and self.multiclass == "ovo"
-        return plain and self.strategy is None and not any(aims)
+        plain = self.solver in ("global", "fisher") and self.strategy is None
+        return plain and self.criterion == "bayes" and self.multiclass == "ovo"
 
     def estimator(self, classes: NDArray[Any]) -> Any:
         """The estimator, with labels in place of their text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from heterolda.cli.cross_validation import (
+    FoldError,
     cross_validate_files,
     cross_validate_lda,
     cross_validate_rows,
@@ -14,6 +15,7 @@ from heterolda.cli.messages import in_options
 from heterolda.cli.progress import StatusLine
 from heterolda.data.table import Table
 from heterolda.estimators.fit_record import Judgement
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import no_warnings
 from heterolda.inspection.judging import judge_by_leave_one_out
 
@@ -53,7 +55,7 @@ def judge_fit(
             if settings.strategy is not None and fitted.size > _MOST_NUMBERS:
                 raise NotJudgedError("the search takes long on so many rows")
             return _cross_validate(settings, fitted, data, _FOLDS, status)
-        except ValueError as error:
+        except (FoldError, ParameterError) as error:
             raise NotJudgedError(in_options(error)) from error
 
 

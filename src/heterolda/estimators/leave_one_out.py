@@ -65,13 +65,24 @@ class LeaveOneOut:
 
 
 def leave_one_out(
-    model: Any, X: NDArray[Any], y: NDArray[Any], weight: Array | None
+    model: Any,
+    X: NDArray[Any],
+    y: NDArray[Any],
+    weight: Array | None,
+    *,
+    sampled: bool = False,
 ) -> LeaveOneOut:
-    """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
+    """Leave each row out of a fitted discriminant; X, y and weight are its rows.
+
+    Or a sample of them: the class statistics of all rows are those of the model.
+    """
     fit = _Fit.of(model)
     classes = model.classes_
     codes = encode(y, classes).astype(np.intp)
-    weight = _same_rows(fit.statistics, classes[codes] == y, codes, weight)
+    if not sampled:
+        weight = _same_rows(fit.statistics, classes[codes] == y, codes, weight)
+    elif weight is None:
+        weight = np.ones(len(X))
     rows = np.flatnonzero(weight > 0)
     if len(rows) > MOST_ROWS:
         rows = np.sort(rows[_hashes(X[rows]).argsort(kind="stable")[:MOST_ROWS]])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heterolda.estimators.fit_record import Judgement
+from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_priors
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -18,10 +19,16 @@ _LEAST_VARIANCE = 1e-8
 
 
 def judge_by_leave_one_out(
-    model: Any, X: Any, y: Any, sample_weight: Any = None
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, sampled: bool = False
 ) -> Judgement:
-    """Judge a fitted discriminant by rows, each of them left out of its fit in turn."""
-    found = model.leave_one_out(X, y, sample_weight)
+    """Judge a fitted discriminant by rows, each of them left out of its fit in turn.
+
+    They are those of the fit, or a sample of them in plain arrays.
+    """
+    if sampled:
+        found = leave_one_out(model, X, y, sample_weight, sampled=True)
+    else:
+        found = model.leave_one_out(X, y, sample_weight)
     weight = None if sample_weight is None else np.asarray(sample_weight)[found.rows]
     truth = np.asarray(y)[found.rows]
     answers = found.predictions, found.lda_predictions
