@@ -353,7 +353,9 @@ def heteroscedasticity_report(
     >>> round(report.box.chi2, 2), report.box.df
     (140.94, 20)
     >>> print(report.verdict)
-    TO FILL
+    Accuracy by leave-one-out on 150 rows: 96.67 %; LDA on the same rows: 98.00 %.
+    These rows show no difference between the two: 1.3 points, with a standard error
+    of 0.94 points.
 
     Statistics alone tell what the model says:
 
