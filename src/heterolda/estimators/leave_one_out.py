@@ -29,6 +29,10 @@ MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers, and pairs solved anew in batches.
 _BLOCK_SIZE = 1 << 17
 _BATCH_SIZE = 1 << 22
+# A winner that leads by fewer votes, and this share of the errors, is in doubt as long
+# as the rules are known roughly.
+_LEAD = 1e-3
+_INACCURACY = 0.1
 # What is left of a variance is rounding error below this share.
 _VANISHED = 64 * EPS
 
@@ -186,6 +190,29 @@ class _Fit:
             voting=model.voting,
         )
 
+    def solved(self, at: Index | slice) -> tuple[Pencil, Minima]:
+        """Pencils of some pairs, and the minima on their arcs."""
+        pairs = self.pairs[at]
+        weighted = self.criterion.cost_weighted_priors(self.priors, pairs)
+        shares = self.priors[pairs] if weighted is None else weighted
+        pencil = Pencil.from_moments(
+            self.statistics.means[pairs],
+            self.covariances[pairs],
+            shares / shares.sum(axis=1, keepdims=True),
+            self.statistics.weights[pairs],
+        )
+        return pencil, Minima.on(Arc.from_pencil(pencil))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the pencils of all pairs take little memory."""
+        return bool(self.coef.size * self.coef.shape[1] <= _BATCH_SIZE)
+
+    @cached_property
+    def known(self) -> tuple[Pencil, Minima]:
+        """What is solved of all pairs at once."""
+        return self.solved(slice(None))
+
     @cached_property
     def free(self) -> Mask:
         """Pairs in which one of the two errors costs nothing: their rule is trivial."""
@@ -244,18 +271,13 @@ class _Class:
         self.pairs = fit.pairs[self.at]
         self.place = (self.pairs[:, 1] == k).astype(np.intp)
         self.others = self.pairs[np.arange(len(self.at)), 1 - self.place]
-        weighted = fit.criterion.cost_weighted_priors(fit.priors, self.pairs)
-        shares = fit.priors[self.pairs] if weighted is None else weighted
-        pencil = Pencil.from_moments(
-            fit.statistics.means[self.pairs],
-            fit.covariances[self.pairs],
-            shares / shares.sum(axis=1, keepdims=True),
-            fit.statistics.weights[self.pairs],
-        )
-        self.pencil = pencil
         self.guarded = np.flatnonzero(fit.guarded[self.at])
         self.searched = np.flatnonzero(~fit.guarded[self.at])
-        self.minima = Minima.on(Arc.from_pencil(pencil)).of_pairs(self.searched)
+        if fit.is_small:
+            pencil, minima = fit.known[0].take(self.at), fit.known[1].of_pairs(self.at)
+        else:
+            pencil, minima = fit.solved(self.at)
+        self.pencil, self.minima = pencil, minima.of_pairs(self.searched)
         # A direction without any variance, or that the features do not span: the
         # pencil has its own rules for these.
         rank = np.count_nonzero(pencil.basis.any(axis=1), axis=1)
@@ -263,11 +285,14 @@ class _Class:
         self.odd |= (rank < len(pencil.c.T)) & fit.guarded[self.at]
 
     def winners(self, rows: Array, weight: Array) -> tuple[Index, int]:
-        """Winning classes of rows by votes without them; how often was solved anew."""
+        """Winning classes of rows by votes without them; how often was solved anew.
+
+        For most rows it suffices to know the rules roughly: where the winner leads by
+        more votes than doubtful pairs have, and the inaccuracy of the others.
+        """
         fit, k = self.fit, self.k
         scores = linear_scores(rows, fit.coef.T, fit.intercept)
         left = np.minimum(weight, 1.0)
-        rest = fit.statistics.weights[k] - left
         out = LeftOut.from_pencil(
             self.pencil,
             self.place,
@@ -276,29 +301,49 @@ class _Class:
             borrowed=float(fit.borrowed[k]),
             frequencies=fit.given_priors is None,
         )
-        best = self._best(out)
-        gone = rest <= 1  # no covariance is left of the class
-        anew = ~best.certain & ~gone & ~fit.free[self.at, None]
-        score, own, other = best.score, best.error_own, best.error_other
-        for p, n in _batches(anew, self.pencil.c.shape[1]):
-            score[p, n], own[p, n], other[p, n] = self._solve_anew(p, rows[n], left[n])
-        p_own = np.broadcast_to(fit.priors[k], len(rest))
-        if fit.given_priors is None:
-            p_own = p_own * rest / fit.statistics.weights[k]
-        p_other = fit.priors[self.others][:, None]
-        error = (p_own * own + p_other * other) / (p_own + p_other)
-        score[:, gone], error[:, gone] = 1.0, 0.0
-        scores[:, self.at] = out.signed(score).T
-        return self._vote(scores, error), int(anew.sum())
+        gone = fit.statistics.weights[k] - left <= 1  # no covariance is left
+        best = self._best(out, nearby=True)
+        error = self._error(best, left)
+        score = out.signed(best.score)
+        winner, lead = self._vote(scores, score, error, best.certain)
+        doubtful = (lead <= _LEAD + _INACCURACY * error.sum(axis=0)) & ~gone
+        n_anew = 0
+        if doubtful.any():
+            few = np.flatnonzero(doubtful)
+            best = self._best(out.of_rows(few))
+            anew = ~best.certain
+            for p, n in _batches(anew, rows.shape[1]):
+                best.score[p, n], best.error_own[p, n], best.error_other[p, n] = (
+                    self._solve_anew(p, rows[few[n]], left[few[n]])
+                )
+            error, n_anew = self._error(best, left[few]), int(anew.sum())
+            score = out.signed(best.score)
+            winner[few], _ = self._vote(scores[few], score, error, best.certain | anew)
+        if gone.any():
+            score = np.where(self.place[:, None] == 0, 1.0, -1.0)
+            score = np.broadcast_to(score, (len(self.at), gone.sum()))
+            lost = np.zeros(score.shape), np.ones(score.shape, bool)
+            winner[gone], _ = self._vote(scores[gone], score, *lost)
+        return winner, n_anew
 
-    def _best(self, out: LeftOut) -> BestRules:
+    def _error(self, best: BestRules, left: Array) -> Array:
+        """Errors of rules under the priors, which may be frequencies."""
+        p_own = np.full(len(left), self.fit.priors[self.k])
+        if self.fit.given_priors is None:
+            p_own *= 1 - left / self.fit.statistics.weights[self.k]
+        p_other = self.fit.priors[self.others][:, None]
+        error: Array = p_own * best.error_own + p_other * best.error_other
+        error /= p_own + p_other
+        return error
+
+    def _best(self, out: LeftOut, *, nearby: bool = False) -> BestRules:
         """The rules of all pairs without each row."""
         if not len(self.guarded):
-            best = best_rules(out, self.minima)
+            best = best_rules(out, self.minima, nearby=nearby)
         elif not len(self.searched):
             best = BestRules.fisher(out)
         else:
-            some = best_rules(out.of_pairs(self.searched), self.minima)
+            some = best_rules(out.of_pairs(self.searched), self.minima, nearby=nearby)
             more = BestRules.fisher(out.of_pairs(self.guarded))
             order = np.concatenate([self.searched, self.guarded]).argsort()
             best = BestRules.concatenate(some, more, order)
@@ -372,19 +417,51 @@ class _Class:
         cov.mT[vanished] = 0.0
         return cov
 
-    def _vote(self, scores: Array, error: Array) -> Index:
-        """Winners by the votes of all pairs; `error` is that of the pairs of k."""
+    def _vote(
+        self, scores: Array, mine: Array, error: Array, certain: Mask
+    ) -> tuple[Index, Array]:
+        """Winners by the votes of all pairs, and their lead whatever the doubtful do.
+
+        In the pairs of the class the scores `mine` and their errors take the place of
+        those with all rows.
+        """
         fit, k, n_classes = self.fit, self.k, len(self.fit.priors)
         if n_classes == 2:
-            return (scores[:, 0] > 0).astype(np.intp)
+            lead = np.where(certain[0], np.inf, -np.inf)
+            return (mine[0] > 0).astype(np.intp), lead
+        scores[:, self.at] = mine.T
+        votes = self.ballot.votes(scores)
+        weights = vote_weights(error.ravel(), n_classes, fit.voting)
+        weights = weights.reshape(error.shape)
+        for_own = (mine > 0) == (self.place == 1)[:, None]
+        own, other = np.where(for_own, weights, 0.0), np.where(for_own, 0.0, weights)
+        votes[:, k] += own.sum(axis=0)
+        votes[:, self.others] += other.T
+        winner = vote_winners(votes, scores, fit.pairs)
+        if not certain.all():
+            # What doubtful pairs gave to the winner may go to others.
+            own[certain] = other[certain] = 0.0
+            of_winner = np.where(winner == k, own.sum(axis=0), 0.0)
+            of_winner += (other * (winner == self.others[:, None])).sum(axis=0)
+            votes[:, k] += other.sum(axis=0)
+            votes[:, self.others] += own.T
+        else:
+            of_winner = np.zeros(len(winner))
+        rows = np.arange(len(winner))
+        lead = votes[rows, winner] - of_winner
+        if not certain.all():
+            lead -= np.where(winner == k, other.sum(axis=0), 0.0)
+            lead -= (own * (winner == self.others[:, None])).sum(axis=0)
+        votes[rows, winner] = -np.inf
+        return winner, lead - votes.max(axis=1)
+
+    @cached_property
+    def ballot(self) -> Ballot:
+        """The votes of the pairs without the class, which keep their rules."""
+        fit, n_classes = self.fit, len(self.fit.priors)
         weights = vote_weights(fit.error, n_classes, fit.voting)
         weights[self.at] = 0.0
-        votes = Ballot.of_weights(weights, fit.pairs, n_classes).votes(scores)
-        mine = vote_weights(error.ravel(), n_classes, fit.voting).reshape(error.shape)
-        for_own = (scores[:, self.at].T > 0) == (self.place == 1)[:, None]
-        votes[:, k] += np.where(for_own, mine, 0.0).sum(axis=0)
-        votes[:, self.others] += np.where(for_own, 0.0, mine).T
-        return vote_winners(votes, scores, fit.pairs)
+        return Ballot.of_weights(weights, fit.pairs, n_classes)
 
 
 def _batches(mask: Mask, d: int) -> Iterator[tuple[Index, Index]]:

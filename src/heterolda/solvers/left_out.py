@@ -18,13 +18,15 @@ end, by `signed`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.solvers.pencil import VARIANCE_FLOOR, Pencil
+from heterolda.solvers.pencil import Pencil
 
 # A matrix that keeps less than this share of its size in some direction, once a row is
 # gone, is next to singular: digits are lost.
@@ -33,7 +35,9 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True)
 class LeftOutRules:
-    """Rules of P pairs, each without one of n rows; all arrays are of shape (P, n).
+    """Rules of P pairs, each without one of n rows; arrays of shape (P, n).
+
+    For m points that all rows have in common they are of shape (P, m, n).
 
     Attributes
     ----------
@@ -76,9 +80,9 @@ class LeftOut:
         ln(p_own / p_other) without the row.
     sign : ndarray of shape (P, 1)
         1 where own is the first class of the pair, else -1.
-    least : ndarray of shape (P, 1)
-        A class that keeps a smaller share of its variance in some direction, without
-        the row, would have it raised by the pencil.
+    precision : ndarray of shape (P, 1 or n, d)
+        Inverse of `own` less what the pencil would take for rounding errors; zero where
+        it did, NaN where `own` is hardly larger.
     """
 
     v: Array
@@ -91,7 +95,7 @@ class LeftOut:
     shares: Array
     log_odds: Array
     sign: Array
-    least: Array
+    precision: Array
 
     @classmethod
     def from_pencil(
@@ -137,6 +141,9 @@ class LeftOut:
         grown = freedom / np.where(rest > 0, rest, np.nan)  # no covariance is left
         scales = np.where(raised[:, None], 1.0, grown[:, None])
         taken = grown * (1 - borrowed) / freedom * left * total / (total - left)
+        noise = 2 * pencil.noise()[pairs, place].max(axis=1)[:, None, None]
+        clear = scales * own[:, None] - noise
+        clear[clear <= 0] = np.nan
         n = len(rows)
         weights = pencil.weights[pairs, 1 - place][:, None]
         shares = np.array(np.broadcast_arrays(total - left, weights))
@@ -156,7 +163,7 @@ class LeftOut:
             shares=np.broadcast_to(shares / shares.sum(axis=0), (2, *shape)),
             log_odds=np.broadcast_to(log_odds, shape),
             sign=sign,
-            least=VARIANCE_FLOOR / np.where(raised, 1.0, own).min(axis=1)[:, None],
+            precision=1 / np.where(raised[:, None], np.inf, clear),
         )
 
     def of_pairs(self, pairs: Index) -> LeftOut:
@@ -172,7 +179,26 @@ class LeftOut:
             shares=self.shares[:, pairs],
             log_odds=self.log_odds[pairs],
             sign=self.sign[pairs],
-            least=self.least[pairs],
+            precision=self.precision[pairs],
+        )
+
+    def of_rows(self, rows: Index) -> LeftOut:
+        """Some of the rows, in all pairs."""
+
+        def few(diagonal: Array) -> Array:
+            return diagonal if diagonal.shape[1] == 1 else diagonal[:, rows]
+
+        return replace(
+            self,
+            v=self.v[:, rows],
+            own=few(self.own),
+            other=few(self.other),
+            less_own=self.less_own[:, rows],
+            less_other=self.less_other[:, rows],
+            shift=self.shift[rows],
+            shares=self.shares[:, :, rows],
+            log_odds=self.log_odds[:, rows],
+            precision=few(self.precision),
         )
 
     def pick(self, pairs: Index, rows: Index) -> LeftOut:
@@ -193,7 +219,7 @@ class LeftOut:
             shares=self.shares[:, None, pairs, rows],
             log_odds=self.log_odds[None, pairs, rows],
             sign=self.sign[None, pairs, 0],
-            least=self.least[None, pairs, 0],
+            precision=each(self.precision),
         )
 
     def signed(self, score: Array) -> Array:
@@ -204,73 +230,111 @@ class LeftOut:
         """Rules w = (b S_own + a S_other)^-1 delta with the threshold of the arc.
 
         It lies b sigma_own^2 from the mean of own, and a sigma_other^2 from that of
-        other. The weights are of shape (P, 1), or (P, n).
+        other. The weights are of shape (P, n), or (P, m, 1): then the rules have the
+        shape (P, m, n), for m points that all rows have in common.
         """
-        along, v1, v2, distance, regular = self._project(b, a)
-        return LeftOutRules(-b * v1 - along, v1, v2, distance, regular)
+        rules = self._project(b, a)
+        return replace(rules, score=-b * rules.variance_own - rules.score)
 
     def fisher_rules(self) -> LeftOutRules:
         """Fisher's rules, with the threshold midway, moved by the log-odds."""
         b, a = self.shares
-        if self.own.shape[1] == 1:  # all rows have the same shares
-            b, a = b[:, :1], a[:, :1]
-        along, v1, v2, distance, regular = self._project(b, a)
-        score = -0.5 * distance - self.log_odds - along
-        return LeftOutRules(score, v1, v2, distance, regular)
+        if self.own.shape[1] > 1:  # the shares differ from row to row
+            rules = self._project(b, a)
+        else:
+            common = self._project(b[:, :1, None], a[:, :1, None])
+            rules = LeftOutRules(
+                *(getattr(common, f.name)[:, 0] for f in fields(common))
+            )
+        score = -0.5 * rules.distance - self.log_odds - rules.score
+        return replace(rules, score=score)
 
-    def _project(self, b: Array, a: Array) -> tuple[Array, Array, Array, Array, Mask]:
-        """How far a row lies from the mean of its class along w; see `LeftOutRules`."""
-        v, c, s = self.v, self.c, self.shift
-        g = self._diagonal(b, a)
+    def _project(self, b: Array, a: Array) -> LeftOutRules:
+        """Rules whose `score` is how far a row lies from the mean of its class."""
+        common = b.ndim == 3
+        less_own, less_other = self.less_own, self.less_other
+        if common:
+            less_own, less_other = less_own[:, None], less_other[:, None]
+        s = self.shift
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            h = 1 / g
-            R = b * self.less_own + a * self.less_other
-            if h.shape[1] == 1:  # the same for all rows: sums are products of matrices
-                factors = np.concatenate([h, self.own * h * h, self.other * h * h], 1)
-                pp, qq = (v * v) @ factors.mT, v @ (factors * c).mT
-                cc = (factors * (c * c)).sum(axis=2)[:, None]
-                p, q = pp[:, :, 0], qq[:, :, 0]
-                rest = 1 - R * p
-                t = (s + R * q) / rest
-                uu = cc + t[:, :, None] * (2 * qq + t[:, :, None] * pp)
-                v1, v2 = uu[:, :, 1], uu[:, :, 2]
+            R = b * less_own + a * less_other
+            if not common:
+                positive, rest, uv, v1, v2 = self._at_rows(b, a, R)
+            elif self.own.shape[1] == 1:
+                positive, rest, uv, v1, v2 = self._at_nodes(b, a, R)
             else:
-                hv = h * v
-                p, q = (hv * v).sum(axis=2), (hv * c).sum(axis=2)
-                rest = 1 - R * p
-                t = (s + R * q) / rest
-                u = t[:, :, None] * v
-                u += c
-                u *= h
-                u *= u
-                v1, v2 = sums(u, self.own), sums(u, self.other)
-            uv = q + t * p
-            v1, v2 = v1 - self.less_own * uv**2, v2 - self.less_other * uv**2
-        regular = (g > 0).all(axis=2) & (rest > _SINGULAR) & (v1 > 0) & (v2 > 0)
+                each = [
+                    self._at_rows(b[:, k], a[:, k], R[:, k]) for k in range(b.shape[1])
+                ]
+                positive, rest, uv, v1, v2 = (
+                    np.stack(one, axis=1) for one in zip(*each, strict=True)
+                )
+            v1, v2 = v1 - less_own * uv**2, v2 - less_other * uv**2
         # The row lies W / (W - l) = 1 - s times as far from the mean without it. The
         # distance of the means is w.(b S_own + a S_other)w.
-        return (1 - s) * uv, v1, v2, b * v1 + a * v2, regular
+        return LeftOutRules(
+            score=(1 - s) * uv,
+            variance_own=v1,
+            variance_other=v2,
+            distance=b * v1 + a * v2,
+            regular=positive & (rest > _SINGULAR) & (v1 > 0) & (v2 > 0),
+        )
 
-    def _diagonal(self, b: Array, a: Array) -> Array:
-        """The diagonal from which multiples of v v' are taken in b S_own + a S_other.
+    def _at_nodes(self, b: Array, a: Array, R: Array) -> tuple[Any, ...]:
+        """Sums over the features at m points that all rows have in common.
 
-        It is of shape (P, 1, d) if all rows have it in common, else (P, n, d).
+        They are products of matrices. Returned are whether the diagonal is positive,
+        1 - R p, u.v, and the sums of own u^2 and other u^2.
         """
+        c, s, (P, m) = self.c, self.shift, b.shape[:2]
+        g = b * self.own + a * self.other
+        h = 1 / g
+        factors = np.stack([h, self.own * h * h, self.other * h * h], axis=1)
+        flat = factors.reshape(P, 3 * m, -1)
+        pp = (flat @ self.squares.mT).reshape(P, 3, m, -1).swapaxes(0, 1)
+        qq = ((flat * c) @ self.v.mT).reshape(P, 3, m, -1).swapaxes(0, 1)
+        cc = (factors * (c * c)[:, None]).sum(axis=3).swapaxes(0, 1)[..., None]
+        rest = 1 - R * pp[0]
+        t = (s + R * qq[0]) / rest
+        positive = (g > 0).all(axis=2, keepdims=True)
+        v1, v2 = (cc[k] + t * (2 * qq[k] + t * pp[k]) for k in (1, 2))
+        return positive, rest, qq[0] + t * pp[0], v1, v2
+
+    def _at_rows(self, b: Array, a: Array, R: Array) -> tuple[Any, ...]:
+        """The same at points that differ from row to row."""
+        v, c, s = self.v, self.c, self.shift
         if self.own.shape[1] == 1 == self.other.shape[1]:
             both = np.concatenate([self.own, self.other], axis=1)
-            diagonal: Array = np.array([b, a]).transpose(1, 2, 0) @ both
+            g = np.stack([b, a], axis=2) @ both
         else:
-            diagonal = b[:, :, None] * self.own + a[:, :, None] * self.other
-        return diagonal
+            g = b[:, :, None] * self.own + a[:, :, None] * self.other
+        positive = (g > 0).all(axis=2)
+        h = np.divide(1, g, out=g)
+        u = h * v
+        p = np.einsum("pni,pni->pn", u, v)
+        q = sums(u, c)
+        rest = 1 - R * p
+        t = (s + R * q) / rest
+        np.multiply(t[:, :, None], v, out=u)
+        u += c
+        u *= h
+        u *= u
+        return positive, rest, q + t * p, sums(u, self.own), sums(u, self.other)
+
+    @cached_property
+    def squares(self) -> Array:
+        """The squares of v."""
+        squares: Array = self.v * self.v
+        return squares
 
 
-def sums(squares: Array, diagonal: Array) -> Array:
-    """Sums of squares over the features, weighted by a diagonal of each pair or row."""
-    if diagonal.shape[1] == 1:
-        sums: Array = (squares @ diagonal.mT)[:, :, 0]
+def sums(values: Array, factors: Array) -> Array:
+    """Sums over the features, weighted by factors of each pair or of each row."""
+    if factors.shape[1] == 1:
+        weighted: Array = (values @ factors.mT)[:, :, 0]
     else:
-        sums = (squares * diagonal).sum(axis=2)
-    return sums
+        weighted = np.einsum("pni,pni->pn", values, factors)
+    return weighted
 
 
 def arc_weights(planes: Hyperplanes) -> tuple[Array, Array]:
@@ -304,13 +368,13 @@ def left_out_scores(
     out = LeftOut.from_pencil(
         pencil, place, rows, weight, borrowed=borrowed, frequencies=frequencies
     )
-    first, second = (weights[:, None] for weights in arc_weights(planes))
-    own_first = out.sign > 0
+    first, second = (weights[:, None, None] for weights in arc_weights(planes))
+    own_first = out.sign[:, None] > 0
     arc = out.arc_rules(
         np.where(own_first, first, second), np.where(own_first, second, first)
     )
     fisher = out.fisher_rules()
-    score = np.where(arc.regular, arc.score, np.nan)
+    score = np.where(arc.regular, arc.score, np.nan)[:, 0]
     score = np.where(planes.trivial[:, None], -out.log_odds, score)
     other = np.where(fisher.regular, fisher.score, np.nan)
     return out.signed(score), out.signed(other)

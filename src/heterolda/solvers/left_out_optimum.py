@@ -23,6 +23,13 @@ _RESOLVED = 1e-6  # steps of theta that change the slope by more than rounding e
 # Two rules whose errors differ by a smaller share than this are compared by solving the
 # pair anew.
 _ALIKE = 1e-6
+# The same for errors that are known up to a few per cent.
+_NEARLY_ALIKE = 0.1
+# A step is small if it changes b S_own + a S_other by less than this share in every
+# direction, and a score is clear of the change if it is so many times as large.
+_SMALL_STEP = 0.1
+_CLEAR = 5.0
+_PROBE = 1e-3  # share by which a step changes that matrix, to see what the score does
 
 
 @dataclass(frozen=True)
@@ -37,14 +44,11 @@ class Minima:
         The angle, with b = cos(theta) and a = sin(theta).
     rise : ndarray of shape (m,)
         The derivative of the slope with respect to theta.
-    error : ndarray of shape (m,)
-        The error p_e.
     """
 
     pair: Index
     theta: Array
     rise: Array
-    error: Array
 
     @classmethod
     def on(cls, arc: Arc) -> Minima:
@@ -61,17 +65,17 @@ class Minima:
         length = (arc.low + arc.high)[pair] + 0.5 * np.pi
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             rise = arc.slopes(pair, x)[1] / (length * expit(x) * expit(-x))
-        error = np.exp(arc.evaluate(pair, x).log_error)
-        return cls(pair, np.arctan2(sin, cos), rise, error)
+        return cls(pair, np.arctan2(sin, cos), rise)
 
     def of_pairs(self, pairs: Index) -> Minima:
         """Those of some pairs, which are numbered anew."""
-        place = np.full(max(pairs.max(), self.pair.max(initial=0)) + 1, -1)
+        most = max(pairs.max(initial=0), self.pair.max(initial=0))
+        place = np.full(most + 1, -1)
         place[pairs] = np.arange(len(pairs))
-        mine = place[self.pair] >= 0
-        return Minima(
-            place[self.pair[mine]], self.theta[mine], self.rise[mine], self.error[mine]
-        )
+        at = place[self.pair]
+        mine = np.flatnonzero(at >= 0)
+        mine = mine[at[mine].argsort(kind="stable")]
+        return Minima(at[mine], self.theta[mine], self.rise[mine])
 
 
 @dataclass(frozen=True)
@@ -114,11 +118,15 @@ class BestRules:
         )
 
 
-def best_rules(out: LeftOut, minima: Minima) -> BestRules:
+def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRules:
     """Rules of least error, by following all minima and comparing them.
 
     The minima are those of the same pairs with all rows. The trivial rule competes.
+    With `nearby` the minima are not followed: a rule is then certain where the step to
+    the minimum is small and does not change the sign of the score, and where no other
+    minimum comes near. Its error is known up to a few per cent.
     """
+    follow, alike = (_stay, _NEARLY_ALIKE) if nearby else (_follow, _ALIKE)
     shape = out.log_odds.shape
     trivial = expit(-np.abs(out.log_odds))
     best = BestRules(
@@ -133,24 +141,26 @@ def best_rules(out: LeftOut, minima: Minima) -> BestRules:
     place = np.arange(len(minima.pair)) - (turn.cumsum() - turn)[minima.pair]
     for k in range(turn.max(initial=0)):
         pairs = minima.pair[place == k]
-        part = out if len(pairs) == shape[0] else out.of_pairs(pairs)
+        every = len(pairs) == shape[0]
+        part = out if every else out.of_pairs(pairs)
+        at = slice(None) if every else pairs
         theta, rise = minima.theta[place == k], minima.rise[place == k]
         theta = np.where(part.sign > 0, theta[:, None], 0.5 * np.pi - theta[:, None])
-        score, y1, y2, found = _follow(part, theta, rise[:, None])
+        score, y1, y2, found = follow(part, theta, rise[:, None])
         own, other = ndtr(-y1), ndtr(-y2)
-        error = p_own[pairs] * own + p_other[pairs] * other
-        best.certain[pairs] &= found
-        better = error < least[pairs]
-        runner_up = np.where(better, least[pairs], error)
-        second[pairs] = np.fmin(second[pairs], runner_up)
-        least[pairs] = np.where(better, error, least[pairs])
+        error = p_own[at] * own + p_other[at] * other
+        best.certain[at] &= found
+        better = error < least[at]
+        runner_up = np.where(better, least[at], error)
+        second[at] = np.fmin(second[at], runner_up)
         for mine, new in (
+            (least, error),
             (best.score, score),
             (best.error_own, own),
             (best.error_other, other),
         ):
-            mine[pairs] = np.where(better, new, mine[pairs])
-    best.certain[...] &= second > least * (1 + _ALIKE)
+            mine[at] = np.where(better, new, mine[at])
+    best.certain[...] &= second > least * (1 + alike)
     return best
 
 
@@ -165,14 +175,12 @@ def _follow(
     shape = out.log_odds.shape
     angle, rise = (np.broadcast_to(one, shape).copy() for one in (theta, rise))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        now = _evaluate(out, theta)
-        for k in range(_MOST_STEPS):
-            step = -now[0] / rise
+        now = _evaluate(out, theta[:, :, None])[:, :, 0]
+        step = -now[0] / rise
+        for _ in range(_MOST_STEPS):
             far = np.abs(step) > _CLOSE
             if not far.any():
                 break
-            if k == 0:
-                far[...] = True
             part = out if far.all() else out.pick(*far.nonzero())
             angle[far] += step[far]
             new = _evaluate(part, angle[far].reshape(part.log_odds.shape))
@@ -182,8 +190,28 @@ def _follow(
             secant = (new[0] - now[0, far]) / step[far]
             rise[far] = np.where(clear, secant, rise[far])
             now[:, far] = new
-        found = (np.abs(now[0] / rise) <= _CLOSE) & (rise > 0)
+            step[far] = -new[0] / rise[far]
+        found = (np.abs(step) <= _CLOSE) & (rise > 0)
     return now[1], now[2], now[3], found
+
+
+def _stay(out: LeftOut, theta: Array, rise: Array) -> tuple[Array, Array, Array, Mask]:
+    """As `_follow`, at the angles themselves; found is whether that is near enough.
+
+    At angles that all rows share, sums over the features are products of matrices.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        b, a = np.cos(theta)[:, :, None], np.sin(theta)[:, :, None]
+        own, other = out.own[:, :1], out.other[:, :1]
+        speed = np.abs((b * other - a * own) / (b * own + a * other)).max(axis=2)
+        probe = _PROBE / speed
+        nodes = np.concatenate([theta, theta + probe], axis=1)
+        values = _evaluate(out, nodes[:, :, None])
+        slope, score, y1, y2 = values[:, :, 0]
+        step = np.abs(slope / rise)
+        change = np.abs(values[1, :, 1] - score) * step / probe
+        found = (step * speed < _SMALL_STEP) & (change * _CLEAR < np.abs(score))
+    return score, y1, y2, found
 
 
 def _evaluate(out: LeftOut, theta: Array) -> Array:
@@ -193,21 +221,21 @@ def _evaluate(out: LeftOut, theta: Array) -> Array:
     """
     b, a = np.cos(theta), np.sin(theta)
     rules = out.arc_rules(b, a)
-    deviations = np.sqrt([rules.variance_own, rules.variance_other])
-    y1, y2 = b * deviations[0], a * deviations[1]
-    slope = out.log_odds - np.log(deviations[0] / deviations[1])
-    slope -= 0.5 * (y1 * y1 - y2 * y2)
-    slope[~rules.regular] = np.nan
-    size = b + a
-    return np.array([slope, np.where(size > 0, size, 1.0) * rules.score, y1, y2])
+    log_odds = out.log_odds[:, None] if theta.ndim == 3 else out.log_odds
+    deviation1, deviation2 = np.sqrt(rules.variance_own), np.sqrt(rules.variance_other)
+    values = np.empty((4, *rules.score.shape))
+    y1 = np.multiply(b, deviation1, out=values[2])
+    y2 = np.multiply(a, deviation2, out=values[3])
+    slope = log_odds - np.log(deviation1 / deviation2) - 0.5 * (y1 * y1 - y2 * y2)
+    values[0] = np.where(rules.regular, slope, np.nan)
+    values[1] = np.where(b + a > 0, b + a, 1.0) * rules.score
+    return values
 
 
 def _well_posed(out: LeftOut) -> Mask:
-    """Whether the class keeps some variance in all directions without the row.
+    """Whether the class keeps its variance in all directions without the row.
 
-    Its covariance is at least 1 - k sum v^2 / own times the diagonal `own`.
+    own - e - k v v' is positive definite if k sum v^2 / (own - e) < 1.
     """
-    with np.errstate(invalid="ignore", over="ignore"):
-        share = sums(out.v**2, 1 / out.own)
-        posed: Mask = 1 - out.less_own * share > out.least
+    posed: Mask = out.less_own * sums(out.squares, out.precision) < 1
     return posed

@@ -18,7 +18,7 @@ with it every method of the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -168,6 +168,22 @@ class Pencil:
         """ln(p2 / p1), of shape (n_pairs,)."""
         log_priors = np.log(self.priors)
         return log_priors[:, 1] - log_priors[:, 0]
+
+    def take(self, pairs: Index) -> Pencil:
+        """Select pairs by index."""
+        return Pencil(*(getattr(self, f.name)[pairs] for f in fields(self)))
+
+    def noise(self) -> Array:
+        """Variances that may be rounding errors, of shape (n_pairs, 2, n_features).
+
+        A class has none in the directions of the basis where alpha or beta is not
+        larger, see `_noise`.
+        """
+        scale = np.sqrt(np.einsum("pkii->pi", self.covariances))
+        scale[scale == 0] = 1.0
+        units = scale[:, None]
+        scaled = self.covariances / units[..., None] / units[:, :, None]
+        return _noise(scaled, self.means / units, self.basis * scale[:, :, None])
 
     def project(self, u: Array) -> tuple[Array, Array, Array]:
         """Mean difference D and standard deviations sigma1, sigma2 along w = V u."""
