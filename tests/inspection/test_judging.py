@@ -6,7 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Judgement
-from heterolda.inspection.judging import PooledLDA, judge_by_leave_one_out
+from heterolda.inspection.judging import (
+    PooledLDA,
+    judge_by_leave_one_out,
+    judge_by_some_rows,
+)
 from heterolda.inspection.sentences import guarded_sentence, verdict_sentence
 
 
@@ -59,7 +63,7 @@ def test_a_sample_is_judged_by_the_statistics_of_all_rows(make_classes):
     X, y = make_classes(4)
     model = GaussianLinearDiscriminant().fit(X, y)
     whole, part = model.leave_one_out(X, y), np.arange(0, len(y), 3)
-    found = judge_by_leave_one_out(model, X[part], y[part], sampled=True)
+    found = judge_by_some_rows(model, X[part], y[part], np.ones(len(part)))
     assert found.accuracy == np.mean(whole.predictions[part] == y[part])
     assert found.lda_accuracy == np.mean(whole.lda_predictions[part] == y[part])
     with pytest.raises(ValueError, match="fitted to"):

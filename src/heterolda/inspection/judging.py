@@ -8,31 +8,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heterolda.estimators.fit_record import Judgement
-from heterolda.estimators.leave_one_out import leave_one_out
+from heterolda.estimators.leave_one_out import winners_without
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_priors
 from heterolda.statistics.class_statistics import ClassStatistics
 
+_LEAVE_ONE_OUT = "leave-one-out"
 # Directions in which features, in units of their deviations, vary less are left out; it
 # is the square of scikit-learn's `tol`.
 _LEAST_VARIANCE = 1e-8
 
 
 def judge_by_leave_one_out(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, *, sampled: bool = False
+    model: Any, X: Any, y: Any, sample_weight: Any = None
 ) -> Judgement:
-    """Judge a fitted discriminant by rows, each of them left out of its fit in turn.
-
-    They are those of the fit, or a sample of them in plain arrays.
-    """
-    if sampled:
-        found = leave_one_out(model, X, y, sample_weight, sampled=True)
-    else:
-        found = model.leave_one_out(X, y, sample_weight)
+    """Judge a fitted discriminant by its rows, each left out of the fit in turn."""
+    found = model.leave_one_out(X, y, sample_weight)
     weight = None if sample_weight is None else np.asarray(sample_weight)[found.rows]
     truth = np.asarray(y)[found.rows]
     answers = found.predictions, found.lda_predictions
-    return Judgement.of("leave-one-out", truth, *answers, weight)
+    return Judgement.of(_LEAVE_ONE_OUT, truth, *answers, weight)
+
+
+def judge_by_some_rows(model: Any, X: Array, codes: Index, weight: Array) -> Judgement:
+    """The same by some of the rows only; `codes` are the places of their classes."""
+    winners, lda, _ = winners_without(model, X, codes, weight)
+    return Judgement.of(_LEAVE_ONE_OUT, codes, winners, lda, weight)
 
 
 class PooledLDA:
