@@ -162,7 +162,7 @@ def test_the_card_needs_nothing_else_and_is_the_same_every_time(page):
 
 
 def test_the_card_shows_the_honest_figure_first(frame, tmp_path):
-    few = frame[FEATURES + ["kind"]].groupby("kind").head(30)
+    few = frame[[*FEATURES, "kind"]].groupby("kind").head(30)
     few.to_csv(tmp_path / "few.csv", index=False)
     path, page = tmp_path / "m.json", tmp_path / "m.html"
     succeed("fit", tmp_path / "few.csv", "-t", "kind", "-o", path)
