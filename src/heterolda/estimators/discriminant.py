@@ -492,11 +492,16 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         Notes
         -----
         The predictions are those of as many fits, each without one row. Shrinkage of
-        two classes towards their pooled covariance is part of that; of more classes,
-        for "cv", and where the pooled covariance moves towards its diagonal, the
-        target of the fit with all rows is kept, and so is the number of rows that it
-        counts for. A class that would be left with a weight of 1 or less loses
-        the vote for its row.
+        two classes towards their pooled covariance is part of that, but what "cv" has
+        chosen is kept. With more classes, and where the pooled covariance moves towards
+        its diagonal, the target of the fit with all rows is kept, and the number of
+        rows that it counts for. A class that would be left with a weight of 1 or less
+        loses the vote for its row.
+
+        Linear discriminant analysis has the covariance of scikit-learn: the class
+        covariances with the divisor :math:`W_k`, weighted by the priors. Directions in
+        which no class varies are found with features in units of their deviations, as
+        by its solver "svd".
 
         The solvers "global" and "fisher", the criterion "bayes" and one rule for each
         pair are supported. For others use scikit-learn's `cross_val_predict`.
@@ -508,12 +513,12 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.datasets import load_breast_cancer
         >>> from heterolda import GaussianLinearDiscriminant
-        >>> X, y = load_iris(return_X_y=True)
+        >>> X, y = load_breast_cancer(return_X_y=True)
         >>> left_out = GaussianLinearDiscriminant().fit(X, y).leave_one_out(X, y)
         >>> round(left_out.error, 3), round(left_out.lda_error, 3)
-        (0.02, 0.02)
+        (0.037, 0.042)
         """
         self._check_ready()
         self._check_statistics()

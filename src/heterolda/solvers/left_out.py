@@ -127,43 +127,64 @@ class LeftOut:
             Whether the priors are relative frequencies, which change with the row.
         """
         pairs = np.arange(len(place))
-        mean, total = pencil.means[0, place[0]], pencil.weights[0, place[0]]
-        left = np.ones(1) if weight is None else np.minimum(weight, 1.0)
-        if (left == 1).all():
-            left = np.ones(1)
+        total, left = pencil.weights[0, place[0]], left_out_weight(weight)
         diagonals = np.array([pencil.alpha, pencil.beta])
-        own, other = diagonals[place, pairs], diagonals[1 - place, pairs]
-        raised = np.array([pencil.alpha0, pencil.beta0])[place, pairs] < own
+        own, other = diagonals[place, pairs][:, None], diagonals[1 - place, pairs]
+        raised = np.array([pencil.alpha0, pencil.beta0])[place, pairs][:, None] < own
         # Of the covariance (T + nu P) / (W - 1 + nu), nu = borrowed (W - 1) / (1 -
         # borrowed), T and W change. Variances that were raised are not the rows'.
         freedom = total - 1
         rest = freedom - (1 - borrowed) * left
         grown = freedom / np.where(rest > 0, rest, np.nan)  # no covariance is left
-        scales = np.where(raised[:, None], 1.0, grown[:, None])
-        taken = grown * (1 - borrowed) / freedom * left * total / (total - left)
-        noise = 2 * pencil.noise()[pairs, place].max(axis=1)[:, None, None]
-        clear = scales * own[:, None] - noise
+        with np.errstate(divide="ignore", invalid="ignore"):
+            taken = grown * (1 - borrowed) / freedom * left * total / (total - left)
+        own = np.where(raised, 1.0, grown[:, None]) * own
+        clear = own - _noise(pencil, place)
         clear[clear <= 0] = np.nan
-        n = len(rows)
-        weights = pencil.weights[pairs, 1 - place][:, None]
-        shares = np.array(np.broadcast_arrays(total - left, weights))
-        sign = np.where(place == 0, 1.0, -1.0)[:, None]
-        log_odds = -sign * pencil.log_tau[:, None]
-        if frequencies:
-            log_odds = log_odds + np.log1p(-left / total)
-        shape = len(pairs), n
+        shape = len(pairs), len(rows)
         return cls(
-            v=(rows - mean) @ pencil.basis,
-            c=(sign * pencil.c)[:, None],
-            own=scales * own[:, None],
+            own=own,
             other=other[:, None],
             less_own=np.broadcast_to(taken, shape),
             less_other=np.broadcast_to(0.0, shape),
-            shift=np.broadcast_to(-left / (total - left), (n,)),
-            shares=np.broadcast_to(shares / shares.sum(axis=0), (2, *shape)),
-            log_odds=np.broadcast_to(log_odds, shape),
-            sign=sign,
-            precision=1 / np.where(raised[:, None], np.inf, clear),
+            precision=1 / np.where(raised, np.inf, clear),
+            **_whatever_the_covariances(pencil, place, rows, left, frequencies),
+        )
+
+    @classmethod
+    def from_mixtures(
+        cls,
+        pencil: Pencil,
+        place: Index,
+        rows: Array,
+        weight: Array,
+        factors: Array,
+        *,
+        frequencies: bool = True,
+    ) -> LeftOut:
+        """Leave rows out of one pair whose covariances are mixtures of its scatters.
+
+        `factors`, of shape (2, 2, 1 or n), are those of the scatters of own and other
+        in the covariance of own, and in that of other, without each row. The pencil is
+        that of the covariances before they were mixed.
+        """
+        total, left = pencil.weights[0, place[0]], left_out_weight(weight)
+        scatters = np.array([pencil.alpha0, pencil.beta0])[:, 0] * (
+            pencil.weights.T - 1
+        )
+        scatters = scatters[[place[0], 1 - place[0]]]
+        own, other = factors.transpose(0, 2, 1) @ scatters
+        shape = 1, len(rows)
+        taken = left * total / (total - left)
+        clear = own[None] - _noise(pencil, place) * np.abs(own).max()
+        clear[clear <= 0] = np.nan
+        return cls(
+            own=own[None],
+            other=other[None],
+            less_own=np.broadcast_to(factors[0, 0] * taken, shape),
+            less_other=np.broadcast_to(factors[1, 0] * taken, shape),
+            precision=1 / clear,
+            **_whatever_the_covariances(pencil, place, rows, left, frequencies),
         )
 
     def of_pairs(self, pairs: Index) -> LeftOut:
@@ -326,6 +347,45 @@ class LeftOut:
         """The squares of v."""
         squares: Array = self.v * self.v
         return squares
+
+
+def left_out_weight(weight: Array | None) -> Array:
+    """The weight that is left out of each row, of shape (n,); or (1,) if it is one."""
+    if weight is None or (weight >= 1).all():
+        return np.ones(1)
+    return np.minimum(weight, 1.0)
+
+
+def _noise(pencil: Pencil, place: Index) -> Array:
+    """Variances of own that the pencil may take for rounding errors, (P, 1, 1)."""
+    noise = 2 * pencil.noise()[np.arange(len(place)), place]
+    largest: Array = noise.max(axis=1)[:, None, None]
+    return largest
+
+
+def _whatever_the_covariances(
+    pencil: Pencil, place: Index, rows: Array, left: Array, frequencies: bool
+) -> dict[str, Array]:
+    """The fields of `LeftOut` that do not depend on how covariances change."""
+    pairs, n = np.arange(len(place)), len(rows)
+    mean, total = pencil.means[0, place[0]], pencil.weights[0, place[0]]
+    weights = pencil.weights[pairs, 1 - place][:, None]
+    shares = np.array(np.broadcast_arrays(total - left, weights))
+    sign = np.where(place == 0, 1.0, -1.0)[:, None]
+    log_odds = -sign * pencil.log_tau[:, None]
+    with np.errstate(divide="ignore"):
+        shift = -left / (total - left)
+        if frequencies:
+            log_odds = log_odds + np.log1p(-left / total)
+    shape = len(pairs), n
+    return {
+        "v": (rows - mean) @ pencil.basis,
+        "c": (sign * pencil.c)[:, None],
+        "shift": np.broadcast_to(shift, (n,)),
+        "shares": np.broadcast_to(shares / shares.sum(axis=0), (2, *shape)),
+        "log_odds": np.broadcast_to(log_odds, shape),
+        "sign": sign,
+    }
 
 
 def sums(values: Array, factors: Array) -> Array:

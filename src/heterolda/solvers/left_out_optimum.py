@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -20,6 +21,10 @@ _GRID = np.concatenate([-_HALF[::-1], [0.0], _HALF])
 _CLOSE = 1e-8
 _MOST_STEPS = 8
 _RESOLVED = 1e-6  # steps of theta that change the slope by more than rounding errors
+# Where the slope is smaller than this and turns back, another minimum may come into
+# being; it does not where this share of the slope is still there without the row.
+_NEAR_ZERO = 2.0
+_STILL = 0.3
 # Two rules whose errors differ by a smaller share than this are compared by solving the
 # pair anew.
 _ALIKE = 1e-6
@@ -33,22 +38,65 @@ _PROBE = 1e-3  # share by which a step changes that matrix, to see what the scor
 
 
 @dataclass(frozen=True)
-class Minima:
-    """Local minima of the error on some arcs.
+class Angles:
+    """Angles on some arcs, with b = cos(theta) and a = sin(theta).
 
     Attributes
     ----------
     pair : ndarray of shape (m,)
         The arc; it may have several, or none.
     theta : ndarray of shape (m,)
-        The angle, with b = cos(theta) and a = sin(theta).
-    rise : ndarray of shape (m,)
-        The derivative of the slope with respect to theta.
+        The angle.
+    value : ndarray of shape (m,)
+        A number that belongs to it.
     """
 
     pair: Index
     theta: Array
-    rise: Array
+    value: Array
+
+    def of_pairs(self, pairs: Index) -> Angles:
+        """Those of some pairs, which are numbered anew."""
+        most = max(pairs.max(initial=0), self.pair.max(initial=0))
+        place = np.full(most + 1, -1)
+        place[pairs] = np.arange(len(pairs))
+        at = place[self.pair]
+        mine = np.flatnonzero(at >= 0)
+        mine = mine[at[mine].argsort(kind="stable")]
+        return Angles(at[mine], self.theta[mine], self.value[mine])
+
+    def by_turns(self, out: LeftOut) -> Iterator[tuple[Index, LeftOut, Array, Array]]:
+        """First one angle of each pair that has any, then another, and so on.
+
+        With the pairs come what is left of them without rows, the angles from the
+        point of view of these rows' class, and the values, both of shape (P, 1).
+        """
+        n_pairs = len(out.sign)
+        count = np.bincount(self.pair, minlength=n_pairs)
+        turn = np.arange(len(self.pair)) - (count.cumsum() - count)[self.pair]
+        for k in range(count.max(initial=0)):
+            now = turn == k
+            pairs = self.pair[now]
+            part = out if len(pairs) == n_pairs else out.of_pairs(pairs)
+            theta, value = self.theta[now][:, None], self.value[now][:, None]
+            yield pairs, part, np.where(part.sign > 0, theta, np.pi / 2 - theta), value
+
+
+@dataclass(frozen=True)
+class Minima:
+    """Local minima of the error on some arcs, and where others may come into being.
+
+    Attributes
+    ----------
+    lowest : Angles
+        The minima, each with the derivative of the slope with respect to theta.
+    nearly : Angles
+        Where the slope comes near zero and turns back, each with the slope: if it
+        reaches zero there is another minimum.
+    """
+
+    lowest: Angles
+    nearly: Angles
 
     @classmethod
     def on(cls, arc: Arc) -> Minima:
@@ -61,21 +109,24 @@ class Minima:
         x = newton_roots(
             lambda index, x: arc.slopes(pair[index], x), low, high, 0.5 * (low + high)
         )[0]
-        _, cos, sin = arc.coordinates(pair, x)
         length = (arc.low + arc.high)[pair] + 0.5 * np.pi
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             rise = arc.slopes(pair, x)[1] / (length * expit(x) * expit(-x))
-        return cls(pair, np.arctan2(sin, cos), rise)
+        _, cos, sin = arc.coordinates(pair, x)
+        lowest = Angles(pair, np.arctan2(sin, cos), rise)
+
+        size = np.abs(slope)
+        inner = size[:, 1:-1]
+        turns = (inner <= size[:, :-2]) & (inner <= size[:, 2:]) & (inner < _NEAR_ZERO)
+        turns &= (slope[:, :-2] > 0) == (slope[:, 2:] > 0)
+        pair, place = np.nonzero(turns)
+        _, cos, sin = arc.coordinates(pair, _GRID[place + 1])
+        nearly = Angles(pair, np.arctan2(sin, cos), slope[pair, place + 1])
+        return cls(lowest, nearly)
 
     def of_pairs(self, pairs: Index) -> Minima:
         """Those of some pairs, which are numbered anew."""
-        most = max(pairs.max(initial=0), self.pair.max(initial=0))
-        place = np.full(most + 1, -1)
-        place[pairs] = np.arange(len(pairs))
-        at = place[self.pair]
-        mine = np.flatnonzero(at >= 0)
-        mine = mine[at[mine].argsort(kind="stable")]
-        return Minima(at[mine], self.theta[mine], self.rise[mine])
+        return Minima(self.lowest.of_pairs(pairs), self.nearly.of_pairs(pairs))
 
 
 @dataclass(frozen=True)
@@ -137,16 +188,9 @@ def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRul
     )
     least, second = trivial.copy(), np.full(shape, np.inf)
     p_own, p_other = expit(out.log_odds), expit(-out.log_odds)
-    turn = np.bincount(minima.pair, minlength=shape[0])
-    place = np.arange(len(minima.pair)) - (turn.cumsum() - turn)[minima.pair]
-    for k in range(turn.max(initial=0)):
-        pairs = minima.pair[place == k]
-        every = len(pairs) == shape[0]
-        part = out if every else out.of_pairs(pairs)
-        at = slice(None) if every else pairs
-        theta, rise = minima.theta[place == k], minima.rise[place == k]
-        theta = np.where(part.sign > 0, theta[:, None], 0.5 * np.pi - theta[:, None])
-        score, y1, y2, found = follow(part, theta, rise[:, None])
+    for pairs, part, theta, rise in minima.lowest.by_turns(out):
+        at = slice(None) if part is out else pairs
+        score, y1, y2, found = follow(part, theta, rise)
         own, other = ndtr(-y1), ndtr(-y2)
         error = p_own[at] * own + p_other[at] * other
         best.certain[at] &= found
@@ -161,6 +205,10 @@ def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRul
         ):
             mine[at] = np.where(better, new, mine[at])
     best.certain[...] &= second > least * (1 + alike)
+    for pairs, part, theta, slope in minima.nearly.by_turns(out):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            now = part.sign * _evaluate(part, theta[:, :, None])[0, :, 0]
+            best.certain[pairs] &= now / slope > _STILL
     return best
 
 

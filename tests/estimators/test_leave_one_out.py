@@ -1,0 +1,221 @@
+"""Leave-one-out in closed form against as many fits, each without one row."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    Global,
+    ParameterError,
+)
+from heterolda.estimators import _left_out_class, _left_out_fit
+from heterolda.estimators import leave_one_out as module
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning"),
+]
+
+
+def rows_of_classes(rng, sizes, d, apart=1.0):
+    """Overlapping Gaussian rows with covariances of their own, and their labels."""
+    X = [
+        rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + apart * rng.normal(size=d)
+        for n in sizes
+    ]
+    order = rng.permutation(sum(sizes))
+    labels = np.repeat([f"class {k}" for k in range(len(sizes))], sizes)
+    return np.vstack(X)[order], labels[order]
+
+
+def refits(model, X, y, weight=None):
+    """Predictions of rows by fits without one copy of them."""
+    weight = np.ones(len(y)) if weight is None else weight
+    predictions = []
+    for row in np.flatnonzero(weight):
+        rest = weight.copy()
+        rest[row] -= min(rest[row], 1)
+        predictions += list(clone(model).fit(X, y, rest).predict(X[[row]]))
+    return predictions
+
+
+FOUR = (7, 9, 12, 8)
+CASES = {
+    "two classes": ((20, 15), {}),
+    "four classes": (FOUR, {}),
+    "majority": (FOUR, {"voting": "majority"}),
+    "given priors": (FOUR, {"priors": [0.1, 0.2, 0.3, 0.4]}),
+    "costs": ((9, 10, 12), {"costs": [[0, 1, 5], [2, 0, 1], [1, 0, 0]]}),
+    "rare": ((30, 5), {}),
+    "fisher": (FOUR, {"solver": "fisher"}),
+    "shrunk": ((8, 12), {"shrinkage": 0.3}),
+    "shrunk to one": ((8, 12), {"shrinkage": 1.0}),
+    "auto": ((8, 12), {"shrinkage": "auto"}),
+    "nearly singular": ((4, 5), {}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_predictions_are_those_of_as_many_fits(rng, case):
+    sizes, settings = CASES[case]
+    X, y = rows_of_classes(rng, sizes, 2)
+    model = GaussianLinearDiscriminant(**{"solver": Global(gap=1e-8), **settings})
+    found = model.fit(X, y).leave_one_out(X, y)
+    assert_array_equal(found.rows, np.arange(len(y)))
+    assert_array_equal(found.predictions, refits(model, X, y))
+    assert found.error == pytest.approx(np.mean(found.predictions != y))
+    assert found.standard_error == pytest.approx(
+        np.sqrt(found.error * (1 - found.error) / len(y))
+    )
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("settings", [{}, {"shrinkage": "auto"}])
+def test_one_copy_of_a_row_is_left_out(rng, whole, settings):
+    """A row of weight 3 loses one of three copies, one of weight 1/2 all of it."""
+    X, y = rows_of_classes(rng, (15, 12), 2)
+    weight = rng.choice([0.0, 1.0, 3.0] if whole else [0.5, 0.7, 2.5], len(y))
+    model = GaussianLinearDiscriminant(**settings)
+    found = model.fit(X, y, weight).leave_one_out(X, y, weight)
+    assert_array_equal(found.predictions, refits(model, X, y, weight))
+    wrong = found.predictions != y[found.rows]
+    assert found.error == pytest.approx(np.average(wrong, weights=weight[found.rows]))
+
+
+def test_whole_weights_are_copies(rng):
+    X, y = rows_of_classes(rng, (20, 30, 25), 2)
+    weight = rng.integers(0, 4, len(y))
+    model = GaussianLinearDiscriminant().fit(X, y, weight)
+    found = model.leave_one_out(X, y, weight)
+    copies = np.repeat(np.arange(len(y)), weight)
+    repeated = model.fit(X[copies], y[copies]).leave_one_out(X[copies], y[copies])
+    assert found.error == pytest.approx(repeated.error)
+    assert found.standard_error == pytest.approx(repeated.standard_error)
+    assert found.lda_error == pytest.approx(repeated.lda_error)
+
+
+def test_collinear_and_constant_features_change_nothing(rng):
+    X, y = rows_of_classes(rng, (25, 30, 20), 3)
+    more = np.column_stack([X, X[:, 0] - 2 * X[:, 1], np.full(len(y), 7.0)])
+    plain = GaussianLinearDiscriminant().fit(X, y).leave_one_out(X, y)
+    found = GaussianLinearDiscriminant().fit(more, y).leave_one_out(more, y)
+    assert_array_equal(found.predictions, plain.predictions)
+    assert_array_equal(found.lda_predictions, plain.lda_predictions)
+
+
+def test_a_row_that_alone_spans_a_direction_is_solved_anew(rng):
+    """Without it the feature is constant."""
+    X, y = rows_of_classes(rng, (15, 12), 2)
+    X = np.column_stack([X, np.zeros(len(y))])
+    X[3, 2] = 1.0
+    model = GaussianLinearDiscriminant()
+    found = model.fit(X, y).leave_one_out(X, y)
+    assert found.n_solved_anew > 0
+    assert_array_equal(found.predictions, refits(model, X, y))
+
+
+def test_small_class_loses_the_vote_for_its_rows(rng):
+    """A class of two rows has no covariance without one of them."""
+    X, y = rows_of_classes(rng, (25, 2, 30), 1)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    found = model.leave_one_out(X, y)
+    rest = y != "class 1"
+    without = GaussianLinearDiscriminant(priors=[25 / 55, 30 / 55])
+    without.fit(X[rest], y[rest])
+    assert_array_equal(found.predictions[~rest], without.predict(X[~rest]))
+
+
+def test_shrinkage_of_more_classes_keeps_its_target(rng):
+    """The rows that the pooled covariance counts for, and itself, are kept."""
+    X, y = rows_of_classes(rng, (9, 14, 12), 2)
+    model = GaussianLinearDiscriminant(shrinkage=0.4).fit(X, y)
+    found = model.leave_one_out(X, y)
+    weights = model.statistics_.weights
+    pooled = model.statistics_.scatters.sum(axis=0) / (weights.sum() - 3)
+    for row in range(len(y)):
+        rest = np.arange(len(y)) != row
+        statistics = ClassStatistics.from_data(X[rest], y[rest])
+        cov = np.array(model.statistics_.covariances(0.4))
+        k = model.classes_.tolist().index(y[row])
+        nu = 0.4 / 0.6 * (weights[k] - 1)
+        own = statistics.scatters[k] + nu * pooled
+        cov[k] = own / (weights[k] - 2 + nu)
+        again = GaussianLinearDiscriminant().fit_statistics(
+            ClassStatistics.from_moments(
+                model.classes_, statistics.weights, statistics.means, cov
+            )
+        )
+        assert found.predictions[row] == again.predict(X[[row]])[0]
+
+
+@pytest.mark.parametrize("priors", [None, [0.2, 0.5, 0.1, 0.2]])
+def test_lda_is_that_of_scikit_learn(rng, priors):
+    X, y = rows_of_classes(rng, (10, 20, 15, 12), 3)
+    found = GaussianLinearDiscriminant(priors=priors).fit(X, y).leave_one_out(X, y)
+    lda = LinearDiscriminantAnalysis(solver="lsqr", priors=priors)
+    for row in range(len(y)):
+        rest = np.arange(len(y)) != row
+        expected = lda.fit(X[rest], y[rest]).predict(X[[row]])[0]
+        assert found.lda_predictions[row] == expected
+    assert found.lda_error == pytest.approx(np.mean(found.lda_predictions != y))
+
+
+def test_of_many_rows_an_even_sample_is_judged(rng, monkeypatch):
+    """The same rows in any order; each as if all were judged."""
+    X, y = rows_of_classes(rng, (60, 80), 2)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    every = model.leave_one_out(X, y)
+    monkeypatch.setattr(module, "MOST_ROWS", 50)
+    found = model.leave_one_out(X, y)
+    assert len(found.rows) == 50
+    assert_array_equal(found.predictions, every.predictions[found.rows])
+    order = rng.permutation(len(y))
+    again = model.leave_one_out(X[order], y[order])
+    assert set(order[again.rows]) == set(found.rows)
+
+
+def test_memory_is_bounded_by_blocks(rng, monkeypatch):
+    X, y = rows_of_classes(rng, (30, 40, 20), 2)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    every = model.leave_one_out(X, y)
+    monkeypatch.setattr(module, "_BLOCK_SIZE", 30)
+    monkeypatch.setattr(_left_out_class, "_BATCH_SIZE", 1)
+    monkeypatch.setattr(_left_out_fit, "_MOST_NUMBERS", 1)
+    assert_array_equal(model.leave_one_out(X, y).predictions, every.predictions)
+
+
+def test_other_rows_are_refused(rng):
+    X, y = rows_of_classes(rng, (30, 40), 2)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    with pytest.raises(ParameterError, match="those that the model was fitted to"):
+        model.leave_one_out(X[1:], y[1:])
+    with pytest.raises(ParameterError, match="those that the model was fitted to"):
+        model.leave_one_out(X, np.where(y == "class 0", "class 1", "class 2"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"solver": "c-hld"}, {"criterion": "minimax"}, {"multiclass": "ova"}],
+)
+def test_what_has_no_closed_form_is_refused(rng, settings):
+    X, y = rows_of_classes(rng, (30, 40, 20), 2)
+    model = GaussianLinearDiscriminant(**settings).fit(X, y)
+    with pytest.raises(ParameterError, match="cross_val_predict") as caught:
+        model.leave_one_out(X, y)
+    assert caught.value.parameter == next(iter(settings))
+
+
+def test_guarded_pairs_keep_fishers_rule(rng):
+    X, y = rows_of_classes(rng, FOUR, 2)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    fisher = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
+    model.guarded_ = np.ones(6, bool)
+    for name in ("coef_", "intercept_", "bayes_error_"):
+        setattr(model, name, getattr(fisher, name))
+    found = model.leave_one_out(X, y)
+    assert_array_equal(found.predictions, refits(fisher, X, y))
+    assert_allclose(found.error, fisher.leave_one_out(X, y).error)
