@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from heterolda.estimators.recipes import recommended
     from heterolda.exceptions import (
         MissingRowsWarning,
+        ModelMisfitWarning,
         ParameterError,
         PrecisionWarning,
         SearchInterruptedWarning,
@@ -50,6 +51,7 @@ __all__ = [
     "Judgement",
     "LocalNeighborhoodSearch",
     "MissingRowsWarning",
+    "ModelMisfitWarning",
     "OperatingPoint",
     "ParameterError",
     "PrecisionWarning",
@@ -73,6 +75,7 @@ __getattr__ = lazy_names(
         "estimators.discriminant": ["GaussianLinearDiscriminant"],
         "exceptions": [
             "MissingRowsWarning",
+            "ModelMisfitWarning",
             "ParameterError",
             "PrecisionWarning",
             "SearchInterruptedWarning",

@@ -70,7 +70,7 @@ class ParameterError(_SpeaksOfSettings, ValueError):
 
 
 class SmallClassWarning(_SpeaksOfSettings, UserWarning):
-    """A class has too few samples for its covariance to be trusted unregularised.
+    """A class has too few samples for a covariance of its own and borrows from others.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class SmallClassWarning(_SpeaksOfSettings, UserWarning):
     ...     warnings.simplefilter("error", SmallClassWarning)
     ...     GaussianLinearDiscriminant().fit(X, y)
     Traceback (most recent call last):
-    heterolda.exceptions.SmallClassWarning: classes [1] have fewer samples than ...
+    heterolda.exceptions.SmallClassWarning: classes [0, 1] have no more samples ...
     """
 
 
@@ -99,6 +99,29 @@ class TrivialRuleWarning(UserWarning):
     array([ True])
     >>> caught[0].category.__name__
     'TrivialRuleWarning'
+    """
+
+
+class ModelMisfitWarning(UserWarning):
+    """The Gaussian model of the classes misleads on the rows that it was fitted to.
+
+    Examples
+    --------
+    A feature that is 1 in two rows of one class and 0 in all others:
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(200, 2)), np.repeat([0, 1], 100)
+    >>> X[:, 0] += y
+    >>> X[:, 1] = np.arange(200) < 2
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     GaussianLinearDiscriminant().fit(X, y).guarded_
+    array([ True])
+    >>> caught[0].category.__name__
+    'ModelMisfitWarning'
     """
 
 

@@ -176,6 +176,7 @@ def fit_files(
         rows = FileRows(data, _MEMORY, count)
         model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
     else:
-        statistics = data.statistics(count)
-        model = settings.estimator(statistics.classes).fit_statistics(statistics)
+        statistics, sample = data.statistics_and_sample(count)
+        estimator = settings.estimator(statistics.classes)
+        model = estimator._fit_sampled(statistics, sample)
     return Fitted(model, n_rows)

@@ -84,8 +84,8 @@ def fit_batches(
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
             raise _read_once(source)
         estimator._fit_in_passes(FileRows(table, memory, progress))
-    elif hasattr(estimator, "fit_statistics"):
-        estimator.fit_statistics(table.statistics(progress))
+    elif hasattr(estimator, "_fit_sampled"):
+        estimator._fit_sampled(*table.statistics_and_sample(progress))
     else:
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant or a "
@@ -107,7 +107,7 @@ class FileRows:
 
     def __init__(self, table: Table, memory: float, progress: RowProgress):
         self.table = table
-        self.statistics = table.statistics(progress)
+        self.statistics, self.sample = table.statistics_and_sample(progress)
         self.weighted = table.sample_weight is not None
         row = 8 * (self.statistics.n_features + 3)
         self.room = max(1, int(memory / (_COPIES * row)))

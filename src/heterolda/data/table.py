@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from heterolda.data.sources import open_source
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import MISSING
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import RangeError, check_room
+from heterolda.statistics.row_sample import RowSample
 
 # Is called with the number of rows so far.
 RowProgress = Callable[[int], None]
@@ -157,29 +158,51 @@ class Table:
 
     def statistics(self, progress: RowProgress = silent) -> ClassStatistics:
         """Gather the class statistics, in one pass."""
+        return self._gather(progress, sampled=False)[0]
+
+    def statistics_and_sample(
+        self, progress: RowProgress = silent
+    ) -> tuple[ClassStatistics, RowSample]:
+        """Gather the class statistics and some rows of each class, in one pass."""
+        statistics, sample = self._gather(progress, sampled=True)
+        assert sample is not None
+        return statistics, sample
+
+    def _gather(
+        self, progress: RowProgress, *, sampled: bool
+    ) -> tuple[ClassStatistics, RowSample | None]:
+        """Statistics of all rows, and some of the rows if asked for."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
         numbers = LabelNumbers()
         total: ClassStatistics | None = None
+        sample: RowSample | None = None
         n_rows = n_dropped = 0
         for batch in self._all_batches(progress):
             n_rows += len(batch.X)
             n_dropped += batch.n_dropped
             if len(batch.X):
-                total = _added(total, batch, numbers, n_rows)
+                codes = numbers.of(batch)
+                total = _added(total, batch, codes, len(numbers), n_rows)
+                if sampled:
+                    some = RowSample.from_arrays(batch.X, codes, batch.weight)
+                    sample = some if sample is None else sample + some
         warn_of_missing_rows(n_dropped, n_rows)
         if total is None:
             raise _no_rows(n_dropped)
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
         order = np.argsort(classes)
-        return ClassStatistics(
+        statistics = ClassStatistics(
             classes[order],
             total.weights[order],
             total.means[order],
             total.scatters[order],
             total.feature_names,
         )
+        if sample is not None:
+            sample = replace(sample, y=classes[sample.y])
+        return statistics, sample
 
     def in_memory(
         self, progress: RowProgress = silent
@@ -236,20 +259,23 @@ def _no_rows(n_dropped: int) -> ParameterError:
 
 
 def _added(
-    total: ClassStatistics | None, batch: Batch, numbers: LabelNumbers, n_rows: int
+    total: ClassStatistics | None,
+    batch: Batch,
+    codes: Index,
+    n_classes: int,
+    n_rows: int,
 ) -> ClassStatistics:
     """The statistics so far with those of a batch; classes are numbers of labels."""
     where, columns = batch.file.name, batch.file.columns
-    codes = numbers.of(batch)
-    if 2 * len(numbers) > max(n_rows, _FEW_ROWS):
+    if 2 * n_classes > max(n_rows, _FEW_ROWS):
         raise ParameterError(
-            f"{where}: column {columns.target!r} has {len(numbers)} different labels "
+            f"{where}: column {columns.target!r} has {n_classes} different labels "
             f"in the first {n_rows} rows: these are not classes; name another column "
             "by ",
             Setting("target"),
         )
-    check_room(len(numbers), batch.X.shape[1])
-    classes, names = np.arange(len(numbers)), np.array(columns.features, dtype=object)
+    check_room(n_classes, batch.X.shape[1])
+    classes, names = np.arange(n_classes), np.array(columns.features, dtype=object)
     try:
         sums = ClassStatistics.from_arrays(batch.X, codes, classes, batch.weight, names)
         return sums if total is None else total + sums

@@ -15,10 +15,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.guard import Guard, Rows
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
-from heterolda.estimators.warn import warn_of_trivial_rules, warn_of_weak_moments
+from heterolda.estimators.warn import (
+    warn_of_coarse_features,
+    warn_of_misfit,
+    warn_of_small_classes,
+    warn_of_trivial_rules,
+)
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
@@ -29,7 +35,14 @@ from heterolda.foundations.validation import (
     check_several_classes,
 )
 from heterolda.foundations.wording import listed
-from heterolda.solvers import Solver, all_pairs, draws, resolve_solver, solve_pairs
+from heterolda.solvers import (
+    Global,
+    Solver,
+    all_pairs,
+    draws,
+    resolve_solver,
+    solve_pairs,
+)
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import (
     ClassStatistics,
@@ -37,11 +50,13 @@ from heterolda.statistics.class_statistics import (
     with_all_classes,
 )
 from heterolda.statistics.moments import all_others
+from heterolda.statistics.row_sample import rows_of_class
 from heterolda.statistics.shrinkage import (
     Shrinkage,
     choose_shrinkage,
     class_covariances,
     needs_no_rows,
+    shares_of_pooled,
 )
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.frontier import Frontier
@@ -73,6 +88,12 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         - "fisher": linear discriminant analysis of each pair (:class:`Fisher`).
 
         An object such as ``FixedPoint(max_iter=50)`` gives other settings.
+    guard : bool, default=True
+        Whether rows have the last word: where the rule of a pair makes more errors than
+        Fisher's, on up to 2,000 rows of each class, the pair takes Fisher's rule and
+        `guarded_` says so. It applies to the solver "global" with the criterion "bayes",
+        and where there are rows: `fit_statistics` and `partial_fit` have none and are
+        the same as with False, which stands for the pure model.
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; relative frequencies by default.
     shrinkage : float in [0, 1], "auto", "cv" or None, default=None
@@ -134,6 +155,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         (value - proven lower bound) / value of what the criterion minimises: the
         error, the risk, the larger error rate (minimax), or the one that is not
         bounded (neyman-pearson). NaN for solvers without a certificate.
+    guarded_ : ndarray of bool of shape (n_pairs,)
+        Pairs that have Fisher's rule, because the rule of the model made more errors on
+        rows. Their `bayes_error_` and `gap_` are those of Fisher's rule.
     frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
@@ -186,6 +210,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "solver": "no_validation",  # resolve_solver lists the valid names
+        "guard": ["boolean"],
         "priors": ["array-like", None],
         "shrinkage": [
             StrOptions({"auto", "cv"}),
@@ -204,6 +229,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self,
         *,
         solver: str | Solver = "global",
+        guard=True,
         priors=None,
         shrinkage=None,
         multiclass="ovo",
@@ -214,6 +240,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         random_state=None,
     ):
         self.solver = solver
+        self.guard = guard
         self.priors = priors
         self.shrinkage = shrinkage
         self.multiclass = multiclass
@@ -243,7 +270,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         """
         lazy = lazy_backend(X)
         if lazy is not None and needs_no_rows(self):
-            return self.fit_statistics(lazy.statistics(X, y, sample_weight))
+            return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
         solver = resolve_solver(self.solver)
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
         classes = check_labels(y)
@@ -254,7 +281,23 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if self.shrinkage == "cv" and len(classes) > 1:
             statistics.covariances()  # says what is wrong with too small classes
             chosen = choose_shrinkage(X, y, weight, statistics)
-        return self._solve(statistics, solver, chosen)
+        rows = None
+        if self.guard:
+            groups = [np.flatnonzero(y == label) for label in classes]
+            rows = [rows_of_class(X, group, weight) for group in groups]
+        return self._solve(statistics, solver, chosen, rows)
+
+    def _fit_sampled(self, statistics, sample):
+        """Fit from statistics and a sample of the same rows, not in memory as a whole.
+
+        The result is that of `fit` to all rows.
+        """
+        self._validate_params()
+        needs_no_rows(self)
+        rows = sample.by_class(statistics.classes) if self.guard else None
+        self._solve(statistics, resolve_solver(self.solver), rows=rows)
+        self._set_features(self.statistics_)
+        return self
 
     @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
@@ -278,8 +321,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         Returns
         -------
         GaussianLinearDiscriminant
-            The estimator. While some class still has a total weight of 1 or less,
-            it cannot predict and says so.
+            The estimator. While some class still has no rows, or each of them a total
+            weight of 1 or less, it cannot predict and says so.
         """
         solver = resolve_solver(self.solver)
         first = not hasattr(self, "classes_")
@@ -301,7 +344,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         statistics = with_all_classes(known, chunk)
         if not first:
             statistics = self.statistics_ + statistics
-        if np.all(statistics.weights > 1):
+        if np.all(statistics.weights > 0) and np.any(statistics.weights > 1):
             self._solve(statistics, solver)
         self.classes_ = statistics.classes
         self.statistics_ = statistics
@@ -337,6 +380,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         statistics: ClassStatistics,
         solver: Solver,
         chosen: Shrinkage | None = None,
+        rows: Rows | None = None,
     ):
         """Solve all pairs and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
@@ -346,9 +390,11 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         criterion = Criterion.resolve(*request, solver, one_vs_all=one_vs_all)
         means, weights = statistics.means, statistics.weights
         cov = class_covariances(statistics, self.shrinkage, chosen)
+        borrowed = shares_of_pooled(statistics, self.shrinkage, chosen)
         priors = check_priors(self.priors, weights)
-        known = statistics.classes, weights, means, cov
-        warn_of_weak_moments(*known, shrunk=bool(self.shrinkage))
+        if self.shrinkage is None:
+            warn_of_small_classes(statistics.classes[borrowed > 0])
+        warn_of_coarse_features(means, cov)
         seed = 0  # deterministic solvers leave random_state untouched
         if draws(criterion.solver):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -361,11 +407,26 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             moments = means, cov, priors, weights
         shares = moments[2]
         weighted = criterion.cost_weighted_priors(shares, solved)
-        planes = solve_pairs(*moments, solved, criterion.solver, seed, weighted)
+        guard = None
+        if rows is not None and self.criterion == "bayes" and isinstance(solver, Global):
+            guard = Guard(
+                rows=rows,
+                pairs=pairs,
+                priors=priors,
+                borrowed=borrowed,
+                unshrunk=statistics if self.shrinkage and not one_vs_all else None,
+                frequencies=self.priors is None,
+            )
+        how = criterion.solver, seed, weighted, guard
+        planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
         planes = rules.planes
         trivial, costly = pairs[planes.trivial], criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, trivial, costs=costly)
+        guarded = np.zeros(len(pairs), bool)
+        if guard is not None:
+            guarded = guard.verdict().guarded
+            warn_of_misfit(statistics, pairs, guard.verdict())
 
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = statistics.classes
@@ -380,6 +441,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.risk_ = rules.risk
         self.gap_ = planes.gap
         self.trivial_ = planes.trivial
+        self.guarded_ = guarded
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
         # What was fitted, whatever set_params says later.
@@ -400,11 +462,12 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         """Refuse to predict while `partial_fit` still waits for some class."""
         check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
-            short = self.classes_[self.statistics_.weights <= 1]
+            weights = self.statistics_.weights
+            short = self.classes_[weights <= (0 if np.any(weights > 1) else 1)]
             raise NotFittedError(
                 "this GaussianLinearDiscriminant cannot predict yet: classes "
-                f"{listed(short)} still have a total weight of 1 or less; call "
-                "partial_fit with more samples of them"
+                f"{listed(short)} still have too few samples; call partial_fit with "
+                "more of them"
             )
 
     @property

@@ -20,7 +20,7 @@ from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.search_in_passes import search_in_passes
 from heterolda.estimators.smooth_search import Choice, cross_validate, refine_rows
-from heterolda.estimators.starts import fit_start, fit_start_to_statistics
+from heterolda.estimators.starts import fit_start, fit_start_out_of_memory
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
 from heterolda.foundations.sklearn_private import (
@@ -334,7 +334,8 @@ class LocalNeighborhoodSearch(
         costs = check_class_weight(self.class_weight, classes, totals)
         progress = self._make_progress(classes)
         progress.begin(None, None)
-        start = fit_start_to_statistics(self._given_start(), statistics, costs)
+        known = statistics, rows.sample, costs
+        start = fit_start_out_of_memory(self._given_start(), *known)
         totals = totals if costs is None else totals * costs
         pairs = all_pairs(len(classes))
         pairing = Pairing(classes, pairs, costs, totals, rows.weighted)

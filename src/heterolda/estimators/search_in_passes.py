@@ -13,15 +13,18 @@ from heterolda.search.algorithm2 import Reporter, report_progress
 from heterolda.search.pair_search import PairResult, without_extremes
 from heterolda.search.passes import Pairing, Walk
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import RowSample
 
 
 class RowsOutOfMemory(Protocol):
     """Rows in files or on a cluster that can be read again and again.
 
-    `statistics` are those of all rows; `weighted` says whether rows have weights.
+    `statistics` are those of all rows, `sample` has some of them; `weighted` says
+    whether rows have weights.
     """
 
     statistics: ClassStatistics
+    sample: RowSample
     weighted: bool
 
     def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:

@@ -21,6 +21,7 @@ from heterolda.foundations.validation import check_priors
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import RowSample
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,13 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
     return Start(joined, coef, intercept, None)
 
 
-def fit_start_to_statistics(
-    estimator: Any, statistics: ClassStatistics, class_weight: Array | None
+def fit_start_out_of_memory(
+    estimator: Any,
+    statistics: ClassStatistics,
+    sample: RowSample,
+    class_weight: Array | None,
 ) -> Start:
-    """Clone a discriminant of ours, fit it to class statistics and take its rules.
+    """Clone a discriminant of ours, fit it without all rows and take its rules.
 
     Any linear classifier that is fitted already, in a `FrozenEstimator`, will do, too.
     Class weights multiply the priors.
@@ -97,7 +101,7 @@ def fit_start_to_statistics(
         )
     model = clone(estimator).set_params(multiclass="ovo")
     _set_priors(model, statistics.weights, class_weight)
-    fitted = model.fit_statistics(statistics)
+    fitted = model._fit_sampled(statistics, sample)
     return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
 
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.estimators.guard import Verdict
 from heterolda.exceptions import (
+    ModelMisfitWarning,
     PrecisionWarning,
     SearchInterruptedWarning,
     Setting,
@@ -16,32 +18,32 @@ from heterolda.exceptions import (
     TrivialRuleWarning,
 )
 from heterolda.foundations.types import Array, Index
-from heterolda.foundations.wording import listed
+from heterolda.foundations.wording import listed, percent
+from heterolda.statistics.class_statistics import ClassStatistics
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
 _STACKLEVEL = 5
+_MOST_PAIRS = 5
+_MOST_FEATURES = 3
 
 
-def warn_of_weak_moments(
-    classes: NDArray[Any],
-    weights: Array,
-    means: Array,
-    covariances: Array,
-    shrunk: bool,
-) -> None:
-    """Warn of classes with too few samples, unless shrunk, and of lost precision."""
-    small = classes[weights < means.shape[1] + 1]
-    if len(small) and not shrunk:
+def warn_of_small_classes(classes: NDArray[Any]) -> None:
+    """Say which classes have borrowed from the others."""
+    if len(classes):
         warning = SmallClassWarning(
-            f"classes {listed(small)} have fewer samples than features plus one, so "
-            "their covariances are singular by accident and the fit may exploit it: "
-            "use ",
-            Setting("shrinkage", "auto"),
-            ", or fewer features",
+            f"classes {listed(classes)} have no more samples than features plus one, "
+            "too few for a covariance of their own, and borrow from the pooled "
+            "covariance of all classes: use ",
+            Setting("shrinkage", "cv"),
+            ", more samples or fewer features",
         )
         warnings.warn(warning, stacklevel=_STACKLEVEL)
+
+
+def warn_of_coarse_features(means: Array, covariances: Array) -> None:
+    """Warn of features whose digits rounding has taken."""
     variances = np.einsum("kii->ki", covariances)
     coarse = np.spacing(np.abs(means)) > _MOST_ROUNDING * np.sqrt(variances)
     far = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
@@ -52,6 +54,50 @@ def warn_of_weak_moments(
             PrecisionWarning,
             stacklevel=_STACKLEVEL,
         )
+
+
+def warn_of_misfit(
+    statistics: ClassStatistics, pairs: Index, verdict: Verdict
+) -> None:
+    """Give one warning that names the pairs for which the model misleads.
+
+    Those whose errors differ from Fisher's by no more than chance are left out.
+    """
+    excess = verdict.errors[0] - verdict.errors[1]
+    clear = np.flatnonzero(verdict.guarded & (excess > verdict.deviation))
+    if not len(clear):
+        return
+    labels = [*map(repr, statistics.classes.tolist()), "the rest"]
+    worst = clear[np.argsort(-excess[clear], kind="stable")]
+    lines = []
+    for k in worst[:_MOST_PAIRS]:
+        first, second = (labels[i] for i in pairs[k])
+        ours, fisher = map(percent, verdict.errors[:, k].tolist())
+        claimed = percent(float(verdict.claimed[k]))
+        lines.append(
+            f"{first} and {second} ({ours} errors against {fisher} of Fisher's rule; "
+            f"the model claimed {claimed})"
+        )
+    more = f" and {len(worst) - _MOST_PAIRS} more" if len(worst) > _MOST_PAIRS else ""
+    features = _leading_features(statistics, verdict.coef[worst[0]])
+    warnings.warn(
+        "the classes are not Gaussian, and on rows of the data the best rule of the "
+        f"Gaussian model is worse than Fisher's for: {'; '.join(lines)}{more}. These "
+        f"pairs have Fisher's rule now, see guarded_. Look at {features}, on which the "
+        "model relies; transform such features or leave them out, or use recommended()",
+        ModelMisfitWarning,
+        stacklevel=_STACKLEVEL,
+    )
+
+
+def _leading_features(statistics: ClassStatistics, coef: Array) -> str:
+    """The few features on which a rule relies most."""
+    spread = np.sqrt(np.einsum("kjj->j", statistics.scatters))
+    sizes = np.abs(coef) * spread
+    leading = np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]
+    leading = leading[sizes[leading] >= 0.5 * sizes.max()]
+    names = statistics.feature_names
+    return f"features {listed(leading if names is None else names[leading])}"
 
 
 def warn_of_trivial_rules(

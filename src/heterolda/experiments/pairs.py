@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
+from heterolda.exceptions import TrivialRuleWarning
 from heterolda.experiments import datasets
 from heterolda.experiments.catalogue import CATALOGUE
-from heterolda.experiments.methods import METHODS
+from heterolda.experiments.methods import METHODS, pure_model
 from heterolda.foundations.types import Array
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.threshold import bayes_error, best_threshold
@@ -63,10 +62,8 @@ def study_pair(name: str, data_dir: datasets.DataDir = None) -> PairStudy | None
     X, y = datasets.load_dataset(name, data_dir=data_dir)
     with warnings.catch_warnings():
         # Rare classes are part of the paper's study.
-        warnings.simplefilter("ignore", SmallClassWarning)
         warnings.simplefilter("ignore", TrivialRuleWarning)
-        lda = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
-        best = GaussianLinearDiscriminant().fit(X, y)
+        lda, best = pure_model("fisher").fit(X, y), pure_model("global").fit(X, y)
         loss = lda.bayes_error_ - best.bayes_error_
         loss *= lda.statistics_.weights[lda.pairs_].sum(axis=1)
         pair = lda.classes_[lda.pairs_[np.argmax(loss)]]
@@ -80,7 +77,7 @@ def _study(name: str, X: Array, y: NDArray[Any]) -> PairStudy:
     lda = models["LDA"]
     pencil = Pencil.from_moments(
         lda.statistics_.means[None],
-        lda.statistics_.covariances()[None],
+        lda.statistics_.covariances(0.0)[None],
         lda.priors_[None],
         lda.statistics_.weights[None],
         moore_penrose=True,

@@ -32,7 +32,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from heterolda.exceptions import SmallClassWarning, TrivialRuleWarning
+from heterolda.exceptions import TrivialRuleWarning
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.datasets import Data, DataDir, load_dataset
 from heterolda.experiments.folder import RunFolder
@@ -257,8 +257,7 @@ def _check_data(study: Study, data_dir: DataDir) -> None:
 def _measured(model: Any, split: Split) -> tuple[int, float, float, float, float]:
     """Hits, mean Bayes error, time to fit, time to predict, iterations."""
     with warnings.catch_warnings():
-        # Small classes and pairs without a useful rule belong to the paper's data.
-        warnings.simplefilter("ignore", SmallClassWarning)
+        # Pairs without a useful rule belong to the paper's data.
         warnings.simplefilter("ignore", TrivialRuleWarning)
         begin = time.perf_counter()
         model.fit(split.X_train, split.y_train)

@@ -5,6 +5,7 @@ A solver is a frozen dataclass of settings that keeps to the protocol `Solver`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +52,10 @@ _NO_DRAWS = np.random.default_rng(0)
 _THREADED = 24
 # Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
+
+
+# Takes pairs, their rules and their place among all pairs; returns their rules.
+Review = Callable[[Pencil, Hyperplanes, slice], Hyperplanes]
 
 
 class Solver(Protocol):
@@ -129,12 +134,14 @@ def solve_pairs(
     solver: Solver,
     seed: int = 0,
     shares: Array | None = None,
+    review: Review | None = None,
 ) -> Hyperplanes:
     """Rules for pairs of Gaussian classes, one row per pair.
 
     `pairs`, of shape (n_pairs, 2), has the indices of the first and second class. The
     priors of a pair, or its row of `shares`, are renormalised to sum to one. The seed
-    of random trials is the same for every pair.
+    of random trials is the same for every pair. `review` may replace the rules of a
+    batch of pairs.
     """
     n_pairs, d = len(pairs), means.shape[1]
 
@@ -148,7 +155,8 @@ def solve_pairs(
             weights[batch],
             moore_penrose=solver.moore_penrose,
         )
-        return solver.solve(pencil, generator(solver, seed))
+        found = solver.solve(pencil, generator(solver, seed))
+        return found if review is None else review(pencil, found, rows)
 
     def solve_all() -> Hyperplanes:
         step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))

@@ -149,6 +149,20 @@ class Hyperplanes:
             deviations=deviations,
         )
 
+    def take(self, pairs: Index) -> Hyperplanes:
+        """Some of the pairs."""
+        return Hyperplanes(*(getattr(self, f.name)[pairs] for f in fields(self)))
+
+    @classmethod
+    def where(cls, chosen: Mask, these: Hyperplanes, others: Hyperplanes) -> Hyperplanes:
+        """For each pair one of two rules."""
+        rules = []
+        for f in fields(cls):
+            one, other = getattr(these, f.name), getattr(others, f.name)
+            where = chosen[:, None] if one.ndim == 2 else chosen
+            rules.append(np.where(where, one, other))
+        return cls(*rules)
+
     @classmethod
     def concatenate(cls, records: list[Hyperplanes]) -> Hyperplanes:
         """Join the records of consecutive groups of pairs."""

@@ -185,6 +185,10 @@ class Pencil:
         scaled = self.covariances / units[..., None] / units[:, :, None]
         return _noise(scaled, self.means / units, self.basis * scale[:, :, None])
 
+    def with_covariances(self, covariances: Array) -> Pencil:
+        """The same pairs with other covariances."""
+        return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
+
     def project(self, u: Array) -> tuple[Array, Array, Array]:
         """Mean difference D and standard deviations sigma1, sigma2 along w = V u."""
         square = u * u

@@ -64,6 +64,9 @@ class ClassStatistics:
         Sums of weighted outer products of the deviations from the class mean.
     feature_names : ndarray of str of shape (n_features,) or None, default=None
         Names of the columns, if they had any.
+    given : bool, default=False
+        Whether the moments are to be taken as exact, as those of `from_moments` are:
+        then no class borrows from others, however small its weight.
 
     References
     ----------
@@ -89,6 +92,7 @@ class ClassStatistics:
         means: Array,
         scatters: Array,
         feature_names: NDArray[Any] | None = None,
+        given: bool = False,
     ) -> None:
         k, d = means.shape
         if not classes.shape == weights.shape == (k,) or scatters.shape != (k, d, d):
@@ -102,6 +106,7 @@ class ClassStatistics:
         self.means = means
         self.scatters = scatters
         self.feature_names = feature_names
+        self.given = given
 
     @property
     def n_classes(self) -> int:
@@ -238,7 +243,7 @@ class ClassStatistics:
             check_covariance(label, matrix)
             check_range(squares, np.diag(matrix) > 0, "covariances")
         order = np.argsort(labels)
-        return cls(labels[order], n[order], mean[order], scatter[order])
+        return cls(labels[order], n[order], mean[order], scatter[order], given=True)
 
     def update(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -283,6 +288,7 @@ class ClassStatistics:
         for one in (self, other):
             for i, k in enumerate(np.searchsorted(classes, one.classes)):
                 merged._add(k, one.weights[i], one.means[i], one.scatters[i])
+        merged.given = self.given and other.given
         return merged
 
     def __radd__(self, other: object) -> Self:
@@ -307,39 +313,47 @@ class ClassStatistics:
         self.weights[k] = total
 
     def covariances(self, shrinkage: float | str | None = None) -> Array:
-        """Class covariances with divisor W_k - 1, optionally shrunk.
+        """Class covariances with divisor W_k - 1, shrunk if need be.
 
         With shrinkage, class k's covariance becomes
-        ``(1 - rho_k) S_k + rho_k S_pooled``; a singular pooled covariance is first
-        moved towards its own diagonal.
+        ``(1 - rho_k) S_k + rho_k S_pooled``; if there are too few rows for the pooled
+        covariance, it is first moved towards its own diagonal.
 
         Parameters
         ----------
         shrinkage : float in [0, 1], "auto" or None, default=None
-            ``rho_k`` for all classes; "auto" means ``d / (W_k + d)``.
+            ``rho_k`` for all classes; "auto" means ``r / (W_k + r)`` with the rank r of
+            the features: their number, less those that are constant or depend on
+            others. None means that for classes which cannot stand alone, their weight
+            being at most r + 1, and no shrinkage for others; a class of a single row
+            has the pooled covariance. Use 0 for no shrinkage at all.
 
         Returns
         -------
         ndarray of shape (n_classes, n_features, n_features)
             The covariances.
         """
-        short = self.weights <= 1
-        if short.any():
-            weight = Setting("sample_weight")
-            zero = (" (every ", weight, " is zero)") if not self.weights.any() else ()
-            raise ParameterError(
-                f"classes {listed(self.classes[short])} have a total weight (number of "
-                "samples, or sum of ",
-                weight,
-                ") of 1 or less",
-                *zero,
-                ", from which no covariance can be estimated: add samples of these "
-                "classes or leave them out",
-            )
-        if shrinkage is not None:
-            return shrink(self.scatters, self.weights, shrinkage)
-        cov: Array = self.scatters / (self.weights - 1)[:, None, None]
-        return cov
+        lonely = self.weights <= 1
+        if lonely.any():
+            lenders = shrinkage != 0 and not lonely.all()
+            self._refuse(lonely if not lenders else self.weights <= 0)
+        return shrink(self.scatters, self.weights, shrinkage, given=self.given)
+
+    def _refuse(self, lonely: NDArray[np.bool_]) -> None:
+        """Refuse classes from which no covariance can be estimated."""
+        if not lonely.any():
+            return
+        weight = Setting("sample_weight")
+        zero = (" (every ", weight, " is zero)") if not self.weights.any() else ()
+        raise ParameterError(
+            f"classes {listed(self.classes[lonely])} have a total weight (number of "
+            "samples, or sum of ",
+            weight,
+            ") of 1 or less",
+            *zero,
+            ", from which no covariance can be estimated: add samples of these classes "
+            "or leave them out",
+        )
 
     def save(self, path: PathOrFile, *, min_count: float = 0) -> None:
         """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
@@ -374,6 +388,7 @@ class ClassStatistics:
             "weights": self.weights,
             "means": self.means,
             "scatters": self.scatters,
+            "given": np.array(self.given),
         }
         if self.feature_names is not None:
             content["feature_names"] = self.feature_names.astype(str)

@@ -189,13 +189,14 @@ def check_moments(
 
 def read_moments(
     content: dict[str, NDArray[Any]],
-) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None]:
+) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None, bool]:
     """Check the arrays of a file and return the arguments of `ClassStatistics`.
 
     The file may hold anything; a KeyError says which array is missing.
     """
     classes, names = content["classes"], content.get("feature_names")
     objects = content["classes_are_objects"]
+    given = content.get("given", np.array(False))  # older files do not say
     weights = check_finite("weights", content["weights"], 1)
     means = check_finite("means", content["means"], 2)
     scatters = check_finite("scatters", content["scatters"], 3)
@@ -203,6 +204,8 @@ def read_moments(
         np.any(weights < 0)
         or classes.dtype.kind not in "biufU"
         or objects.shape != ()
+        or given.shape != ()
+        or given.dtype.kind != "b"
         or not np.array_equal(np.unique(classes), classes)
         or (names is not None and names.shape != means.shape[1:])
     ):
@@ -214,20 +217,47 @@ def read_moments(
         classes = classes.astype(object)
     if names is not None:
         names = names.astype(object)
-    return classes, weights, means, scatters, names
+    return classes, weights, means, scatters, names, bool(given)
 
 
-def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:
+def shrink(
+    scatters: Array, weights: Array, shrinkage: float | str | None, *, given: bool
+) -> Array:
     """Class covariances, moved towards the pooled covariance.
 
-    Class k gets ``(1 - rho_k) S_k + rho_k S_pooled``, where `shrinkage` is rho_k for
-    all classes, and "auto" means ``d / (W_k + d)``. If the pooled covariance is itself
-    singular it is first shrunk towards its own diagonal, by ``d / (W - K + d)``, where
-    W is the total weight and K the number of classes.
+    Class k gets ``(1 - rho_k) S_k + rho_k S_pooled`` with the shares rho_k of
+    `pooled_shares`. If there are too few rows for the pooled covariance to be regular,
+    it is first shrunk towards its own diagonal, by ``r / (f + r)``, where f is its
+    number of degrees of freedom and r the rank of the features.
+    """
+    rho = pooled_shares(scatters, weights, shrinkage, given=given)
+    if not rho.any():
+        own: Array = scatters / (weights - 1)[:, None, None]
+        return own
+    rank, freedom = rank_of_features(scatters, weights), pooled_freedom(weights)
+    gamma = rank / (freedom + rank) if freedom < rank else 0.0
+    return blend(scatters, weights, rho, gamma)
+
+
+def pooled_shares(
+    scatters: Array, weights: Array, shrinkage: float | str | None, *, given: bool
+) -> Array:
+    """Share of the pooled covariance in that of each class.
+
+    `shrinkage` is the share of all classes; "auto" means ``r / (W_k + r)`` with the
+    rank r of the features. None is that for a class that cannot stand alone, its weight
+    being at most r + 1, and zero for others, and for all whose moments are `given` as
+    exact. A class of weight 1 or less has no covariance of its own.
     """
     d = scatters.shape[1]
-    if shrinkage == "auto":
-        rho = d / (weights + d)
+    if shrinkage is None:
+        rho = np.zeros(len(weights))
+        if not given and (weights <= d + 1).any():
+            rank = rank_of_features(scatters, weights)
+            rho = np.where(weights <= rank + 1, rank / (weights + rank), 0.0)
+    elif shrinkage == "auto":
+        rank = rank_of_features(scatters, weights)
+        rho = rank / (weights + rank)
     elif not isinstance(shrinkage, str) and 0 <= shrinkage <= 1:
         rho = np.full(len(weights), float(shrinkage))
     else:
@@ -235,12 +265,29 @@ def shrink(scatters: Array, weights: Array, shrinkage: float | str) -> Array:
             Setting("shrinkage"),
             f" must be None, 'auto' or a number in [0, 1], got {shrinkage!r}",
         )
-    freedom = weights.sum() - len(weights)
-    pooled = scatters.sum(axis=0) / freedom
-    scale = np.sqrt(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
-    spectrum = np.linalg.eigvalsh(pooled / scale / scale[:, None])
-    singular = spectrum[0] <= SINGULAR * spectrum[-1]
-    return blend(scatters, weights, rho, d / (freedom + d) if singular else 0.0)
+    return np.where((weights <= 1) & (rho > 0), 1.0, rho)
+
+
+def pooled_freedom(weights: Array) -> float:
+    """Degrees of freedom of the pooled covariance: the sum of W_k - 1."""
+    return float(np.maximum(weights - 1, 0.0).sum())
+
+
+def rank_of_features(scatters: Array, weights: Array) -> int:
+    """Number of features without those that are constant or depend on others.
+
+    The latter can be told only if there are rows enough. At least 1.
+    """
+    pooled = scatters.sum(axis=0)
+    varies = np.diag(pooled) > 0
+    rank = int(np.count_nonzero(varies))
+    if 1 < rank <= pooled_freedom(weights):
+        scale = np.sqrt(np.diag(pooled)[varies])
+        spectrum = np.linalg.eigvalsh(
+            pooled[np.ix_(varies, varies)] / scale / scale[:, None]
+        )
+        rank = int(np.count_nonzero(spectrum > SINGULAR * spectrum[-1]))
+    return max(rank, 1)
 
 
 def blend(scatters: Array, weights: Array, rho: Array, gamma: float) -> Array:
@@ -249,10 +296,11 @@ def blend(scatters: Array, weights: Array, rho: Array, gamma: float) -> Array:
     The pooled covariance has the weight rho_k in that of class k, and its diagonal the
     weight `gamma` in the pooled one.
     """
-    pooled = scatters.sum(axis=0) / (weights.sum() - len(weights))
+    pooled = scatters.sum(axis=0) / pooled_freedom(weights)
     if gamma:
         pooled = (1 - gamma) * pooled + gamma * np.diag(np.diag(pooled))
-    own = ((1 - rho) / (weights - 1))[:, None, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.where(rho < 1, (1 - rho) / (weights - 1), 0.0)[:, None, None]
     blended: Array = own * scatters + rho[:, None, None] * pooled
     return blended
 

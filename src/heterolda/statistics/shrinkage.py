@@ -12,7 +12,12 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import SINGULAR, blend
+from heterolda.statistics.moments import (
+    SINGULAR,
+    blend,
+    pooled_freedom,
+    pooled_shares,
+)
 
 # Candidates, from least to most, in steps of about a factor of three: the likelihood
 # hardly changes within a step. STRENGTHS are multiples of the number of features.
@@ -59,6 +64,19 @@ def class_covariances(
     if chosen is None:
         return statistics.covariances(shrinkage)
     return chosen.covariances(statistics)
+
+
+def shares_of_pooled(
+    statistics: ClassStatistics,
+    shrinkage: float | str | None,
+    chosen: Shrinkage | None,
+) -> Array:
+    """Share of the pooled covariance in that of each class of a discriminant."""
+    if chosen is not None and chosen.to_pooled.any():
+        return chosen.to_pooled
+    amount = shrinkage if chosen is None else None
+    moments = statistics.scatters, statistics.weights
+    return pooled_shares(*moments, amount, given=statistics.given)
 
 
 def needs_no_rows(estimator: Any) -> bool:
@@ -113,9 +131,11 @@ def choose_shrinkage(
     scores = left_out_log_likelihood(X, y, sample_weight, statistics)
     best, diagonal = np.unravel_index(np.argmax(scores), scores.shape)
     nu = STRENGTHS[best] * statistics.n_features
-    freedom = statistics.weights - 1
+    if not nu:  # only classes that cannot stand alone borrow
+        return Shrinkage(np.zeros(statistics.n_classes), 0.0)
+    freedom = np.maximum(statistics.weights - 1, 0.0)
     shares = np.ones_like(freedom) if np.isinf(nu) else nu / (freedom + nu)
-    return Shrinkage(shares, DIAGONALS[diagonal] if nu else 0.0)
+    return Shrinkage(shares, DIAGONALS[diagonal])
 
 
 def left_out_log_likelihood(
@@ -136,6 +156,8 @@ def left_out_log_likelihood(
     for k, rows in enumerate(np.split(codes.argsort(kind="stable"), bounds)):
         weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
         rows, weight = rows[weight > 0], weight[weight > 0]
+        if statistics.weights[k] <= 1:
+            continue  # nothing would be left of the class
         candidates = _candidates(statistics, k, weight, basis, spectrum)
         for start in range(0, len(rows), _BLOCK_ROWS):
             block = slice(start, start + _BLOCK_ROWS)
@@ -152,7 +174,7 @@ def _pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     Features without variance are left out, and where the rows suffice also the
     directions without: then they are a property of the data, not of the sample.
     """
-    freedom = statistics.weights.sum() - statistics.n_classes
+    freedom = pooled_freedom(statistics.weights)
     pooled = statistics.scatters.sum(axis=0) / freedom
     varies = np.diag(pooled) > 0
     scale = np.sqrt(np.diag(pooled)[varies])
@@ -215,7 +237,7 @@ def _candidates(
 ) -> list[_Candidates]:
     """What the rows of a class are compared with, for each mixture."""
     total = float(statistics.weights[k])
-    freedom = statistics.weights.sum() - statistics.n_classes
+    freedom = pooled_freedom(statistics.weights)
     # One for whole weights. Rows of smaller weight are left out as they are, and the
     # average of what is left out stands in for each in the divisors.
     left = float(np.average(np.minimum(weight, 1.0), weights=weight))

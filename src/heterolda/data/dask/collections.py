@@ -31,6 +31,7 @@ from heterolda.foundations.validation import check_sample_weight
 from heterolda.search.algorithm2 import Reporter, report_progress
 from heterolda.search.passes import Pairing, RuleEvaluation, Walk, evaluate_rule
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import RowSample
 
 _FAN_IN = 8  # sums that one task adds up
 # Rows that a pass sets aside for all pairs together, as a multiple of those of the
@@ -44,17 +45,28 @@ def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
 
     Labels and weights may be arrays in memory if the sizes of the chunks are known.
     """
+    return _total(chunks_of(X, y, sample_weight), feature_names(X), sampled=False)[0]
+
+
+def statistics_and_sample(
+    X: Any, y: Any, sample_weight: Any = None
+) -> tuple[ClassStatistics, RowSample]:
+    """Class statistics, and some rows of each class."""
     chunks, names = chunks_of(X, y, sample_weight), feature_names(X)
+    return _total(chunks, names, sampled=True)
+
+
+def _total(chunks: list[Any], names: NDArray[Any] | None, *, sampled: bool) -> Any:
+    """Statistics and sample of all chunks; the latter is None if not asked for."""
     task = dask.delayed(_chunk_statistics, pure=True)
-    sums = [task(*chunk, names) for chunk in chunks]
+    sums = [task(*chunk, names, sampled) for chunk in chunks]
     while len(sums) > 1:
         groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]
         sums = [dask.delayed(_sum, pure=True)(*group) for group in groups]
     (total,) = dask.compute(sums[0])
     if total is None:
         raise ValueError("X has no rows: a classifier needs data of two classes")
-    result: ClassStatistics = total
-    return result
+    return total
 
 
 def sample(X: Any) -> Any:
@@ -103,7 +115,7 @@ class DaskRows:
     """
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None):
-        self.statistics = statistics(X, y, sample_weight)
+        self.statistics, self.sample = statistics_and_sample(X, y, sample_weight)
         self.weighted = sample_weight is not None
         self._chunks = chunks_of(X, y, sample_weight)
         self._evaluations: tuple[Any, ...] = ()
@@ -174,15 +186,15 @@ def _changes(
 
 
 def _chunk_statistics(
-    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None
-) -> ClassStatistics | None:
-    """Statistics of a chunk; None if it has no rows."""
+    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None, sampled: bool
+) -> tuple[ClassStatistics, RowSample | None] | None:
+    """Statistics of a chunk, and some of its rows if asked for; None without rows."""
     check_lengths(X, y, sample_weight)
     if not X.shape[0]:
         return None
-    X = number_array(X)
+    X, labels = number_array(X), label_array(y)
     try:
-        found = ClassStatistics.from_data(X, label_array(y), sample_weight)
+        found = ClassStatistics.from_data(X, labels, sample_weight)
     except ValueError as error:
         if names is None or np.isfinite(X).all():
             raise
@@ -192,11 +204,20 @@ def _chunk_statistics(
             "leave such rows out"
         ) from error
     found.feature_names = names
-    return found
+    if not sampled:
+        return found, None
+    weight = check_sample_weight(sample_weight, len(X))
+    return found, RowSample.from_arrays(X, labels, weight)
 
 
-def _sum(*terms: ClassStatistics | None) -> ClassStatistics | None:
-    return reduce(add, [term for term in terms if term is not None] or [None])
+def _sum(*terms: Any) -> Any:
+    """Statistics and samples of several chunks, added up."""
+    given = [term for term in terms if term is not None]
+    if not given:
+        return None
+    totals, samples = zip(*given, strict=True)
+    sample = None if samples[0] is None else reduce(add, samples)
+    return reduce(add, totals), sample
 
 
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
