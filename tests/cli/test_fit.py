@@ -19,6 +19,10 @@ from heterolda.cli import judge_fit
 from heterolda.cli.cross_validation import Folds
 from heterolda.estimators.discriminant import solved_again
 from heterolda.inspection import model_facts
+from heterolda.statistics import row_sample
+
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
 FEATURES = names()
 
@@ -262,7 +266,9 @@ def test_settings_without_leave_one_out_are_cross_validated(rng, tmp_path):
 
 
 def test_judging_that_cannot_be_done_does_not_stop_the_fit(rng, tmp_path, monkeypatch):
-    data = write(make_frame(rng, 8, d=1), tmp_path / "few.csv")
+    few = make_frame(rng, 20, d=1)
+    lone = few.groupby("kind").cumcount().where(few["kind"] == "west", 0) == 0
+    data = write(few[lone], tmp_path / "few.csv")
     arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
     result = invoke(*arguments, "--solver", "c-hld")
     assert result.exit_code == 0, result.stderr
@@ -272,6 +278,49 @@ def test_judging_that_cannot_be_done_does_not_stop_the_fit(rng, tmp_path, monkey
     monkeypatch.setattr(judge_fit, "_MOST_NUMBERS", 10)
     shown = succeed("fit", write(make_frame(rng), data), *arguments[2:], "--refine")
     assert "not known: the search takes long on so many rows." in shown
+
+
+def test_of_many_rows_a_sample_is_left_out(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(row_sample, "IN_ALL", 50)
+    data = write(frame, tmp_path / "data.csv")
+    arguments = [
+        "fit",
+        data,
+        "-t",
+        "kind",
+        "--exclude",
+        "id",
+        "-o",
+        tmp_path / "m.json",
+    ]
+    assert "Accuracy by leave-one-out on 50 rows: " in succeed(*arguments)
+    model = heterolda.load(tmp_path / "m.json")
+    X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
+    rows = row_sample.row_hashes(X).argsort()[:50]
+    whole = GaussianLinearDiscriminant().fit(X, y).leave_one_out(X, y)
+    found = model.fit_record_.judgement
+    assert found.accuracy == np.mean((whole.predictions == y)[rows])
+    assert found.lda_accuracy == np.mean((whole.lda_predictions == y)[rows])
+
+
+def test_guarded_pairs_are_named(rng, tmp_path):
+    """A dummy that is 1 in some rows of one class and never in the other."""
+    y = np.arange(1000) % 2
+    X = rng.normal(size=(1000, 4)) + 0.5 * y[:, None]
+    X[:, 3] = (y == 0) & (np.arange(1000) % 100 == 0)
+    data, page = tmp_path / "data.csv", tmp_path / "card.html"
+    frame = pd.DataFrame(X, columns=names(4)).assign(kind=np.where(y, "b", "a"))
+    write(frame, data)
+    shown = succeed("fit", data, "-t", "kind", "-o", tmp_path / "m.json")
+    sentence = "Fisher's rule stands between a and b: the Gaussian model does not fit"
+    assert sentence in shown
+    assert heterolda.load(tmp_path / "m.json").guarded_.tolist() == [True]
+    assert sentence in succeed("inspect", tmp_path / "m.json")
+    succeed("inspect", tmp_path / "m.json", "--html", page)
+    assert sentence.replace("'", "&#x27;") in page.read_text()
+    report = heterolda.heteroscedasticity_report(X, frame["kind"])
+    assert report.guarded.tolist() == [True]
+    assert "Fisher's rule stands between 'a' and 'b'" in str(report)
 
 
 def test_classes_with_few_rows_are_named_with_the_remedy(rng, tmp_path):
@@ -371,7 +420,7 @@ def test_warnings_are_plain_notes(rng, tmp_path):
         result = invoke("fit", data, "-t", "kind", "--exclude", "id")
     assert result.exit_code == 0
     assert result.stderr.startswith("note: classes ['east', 'north', 'south', 'west']")
-    assert "use --shrinkage auto, or fewer features" in result.stderr
+    assert "use --shrinkage cv, more samples or fewer features" in result.stderr
     assert "Warning" not in result.stderr
     assert result.stderr.count("\n") == 1
     holes = few.assign(x0=few["x0"].where(few.index != 1))

@@ -24,6 +24,9 @@ from heterolda import (
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
 DISPLAYS = [ErrorCurveDisplay, FrontierDisplay, ProjectionDisplay, BoundaryDisplay]
 
 

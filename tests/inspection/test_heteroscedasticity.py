@@ -168,7 +168,10 @@ def test_singular_covariances(rng):
     assert np.isnan(report.box.p_value)
     assert "needs regular covariances" in str(report)
     assert np.all(np.isfinite(report.condition))
-    assert np.all(np.isinf(heteroscedasticity_report(stats).condition))
+    assert np.all(np.isfinite(heteroscedasticity_report(stats).condition))
+    moments = stats.classes, stats.weights, stats.means, np.cov(X[:10].T)[None]
+    given = ClassStatistics.from_moments(*moments[:3], np.repeat(moments[3], 2, axis=0))
+    assert np.all(np.isinf(heteroscedasticity_report(given).condition))
     constant = ClassStatistics.from_data(np.insert(X[:, :2], 1, 0.5, axis=1), y)
     assert np.isnan(heteroscedasticity_report(constant).box.p_value)
     apart = ClassStatistics.from_data([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1])

@@ -20,6 +20,7 @@ from heterolda.foundations.types import Array, Index
 from heterolda.inspection.judging import PooledLDA
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import RowSample
 
 # Is called with the share of the work that is done.
 ShareProgress = Callable[[float], None]
@@ -53,9 +54,9 @@ def cross_validate_files(
 ) -> Judgement:
     """Cross-validate a fitted discriminant in two passes over the files.
 
-    The first gathers the statistics of each fold, the second predicts. Statistics of
-    all rows but those of a fold are sums of the others', never differences, which
-    would lose digits. Memory is that of `n_folds` class statistics.
+    The first gathers the statistics of each fold and a sample of its rows, the second
+    predicts. Statistics of all rows but those of a fold are sums of the others', never
+    differences, which would lose digits.
     """
     classes = model.classes_
 
@@ -71,26 +72,35 @@ def cross_validate_files(
                 yield k, rows.X[mine], truth[mine], weight
 
     sums: list[ClassStatistics] = []
+    samples: list[RowSample] = []
     for k, X, truth, weight in rows_by_fold(0.0):
-        batch = ClassStatistics.from_arrays(X, classes[truth], classes, weight)
+        y = classes[truth]
+        batch = ClassStatistics.from_arrays(X, y, classes, weight)
+        sample = RowSample.from_arrays(X, y, weight)
         if k < len(sums):
             sums[k] += batch
+            samples[k] += sample
         else:
             sums.append(batch)
-    # Sums of all others without a difference: those before and those after a fold.
-    before, after = list(accumulate(sums)), list(accumulate(sums[::-1]))[::-1]
+            samples.append(sample)
     rivals = []
-    for k in range(n_folds):
-        others = before[k - 1] if k else after[1]
-        if 0 < k < n_folds - 1:
-            others = others + after[k + 1]
+    without = zip(_sums_of_others(sums), _sums_of_others(samples), strict=True)
+    for k, (others, some) in enumerate(without):
         with _errors_name_fold(k):
-            fitted = clone(model).fit_statistics(others)
+            fitted = clone(model)._fit_sampled(others, some)
         rivals.append((fitted, PooledLDA(others, model.priors)))
     counts = np.zeros(4)
     for k, X, truth, weight in rows_by_fold(0.5):
         counts += _count_right(*rivals[k], X, truth, weight)
     return Judgement.from_counts(_method(n_folds), *counts)
+
+
+def _sums_of_others(parts: list[Any]) -> Iterator[Any]:
+    """For each part the sum of all others: of those before it and those after."""
+    before, after = list(accumulate(parts)), list(accumulate(parts[::-1]))[::-1]
+    for k in range(len(parts)):
+        others = before[k - 1] if k else after[1]
+        yield others + after[k + 1] if 0 < k < len(parts) - 1 else others
 
 
 def cross_validate_rows(

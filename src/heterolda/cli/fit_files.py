@@ -16,6 +16,7 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
+from heterolda.statistics.row_sample import RowSample
 
 Numbers = dict[str, float]
 # Features, labels and weights.
@@ -137,11 +138,12 @@ def _by_label(option: str, given: Any, finder: ClassFinder) -> Any:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model, the number of rows, and the rows if they had to be in memory."""
+    """A model, the number of rows, and all rows or a sample, as they are in memory."""
 
     model: Any
     n_rows: int
     rows: Rows | None = None
+    sample: RowSample | None = None
 
     @property
     def size(self) -> int:
@@ -179,4 +181,5 @@ def fit_files(
         statistics, sample = data.statistics_and_sample(count)
         estimator = settings.estimator(statistics.classes)
         model = estimator._fit_sampled(statistics, sample)
+        return Fitted(model, n_rows, sample=sample)
     return Fitted(model, n_rows)

@@ -17,7 +17,7 @@ from heterolda.data.table import Table
 from heterolda.estimators.fit_record import Judgement
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import no_warnings
-from heterolda.inspection.judging import judge_by_leave_one_out
+from heterolda.inspection.judging import judge_by_leave_one_out, judge_by_some_rows
 
 _FOLDS = 5
 # Searches of more numbers than this, rows times features, are not repeated unasked.
@@ -47,9 +47,7 @@ def judge_fit(
         try:
             if settings.has_leave_one_out:
                 status.rows("leaving out each row in turn")
-                return judge_by_leave_one_out(
-                    fitted.model, *fitted.rows_in_memory(data)
-                )
+                return _leave_one_out(fitted)
             if settings.strategy == "smooth":
                 return _own_estimate(fitted)
             if settings.strategy is not None and fitted.size > _MOST_NUMBERS:
@@ -57,6 +55,15 @@ def judge_fit(
             return _cross_validate(settings, fitted, data, _FOLDS, status)
         except (FoldError, ParameterError) as error:
             raise NotJudgedError(in_options(error)) from error
+
+
+def _leave_one_out(fitted: Fitted) -> Judgement:
+    """Leave out each row of those in memory, all of them or a sample."""
+    if fitted.sample is None:
+        return judge_by_leave_one_out(fitted.model, *(fitted.rows or ()))
+    X, y, weight = fitted.sample.in_proportion()
+    codes = np.searchsorted(fitted.model.classes_, y)
+    return judge_by_some_rows(fitted.model, X, codes, weight)
 
 
 def _cross_validate(

@@ -10,6 +10,8 @@ from datetime import date
 from math import inf, nan
 from typing import Any
 
+import numpy as np
+
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
@@ -20,6 +22,7 @@ from heterolda.export._schema import (
     Kind,
     Place,
     boolean,
+    booleans,
     choice,
     count,
     floats,
@@ -89,6 +92,10 @@ def _none(at: Place) -> None:
     """Stands for what older files do not have."""
 
 
+def _none_guarded(at: Place) -> Any:
+    return np.zeros(at.sizes["rules"], np.bool_)
+
+
 def _day() -> Kind:
     """A day, as in 2026-11-30."""
 
@@ -142,6 +149,7 @@ COMMITTEE = {
 SHRINKAGE = {"to_pooled": floats("classes", low=0, high=1), "to_diagonal": number(0, 1)}
 STATISTICS = {
     "named": boolean(),
+    "given": since(2, boolean(), lambda at: False),
     "weights": floats("classes"),
     "means": floats("classes", "features"),
     "scatters": floats("classes", "features", "features"),
@@ -155,7 +163,10 @@ CANDIDATE = {
 }
 SELECTION = {**CANDIDATE, "candidates": list_of(record(CANDIDATE))}
 START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
-OF_DISCRIMINANT = parameters(_names(GaussianLinearDiscriminant))
+OF_DISCRIMINANT = {
+    **parameters(_names(GaussianLinearDiscriminant)),
+    "guard": since(2, boolean(), lambda at: False),
+}
 FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {
     "name": text(),
@@ -177,6 +188,7 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
         "priors": floats("classes", low=0, high=1),
         "error_rates": floats("rules", 2, low=0, high=1),
         "risk": floats("rules", low=0),
+        "guarded": since(2, booleans("rules"), _none_guarded),
         "shrinkage": optional(record(SHRINKAGE, make=Shrinkage)),
         "fitted_with": record(FITTED_WITH),
         "statistics": optional(record(STATISTICS)),

@@ -191,8 +191,8 @@ def _statistics_of(model: Any) -> Values | None:
 def _statistics(values: Values, fitted: Values, where: str) -> ClassStatistics:
     """The inverse of `_statistics_of`."""
     found, classes = values["statistics"], fitted["classes_"]
-    if not (found["weights"] > 1).all():
-        raise ValueError(f"{where}.weights must exceed 1")
+    if not (found["weights"] > 0).all():
+        raise ValueError(f"{where}.weights must be positive")
     for label, scatter in zip(classes.tolist(), found["scatters"], strict=True):
         check_covariance(label, scatter)
     names = fitted.get("feature_names_in_") if found.pop("named") else None

@@ -296,8 +296,8 @@ class HeteroscedasticityReport:
         return (
             f"{self._gain()}\nDo not trust it: classes "
             f"{named(self.classes[self._small])} have fewer samples than features "
-            "plus one,\nso their covariances are singular by accident. Use "
-            "shrinkage='auto', or fewer features."
+            "plus one,\ntoo few for covariances of their own. Pass rows, or use "
+            "shrinkage='auto' or fewer features."
         )
 
     def _gain(self) -> str:
@@ -381,7 +381,9 @@ def heteroscedasticity_report(
         judgement = judge_by_leave_one_out(model, X, y, sample_weight)
     if statistics.n_classes < 2:
         raise ValueError("statistics must have at least 2 classes to be compared")
-    raw, weights = statistics.covariances(), statistics.weights
+    weights = statistics.weights
+    freedom = np.where(weights > 1, weights - 1, 1.0)
+    raw = statistics.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     means, cov = statistics.means, statistics.covariances(shrinkage)
     shares = check_priors(priors, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
