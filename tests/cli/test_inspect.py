@@ -16,6 +16,9 @@ from heterolda import (
     LocalNeighborhoodSearch,
 )
 
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
 FEATURES = names(12)
 
 
