@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from heterolda.cli.cross_validation import (
@@ -15,8 +17,7 @@ from heterolda.cli.messages import in_options
 from heterolda.cli.progress import StatusLine
 from heterolda.data.table import Table
 from heterolda.estimators.fit_record import Judgement
-from heterolda.exceptions import ParameterError
-from heterolda.foundations.threads import no_warnings
+from heterolda.exceptions import ParameterError, SearchInterruptedWarning
 from heterolda.inspection.judging import judge_by_leave_one_out, judge_by_some_rows
 
 _FOLDS = 5
@@ -41,7 +42,9 @@ def judge_fit(
     `NotJudgedError`. Warnings about fits without some rows are left out, as they do not
     concern the model.
     """
-    with no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", SearchInterruptedWarning)
         if n_folds is not None:
             return _cross_validate(settings, fitted, data, n_folds, status)
         try:
