@@ -83,6 +83,7 @@ GALLERY = [
         "fixed_point",
         "operating_points",
         "displays",
+        "compare",
         "local_search",
         "power_transformer",
         "grid_search",

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from heterolda.inspection import (
         BoundaryDisplay,
         BoxTest,
+        Comparison,
         ErrorCurveDisplay,
         FrontierDisplay,
         HeteroscedasticityReport,
         ProjectionDisplay,
+        compare,
         heteroscedasticity_report,
     )
     from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
@@ -38,6 +40,7 @@ __all__ = [
     "BoundaryDisplay",
     "BoxTest",
     "ClassStatistics",
+    "Comparison",
     "ErrorCurveDisplay",
     "Fisher",
     "FitRecord",
@@ -61,6 +64,7 @@ __all__ = [
     "SimilarLabelsWarning",
     "SmallClassWarning",
     "TrivialRuleWarning",
+    "compare",
     "heteroscedasticity_report",
     "load",
     "recommended",
@@ -88,10 +92,12 @@ __getattr__ = lazy_names(
         "inspection": [
             "BoundaryDisplay",
             "BoxTest",
+            "Comparison",
             "ErrorCurveDisplay",
             "FrontierDisplay",
             "HeteroscedasticityReport",
             "ProjectionDisplay",
+            "compare",
             "heteroscedasticity_report",
         ],
         "estimators.fit_record": ["FitRecord", "Judgement"],

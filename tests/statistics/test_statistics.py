@@ -449,12 +449,16 @@ def test_text_is_no_number():
 
 def test_a_class_of_weight_one_has_no_covariance():
     stats = ClassStatistics.from_data([[1.0], [2.0], [3.0]], ["a", "a", "b"])
+    assert_allclose(stats.covariances()[1], stats.scatters[0])  # the pooled one
     few = (
         r"^classes \['b'\] have a total weight .* of 1 or less, from which no "
         r"covariance can be estimated: add samples of these classes or leave them out$"
     )
     with pytest.raises(ValueError, match=few):
-        stats.covariances()
+        stats.covariances(0)
+    alone = ClassStatistics.from_data(np.eye(3), ["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"\['a', 'b', 'c'\] have a total weight"):
+        alone.covariances()
     none = ClassStatistics.from_data(np.eye(2), [0, 1], [0.0, 0.0])
     with pytest.raises(
         ValueError, match=r"1 or less \(every sample_weight is zero\), "

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from heterolda.cli.compare import compare
 from heterolda.cli.evaluate import evaluate
 from heterolda.cli.export import export
 from heterolda.cli.fit import fit
@@ -66,7 +67,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
-    "Models": [fit, predict, evaluate, inspect, export],
+    "Models": [fit, compare, predict, evaluate, inspect, export],
     "The paper's study": [reproduce, datasets, report],
 }
 for _panel, _functions in _COMMANDS.items():

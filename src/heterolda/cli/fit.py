@@ -17,6 +17,7 @@ from heterolda.cli.messages import (
 )
 from heterolda.cli.options import Data, Debug, Delimiter, Format, SampleWeight
 from heterolda.cli.parsing import (
+    check_columns,
     parse_costs,
     parse_numbers,
     parse_shrinkage,
@@ -95,11 +96,7 @@ def _check_files(
     data: list[str], out: Path | None, columns: str | None, exclude: str | None
 ) -> None:
     """Reject files that would be lost and columns that would silently be ignored."""
-    if columns and exclude:
-        raise ValueError(
-            "--columns names all features, so --exclude would have no effect: use one "
-            "of them"
-        )
+    check_columns(columns, exclude)
     if out == Path("-"):
         raise ValueError("--out: a model needs a file, not -")
     if out and out.resolve() in [Path(name).resolve() for name in data]:

@@ -16,6 +16,15 @@ def split_names(text: str | None) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
+def check_columns(columns: str | None, exclude: str | None) -> None:
+    """Reject columns that would silently be ignored."""
+    if columns and exclude:
+        raise ValueError(
+            "--columns names all features, so --exclude would have no effect: use one "
+            "of them"
+        )
+
+
 def parse_shrinkage(text: str | None) -> float | str | None:
     """A number from 0 to 1, "auto" or "cv"."""
     if text is None or text in ("auto", "cv"):

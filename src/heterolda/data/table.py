@@ -164,14 +164,12 @@ class Table:
         self, progress: RowProgress = silent
     ) -> tuple[ClassStatistics, RowSample]:
         """Gather the class statistics and some rows of each class, in one pass."""
-        statistics, sample = self._gather(progress, sampled=True)
-        assert sample is not None
-        return statistics, sample
+        return self._gather(progress, sampled=True)
 
     def _gather(
         self, progress: RowProgress, *, sampled: bool
-    ) -> tuple[ClassStatistics, RowSample | None]:
-        """Statistics of all rows, and some of the rows if asked for."""
+    ) -> tuple[ClassStatistics, Any]:
+        """Statistics of all rows, and some of the rows if asked for, else None."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
         numbers = LabelNumbers()

@@ -89,17 +89,21 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
 
         An object such as ``FixedPoint(max_iter=50)`` gives other settings.
     guard : bool, default=True
-        Whether rows have the last word: where the rule of a pair makes more errors than
-        Fisher's, on up to 2,000 rows of each class, the pair takes Fisher's rule and
-        `guarded_` says so. It applies to the solver "global" with the criterion "bayes",
-        and where there are rows: `fit_statistics` and `partial_fit` have none and are
-        the same as with False, which stands for the pure model.
+        Whether rows have the last word: where the rule of a pair makes at least 3 %
+        more errors than Fisher's, on up to 2,000 rows of each class, the pair takes
+        Fisher's rule, `guarded_` says so, and if it is more than chance, a
+        :class:`ModelMisfitWarning`, too. Classes with fewer than five rows per feature
+        are judged by leaving rows out. It applies to the solver "global" with the
+        criterion "bayes", and where there are rows: `fit_statistics` and `partial_fit`
+        have none and are the same as with False, which stands for the pure model.
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; relative frequencies by default.
     shrinkage : float in [0, 1], "auto", "cv" or None, default=None
         Move each class covariance towards the pooled one, by this weight; "auto"
-        means ``d / (n_k + d)``. See :meth:`ClassStatistics.covariances`. Use it
-        when some class has few samples for the number of features. "cv" chooses
+        means ``d / (n_k + d)``. With None only classes of no more than d + 1 samples,
+        which cannot stand alone, borrow so much; with 0 none does. See
+        :meth:`ClassStatistics.covariances`. Use it when some class has few samples for
+        the number of features. "cv" chooses
         that weight, none included, and how far the pooled covariance moves towards
         its diagonal, by the likelihood of rows that are left out; it needs the rows,
         so only `fit` can do it.
@@ -408,7 +412,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         shares = moments[2]
         weighted = criterion.cost_weighted_priors(shares, solved)
         guard = None
-        if rows is not None and self.criterion == "bayes" and isinstance(solver, Global):
+        if rows is not None and isinstance(criterion.solver, Global):
             guard = Guard(
                 rows=rows,
                 pairs=pairs,
@@ -463,11 +467,12 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
             weights = self.statistics_.weights
-            short = self.classes_[weights <= (0 if np.any(weights > 1) else 1)]
+            least = 0 if np.any(weights > 1) else 1
             raise NotFittedError(
                 "this GaussianLinearDiscriminant cannot predict yet: classes "
-                f"{listed(short)} still have too few samples; call partial_fit with "
-                "more of them"
+                f"{listed(self.classes_[weights <= least])} still have a total weight "
+                f"of {least}{' or less' * least}; call partial_fit with more samples "
+                "of them"
             )
 
     @property

@@ -98,10 +98,12 @@ class Guard:
         fisher = Fisher().solve(plain, _NO_DRAWS)
         if self.unshrunk is not None:
             fisher = _under_model(fisher, pencil)
+        rank = int(pencil.basis.any(axis=1).sum(axis=1).max())
         errors, variance = np.zeros((2, len(planes.error))), np.zeros(len(planes.error))
         for k, (rows, weight) in enumerate(self.rows):
             mine, place, part = self._members(k, at)
-            few = len(rows) < ROWS_PER_FEATURE * rows.shape[1]
+            w = np.ones(len(rows)) if weight is None else weight
+            few = 2 < w.sum() < ROWS_PER_FEATURE * rank
             if few and self.pairs[0, 0] >= 0:
                 scores = self._left_out(k, pencil, plain, planes, mine, place)
             else:
@@ -111,7 +113,6 @@ class Guard:
                 scores = linear_scores(rows, normals, np.concatenate(offsets))
                 scores = scores.T.reshape(2, len(mine), -1)
             wrong = (scores > 0) != (place == 1)[:, None]
-            w = np.ones(len(rows)) if weight is None else weight
             share = pencil.priors[mine, place] * part / w.sum()
             errors[:, mine] += share * (wrong @ w)
             variance[mine] += share**2 * ((wrong[0] != wrong[1]) @ w)
@@ -148,7 +149,8 @@ class Guard:
             mine, place = np.nonzero(pairs == k)
             return mine, place, 1.0
         one = pairs[:, 1]
-        part = np.where(one == k, 1.0, self.priors[k] / (1 - self.priors[one]))
+        rest = np.where(np.eye(len(self.priors)), 0.0, self.priors).sum(axis=1)[one]
+        part = np.where(one == k, 1.0, self.priors[k] / rest)
         return np.arange(len(pairs)), (one == k).astype(np.intp), part
 
     def _left_out(
@@ -167,16 +169,19 @@ class Guard:
         for start in range(0, len(mine), step):
             some, there = mine[start : start + step], place[start : start + step]
             few, rules = pencil.take(some), planes.take(some)
-            keep = {"borrowed": float(self.borrowed[k]), "frequencies": self.frequencies}
-            ours, fisher = left_out_scores(few, rules, there, rows, weight, **keep)
+            known = rules, there, rows, weight
+            ours, fisher = left_out_scores(
+                few, *known, borrowed=self.borrowed[k], frequencies=self.frequencies
+            )
             if self.unshrunk is not None:
-                keep["borrowed"] = float(shares_of_pooled(self.unshrunk, None, None)[k])
-                few = plain.take(some)
-                fisher = left_out_scores(few, rules, there, rows, weight, **keep)[1]
+                own = shares_of_pooled(self.unshrunk, None, None)[k]
+                fisher = left_out_scores(
+                    plain.take(some), *known, borrowed=own, frequencies=self.frequencies
+                )[1]
             # Off the arc the rule with all rows stands in; where a row alone makes
             # Fisher's matrix regular, that rule is wrong about it.
-            known = linear_scores(rows, rules.coef.T, rules.intercept).T
-            ours = np.where(np.isnan(ours), known, ours)
+            seen = linear_scores(rows, rules.coef.T, rules.intercept).T
+            ours = np.where(np.isnan(ours), seen, ours)
             bad = np.where(there == 1, -1.0, 1.0)[:, None]
             blocks.append([ours, np.where(np.isnan(fisher), bad, fisher)])
         return np.concatenate(blocks, axis=1)

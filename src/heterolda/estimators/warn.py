@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from heterolda.estimators.guard import Verdict
 from heterolda.exceptions import (
@@ -25,6 +26,7 @@ from heterolda.statistics.class_statistics import ClassStatistics
 _MOST_ROUNDING = 0.01
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
 _STACKLEVEL = 5
+_CHANCE = 0.02
 _MOST_PAIRS = 5
 _MOST_FEATURES = 3
 
@@ -56,15 +58,15 @@ def warn_of_coarse_features(means: Array, covariances: Array) -> None:
         )
 
 
-def warn_of_misfit(
-    statistics: ClassStatistics, pairs: Index, verdict: Verdict
-) -> None:
+def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) -> None:
     """Give one warning that names the pairs for which the model misleads.
 
-    Those whose errors differ from Fisher's by no more than chance are left out.
+    Those whose errors differ from Fisher's by no more than chance are left out: of all
+    pairs of Gaussian classes together, few fits in a hundred draw a warning.
     """
     excess = verdict.errors[0] - verdict.errors[1]
-    clear = np.flatnonzero(verdict.guarded & (excess > verdict.deviation))
+    limit = ndtri(1 - _CHANCE / len(pairs)) * verdict.deviation
+    clear = np.flatnonzero(verdict.guarded & (excess > limit))
     if not len(clear):
         return
     labels = [*map(repr, statistics.classes.tolist()), "the rest"]

@@ -1,5 +1,6 @@
 """Models and data in words and pictures; `heterolda` has these names, too."""
 
+from heterolda.inspection.comparison import Comparison, compare
 from heterolda.inspection.displays.boundary import BoundaryDisplay
 from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
@@ -13,9 +14,11 @@ from heterolda.inspection.heteroscedasticity import (
 __all__ = [
     "BoundaryDisplay",
     "BoxTest",
+    "Comparison",
     "ErrorCurveDisplay",
     "FrontierDisplay",
     "HeteroscedasticityReport",
     "ProjectionDisplay",
+    "compare",
     "heteroscedasticity_report",
 ]

@@ -154,7 +154,9 @@ class Hyperplanes:
         return Hyperplanes(*(getattr(self, f.name)[pairs] for f in fields(self)))
 
     @classmethod
-    def where(cls, chosen: Mask, these: Hyperplanes, others: Hyperplanes) -> Hyperplanes:
+    def where(
+        cls, chosen: Mask, these: Hyperplanes, others: Hyperplanes
+    ) -> Hyperplanes:
         """For each pair one of two rules."""
         rules = []
         for f in fields(cls):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,22 +23,24 @@ _HALF = np.uint64(32)
 _BLOCK = 1 << 16  # numbers that are hashed at a time
 
 
-def row_hashes(X: NDArray[Any]) -> Hashes:
-    """A number for each row that depends on its values only, evenly spread.
+def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
+    """A number for each row, or each of some, that depends on its values only.
 
-    Equal rows have equal numbers, whatever the type of the floats that hold them.
+    Numbers are evenly spread. Equal rows have equal ones, whatever the type of the
+    floats that hold them.
     """
-    n, d = X.shape
+    n, d = len(X) if rows is None else len(rows), X.shape[1]
     factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
     factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)
     result = np.empty(n, np.uint64)
     step = max(1, _BLOCK // max(d, 1))
     for start in range(0, n, step):
         # Adding zero makes one number of 0.0 and -0.0.
-        block = np.add(X[start : start + step], 0.0, dtype=np.float64, order="C")
-        bits = block.view(np.uint64)
+        here = slice(start, start + step)
+        block = X[here] if rows is None else X[rows[here]]
+        bits = np.add(block, 0.0, dtype=np.float64, order="C").view(np.uint64)
         bits ^= bits >> _HALF  # the low bits of round numbers are all zeros
-        result[start : start + step] = bits @ factors
+        result[here] = bits @ factors
     result ^= result >> _HALF
     result *= _MIX
     result ^= result >> _HALF
@@ -67,7 +69,7 @@ def rows_of_class(
     if sample_weight is not None:
         rows = rows[sample_weight[rows] > 0]
     if len(rows) > PER_CLASS:
-        rows = rows[smallest(row_hashes(X[rows]), PER_CLASS)]
+        rows = rows[smallest(row_hashes(X, rows), PER_CLASS)]
     weight = None if sample_weight is None else sample_weight[rows]
     return X[rows].astype(np.float64, copy=False), weight
 
@@ -129,9 +131,10 @@ class RowSample:
         new = np.diff(self.hashes[order]) != 0
         new |= np.diff(codes[order]) != 0
         first = np.flatnonzero(np.append(True, new)[: len(order)])
-        weight = np.add.reduceat(self.weight[order], first) if len(first) else []
         kept = self._take(order[first])
-        return RowSample(kept.X, kept.y, np.asarray(weight, np.float64), kept.hashes)
+        if not len(first):
+            return kept
+        return replace(kept, weight=np.add.reduceat(self.weight[order], first))
 
     def by_class(self, classes: NDArray[Any]) -> list[tuple[Array, Array | None]]:
         """Rows and weights of each class, no more than `PER_CLASS` distinct ones."""

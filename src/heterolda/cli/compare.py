@@ -1,0 +1,129 @@
+"""The command that compares classifiers on the rows of files."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from heterolda.cli.data_source import name_of, source_of
+from heterolda.cli.fit_options import Exclude, Features, Missing, Target
+from heterolda.cli.messages import (
+    errors_in_one_line,
+    print_result,
+    print_to_stderr,
+    usage_errors,
+    warnings_as_notes,
+)
+from heterolda.cli.options import Data, Debug, Delimiter, Format, SampleWeight
+from heterolda.cli.parsing import check_columns, split_names
+
+_PICTURES = {".png": "png", ".svg": "svg"}
+
+
+def compare(
+    data: Data,
+    target: Target,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="A picture to write, .png or .svg."
+        ),
+    ] = None,
+    columns: Features = None,
+    exclude: Exclude = None,
+    sample_weight: SampleWeight = None,
+    missing: Missing = "error",
+    form: Format = "csv",
+    delimiter: Delimiter = None,
+    cv: Annotated[
+        int,
+        typer.Option(
+            metavar="FOLDS",
+            min=2,
+            max=1000,
+            help="Number of folds; equal rows of a class go to the same one.",
+        ),
+    ] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
+    debug: Debug = False,
+) -> None:
+    """Compare seven classifiers on the same folds, and say which to use.
+
+    These are LDA, the discriminant (GLD) without and with shrinkage, logistic
+    regression, a linear SVM, what --recommended fits, and QDA. Each is judged on rows
+    held out: accuracy, the difference to the best with its standard error, log loss,
+    time. All rows are read into memory. Ctrl-C shows the models that are finished.
+
+    For example:
+
+    - `heterolda compare iris.csv --target species`
+    - `heterolda compare 'parts/*.parquet' -t kind --exclude id --out models.png`
+    """
+    with errors_in_one_line(debug):
+        from heterolda.data.table import Table
+
+        with usage_errors():
+            check_columns(columns, exclude)
+            if out is not None and out.suffix.lower() not in _PICTURES:
+                raise ValueError(f"--out {out}: a picture's name ends in .png or .svg")
+        if out is not None:
+            _check_picture(out)
+        with source_of(data, form, delimiter) as source, warnings_as_notes():
+            names, others = split_names(columns) or None, split_names(exclude)
+            rows = Table(source, target, names, others, sample_weight, missing)
+            found = _compare_rows(rows, cv, seed)
+        print_result([f"Models for {name_of(data)}:", "", str(found)])
+        if not found.finished:
+            print_to_stderr("heterolda: interrupted")
+            raise typer.Exit(1)
+        if out is not None:
+            _write_picture(found, out)
+
+
+def _compare_rows(rows: Any, n_folds: int, seed: int) -> Any:
+    """Read all rows and compare; an interrupt leaves the models that are finished."""
+    from heterolda.cli.progress import StatusLine
+    from heterolda.exceptions import SearchInterruptedWarning
+    from heterolda.inspection.comparison import compare
+
+    with StatusLine() as status:
+        progress = status.rows("reading the data into memory")
+        X, y, weight, _ = rows.in_memory(progress)
+        shown: dict[str, Any] = {}
+
+        def show(done: float, name: str) -> None:
+            if name not in shown:
+                shown[name] = status.share(f"comparing: {name}")
+            shown[name](done)
+
+        with warnings.catch_warnings():
+            # Whoever interrupts this command wants to see what there is.
+            warnings.simplefilter("ignore", SearchInterruptedWarning)
+            return compare(
+                X, y, sample_weight=weight, cv=n_folds, random_state=seed, progress=show
+            )
+
+
+def _check_picture(out: Path) -> None:
+    """Refuse early what could not be written in the end."""
+    from heterolda.foundations.files import check_target
+    from heterolda.inspection.displays.base import pyplot
+
+    check_target(out)
+    pyplot()  # type: ignore[no-untyped-call]
+
+
+def _write_picture(found: Any, out: Path) -> None:
+    """Write the picture, whole or not at all."""
+    from heterolda.foundations.files import written_whole
+    from heterolda.inspection.displays.comparison_chart import comparison_picture
+
+    content = comparison_picture(  # type: ignore[no-untyped-call]
+        found, _PICTURES[out.suffix.lower()]
+    )
+    with written_whole(out) as file:
+        file.write(content)
+    print_to_stderr(f"the picture is in {out}")

@@ -1,0 +1,62 @@
+"""The classifiers that a comparison tries by default, and those it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.recipes import recommended
+from heterolda.exceptions import ParameterError, Setting
+
+
+def _seven() -> dict[str, Any]:
+    """The models that are compared by default, simplest first."""
+    return {
+        "LDA": LinearDiscriminantAnalysis(),
+        "GLD": GaussianLinearDiscriminant(),
+        "GLD with shrinkage": GaussianLinearDiscriminant(shrinkage="cv"),
+        "logistic regression": make_pipeline(
+            StandardScaler(), LogisticRegression(max_iter=1000)
+        ),
+        "linear SVM": make_pipeline(StandardScaler(), LinearSVC(random_state=0)),
+        "recommended()": recommended(),
+        "QDA": QuadraticDiscriminantAnalysis(),
+    }
+
+
+def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Classifiers by name, with those of the seven where None is given."""
+    ours = _seven()
+    if models is None:
+        return ours
+    if not isinstance(models, Mapping) or not models:
+        raise ParameterError(
+            Setting("models"),
+            f" must be a dict of classifiers by name, got {models!r:.50}",
+        )
+    chosen = {}
+    for name, given in models.items():
+        model = ours.get(name) if given is None else given
+        if model is None:
+            raise ParameterError(
+                Setting("models"),
+                f": None stands for one of {list(ours)}, and {name!r} is none of them",
+            )
+        if isinstance(model, type) or not hasattr(model, "predict"):
+            raise ParameterError(
+                Setting("models"),
+                f": {name!r} must be a classifier such as LogisticRegression(), got "
+                f"{model!r:.50}",
+            )
+        chosen[str(name)] = model
+    return chosen

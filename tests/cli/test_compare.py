@@ -1,0 +1,61 @@
+"""heterolda compare: the table, the picture, and what an interrupt leaves."""
+
+import numpy as np
+import pytest
+
+from helpers.cli import invoke, make_frame, names, succeed
+from heterolda import compare
+from heterolda.inspection import _held_out as held_out
+from heterolda.inspection import comparison
+
+
+@pytest.fixture
+def frame(rng):
+    return make_frame(rng, 120, ["left", "right"], d=2)
+
+
+def test_the_command_says_what_the_function_does(frame, tmp_path):
+    frame["n"] = np.arange(len(frame)) % 3
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    picture = tmp_path / "models.png"
+    options = ["-t", "kind", "--exclude", "id", "--sample-weight", "n", "--cv", "3"]
+    result = invoke("compare", tmp_path / "d.csv", *options, "-o", picture)
+    assert result.exit_code == 0, result.stderr
+    assert f"the picture is in {picture}" in " ".join(result.stderr.split())
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    found = compare(frame[names(2)], frame["kind"], sample_weight=frame["n"], cv=3)
+    assert found.recommendation in " ".join(result.stdout.split())
+    for name, share in zip(found.names, found.accuracy, strict=True):
+        assert f"{100 * share:.2f} %" in next(
+            line for line in result.stdout.splitlines() if line.startswith(name)
+        )
+    assert {path.name for path in tmp_path.iterdir()} == {"d.csv", "models.png"}
+
+
+@pytest.mark.check
+def test_pictures_of_the_same_rows_are_the_same(frame, tmp_path):
+    text = frame.drop(columns="id").to_csv(index=False)
+    for name in ("a.svg", "b.SVG"):
+        options = ["-t", "kind", "--cv", "2", "--seed", "3", "-o", tmp_path / name]
+        assert "Use " in succeed("compare", "-", *options, stdin=text)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.SVG").read_bytes()
+
+
+def test_an_interrupt_shows_what_is_finished(frame, tmp_path, monkeypatch):
+    judged = []
+
+    def judge(model, rows, report):
+        judged.append(model)
+        if len(judged) == 3:
+            raise KeyboardInterrupt
+        return held_out.judge(model, rows, report)
+
+    monkeypatch.setattr(comparison, "judge", judge)
+    frame.drop(columns="id").to_csv(tmp_path / "d.csv", index=False)
+    picture = tmp_path / "models.png"
+    result = invoke("compare", tmp_path / "d.csv", "-t", "kind", "-o", picture)
+    assert result.exit_code == 1
+    assert result.stderr == "heterolda: interrupted\n"
+    assert result.stdout.count("not finished") == 5
+    assert "Use " in result.stdout
+    assert not picture.exists()

@@ -1,0 +1,256 @@
+"""The guard: where the Gaussian model misleads, a pair takes Fisher's rule."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import heterolda.statistics.row_sample as row_sample
+from heterolda import (
+    ClassStatistics,
+    Fisher,
+    GaussianLinearDiscriminant,
+    ModelMisfitWarning,
+    SmallClassWarning,
+)
+from heterolda.data import fit_batches
+
+ignore_misfit = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
+
+def with_dummy(rng, n=1000, shares=(0.01, 0.0)):
+    """Three features of two Gaussian classes, and one that is 1 in a few rows."""
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, 4))
+    X[:, :3] += 0.5 * y[:, None]
+    X[:, 3] = rng.random(n) < np.take(shares, y)
+    X[:2, 3] = np.array(shares) > 0  # at least once
+    return X, y
+
+
+def discriminant(**settings):
+    return GaussianLinearDiscriminant(**settings)
+
+
+@pytest.mark.parametrize("shares", [(0.01, 0.0), (0.1, 0.002)])
+def test_a_rare_dummy_does_no_harm(rng, shares):
+    """The model once predicted one class for nearly all rows, and said 23 % errors."""
+    X, y = with_dummy(rng, shares=shares)
+    new, truth = with_dummy(rng, n=20_000, shares=shares)
+    with pytest.warns(ModelMisfitWarning, match=r"^the classes are not Ga") as caught:
+        model = discriminant().fit(X, y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    text = str(caught[0].message)
+    pure, lda = discriminant(guard=False).fit(X, y), discriminant(solver="fisher")
+    lda.fit(X, y)
+    for figure in (1 - pure.score(X, y), 1 - lda.score(X, y), pure.bayes_error_[0]):
+        assert f"{100 * figure:.1f} %" in text
+    assert "features [3]" in text
+    assert model.guarded_.tolist() == [True]
+    assert_array_equal(model.coef_, lda.coef_)
+    assert model.score(new, truth) > pure.score(new, truth) + 0.03
+    # The gap is that of the rule in use, against what was proven for the model.
+    assert model.bayes_error_[0] == lda.bayes_error_[0] > pure.bayes_error_[0]
+    bound = pure.bayes_error_[0] * (1 - pure.gap_[0])
+    assert_allclose(model.bayes_error_[0] * (1 - model.gap_[0]), bound)
+    names = pd.DataFrame(X, columns=["a", "b", "c", "rare"])
+    with pytest.warns(ModelMisfitWarning, match=r"features \['rare'\]"):
+        discriminant().fit(names, y)
+
+
+def naive_errors(X, y, weight, model, k, left_out):
+    """Errors of a pair on its rows: fits without each row, theta kept at the optimum.
+
+    theta is that of a S2 + b S1 in the rule with all rows.
+    """
+    i, j = model.pairs_[k]
+    s = model.statistics_
+    w, w0 = -model.coef_[k], model.intercept_[k]
+    S1, S2 = s.covariances()[[i, j]]
+    b = (w @ s.means[i] - w0) / (w @ S1 @ w)
+    a = (w0 - w @ s.means[j]) / (w @ S2 @ w)
+    wrong = np.zeros((2, len(X)))
+    for row in np.flatnonzero((y == i) | (y == j)):
+        less = weight.copy()
+        if left_out[y[row]]:
+            less[row] -= 1
+        moments = []
+        for c in (i, j):
+            here = y == c
+            cov = np.cov(X[here].T, fweights=less[here].astype(int))
+            moments += [np.average(X[here], axis=0, weights=less[here]), cov]
+        m1, T1, m2, T2 = moments
+        n1, n2 = less[y == i].sum(), less[y == j].sum()
+        u = np.linalg.solve(a * T2 + b * T1, m1 - m2)
+        first = u @ (X[row] - m2) >= a * (u @ T2 @ u)
+        grown = [(c - 1) / (c - 2) if left_out[y[row]] else 1.0 for c in s.weights]
+        f1, f2 = (grown[c] if y[row] == c else 1.0 for c in (i, j))
+        forms = [a * T2 + b * T1, a * f2 * S2 + b * f1 * S1]
+        if min(np.linalg.eigvalsh(form)[0] for form in forms) <= 0:  # off the arc
+            first = w @ X[row] >= w0
+        wrong[0, row] = first != (y[row] == i)
+        u = np.linalg.solve((n1 * T1 + n2 * T2) / (n1 + n2), m1 - m2)
+        first = u @ (X[row] - (m1 + m2) / 2) >= np.log(n2 / n1)
+        wrong[1, row] = first != (y[row] == i)
+    return wrong @ weight / weight[(y == i) | (y == j)].sum()
+
+
+def verdict_on(model, monkeypatch, *data):
+    found = []
+    record = "heterolda.estimators.discriminant.warn_of_misfit"
+    monkeypatch.setattr(record, lambda *given: found.append(given[-1]))
+    model.fit(*data)
+    return found[0]
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("n", [32, 200])
+def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
+    """Four classes with outliers and weights; two have few rows for three features."""
+    y = np.append(np.arange(n) % 4, np.full(100, 1))
+    X = rng.standard_t(2, size=(len(y), 3)) * (1 + y[:, None]) + y[:, None]
+    weight = rng.integers(1, 3, size=len(y)).astype(float)
+    verdict = verdict_on(discriminant(), monkeypatch, X, y, weight)
+    model = discriminant(guard=False).fit(X, y, weight)
+    few = model.statistics_.weights < 5 * 3
+    assert few.any() == (n == 32)
+    for k in np.flatnonzero(~model.trivial_):
+        expected = naive_errors(X, y, weight, model, k, few)
+        assert_allclose(verdict.errors[:, k], expected, atol=1e-12)
+    more = verdict.errors[0] > 1.03 * verdict.errors[1]
+    assert_array_equal(verdict.guarded, more)
+
+
+@ignore_misfit
+@pytest.mark.parametrize("k", [2, 4])
+def test_all_ways_to_the_rows_give_the_same_model(rng, k, tmp_path, monkeypatch):
+    da = pytest.importorskip("dask.array")
+    monkeypatch.setattr(row_sample, "PER_CLASS", 50)
+    X = np.round(rng.standard_t(2, size=(900, 3)), 1)
+    y = rng.integers(k, size=900)
+    X[y == 0] += 1
+    X[:, 2] = rng.random(900) < 0.05 * (y == 1)
+    whole = discriminant().fit(X, y)
+    assert whole.guarded_.any()
+    order = rng.permutation(900)
+    frame = pd.DataFrame(X[order]).add_prefix("x").assign(kind=y[order])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    weight = rng.integers(1, 3, size=900)
+    copies = np.repeat(np.arange(900), weight)
+    others = {
+        "permuted": discriminant().fit(X[order], y[order]),
+        "dask": discriminant().fit(da.from_array(X, chunks=(250, 3)), y),
+        "files": fit_batches(discriminant(), tmp_path / "rows.csv", "kind"),
+    }
+    for model in others.values():
+        assert_array_equal(model.guarded_, whole.guarded_)
+        assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
+    weighted, repeated = (
+        discriminant().fit(X, y, weight),
+        discriminant().fit(X[copies], y[copies]),
+    )
+    assert_array_equal(weighted.guarded_, repeated.guarded_)
+    assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
+    # Units, offsets, rotations and the order of the labels do not matter either.
+    A = np.linalg.qr(rng.normal(size=(3, 3)))[0] * [1e3, 1.0, 1e-3]
+    monkeypatch.setattr(row_sample, "PER_CLASS", 900)
+    whole = discriminant().fit(X, y)
+    moved, renamed = discriminant().fit(X @ A + 7, y), discriminant().fit(X, k - 1 - y)
+    assert_array_equal(moved.guarded_, whole.guarded_)
+    pairs = (k - 1 - whole.pairs_[:, ::-1]).tolist()
+    places = [renamed.pairs_.tolist().index(pair) for pair in pairs]
+    assert_array_equal(renamed.guarded_[places], whole.guarded_)
+
+
+@ignore_misfit
+def test_where_it_applies(rng):
+    """Only to the rules of least error under the model, and only where rows are."""
+    X, y = with_dummy(rng)
+    statistics = ClassStatistics.from_data(X, y)
+    pure = discriminant(guard=False).fit(X, y)
+    assert not pure.guarded_.any()
+    for model in (
+        discriminant().fit_statistics(statistics),
+        discriminant().partial_fit(X, y, classes=[0, 1]),
+        discriminant().fit(X, y).with_operating_point(),
+    ):
+        assert not model.guarded_.any()
+        assert_allclose(model.coef_, pure.coef_, rtol=1e-9)
+    for settings in ({"solver": Fisher()}, {"criterion": "minimax"}):
+        assert not discriminant(**settings).fit(X, y).guarded_.any()
+    # With shrinkage the rival is Fisher's rule without it.
+    shrunk = discriminant(shrinkage=0.05).fit(X, y)
+    assert shrunk.guarded_.all()
+    plain = discriminant(solver="fisher").fit(X, y)
+    assert_allclose(shrunk.coef_, plain.coef_, rtol=1e-9)
+    w, cov = shrunk.coef_[0], statistics.covariances(0.05)
+    deviations = np.sqrt(np.einsum("i,kij,j->k", w, cov, w))
+    assert_allclose(shrunk._committee.planes.deviations[0], deviations, rtol=1e-9)
+    # Errors count by priors and costs: with these the model's rule is the better one.
+    costs = [[0, 1], [1000, 0]]
+    assert not discriminant(costs=costs).fit(X, y).guarded_.any()
+    assert not discriminant(priors=[1e-3, 1 - 1e-3]).fit(X, y).guarded_.any()
+
+
+@ignore_misfit
+def test_one_against_all_others(rng):
+    X, y = with_dummy(rng, n=1500)
+    y[rng.random(1500) < 0.3] = 2
+    model = discriminant(multiclass="ova").fit(X, y)
+    pure = discriminant(multiclass="ova", guard=False).fit(X, y)
+    fisher = discriminant(multiclass="ova", solver="fisher").fit(X, y)
+    assert model.guarded_.any()
+    for k, label in enumerate(model.classes_):
+        wrong = [
+            np.mean((X @ m.coef_[k] + m.intercept_[k] > 0) != (y == label))
+            for m in (pure, fisher)
+        ]
+        assert model.guarded_[k] == (wrong[0] > 1.03 * wrong[1])
+        used = fisher if model.guarded_[k] else pure
+        assert_allclose(model.coef_[k], used.coef_[k])
+
+
+def test_gaussian_classes_draw_no_warning(rng):
+    """And where few pairs are guarded by chance, nothing is lost."""
+    for _ in range(10):
+        X, y = rng.normal(size=(400, 3)), np.arange(400) % 4
+        X = X * (1 + y[:, None]) + y[:, None]
+        discriminant().fit(X, y)
+
+
+# Classes that cannot stand alone.
+
+
+def test_small_classes_borrow(rng):
+    X, y = rng.normal(size=(60, 3)), np.repeat([0, 1, 2, 3], [28, 27, 4, 1])
+    statistics = ClassStatistics.from_data(X, y)
+    pooled = sum(np.cov(X[y == k].T) * (n - 1) for k, n in enumerate([28, 27, 4])) / 56
+    cov = statistics.covariances()
+    assert_allclose(cov[0], np.cov(X[y == 0].T))
+    assert_allclose(cov[2], 4 / 7 * np.cov(X[y == 2].T) + 3 / 7 * pooled)
+    assert_allclose(cov[3], pooled)
+    with pytest.warns(SmallClassWarning, match=r"\[2, 3\] .* borrow"):
+        model = discriminant(guard=False).fit(X, y)
+    # A constant and a repeated column change nothing, nor do they with "auto".
+    wide = np.column_stack([X, X[:, 0], np.ones(60)])
+    with pytest.warns(SmallClassWarning, match=r"\[2, 3\]"):
+        same = discriminant(guard=False).fit(wide, y)
+    assert_allclose(same.bayes_error_, model.bayes_error_, rtol=1e-6)
+    auto = [discriminant(shrinkage="auto").fit(Z, y) for Z in (X, wide)]
+    assert_allclose(auto[0].bayes_error_, auto[1].bayes_error_, rtol=1e-6)
+    # Exact moments are solved as given, whatever the counts; so is their sum.
+    given = ClassStatistics.from_moments([0, 1], [2, 2], X[:2], [np.eye(3), np.eye(3)])
+    assert_allclose((given + given).covariances()[0], np.eye(3) * 2 / 3, rtol=1e-12)
+    model = discriminant().fit_statistics(given)
+    assert_allclose(model.coef_[0], X[1] - X[0])
+    assert not (given + statistics).given
+
+
+def test_a_file_keeps_whether_moments_were_given(tmp_path):
+    moments = [0, 1], [2, 2], [[0.0], [1.0]], [[[1.0]], [[2.0]]]
+    given = ClassStatistics.from_moments(*moments)
+    gathered = ClassStatistics.from_data([[0.0], [1.0]], [0, 0])
+    for statistics in (given, gathered):
+        statistics.save(tmp_path / "s.npz")
+        assert ClassStatistics.load(tmp_path / "s.npz").given is statistics.given

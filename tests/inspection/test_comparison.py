@@ -1,0 +1,341 @@
+"""Comparisons on the same folds: figures, failures, interrupts, words and pictures."""
+
+import warnings
+
+import matplotlib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from heterolda import (
+    Comparison,
+    LocalNeighborhoodSearch,
+    ParameterError,
+    SearchInterruptedWarning,
+    compare,
+)
+from heterolda.estimators.warn import warn_of_interruption
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
+CHEAP = {"LDA": None, "naive Bayes": GaussianNB(), "logistic": LOGISTIC}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def four(make_classes):
+    X, y = make_classes(n_classes=4, n=40)
+    return X, np.array(["east", "north", "south", "west"])[y]
+
+
+class Odd(ClassifierMixin, BaseEstimator):
+    """Does something in every fit, then answers with the first class."""
+
+    def __init__(self, action):
+        self.action = action
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.action(X)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+    def __sklearn_clone__(self):
+        return self
+
+
+def naive_figures(values):
+    """Mean and standard error of the mean."""
+    return np.mean(values), np.std(values, ddof=1) / np.sqrt(len(values))
+
+
+def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
+    X, y = four
+    models = CHEAP | {"SVM": LinearSVC()}
+    found = compare(X, y, models=models, cv=5)
+    assert isinstance(found, Comparison)
+    assert found.names == ("LDA", "naive Bayes", "logistic", "SVM")
+    assert_array_equal(found.rows, np.arange(len(y)))
+    assert np.bincount(found.folds).tolist() == [32] * 5  # stratified
+    right = []
+    split = PredefinedSplit(found.folds)
+    for k, given in enumerate(models.values()):
+        model = given or LinearDiscriminantAnalysis()
+        answers = cross_val_predict(model, X, y, cv=split)
+        assert_array_equal(found.classes[found.predictions[k]], answers)
+        assert found.accuracy[k] == pytest.approx(accuracy_score(y, answers))
+        right.append((answers == y).astype(float))
+        if hasattr(model, "predict_proba"):
+            chances = cross_val_predict(model, X, y, cv=split, method="predict_proba")
+            assert found.log_loss[k] == pytest.approx(log_loss(y, chances))
+    assert np.isnan(found.log_loss).tolist() == [False, False, False, True]
+    assert np.all(found.fit_seconds > 0)
+    assert found.linear.tolist() == [True, False, True, True]
+    best = int(np.argmax(found.accuracy))
+    assert found.best == found.names[best]
+    for k in range(4):
+        assert_allclose(found.standard_error[k], naive_figures(right[k])[1])
+        mean, error = naive_figures(right[k] - right[best])
+        assert_allclose(found.difference[k], mean, atol=1e-15)
+        assert_allclose(found.difference_error[k], error, atol=1e-15)
+
+
+@pytest.mark.parametrize(("n_wrong", "choice"), [(3, "a"), (5, "b")])
+def test_the_simplest_that_is_not_clearly_behind_is_recommended(n_wrong, choice):
+    """3 of 100 rows are 1.7 standard errors of the difference, 5 are 2.3."""
+    truth = np.arange(100) % 2
+    worse = np.where(np.arange(100) < n_wrong, 1 - truth, truth)
+    found = Comparison(
+        names=("a", "b", "c"),
+        classes=np.array(["no", "yes"]),
+        rows=np.arange(100),
+        folds=np.arange(100) % 10,
+        truth=truth,
+        weights=np.ones(100),
+        predictions=np.array([worse, truth, truth]),
+        log_loss=np.array([0.1, np.nan, 0.2]),
+        fit_seconds=np.array([0.001, 0.2, 30]),
+        linear=np.array([False, False, True]),
+        failures={},
+        notes=(),
+    )
+    assert (found.best, found.choice) == ("b", choice)
+    assert found.recommendation.startswith(f"Use {choice}: ")
+    assert "have to be linear, use c (100.00 %)" in found.recommendation
+    shown = str(found)
+    for words in ("1 ms", "0.20 s", "30 s", " - "):
+        assert words in shown
+
+
+def test_weights_are_copies_whatever_the_model(four, rng):
+    X, y = four
+    weight = rng.integers(0, 4, len(y)).astype(float)
+    order = rng.permutation(np.repeat(np.arange(len(y)), weight.astype(int)))
+    models = CHEAP | {"GLD": None}
+    once = compare(X, y, sample_weight=weight, models=models, cv=4)
+    many = compare(X[order], y[order], models=models, cv=4)
+    assert not once.failures
+    assert_array_equal(once.rows, np.flatnonzero(weight))
+    for name in ("accuracy", "standard_error", "difference", "difference_error"):
+        assert_allclose(getattr(once, name), getattr(many, name), atol=1e-12)
+    assert_allclose(once.log_loss, many.log_loss, rtol=1e-3)
+    # Copies of a row are held out together.
+    fold = dict(zip(once.rows, once.folds, strict=True))
+    assert [fold[k] for k in order] == many.folds.tolist()
+
+
+def test_weights_that_are_no_counts(four, rng):
+    X, y = four
+    weight = rng.uniform(0.1, 0.9, len(y))
+    found = compare(X, y, sample_weight=weight, models=CHEAP, cv=3)
+    assert "takes no sample weights" in found.failures["LDA"]
+    assert list(found.failures) == ["LDA"]
+    again = compare(X, y, sample_weight=weight / 1000, models=CHEAP, cv=3)
+    assert_allclose(again.standard_error[1:], found.standard_error[1:])
+    assert found.weights.mean() == pytest.approx(1)
+
+
+def test_a_model_that_fails_is_shown_and_stops_no_other(four):
+    X, y = four
+
+    def fail(X):
+        raise np.linalg.LinAlgError("singular <b>matrix</b>")
+
+    models = {"bad": Odd(fail), "LDA": None, "numbers": LinearRegression()}
+    found = compare(X, np.unique(y, return_inverse=True)[1], models=models, cv=3)
+    assert found.choice == found.best == "LDA"
+    assert_array_equal(np.isnan(found.accuracy), [True, False, True])
+    assert found.failures["bad"] == "LinAlgError: singular <b>matrix</b>"
+    assert "is it a classifier?" in found.failures["numbers"]
+    assert "bad failed: LinAlgError" in str(found)
+    assert "&lt;b&gt;matrix" in found._repr_html_()
+    assert found.to_frame().loc["bad", "failure"].startswith("LinAlgError")
+    assert [text.get_text() for text in found.plot().texts] == ["failed", "failed"]
+    alone = compare(X, y, models={"bad": Odd(fail)}, cv=3)
+    assert alone.best is alone.choice is None
+    assert "No model could be fitted" in str(alone)
+    assert alone.plot().get_title() == ""
+
+
+def test_warnings_are_noted_once(four):
+    X, y = four
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compare(X, y, models={"LDA": None, "odd": Odd(complain)}, cv=4)
+    (note,) = found.notes
+    assert note == "odd: UserWarning, 4 times, first: it creaks"
+    assert note in str(found)
+
+
+def complain(X):
+    warnings.warn("it creaks", UserWarning, stacklevel=1)
+    warnings.warn("it will change", FutureWarning, stacklevel=1)
+
+
+def interrupt(X):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_keeps_what_is_finished(four):
+    X, y = four
+    models = {"LDA": None, "stop": Odd(interrupt), "GLD": None}
+    with pytest.warns(SearchInterruptedWarning, match="after 1 of 3 models"):
+        found = compare(X, y, models=models, cv=3)
+    assert not found.finished
+    assert list(found.failures) == ["stop", "GLD"]
+    assert str(found).count("not finished") == 2
+    assert found.choice == "LDA"
+    with pytest.raises(KeyboardInterrupt):
+        compare(X, y, models={"stop": Odd(interrupt), "LDA": None}, cv=3)
+
+
+def test_an_interrupted_search_is_not_judged(four):
+    """The search would go on with the rules so far; its figures would be others'."""
+    X, y = four
+
+    class Impatient(LocalNeighborhoodSearch):
+        def fit(self, X, y):
+            warn_of_interruption(0, 6)
+            return self
+
+    models = {"search": Impatient(), "LDA": None}
+    with pytest.warns(SearchInterruptedWarning, match="after 1 of 2 models"):
+        found = compare(X, y, models=models, cv=3)
+    assert list(found.failures) == ["search"]  # although it stands first, it came last
+
+
+def test_classes_that_are_too_small_are_in_every_training_set(four):
+    X, y = four
+    y = np.where(np.arange(len(y)) < 2, "rare", y)
+    seen = []
+    models = {"LDA": None, "odd": Odd(lambda X: seen.append(len(X)))}
+    found = compare(X, y, models=models, cv=4)
+    assert found.rows.tolist() == list(range(2, len(y)))
+    assert sum(len(y) - n for n in seen) == len(found.rows)
+    assert "No model was judged on 2 rows of the classes 'rare'" in str(found)
+    with pytest.raises(ParameterError, match="no class has three different rows"):
+        compare([[0.0], [1], [2], [3]], [0, 0, 1, 1])
+
+
+def test_more_folds_than_rows_of_a_class(make_classes):
+    X, y = make_classes(n_classes=4, n=6, d=2)
+    found = compare(X, y, models={"LDA": None}, cv=50)
+    assert len(found.rows) == 24
+    assert np.unique(found.folds).size == 6
+
+
+def test_progress_ends_with_all(four):
+    X, y = four
+    seen = []
+    compare(X, y, models=CHEAP, cv=3, progress=lambda *news: seen.append(news))
+    shares = [share for share, _ in seen]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0, pytest.approx(1))
+    assert list(dict.fromkeys(name for _, name in seen)) == list(CHEAP)
+
+    def fail(share, name):
+        raise ZeroDivisionError  # not the model's fault
+
+    with pytest.raises(ZeroDivisionError):
+        compare(X, y, models=CHEAP, cv=3, progress=fail)
+
+
+def test_words(four):
+    X, y = four
+    found = compare(X, y, models=CHEAP, cv=3)
+    shown = str(found)
+    k = found.names.index("naive Bayes")
+    assert f"{100 * found.accuracy[k]:.2f} %" in shown
+    assert "3 models on the same 3 folds of 160 rows" in shown
+    assert "The best of 3 on the same rows is flattered a little" in " ".join(
+        shown.split()
+    )
+    assert found.recommendation in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 88
+    page = found._repr_html_()
+    assert f"<strong>{found.choice}</strong>" in page
+    assert f'<td style="text-align: right">{100 * found.accuracy[k]:.2f} %' in page
+    frame = found.to_frame()
+    assert_allclose(frame["accuracy"], found.accuracy)
+    assert frame.index.tolist() == list(found.names)
+
+
+def test_nothing_to_learn_is_said(rng):
+    X, y = rng.normal(size=(200, 2)), (np.arange(200) % 4 > 0).astype(int)
+    found = compare(X, y, models={"constant": DummyClassifier()}, cv=3)
+    assert "no model is clearly better than always answering 1" in found.recommendation
+    assert found.accuracy[0] == 0.75
+
+
+def test_the_picture(four, tmp_path):
+    X, y = four
+    found = compare(X, y, models=CHEAP, cv=3)
+    ax = found.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(CHEAP)
+    places = {line.get_label(): line.get_xdata() for line in ax.lines}
+    assert places["the best"][0] == pytest.approx(100 * found.accuracy.max())
+    chosen = found.accuracy[found.names.index(found.choice)]
+    label = "to be used: the simplest that reaches the best"
+    assert_allclose(places[label], 100 * chosen)
+    _, given = plt.subplots()
+    assert found.plot(ax=given) is given
+    ax.figure.savefig(tmp_path / "picture.png")
+
+
+def test_all_seven(make_classes):
+    X, y = make_classes(n_classes=2, n=40, d=2)
+    found = compare(X, y, cv=2)
+    assert not found.failures
+    assert found.names[0] == "LDA"
+    assert found.names[-1] == "QDA"
+    assert len(found.names) == 7
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"models": {"mine": None}}, "'mine' is none of them"),
+        ({"models": {}}, "must be a dict of classifiers"),
+        ({"models": ["LDA"]}, "must be a dict of classifiers"),
+        ({"models": {"a": LogisticRegression}}, "'a' must be a classifier"),
+        ({"models": {"a": 3}}, "'a' must be a classifier"),
+        ({"cv": 1}, "cv must be an integer from 2"),
+        ({"cv": "ten"}, "cv must be an integer from 2"),
+        ({"sample_weight": [1, 2]}, "sample_weight must have one entry"),
+    ],
+)
+def test_wrong_arguments(four, settings, message):
+    with pytest.raises(ParameterError, match=message):
+        compare(*four, **settings)
+
+
+def test_rows_that_cannot_be_compared(four):
+    X, y = four
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        compare(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        compare(X, y, sample_weight=0)
+    with pytest.raises(ValueError, match="NaN"):
+        compare(np.full((4, 1), np.nan), [0, 0, 1, 1])
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(TypeError, match="in memory"):
+        compare(da.from_array(X), y)

@@ -1,0 +1,91 @@
+"""Samples of rows that depend on the values of the rows only."""
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import heterolda.statistics.row_sample as row_sample
+from heterolda.statistics.row_sample import RowSample, row_hashes, rows_of_class
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(row_sample, "PER_CLASS", 20)
+    monkeypatch.setattr(row_sample, "IN_ALL", 100)
+
+
+def naive(X, y, weight, per_class=20, in_all=100):
+    """Distinct rows as a dictionary of weights, sorted by their hashes."""
+    totals = {}
+    columns = X.tolist(), y.tolist(), weight, row_hashes(X).tolist()
+    for x, label, w, h in zip(*columns, strict=True):
+        key = h, label, tuple(x)
+        totals[key] = totals.get(key, 0) + w
+    rows = sorted(key for key, w in totals.items() if w > 0)
+    few = sorted({h for h, _, _ in rows})[:in_all]
+    kept = {key for key in rows if key[0] in few}
+    for label in set(y.tolist()):
+        kept |= set([key for key in rows if key[1] == label][:per_class])
+    return [(*key, totals[key]) for key in sorted(kept)]
+
+
+def listed(sample):
+    columns = sample.hashes, sample.y, map(tuple, sample.X), sample.weight
+    return [(int(h), y, x, w) for h, y, x, w in zip(*columns, strict=True)]
+
+
+def draw(rng, n=400):
+    X = np.round(rng.normal(size=(n, 2)), 1)  # with copies
+    return X, rng.integers(3, size=n), rng.integers(4, size=n).astype(float)
+
+
+def test_the_smallest_hashes_of_each_class_and_of_all(rng, small):
+    X, y, weight = draw(rng)
+    found = RowSample.from_arrays(X, y, weight)
+    assert listed(found) == naive(X, y, weight)
+    assert [len(x) for x, _ in found.by_class(np.arange(3))] == [20, 20, 20]
+    assert len(found.in_proportion()[0]) == 100
+    for k, (rows, w) in enumerate(found.by_class(np.arange(3))):
+        # Without merging copies, `fit` takes the same rows of arrays in memory.
+        some, some_w = rows_of_class(X, np.flatnonzero(y == k), weight)
+        assert sorted(map(tuple, np.unique(some, axis=0))) == sorted(map(tuple, rows))
+        assert some_w.sum() == w.sum()
+
+
+def test_order_chunks_and_copies_do_not_matter(rng, small):
+    X, y, weight = draw(rng)
+    whole = listed(RowSample.from_arrays(X, y, weight))
+    order = rng.permutation(len(X))
+    parts = [
+        RowSample.from_arrays(X[rows], y[rows], weight[rows])
+        for rows in np.array_split(order, 7)
+    ]
+    assert listed(reduce(add, parts)) == whole
+    copies = np.repeat(np.arange(len(X)), weight.astype(int))
+    assert listed(RowSample.from_arrays(X[copies], y[copies])) == whole
+
+
+def test_hashes_depend_on_values_only_and_are_even(rng):
+    X = rng.normal(size=(5000, 3)).astype(np.float32)
+    hashes = row_hashes(X)
+    assert_array_equal(row_hashes(np.asfortranarray(X.astype(float))), hashes)
+    assert_array_equal(row_hashes(-0.0 * X), row_hashes(0.0 * X))
+    assert len(np.unique(hashes)) == 5000
+    assert np.ptp(np.bincount((hashes >> np.uint64(61)).astype(int))) < 200
+    # Whole numbers, whose low bits are zero, in more columns than factors.
+    X = np.zeros((4, 10_000))
+    X[[1, 2, 3], [4096, 8192, 0]] = 1.0
+    assert len(np.unique(row_hashes(X))) == 4
+    X = np.indices((40, 40)).reshape(2, -1).T
+    assert len(np.unique(row_hashes(X))) == 1600
+
+
+def test_many_copies_of_few_rows(rng, small):
+    X, y = rng.integers(2, size=(3000, 2)).astype(float), np.zeros(3000)
+    found = RowSample.from_arrays(X, y)
+    assert len(found.X) == 4
+    assert found.weight.sum() == 3000
+    assert len(RowSample.from_arrays(X[:0], y[:0]).X) == 0
