@@ -103,7 +103,7 @@ class TrivialRuleWarning(UserWarning):
 
 
 class ModelMisfitWarning(UserWarning):
-    """The Gaussian model of the classes misleads on the rows that it was fitted to.
+    """The data do not fit the Gaussian model of the classes, so that it may mislead.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class ModelMisfitWarning(UserWarning):
 
 
 class PrecisionWarning(UserWarning):
-    """A feature varies so little, for its size, that float64 holds few digits of it.
+    """Features, or their differences, vary by little more than float64 rounding.
 
     Examples
     --------

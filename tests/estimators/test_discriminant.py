@@ -28,6 +28,7 @@ from heterolda import (
     FixedPoint,
     GaussianLinearDiscriminant,
     Global,
+    ModelMisfitWarning,
     PrecisionWarning,
     SmallClassWarning,
     TrivialRuleWarning,
@@ -274,6 +275,72 @@ def test_invariances_hold_for_singular_covariances(four, rng, case):
         turned = clone(model).fit((X @ R.T + 5)[order], y[order])
     assert_allclose(turned.bayes_error_, plain.bayes_error_, rtol=1e-5, atol=1e-9)
     assert np.mean(turned.predict(X @ R.T + 5) == plain.predict(X)) > 0.99
+
+
+def nearly_equal(rng, size, signal, labels=(0, 1)):
+    """Rows with features a and a + size * e, in which e tells the class."""
+    y = np.arange(600) % len(labels)
+    e = rng.normal(size=len(y)) + signal * y
+    a = rng.normal(size=len(y))
+    X = np.column_stack([a, rng.normal(size=len(y)), a + size * e])
+    return X, np.asarray(labels)[y], e[:, None]
+
+
+def test_a_difference_of_1e_7_of_the_size_is_used(rng):
+    """Two nearly equal columns gave 50 % and no warning, their difference 98 %."""
+    X, y, e = nearly_equal(rng, 1e-7, 4)
+    model = GaussianLinearDiscriminant(guard=False)
+    alone = clone(model).fit(e, y).score(e, y)
+    assert clone(model).fit(X, y).score(X, y) > alone - 0.02
+    merged = ClassStatistics.from_data(X[:99], y[:99])
+    merged += ClassStatistics.from_data(X[99:], y[99:])
+    assert clone(model).fit_statistics(merged).score(X, y) > alone - 0.02
+
+
+def test_moments_of_correlation_1_less_1e_13():
+    """The error was 0.458 with a gap of 3e-9, where a rule of 0.0094 exists."""
+    little = 1e-13
+    cov = np.array([[1.0, 1 - little], [1 - little, 1.0]])
+    means = [[0.0, 0.0], [0.0, 4.7 * np.sqrt(2 * little)]]
+    moments = ClassStatistics.from_moments([0, 1], [99, 99], means, [cov, cov])
+    model = GaussianLinearDiscriminant().fit_statistics(moments)
+    assert_allclose(model.bayes_error_, norm.cdf(-4.7 / 2), rtol=0.01)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+@pytest.mark.parametrize("size", [3e-8, 1e-9, 1e-12])
+def test_a_difference_that_rounding_hides_is_told(rng, size):
+    X, y, _ = nearly_equal(rng, size, 5, ["a", "b", "c"])
+    for model in (
+        GaussianLinearDiscriminant(),
+        GaussianLinearDiscriminant(multiclass="ova"),
+        GaussianLinearDiscriminant(solver="fisher"),
+    ):
+        with pytest.warns(PrecisionWarning, match=r"features \[0, 2\] .* subtract"):
+            model.fit(X, y)
+    same, y, _ = nearly_equal(rng, size, 0, ["a", "b", "c"])
+    GaussianLinearDiscriminant().fit(same, y)  # and no warning, where none is due
+    GaussianLinearDiscriminant().fit(X[:, [0, 1, 0]], y)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_statistics_tell_of_hidden_differences_and_raised_variances(rng):
+    X, y, _ = nearly_equal(rng, 3e-8, 8)
+    model = GaussianLinearDiscriminant()
+    with pytest.warns(PrecisionWarning, match="features \\[0, 2\\]"):
+        model.fit_statistics(ClassStatistics.from_data(X, y))
+    X, y, _ = nearly_equal(rng, 1.0, 1, ["a", "b", "c"])
+    X[y == "b", 1] = 0.5
+    flat = pytest.warns(ModelMisfitWarning, match="'b' has next to .* 'a' .* 1 more")
+    with flat:
+        clone(model).fit_statistics(ClassStatistics.from_data(X, y))
+    with flat:
+        clone(model).partial_fit(X, y, classes=["a", "b", "c"])
+    with pytest.warns(ModelMisfitWarning, match="'b' has next .* in which the rest"):
+        GaussianLinearDiscriminant(multiclass="ova").fit_statistics(
+            ClassStatistics.from_data(X, y)
+        )
 
 
 # scikit-learn's habits.

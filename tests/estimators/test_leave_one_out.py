@@ -63,7 +63,8 @@ CASES = {
 def test_predictions_are_those_of_as_many_fits(rng, case):
     sizes, settings = CASES[case]
     X, y = rows_of_classes(rng, sizes, 2)
-    model = GaussianLinearDiscriminant(**{"solver": Global(gap=1e-8), **settings})
+    settings = {"solver": Global(gap=1e-8), **settings}
+    model = GaussianLinearDiscriminant(guard=False, **settings)
     found = model.fit(X, y).leave_one_out(X, y)
     assert_array_equal(found.rows, np.arange(len(y)))
     assert_array_equal(found.predictions, refits(model, X, y))
@@ -79,7 +80,7 @@ def test_one_copy_of_a_row_is_left_out(rng, whole, settings):
     """A row of weight 3 loses one of three copies, one of weight 1/2 all of it."""
     X, y = rows_of_classes(rng, (15, 12), 2)
     weight = rng.choice([0.0, 1.0, 3.0] if whole else [0.5, 0.7, 2.5], len(y))
-    model = GaussianLinearDiscriminant(**settings)
+    model = GaussianLinearDiscriminant(guard=False, **settings)
     found = model.fit(X, y, weight).leave_one_out(X, y, weight)
     assert_array_equal(found.predictions, refits(model, X, y, weight))
     wrong = found.predictions != y[found.rows]
@@ -89,7 +90,7 @@ def test_one_copy_of_a_row_is_left_out(rng, whole, settings):
 def test_whole_weights_are_copies(rng):
     X, y = rows_of_classes(rng, (20, 30, 25), 2)
     weight = rng.integers(0, 4, len(y))
-    model = GaussianLinearDiscriminant().fit(X, y, weight)
+    model = GaussianLinearDiscriminant(guard=False).fit(X, y, weight)
     found = model.leave_one_out(X, y, weight)
     copies = np.repeat(np.arange(len(y)), weight)
     repeated = model.fit(X[copies], y[copies]).leave_one_out(X[copies], y[copies])
@@ -101,8 +102,8 @@ def test_whole_weights_are_copies(rng):
 def test_collinear_and_constant_features_change_nothing(rng):
     X, y = rows_of_classes(rng, (25, 30, 20), 3)
     more = np.column_stack([X, X[:, 0] - 2 * X[:, 1], np.full(len(y), 7.0)])
-    plain = GaussianLinearDiscriminant().fit(X, y).leave_one_out(X, y)
-    found = GaussianLinearDiscriminant().fit(more, y).leave_one_out(more, y)
+    plain = GaussianLinearDiscriminant(guard=False).fit(X, y).leave_one_out(X, y)
+    found = GaussianLinearDiscriminant(guard=False).fit(more, y).leave_one_out(more, y)
     assert_array_equal(found.predictions, plain.predictions)
     assert_array_equal(found.lda_predictions, plain.lda_predictions)
 
@@ -112,27 +113,56 @@ def test_a_row_that_alone_spans_a_direction_is_solved_anew(rng):
     X, y = rows_of_classes(rng, (15, 12), 2)
     X = np.column_stack([X, np.zeros(len(y))])
     X[3, 2] = 1.0
-    model = GaussianLinearDiscriminant()
+    model = GaussianLinearDiscriminant(guard=False)
     found = model.fit(X, y).leave_one_out(X, y)
     assert found.n_solved_anew > 0
     assert_array_equal(found.predictions, refits(model, X, y))
 
 
-def test_small_class_loses_the_vote_for_its_rows(rng):
-    """A class of two rows has no covariance without one of them."""
-    X, y = rows_of_classes(rng, (25, 2, 30), 1)
-    model = GaussianLinearDiscriminant().fit(X, y)
+@pytest.mark.parametrize(("n", "shrinkage"), [(1, None), (2, 0)])
+def test_class_without_a_covariance_loses_the_vote(rng, n, shrinkage):
+    """A single row leaves nothing, two rows no covariance unless the class borrows."""
+    X, y = rows_of_classes(rng, (25, n, 30), 1)
+    model = GaussianLinearDiscriminant(guard=False, shrinkage=shrinkage).fit(X, y)
     found = model.leave_one_out(X, y)
     rest = y != "class 1"
-    without = GaussianLinearDiscriminant(priors=[25 / 55, 30 / 55])
-    without.fit(X[rest], y[rest])
+    without = model.fit(X[rest], y[rest])
     assert_array_equal(found.predictions[~rest], without.predict(X[~rest]))
+
+
+def test_small_classes_borrow_without_a_row_too(rng):
+    """Of two classes as in as many fits, also where borrowing begins."""
+    X, y = rows_of_classes(rng, (30, 6), 4)
+    model = GaussianLinearDiscriminant(guard=False)
+    found = model.fit(X, y).leave_one_out(X, y)
+    assert_array_equal(found.predictions, refits(model, X, y))
+    X, y = rows_of_classes(rng, (30, 2), 4)
+    found = model.fit(X, y).leave_one_out(X, y)
+    assert_array_equal(found.predictions, refits(model, X, y))
+
+
+def test_class_that_begins_to_borrow_among_more(rng):
+    """Without a row the class borrows from the pooled covariance with all rows."""
+    X, y = rows_of_classes(rng, (20, 5, 15), 3)
+    model = GaussianLinearDiscriminant(guard=False).fit(X, y)
+    found, pooled = model.leave_one_out(X, y), model.statistics_.scatters.sum(0) / 37
+    assert found.n_solved_anew >= 10
+    for row in np.flatnonzero(y == "class 1"):
+        rest = np.arange(len(y)) != row
+        statistics = ClassStatistics.from_data(X[rest], y[rest])
+        cov = statistics.covariances(0)
+        cov[1] += 3 / 7 * (pooled - cov[1])
+        exact = ClassStatistics.from_moments(
+            model.classes_, statistics.weights, statistics.means, cov
+        )
+        again = GaussianLinearDiscriminant().fit_statistics(exact)
+        assert found.predictions[row] == again.predict(X[[row]])[0]
 
 
 def test_shrinkage_of_more_classes_keeps_its_target(rng):
     """The rows that the pooled covariance counts for, and itself, are kept."""
     X, y = rows_of_classes(rng, (9, 14, 12), 2)
-    model = GaussianLinearDiscriminant(shrinkage=0.4).fit(X, y)
+    model = GaussianLinearDiscriminant(guard=False, shrinkage=0.4).fit(X, y)
     found = model.leave_one_out(X, y)
     weights = model.statistics_.weights
     pooled = model.statistics_.scatters.sum(axis=0) / (weights.sum() - 3)
@@ -144,7 +174,7 @@ def test_shrinkage_of_more_classes_keeps_its_target(rng):
         nu = 0.4 / 0.6 * (weights[k] - 1)
         own = statistics.scatters[k] + nu * pooled
         cov[k] = own / (weights[k] - 2 + nu)
-        again = GaussianLinearDiscriminant().fit_statistics(
+        again = GaussianLinearDiscriminant(guard=False).fit_statistics(
             ClassStatistics.from_moments(
                 model.classes_, statistics.weights, statistics.means, cov
             )
@@ -155,7 +185,11 @@ def test_shrinkage_of_more_classes_keeps_its_target(rng):
 @pytest.mark.parametrize("priors", [None, [0.2, 0.5, 0.1, 0.2]])
 def test_lda_is_that_of_scikit_learn(rng, priors):
     X, y = rows_of_classes(rng, (10, 20, 15, 12), 3)
-    found = GaussianLinearDiscriminant(priors=priors).fit(X, y).leave_one_out(X, y)
+    found = (
+        GaussianLinearDiscriminant(guard=False, priors=priors)
+        .fit(X, y)
+        .leave_one_out(X, y)
+    )
     lda = LinearDiscriminantAnalysis(solver="lsqr", priors=priors)
     for row in range(len(y)):
         rest = np.arange(len(y)) != row
@@ -167,7 +201,7 @@ def test_lda_is_that_of_scikit_learn(rng, priors):
 def test_of_many_rows_an_even_sample_is_judged(rng, monkeypatch):
     """The same rows in any order; each as if all were judged."""
     X, y = rows_of_classes(rng, (60, 80), 2)
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GaussianLinearDiscriminant(guard=False).fit(X, y)
     every = model.leave_one_out(X, y)
     monkeypatch.setattr(module, "MOST_ROWS", 50)
     found = model.leave_one_out(X, y)
@@ -180,7 +214,7 @@ def test_of_many_rows_an_even_sample_is_judged(rng, monkeypatch):
 
 def test_memory_is_bounded_by_blocks(rng, monkeypatch):
     X, y = rows_of_classes(rng, (30, 40, 20), 2)
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GaussianLinearDiscriminant(guard=False).fit(X, y)
     every = model.leave_one_out(X, y)
     monkeypatch.setattr(module, "_BLOCK_SIZE", 30)
     monkeypatch.setattr(_left_out_class, "_BATCH_SIZE", 1)
@@ -190,7 +224,7 @@ def test_memory_is_bounded_by_blocks(rng, monkeypatch):
 
 def test_other_rows_are_refused(rng):
     X, y = rows_of_classes(rng, (30, 40), 2)
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GaussianLinearDiscriminant(guard=False).fit(X, y)
     with pytest.raises(ParameterError, match="those that the model was fitted to"):
         model.leave_one_out(X[1:], y[1:])
     with pytest.raises(ParameterError, match="those that the model was fitted to"):
@@ -203,7 +237,7 @@ def test_other_rows_are_refused(rng):
 )
 def test_what_has_no_closed_form_is_refused(rng, settings):
     X, y = rows_of_classes(rng, (30, 40, 20), 2)
-    model = GaussianLinearDiscriminant(**settings).fit(X, y)
+    model = GaussianLinearDiscriminant(guard=False, **settings).fit(X, y)
     with pytest.raises(ParameterError, match="cross_val_predict") as caught:
         model.leave_one_out(X, y)
     assert caught.value.parameter == next(iter(settings))
@@ -211,7 +245,7 @@ def test_what_has_no_closed_form_is_refused(rng, settings):
 
 def test_guarded_pairs_keep_fishers_rule(rng):
     X, y = rows_of_classes(rng, FOUR, 2)
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GaussianLinearDiscriminant(guard=False).fit(X, y)
     fisher = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
     model.guarded_ = np.ones(6, bool)
     for name in ("coef_", "intercept_", "bayes_error_"):
@@ -219,3 +253,12 @@ def test_guarded_pairs_keep_fishers_rule(rng):
     found = model.leave_one_out(X, y)
     assert_array_equal(found.predictions, refits(fisher, X, y))
     assert_allclose(found.error, fisher.leave_one_out(X, y).error)
+
+
+def test_guarded_pairs_of_a_shrunk_model_are_not_shrunk(rng):
+    X, y = rows_of_classes(rng, (15, 20), 2)
+    model = GaussianLinearDiscriminant(guard=False, shrinkage=0.9).fit(X, y)
+    model.guarded_ = np.ones(1, bool)
+    fisher = GaussianLinearDiscriminant(solver="fisher")
+    found = model.leave_one_out(X, y)
+    assert_array_equal(found.predictions, refits(fisher, X, y))

@@ -7,6 +7,7 @@ from hostile import (
     covariances,
     formats,
     magnitudes,
+    misfits,
     optima,
     streams,
 )
@@ -16,6 +17,7 @@ GROUPS: dict[str, list[Case]] = {
     "Offsets, units and magnitudes": magnitudes.CASES,
     "Constant, dependent and ill-conditioned features": covariances.CASES,
     "Classes, labels, weights and priors": classes.CASES,
+    "Data that the Gaussian model does not fit": misfits.CASES,
     "Optima that are hard to find": optima.CASES,
     "Types and layouts": formats.CASES,
     "Chunks, statistics and threads": streams.CASES,

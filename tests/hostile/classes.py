@@ -20,7 +20,7 @@ FIT = ("fit",)
 # Solvers that put a threshold far away rather than to say that no rule is of use.
 LOCAL_SOLVERS = ("fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
 SHRUNK = ("shrinkage auto", "shrinkage cv")
-_FEW = Refused(words="total weight .*1 or less")
+_FEW = Refused(words="total weight .*1 or less|too few samples")
 
 
 @cache
@@ -78,11 +78,22 @@ def _never_0(trial: Any) -> str | None:
 _BAD_PRIORS = Refused(words="priors must be positive")
 _BAD_WEIGHTS = (
     "sample.weight (is zero|.* negative|must be finite)|every .*sample.weight|1 or less"
+    "|too few samples"
     "|weight' has missing values"
 )
 
 CASES = [
-    Case("one class has one sample", _one_sample_in_one, _FEW, but={"peers": Fair()}),
+    Case(
+        "one class has one sample",
+        _one_sample_in_one,
+        Accurate(least=0.9, warns=SmallClassWarning),
+        but={
+            "peers": Fair(),
+            "minimax": Judge(warns=SmallClassWarning),  # both classes count the same
+            **dict.fromkeys(SHRUNK, Accurate(least=0.9)),
+        },
+        classes=(2,),
+    ),
     Case("every class has one sample", _one_sample_in_each, _FEW),
     Case(
         "a single class",
@@ -92,7 +103,7 @@ CASES = [
     Case(
         "weights that leave a class out",
         variant(weight=lambda data: (data.y != 1).astype(float)),
-        Refused(words="classes \\[1\\].*(zero|1 or less)|zero .* \\[1\\]"),
+        Refused(words="classes \\[1\\].*(zero|1 or less|still have)|zero .* \\[1\\]"),
     ),
     *(
         Case(

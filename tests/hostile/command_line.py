@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from heterolda import (
     LocalNeighborhoodSearch,
+    ModelMisfitWarning,
     PrecisionWarning,
     SmallClassWarning,
     TrivialRuleWarning,
@@ -30,9 +31,11 @@ TARGET, WEIGHT = "kind", "weight"
 # Other types than float64 that a Parquet file keeps; all else goes as text.
 _KEPT = {"float16", "float32", "int8", "bool"}
 _NOTES = {
-    "fewer samples than features": SmallClassWarning,
+    "no more samples than features": SmallClassWarning,
     "no hyperplane that beats": TrivialRuleWarning,
     "float64 rounding": PrecisionWarning,
+    "Gaussian model does not fit": ModelMisfitWarning,
+    "the classes are not Gaussian": ModelMisfitWarning,
 }
 _MEMORY = "note: these settings need all rows at once"
 

@@ -9,10 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from heterolda import ModelMisfitWarning
 from hostile.data import Data
 from hostile.reference import error_of, least_error, moments
 from hostile.trial import Trial, benign_trial, is_clear, unsound
+from hostile.ways import OF_STATISTICS
 
 # What the certificate promises; and what a variance that cannot be told from zero,
 # which counts as a share of 1e-7, may change in an error.
@@ -27,17 +30,28 @@ class Judge:
     ----------
     warns : type or None
         The one warning that must be given; there may be no other.
+    told : type or None
+        Another one, which those must give who have the statistics only, and others may
+        who do not have all rows at once.
     """
 
     warns: type[Warning] | None = None
+    told: type[Warning] | None = None
 
     def __call__(self, trial: Trial) -> str | None:
         """A complaint, or None."""
         complaint = unsound(trial)
         if complaint:
             return complaint
-        wanted = () if self.warns is None else (self.warns,)
-        if set(trial.warnings) != set(wanted) and not trial.contender.is_peer:
+        wanted = {self.warns} - {None}
+        given = set(trial.warnings)
+        if trial.way in OF_STATISTICS:
+            wanted |= {self.told} - {None}
+        elif trial.way != "fit":
+            given -= {self.told}
+        if trial.guarded.any():
+            given -= {ModelMisfitWarning}
+        if given != wanted and not trial.contender.is_peer:
             names = [w.__name__ for w in trial.warnings]
             return f"warned of {names} instead of {[w.__name__ for w in wanted]}"
         return self.examine(trial)
@@ -67,7 +81,10 @@ class Same(Judge):
 
     def examine(self, trial: Trial) -> str | None:
         """Compare with the twin."""
-        twin = benign_trial(trial.contender, trial.data.twin)
+        # Statistics have no rows that could speak against the model, the others have.
+        way = {"partial_fit": "statistics"}.get(trial.way, trial.way)
+        way = way if way in OF_STATISTICS else "fit"
+        twin = benign_trial(trial.contender, trial.data.twin, way)
         if twin.error is not None:
             return None if trial.contender.is_peer else f"twin: {twin.error!r}"
         before, allowed = twin.accuracy, self.tolerance
@@ -103,6 +120,28 @@ class Accurate(Judge):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoWorseThanLDA(Judge):
+    """An accuracy on other rows that is not clearly below that of LDA, or a warning."""
+
+    def __call__(self, trial: Trial) -> str | None:
+        """Compare with LDA, row by row."""
+        complaint = unsound(trial)
+        if complaint:
+            return complaint
+        others = set(trial.warnings) - {ModelMisfitWarning}
+        if others and not trial.contender.is_peer:
+            return f"warned of {[w.__name__ for w in others]}"
+        data = trial.data
+        lda = LinearDiscriminantAnalysis().fit(data.X, data.y).predict(data.to_predict)
+        right, theirs = trial.labels == data.labels, lda == data.labels
+        worse = np.mean(theirs.astype(int) - right)
+        error = np.std(theirs.astype(int) - right) / np.sqrt(len(right))
+        if worse > 0.015 + 2 * error and ModelMisfitWarning not in trial.warnings:
+            return f"accuracy {trial.accuracy:.0%} instead of {np.mean(theirs):.0%}"
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Constant(Judge):
     """The same answer for all rows."""
 
@@ -130,6 +169,8 @@ class Optimal(Judge):
         if trial.contender.name.startswith("shrinkage"):
             return None
         for k in {0, len(model.pairs_) - 1}:
+            if trial.guarded[k]:
+                continue
             pair = tuple(model.pairs_[k].tolist())
             two = _two(data, pair)
             error = float(error_of(model.coef_[k], model.intercept_[k], *two))

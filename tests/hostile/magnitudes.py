@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from heterolda import PrecisionWarning
+from heterolda import ModelMisfitWarning, PrecisionWarning
 from hostile.case import Case
+from hostile.classes import SHRUNK
 from hostile.data import Data, benign, variant
 from hostile.judges import Accurate, Checked, Judge, Optimal, Refused, Same
 from hostile.trial import Trial
@@ -94,9 +95,15 @@ CASES = [
     Case(
         "class 0 in units of 1e-140, the others of 1e140",
         variant(X=lambda data: data.X * np.where(data.y == 0, 1e-140, 1e140)[:, None]),
-        Accurate(least=0.9),
+        Accurate(least=0.9, told=ModelMisfitWarning),
+        but=dict.fromkeys(SHRUNK, Accurate(least=0.9)),
     ),
-    Case("one outlier of 1e100", _outlier(1e100), Judge()),
+    Case(
+        "one outlier of 1e100",
+        _outlier(1e100),
+        Judge(told=ModelMisfitWarning),
+        but=dict.fromkeys(SHRUNK, Judge()),
+    ),
     Case(
         "one outlier of 1e300",
         _outlier(1e300),

@@ -30,8 +30,9 @@ or a clear error; never NaN, a RuntimeWarning or an error from inside.
 
 What is right is judged from outside: by the answers for the same data in benign form
 (without the offset, in other units, in float64), by an accuracy that must be reached,
-or by a scan of all linear rules. Figures are accuracies on the data themselves, of two
-classes where a row does not say otherwise. **Bold** is what should not be.
+by a scan of all linear rules, or by what LDA makes of other rows of the same kind.
+Figures are accuracies on the data themselves (on other rows where the model does not
+fit), of two classes where a row does not say otherwise. **Bold** is what should not be.
 
 The column *heterolda* has the answer of the solver `global`, and says who of ours does
 otherwise. *Trials* counts all of ours: {contenders}

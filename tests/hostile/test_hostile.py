@@ -7,6 +7,7 @@ what they say, those who judge do complain, and the page has a row for each.
 import re
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,11 @@ from numpy.testing import assert_allclose
 from scipy.special import ndtr
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+from heterolda import (
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    ModelMisfitWarning,
+)
 from heterolda.solvers import SOLVERS
 from hostile.__main__ import PAGE, main
 from hostile.case import Case
@@ -29,6 +34,7 @@ from hostile.judges import (
     Constant,
     Fair,
     Judge,
+    NoWorseThanLDA,
     Optimal,
     Refused,
     Same,
@@ -242,11 +248,30 @@ def test_a_defect_is_found(defect, words):
         (Checked(check=lambda trial: "no"), "no"),
         (Refused(words="squares"), "though there is no answer"),
         (Judge(warns=UserWarning), "instead of ['UserWarning']"),
+        (NoWorseThanLDA(), "instead of 79%"),
     ],
 )
 def test_a_wrong_answer_is_found(judge, words):
     other = variant(y=lambda data: 1 - data.y)(2)
     assert words in judge(trial_of("inverts", benign(2).but(twin=other)))
+
+
+def test_statistics_must_tell_what_rows_may():
+    judge, quiet = Judge(told=UserWarning), trial_of(None)
+    assert judge(quiet) is None
+    assert "UserWarning" in judge(trial_of("warns"))
+    for way in ("dask", "command line"):
+        assert judge(replace(quiet, way=way)) is None
+        assert judge(replace(trial_of("warns"), way=way)) is None
+    assert "UserWarning" in judge(replace(quiet, way="statistics"))
+    assert judge(replace(trial_of("warns"), way="statistics")) is None
+
+
+def test_a_warning_excuses_what_is_worse_than_lda():
+    wrong = trial_of("inverts")
+    assert NoWorseThanLDA()(trial_of(None)) is None
+    assert NoWorseThanLDA()(replace(wrong, warnings=(ModelMisfitWarning,))) is None
+    assert "UserWarning" in NoWorseThanLDA()(replace(wrong, warnings=(UserWarning,)))
 
 
 def test_an_error_from_inside_is_not_clear():

@@ -37,6 +37,8 @@ class Trial:
         What was raised.
     warnings : tuple of type
         Categories of the warnings, each message once.
+    way : str
+        How it was fitted.
     labels, probabilities, scores : ndarray or None
         Predictions.
     """
@@ -46,9 +48,19 @@ class Trial:
     model: Any = None
     error: Exception | None = None
     warnings: tuple[type[Warning], ...] = ()
+    way: str = "fit"
     labels: Any = None
     probabilities: Any = None
     scores: Any = None
+
+    @property
+    def guarded(self) -> Any:
+        """Pairs whose rule is, or may be, Fisher's, as rows speak against the model."""
+        model = getattr(self.model, "estimator_", self.model)
+        unknown = np.full(
+            len(getattr(model, "pairs_", [0])), self.way == "command line"
+        )
+        return getattr(model, "guarded_", unknown)
 
     @property
     def accuracy(self) -> float:
@@ -70,7 +82,7 @@ def attempt(contender: Contender, data: Data, way: str = "fit") -> Trial:
         except Exception as error:
             found["error"] = error
     messages = {str(w.message): w.category for w in caught}
-    return Trial(contender, data, warnings=tuple(messages.values()), **found)
+    return Trial(contender, data, warnings=tuple(messages.values()), way=way, **found)
 
 
 def is_clear(error: Exception) -> bool:
@@ -87,9 +99,9 @@ def is_clear(error: Exception) -> bool:
 
 
 @lru_cache(maxsize=512)
-def benign_trial(contender: Contender, data: Data) -> Trial:
+def benign_trial(contender: Contender, data: Data, way: str) -> Trial:
     """The trial of a twin, which several cases share."""
-    return attempt(contender, data, "moments" if isinstance(data.X, dict) else "fit")
+    return attempt(contender, data, way)
 
 
 def unsound(trial: Trial) -> str | None:

@@ -10,7 +10,7 @@ import dask
 import dask.array as da
 import numpy as np
 
-from heterolda import ClassStatistics, SmallClassWarning
+from heterolda import ClassStatistics, ModelMisfitWarning, SmallClassWarning
 from hostile.command_line import command_line
 from hostile.data import Data
 
@@ -23,10 +23,12 @@ def fit(model: Any, data: Data) -> Any:
 
 def partial_fit(model: Any, data: Data) -> Any:
     """Chunk by chunk, into the estimator. Only the last may warn of small classes."""
+    early = SmallClassWarning, ModelMisfitWarning
     classes = np.unique(data.y)
     *chunks, last = _chunks(data)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallClassWarning)
+        for category in early:
+            warnings.simplefilter("ignore", category)
         for X, y, weight in chunks:
             model.partial_fit(X, y, classes=classes, sample_weight=weight)
     X, y, weight = last
@@ -82,7 +84,8 @@ WAYS: dict[str, Callable[[Any, Data], Any]] = {
     "command line": commands,
     "moments": moments,
 }
-# Those that take rows, those that take arrays of them, and those of two.
+# Those that take rows, that solve from statistics alone, that take arrays, and two.
 OF_ROWS = ("fit", "partial_fit", "statistics", "dask", "command line")
+OF_STATISTICS = ("partial_fit", "statistics", "moments")
 OF_ARRAYS = OF_ROWS[:-1]
 FIT_OR_COMMAND = ("fit", "command line")

@@ -1,5 +1,7 @@
 """The diagonal form, the best threshold and the errors, against naive formulas."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -130,6 +132,85 @@ def test_a_real_difference_without_variance_separates(rng):
     w = pencil.separation[0]
     assert_allclose(w @ (means[0] - means[1]), 2.0, rtol=1e-8)
     assert_allclose(embed[:, :3].T @ w, 0, atol=1e-6 * np.linalg.norm(w))
+
+
+def two_features(cov, delta):
+    """The pencil of two classes with equal priors, given S1, S2 and m2 - m1."""
+    means = np.array([[0.0, 0.0], delta])[None]
+    even = np.array([[0.5, 0.5]])
+    return Pencil.from_moments(means, np.array(cov)[None], even, 100 * even)
+
+
+@pytest.mark.parametrize("size", [1e-5, 1e-6, 1e-7])
+def test_the_difference_of_nearly_equal_features_is_resolved(rng, size):
+    """Features a and a + e are the same as a and e, which are of condition one.
+
+    Their variance along e is off by the rounding of one, relative to size**2.
+    """
+    ratio, apart = rng.uniform(0.5, 2), rng.uniform(1, 4)
+    own = [np.diag([1.0, size**2]), np.diag([2.0, ratio * size**2])]
+    turn = np.array([[1.0, 0.0], [1.0, 1.0]])
+    delta = np.array([0.1, apart * size])
+    benign = two_features(own, delta)
+    hard = two_features([turn @ S @ turn.T for S in own], turn @ delta)
+    rtol = 10 * np.finfo(float).eps / size**2
+    assert_allclose(np.sort(hard.alpha), np.sort(benign.alpha), rtol=rtol)
+    squares = [np.sum(pencil.c**2, axis=1) for pencil in (hard, benign)]
+    assert_allclose(squares[0], squares[1], rtol=rtol)
+    assert not hard.dropped.any()
+
+
+def test_a_difference_below_rounding_is_dropped_and_told(rng):
+    """Its w has variance one and the distance of the means, as far as is known."""
+    e = 2e-8
+    cov = np.ones((2, 2)) + np.diag([0.0, e**2])
+    pencil = two_features([cov, cov], [0.3, 0.3 + 9 * e])
+    w = pencil.dropped[0]
+    assert np.count_nonzero(pencil.basis.any(axis=1)) == 1
+    assert_allclose(w[0], -w[1], rtol=1e-6)
+    assert 3 < abs(w[1]) * 9 * e < 9  # 9 / sqrt(2) deviations of both together
+    for delta in ([0.3, 0.3], [0.0, 0.0], [1e3, 1e3]):
+        assert not two_features([cov, cov], delta).dropped.any()
+
+
+@pytest.mark.parametrize(
+    ("kind", "offset"),
+    [("float32", 0.0), *product(["sum", "copies", "mixtures"], [0.0, 1e3, 1e10])],
+)
+def test_rounding_is_no_direction(rng, kind, offset):
+    """Features that depend on others add nothing but rounding errors."""
+    n, r = 400, 4
+    X = rng.normal(size=(2, n, r)) * [[[1.0]], [[2.0]]]
+    if kind == "float32":
+        X = X.astype(np.float32)
+    X = X.astype(float) + offset
+    more = {
+        "sum": X[..., :1] + X[..., 1:2],
+        "float32": (X[..., :1] + X[..., 1:2]).astype(np.float32),
+        "copies": X[..., [0, 1, 1]],
+        "mixtures": X @ rng.normal(size=(r, 30)),
+    }[kind]
+    X = np.concatenate([X, more], axis=2)
+    cov = np.stack([np.cov(x, rowvar=False) for x in X])[None]
+    even, weights = np.full((1, 2), 0.5), np.full((1, 2), float(n))
+    means = X.mean(axis=1)
+    pencil = Pencil.from_moments(means[None], cov, even, weights)
+    assert np.count_nonzero(pencil.basis.any(axis=1)) == r
+    assert abs(pencil.dropped[0] @ (means[0] - means[1])) < 1
+    assert not pencil.separation.any()
+
+
+def test_raised_variances_are_told_by_class():
+    flat, full = np.diag([1.0, 0.0]), np.eye(2)
+    for cov, expected in (
+        ([full, full], [False, False]),
+        ([flat, full], [True, False]),
+        ([full, flat], [False, True]),
+        ([flat, np.diag([0.0, 1.0])], [True, True]),
+        ([flat, flat], [False, False]),
+    ):
+        pencil = two_features(cov, [1.0, 0.0])
+        assert pencil.floored.tolist() == [expected]
 
 
 def test_best_threshold_is_the_minimum(rng):

@@ -15,6 +15,7 @@ from heterolda.solvers.hyperplanes import linear_scores
 from heterolda.solvers.left_out import LeftOut, left_out_weight
 from heterolda.solvers.left_out_optimum import BestRules, best_rules
 from heterolda.solvers.pencil import EPS, Pencil
+from heterolda.statistics.moments import pooled_freedom
 from heterolda.tradeoff.criteria import error_rates
 
 # Pairs are solved anew in batches of so many numbers.
@@ -44,15 +45,19 @@ class ClassWithoutRows:
             pencil, minima = fit.solved(self.at)
         self.pencil, self.minima = pencil, minima.of_pairs(self.searched)
         if fit.mixed:  # that of the scatters serves all mixtures of them
-            own = fit.statistics.covariances()[self.pairs]
-            self.pencil = Pencil.from_moments(
-                pencil.means, own, pencil.priors, pencil.weights
-            )
+            self.pencil = pencil.with_covariances(fit.own_covariances[self.pairs])
+        self.plain: Pencil | None = None
+        if len(self.guarded) and fit.plain[0] is not fit.covariances:
+            few = pencil.take(self.guarded)
+            self.plain = few.with_covariances(fit.plain[0][self.pairs[self.guarded]])
         # A direction without any variance, or that the features do not span: the
-        # pencil has its own rules for these.
+        # pencil has its own rules for these. A class may begin to borrow, too.
         rank = np.count_nonzero(pencil.basis.any(axis=1), axis=1)
         self.odd = (pencil.separation != 0).any(axis=1)
         self.odd |= (rank < len(pencil.c.T)) & fit.guarded[self.at]
+        weights = fit.statistics.weights[None] - np.eye(len(fit.priors))[k]
+        begins = fit.borrowed[k] == 0 and fit.shares_without(weights)[0, k] > 0
+        self.odd |= begins and not fit.mixed
 
     def winners(self, rows: Array, weight: Array) -> tuple[Index, int]:
         """Winning classes of rows by votes without them; how often was solved anew.
@@ -60,12 +65,12 @@ class ClassWithoutRows:
         For most rows it suffices to know the rules roughly: where the winner leads by
         more votes than doubtful pairs have, and the inaccuracy of the others.
         """
-        fit, k = self.fit, self.k
+        fit = self.fit
         scores = linear_scores(rows, fit.coef.T, fit.intercept)
         left = np.minimum(weight, 1.0)
-        out = self._left_out(rows, weight)
-        gone = fit.statistics.weights[k] - left <= 1  # no covariance is left
-        best = self._best(out, nearby=True)
+        out, plain = self._left_out(rows, weight), self._plain_left_out(rows, weight)
+        gone = self._gone(left)
+        best = self._best(out, plain, nearby=True)
         error = self._error(best, left)
         score = out.signed(best.score)
         winner, lead = self._vote(scores, score, error, best.certain)
@@ -73,7 +78,8 @@ class ClassWithoutRows:
         n_anew = 0
         if doubtful.any():
             few = np.flatnonzero(doubtful)
-            best = self._best(out.of_rows(few))
+            fishers = None if plain is None else plain.of_rows(few)
+            best = self._best(out.of_rows(few), fishers)
             anew = ~best.certain
             for p, n in _batches(anew, rows.shape[1]):
                 best.score[p, n], best.error_own[p, n], best.error_other[p, n] = (
@@ -102,9 +108,8 @@ class ClassWithoutRows:
                 frequencies=frequencies,
             )
         weights = fit.weights_without(self.k, left_out_weight(weight))
-        factors = fit.factors(weights)[:, [self.k, 1 - self.k]][
-            :, :, [self.k, 1 - self.k]
-        ]
+        both = np.array([self.k, 1 - self.k])
+        factors = fit.factors(weights)[:, both[:, None], both]
         return LeftOut.from_mixtures(
             self.pencil,
             self.place,
@@ -113,6 +118,28 @@ class ClassWithoutRows:
             factors.transpose(1, 2, 0),
             frequencies=frequencies,
         )
+
+    def _plain_left_out(self, rows: Array, weight: Array) -> LeftOut | None:
+        """The guarded pairs without each of some rows, if they have a pencil."""
+        if self.plain is None:
+            return None
+        return LeftOut.from_pencil(
+            self.plain,
+            self.place[self.guarded],
+            rows,
+            weight,
+            borrowed=float(self.fit.plain[1][self.k]),
+            frequencies=self.fit.given_priors is None,
+        )
+
+    def _gone(self, left: Array) -> Mask:
+        """Rows without which the class has no covariance."""
+        rest = self.fit.weights_without(self.k, left)
+        lonely: Mask = rest[:, self.k] <= 1
+        if lonely.any():
+            lonely &= self.fit.shares_without(rest)[:, self.k] < 1
+            lonely |= rest[:, self.k] <= 0
+        return lonely
 
     def _error(self, best: BestRules, left: Array) -> Array:
         """Errors of rules under the priors, which may be frequencies."""
@@ -124,17 +151,24 @@ class ClassWithoutRows:
         error /= p_own + p_other
         return error
 
-    def _best(self, out: LeftOut, *, nearby: bool = False) -> BestRules:
-        """The rules of all pairs without each row."""
+    def _best(
+        self, out: LeftOut, plain: LeftOut | None, *, nearby: bool = False
+    ) -> BestRules:
+        """The rules of all pairs without each row.
+
+        Fisher's rules of guarded pairs are those of `plain`, if there is one. Then the
+        covariances of the model are others, and the error with all rows is kept.
+        """
         if not len(self.guarded):
             best = best_rules(out, self.minima, nearby=nearby)
-        elif not len(self.searched):
-            best = BestRules.fisher(out)
         else:
+            fishers = BestRules.fisher(plain or out.of_pairs(self.guarded))
+            if plain is not None:
+                error = self.fit.error[self.at[self.guarded], None]
+                fishers.error_own[...] = fishers.error_other[...] = error
             some = best_rules(out.of_pairs(self.searched), self.minima, nearby=nearby)
-            more = BestRules.fisher(out.of_pairs(self.guarded))
             order = np.concatenate([self.searched, self.guarded]).argsort()
-            best = BestRules.concatenate(some, more, order)
+            best = BestRules.concatenate(some, fishers, order)
         best.certain[self.odd] = False
         free = self.fit.free[self.at]
         if free.any():  # the rule stays trivial, whatever the rows
@@ -161,10 +195,15 @@ class ClassWithoutRows:
         same = np.abs(moved - other) <= _VANISHED * (np.abs(own) + np.abs(z))
         means[m, place] = np.where(same, other, moved)
         weights[m, place] -= left
+        guarded = fit.guarded[self.at[at]]
         if fit.mixed:
             cov = self._mixtures(z, left)
         else:
-            cov[m, place] = self._covariances(z, left)
+            cov[m, place] = self._covariances(z, left, fit.covariances, fit.borrowed)
+        if self.plain is not None and guarded.any():
+            cov[guarded] = fit.plain[0][self.pairs[at[guarded]]]
+            own_rows = z[guarded], left[guarded]
+            cov[m[guarded], place[guarded]] = self._covariances(*own_rows, *fit.plain)
         priors = np.repeat(fit.priors[None], len(at), axis=0)
         if fit.given_priors is None:
             priors[:, k] *= (total - left) / total
@@ -177,7 +216,6 @@ class ClassWithoutRows:
                 ]
             )
         score, rates = np.empty(len(at)), np.empty((len(at), 2))
-        guarded = fit.guarded[self.at[at]]
         for some, solver in ((guarded, Fisher()), (~guarded, fit.criterion.solver)):
             if some.any():
                 two = np.arange(2 * some.sum()).reshape(-1, 2)
@@ -191,21 +229,36 @@ class ClassWithoutRows:
                 )
                 score[some] = (planes.coef * rows[some]).sum(axis=1) + planes.intercept
                 rates[some] = error_rates(planes)
+        if self.plain is not None:
+            rates[guarded] = fit.error[self.at[at[guarded]], None]
         sign = np.where(place == 0, 1.0, -1.0)
         return sign * score, rates[m, place], rates[m, 1 - place]
 
-    def _covariances(self, z: Array, left: Array) -> Array:
-        """The covariance of the class without each of some rows."""
+    def _covariances(
+        self, z: Array, left: Array, covariances: Array, borrowed: Array
+    ) -> Array:
+        """The covariance of the class without each of some rows.
+
+        What the class borrowed counts for as many rows as before. If it only begins to
+        borrow, that is the pooled covariance with all rows.
+        """
         fit, k = self.fit, self.k
-        total, borrowed = fit.statistics.weights[k], fit.borrowed[k]
-        freedom, own = total - 1, 1 - borrowed
+        total, share = fit.statistics.weights[k], borrowed[k]
+        freedom, own = total - 1, 1 - share
         taken = own / freedom * left * total / (total - left)
-        grown = freedom / (freedom - own * left)
-        cov: Array = fit.covariances[k] - taken[:, None, None] * (
+        cov: Array = covariances[k] - taken[:, None, None] * (
             z[:, :, None] * z[:, None, :]
         )
-        cov *= grown[:, None, None]
-        return _cleaned(cov, fit.covariances[k])
+        cov = _cleaned(cov, covariances[k])
+        with np.errstate(divide="ignore"):
+            cov *= (freedom / (freedom - own * left))[:, None, None]
+        begun = fit.shares_without(fit.weights_without(k, left))[:, k]
+        if share == 0 and begun.any():
+            scatters, weights = fit.statistics.scatters, fit.statistics.weights
+            pooled = scatters.sum(axis=0) / pooled_freedom(weights)
+            cov = np.where(begun[:, None, None] < 1, cov, 0.0)
+            cov += begun[:, None, None] * (pooled - cov)
+        return cov
 
     def _mixtures(self, z: Array, left: Array) -> Array:
         """Both covariances of a mixed fit without each of some rows."""

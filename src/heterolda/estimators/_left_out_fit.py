@@ -15,7 +15,8 @@ from heterolda.solvers.arc import Arc
 from heterolda.solvers.left_out_optimum import Minima
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.shrinkage import class_covariances
+from heterolda.statistics.moments import rank_of_features
+from heterolda.statistics.shrinkage import class_covariances, shares_of_pooled
 from heterolda.tradeoff.criteria import Criterion
 
 # Pencils of all pairs are kept if their bases have at most so many numbers.
@@ -72,7 +73,7 @@ class Fit:
             statistics=statistics,
             covariances=class_covariances(statistics, settings["shrinkage"], chosen),
             shrinkage=settings["shrinkage"],
-            borrowed=_borrowed(statistics, settings["shrinkage"], chosen),
+            borrowed=shares_of_pooled(statistics, settings["shrinkage"], chosen),
             priors=model.priors_,
             given_priors=None if model.priors is None else model.priors_,
             criterion=Criterion.resolve(
@@ -101,40 +102,70 @@ class Fit:
 
     @cached_property
     def mixed(self) -> bool:
-        """Whether the covariances are mixtures of two scatters.
+        """Whether the covariances are mixtures of two scatters, or may become so.
 
         Then they are so without a row, too, and have the same eigenvectors.
         """
-        if len(self.priors) != 2 or not self.borrowed.any():
-            return False
         weights, scatters = self.statistics.weights, self.statistics.scatters
+        if len(weights) != 2 or not self.shares_without(weights[None] - 1).any():
+            return False
         mixtures = np.tensordot(self.factors(weights[None])[0], scatters, axes=1)
         return bool(np.allclose(mixtures, self.covariances, rtol=1e-12, atol=0))
 
     def factors(self, weights: Array) -> Array:
         """Factors of both scatters in both covariances, for rows of class weights.
 
-        Of shape (n, 2, 2). An amount that was chosen counts for as many rows as before.
+        Of shape (n, 2, 2).
         """
-        borrowed = self.shrunk_by(weights)
-        pooled = borrowed / (weights.sum(axis=1, keepdims=True) - 2)
-        own = (1 - borrowed) / (weights - 1)
+        borrowed, freedom = self.shares_without(weights), np.maximum(weights - 1, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pooled = borrowed / freedom.sum(axis=1, keepdims=True)
+            own = np.where(borrowed < 1, (1 - borrowed) / freedom, 0.0)
         factors: Array = pooled[:, :, None] + own[:, :, None] * np.eye(2)
         return factors
 
-    def shrunk_by(self, weights: Array) -> Array:
-        """The shares of the pooled covariance for rows of class weights."""
-        d = self.coef.shape[1]
-        share: Array = np.broadcast_to(self.borrowed, weights.shape)
-        if self.shrinkage == "auto":
-            share = d / (weights + d)
-        if self.shrinkage != "cv":
+    def shares_without(self, weights: Array) -> Array:
+        """Shares of the pooled covariance for rows of class weights.
+
+        An amount that was chosen counts for as many rows as before.
+        """
+        statistics, freedom = self.statistics, self.statistics.weights - 1
+        if self.shrinkage == "cv" and self.borrowed.any():
+            with np.errstate(divide="ignore"):
+                rows = self.borrowed * freedom / (1 - self.borrowed)
+                share: Array = 1 / (1 + np.maximum(weights - 1, 0.0) / rows)
             return share
-        before = self.statistics.weights - 1
-        with np.errstate(divide="ignore"):
-            rows = self.borrowed * before / (1 - self.borrowed)
-            share = 1 / (1 + (weights - 1) / rows)
-        return share
+        rank = self.rank
+        share = np.broadcast_to(self.borrowed, weights.shape)
+        if self.shrinkage in (None, "auto", "cv") and not statistics.given:
+            share = rank / (weights + rank)
+            if self.shrinkage != "auto":
+                share = np.where(weights <= rank + 1, share, 0.0)
+        return np.where((weights <= 1) & (share > 0), 1.0, share)
+
+    @cached_property
+    def rank(self) -> int:
+        """The number of features, less those that depend on others."""
+        return rank_of_features(self.statistics.scatters, self.statistics.weights)
+
+    @cached_property
+    def own_covariances(self) -> Array:
+        """Covariances of the classes as they are, zero for single rows."""
+        freedom = np.maximum(self.statistics.weights - 1, 0.0)
+        freedom[freedom == 0] = 1.0
+        own: Array = self.statistics.scatters / freedom[:, None, None]
+        return own
+
+    @cached_property
+    def plain(self) -> tuple[Array, Array]:
+        """Covariances for Fisher's rules of guarded pairs, and what they borrow.
+
+        The guard compares with rules that are not shrunk, but for small classes.
+        """
+        if not self.shrinkage or isinstance(self.criterion.solver, Fisher):
+            return self.covariances, self.borrowed
+        shares = shares_of_pooled(self.statistics, None, None)
+        return self.statistics.covariances(), shares
 
     def weights_without(self, k: int, left: Array) -> Array:
         """Class weights without a part of each of some rows of class k."""
@@ -188,14 +219,3 @@ def _refuse_others(solver: Solver, criterion: str, pairs: Index) -> None:
             Setting("multiclass", "ovo"),
             f" has{remedy}",
         )
-
-
-def _borrowed(statistics: ClassStatistics, shrinkage: Any, chosen: Any) -> Array:
-    """Share of the pooled covariance in the covariance of each class."""
-    weights, d = statistics.weights, statistics.n_features
-    if chosen is not None:
-        shares: Array = chosen.to_pooled
-        return shares
-    if shrinkage == "auto":
-        return d / (weights + d)
-    return np.full(len(weights), 0.0 if shrinkage is None else float(shrinkage))

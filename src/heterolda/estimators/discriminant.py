@@ -21,7 +21,9 @@ from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
 from heterolda.estimators.warn import (
     warn_of_coarse_features,
+    warn_of_dropped_directions,
     warn_of_misfit,
+    warn_of_raised_variances,
     warn_of_small_classes,
     warn_of_trivial_rules,
 )
@@ -158,7 +160,13 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     gap_ : ndarray of shape (n_pairs,)
         (value - proven lower bound) / value of what the criterion minimises: the
         error, the risk, the larger error rate (minimax), or the one that is not
-        bounded (neyman-pearson). NaN for solvers without a certificate.
+        bounded (neyman-pearson). NaN for solvers without a certificate. It is about
+        the model with variances that are not zero: one that cannot be told from zero
+        counts as 1e-7 of that of both classes (statistics alone draw a
+        :class:`ModelMisfitWarning` then). It does not cover directions that float64
+        does not resolve, such as the difference of features that agree in eight
+        digits: these are left out, with a :class:`PrecisionWarning` where the means
+        of two classes differ in them.
     guarded_ : ndarray of bool of shape (n_pairs,)
         Pairs that have Fisher's rule, because the rule of the model made more errors on
         rows. Their `bayes_error_` and `gap_` are those of Fisher's rule.
@@ -349,7 +357,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if not first:
             statistics = self.statistics_ + statistics
         if np.all(statistics.weights > 0) and np.any(statistics.weights > 1):
-            self._solve(statistics, solver)
+            self._solve(statistics, solver, warn_of_raised=True)
         self.classes_ = statistics.classes
         self.statistics_ = statistics
         self._set_features(self.statistics_)
@@ -375,7 +383,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
                 "statistics must be a ClassStatistics object, got "
                 f"{type(statistics).__name__}: use fit(X, y) for data"
             )
-        self._solve(statistics.copy(), resolve_solver(self.solver))
+        solver = resolve_solver(self.solver)
+        self._solve(statistics.copy(), solver, warn_of_raised=True)
         self._set_features(self.statistics_)
         return self
 
@@ -385,6 +394,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         solver: Solver,
         chosen: Shrinkage | None = None,
         rows: Rows | None = None,
+        *,
+        warn_of_raised: bool = False,
     ):
         """Solve all pairs and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
@@ -431,6 +442,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if guard is not None:
             guarded = guard.verdict().guarded
             warn_of_misfit(statistics, pairs, guard.verdict())
+        looked_at = planes, moments[:2], solved, rows
+        warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
+        if warn_of_raised:
+            warn_of_raised_variances(statistics.classes, pairs, planes.floored)
 
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = statistics.classes
@@ -563,8 +578,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         two classes towards their pooled covariance is part of that, but what "cv" has
         chosen is kept. With more classes, and where the pooled covariance moves towards
         its diagonal, the target of the fit with all rows is kept, and the number of
-        rows that it counts for. A class that would be left with a weight of 1 or less
-        loses the vote for its row.
+        rows that it counts for. Pairs that are guarded stay so, with Fisher's rule, and
+        others do not become so. A class of which no covariance is left loses the vote
+        for its row.
 
         Linear discriminant analysis has the covariance of scikit-learn: the class
         covariances with the divisor :math:`W_k`, weighted by the priors. Directions in

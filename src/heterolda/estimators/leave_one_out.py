@@ -15,6 +15,7 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import row_hashes, smallest
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.
@@ -61,7 +62,7 @@ def leave_one_out(
     codes = encode(y, classes).astype(np.intp)
     rows = np.flatnonzero(weight > 0)
     if len(rows) > MOST_ROWS:
-        rows = np.sort(rows[_hashes(X[rows]).argsort(kind="stable")[:MOST_ROWS]])
+        rows = rows[smallest(row_hashes(X[rows]), MOST_ROWS)]
     some = codes[rows], weight[rows]
     winners, lda, n_solved_anew = winners_without(model, X[rows], *some)
     share = weight[rows] / weight[rows].sum()
@@ -131,14 +132,3 @@ def _by_class(labels: NDArray[Any], totals: Array) -> str:
     named = zip(labels.tolist()[:5], totals.tolist(), strict=False)
     more = ", ..." if len(labels) > 5 else ""
     return ", ".join(f"{total:g} of {label!r}" for label, total in named) + more
-
-
-def _hashes(X: NDArray[Any]) -> NDArray[np.uint64]:
-    """Numbers that depend on the values of a row only, and seem random."""
-    words = np.ascontiguousarray(X, np.float64).view(np.uint64)
-    total = np.zeros(len(X), np.uint64)
-    for column in words.T:
-        total ^= column
-        total *= np.uint64(0x9E3779B97F4A7C15)
-        total ^= total >> np.uint64(29)
-    return total

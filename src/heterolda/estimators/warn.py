@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from heterolda.estimators.guard import Verdict
+from heterolda.estimators.guard import Rows, Verdict
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
@@ -18,12 +18,17 @@ from heterolda.exceptions import (
     SmallClassWarning,
     TrivialRuleWarning,
 )
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed, percent
+from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
+# Distance of the means, in deviations of both classes together, that is several.
+_SEVERAL = 2.0
+# Error of a rule that leaves nothing to be gained.
+_LITTLE = 1e-3
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
 _STACKLEVEL = 5
 _CHANCE = 0.02
@@ -128,6 +133,90 @@ def warn_of_trivial_rules(
             TrivialRuleWarning,
             stacklevel=_STACKLEVEL,
         )
+
+
+def warn_of_raised_variances(
+    classes: NDArray[Any], pairs: Index, floored: Mask | None
+) -> None:
+    """Give one warning that names classes without variance where others have some.
+
+    `floored` is that of the pairs' rules.
+    """
+    if floored is None or not floored.any():
+        return
+    labels = [*map(repr, classes.tolist()), "the rest"]
+    k, first = (int(place) for place in np.argwhere(floored)[0])
+    flat, varied = (labels[i] for i in pairs[k, [first, 1 - first]])
+    others = np.count_nonzero(floored.any(axis=1)) - 1
+    more = f" (and so in {others} more pairs of classes)" if others else ""
+    warnings.warn(
+        f"class {flat} has next to no variance in a direction in which {varied} "
+        f"varies{more}, so the Gaussian model does not fit: the rule, bayes_error_ and "
+        "gap_ are those of a model in which this variance is raised to 1e-7 of that of "
+        "both classes. Use fit(X, y), which compares the rule with linear discriminant "
+        "analysis on the rows, or leave out features that are constant in a class",
+        ModelMisfitWarning,
+        stacklevel=_STACKLEVEL,
+    )
+
+
+def warn_of_dropped_directions(
+    classes: NDArray[Any],
+    pairs: Index,
+    planes: Hyperplanes,
+    moments: tuple[Array, Array],
+    solved: Index,
+    rows: Rows | None,
+) -> None:
+    """Give one warning that names features whose differences were left out, but matter.
+
+    Parameters
+    ----------
+    classes, pairs : ndarray
+        Labels, and indices of the two classes of each rule; -1 means all others.
+    planes : Hyperplanes
+        The rules.
+    moments, solved : tuple of (means, covariances), ndarray
+        What was solved, and the places of the two classes of each rule in it.
+    rows : list of (ndarray, ndarray or None) or None
+        Rows of each class, if there are any, tell the deviations that moments lost.
+    """
+    dropped = planes.dropped
+    if dropped is None or not dropped.any():
+        return
+    means, covariances = moments
+    for k in np.flatnonzero(dropped.any(axis=1) & (planes.error > _LITTLE)):
+        w, two = dropped[k], solved[k]
+        distance = abs(float(w @ (means[two[0]] - means[two[1]])))
+        if rows is not None:
+            i, j = pairs[k]
+            first = range(len(classes)) if i < 0 else [i]
+            others = np.concatenate([rows[place][0] for place in first if place != j])
+            distance = _distance(others, rows[j][0], w)
+        if distance > _SEVERAL:
+            break
+    else:
+        return
+    names = [*map(repr, classes.tolist()), "the rest"]
+    i, j = pairs[k]
+    part = np.abs(w) * np.sqrt(np.einsum("kii->i", covariances[two]))
+    features = np.flatnonzero(part > 0.1 * part.max())
+    warnings.warn(
+        f"features {listed(features)} depend on each other but for float64 rounding, "
+        f"so their smallest differences were left out; yet {names[i]} and {names[j]} "
+        "differ there by several standard deviations: subtract one of the nearly equal "
+        "features from the other before fitting",
+        PrecisionWarning,
+        stacklevel=_STACKLEVEL,
+    )
+
+
+def _distance(first: Array, second: Array, w: Array) -> float:
+    """Distance of the means of two classes along w, in deviations, from their rows."""
+    origin = first[0].astype(float)
+    a, b = (first - origin) @ w, (second - origin) @ w
+    deviation = np.sqrt(a.var() + b.var())
+    return float(abs(a.mean() - b.mean()) / deviation) if deviation else 0.0
 
 
 def warn_of_interruption(n_done: int, n_pairs: int) -> None:

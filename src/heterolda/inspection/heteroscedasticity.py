@@ -26,7 +26,8 @@ from heterolda.inspection.sentences import (
     verdict_sentence,
 )
 from heterolda.solvers import Fisher, Global, solve_pairs
-from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
 
 _MODEL = GaussianLinearDiscriminant.__name__

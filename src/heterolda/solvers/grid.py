@@ -11,7 +11,8 @@ from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_number
 from heterolda.solvers._best_trial import best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.solvers.pencil import RANK_TOLERANCE, Pencil
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.principal_axes import RANK_TOLERANCE
 
 
 @dataclass(frozen=True)

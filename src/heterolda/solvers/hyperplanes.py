@@ -9,13 +9,16 @@ turns one into the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.pencil import EPS, Pencil
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.principal_axes import EPS
 
 # Projected standard deviation, relative to the distance of the means, that stands for
 # "none" where a direction separates the classes without any variance.
@@ -57,6 +60,8 @@ class Hyperplanes:
         `Status` of each pair.
     means, deviations : ndarray of shape (n_pairs, 2)
         Mean and standard deviation of the score in the two classes.
+    dropped, floored : ndarray or None
+        What the pencil says about these; None for rules that come from elsewhere.
     """
 
     coef: Array
@@ -67,6 +72,8 @@ class Hyperplanes:
     status: Index
     means: Array
     deviations: Array
+    dropped: Array | None = None
+    floored: Mask | None = None
 
     @property
     def trivial(self) -> Mask:
@@ -118,7 +125,8 @@ class Hyperplanes:
             w0 = np.where(trivial, odds, w0)
             error = np.where(trivial, np.minimum(p1, p2), error)
             status = np.where(trivial, Status.TRIVIAL, status)
-        return cls(-w, w0, error, gap, n_iter, status, means, deviations)
+        known = pencil.dropped, pencil.floored
+        return cls(-w, w0, error, gap, n_iter, status, means, deviations, *known)
 
     @classmethod
     def from_projections(
@@ -151,31 +159,35 @@ class Hyperplanes:
 
     def take(self, pairs: Index) -> Hyperplanes:
         """Some of the pairs."""
-        return Hyperplanes(*(getattr(self, f.name)[pairs] for f in fields(self)))
+        return self._each(lambda column: column[pairs], self)
 
     @classmethod
     def where(
         cls, chosen: Mask, these: Hyperplanes, others: Hyperplanes
     ) -> Hyperplanes:
         """For each pair one of two rules."""
-        rules = []
-        for f in fields(cls):
-            one, other = getattr(these, f.name), getattr(others, f.name)
-            where = chosen[:, None] if one.ndim == 2 else chosen
-            rules.append(np.where(where, one, other))
-        return cls(*rules)
+
+        def choose(one: Any, other: Any) -> Any:
+            return np.where(chosen[:, None] if one.ndim == 2 else chosen, one, other)
+
+        return cls._each(choose, these, others)
 
     @classmethod
     def concatenate(cls, records: list[Hyperplanes]) -> Hyperplanes:
         """Join the records of consecutive groups of pairs."""
         if len(records) == 1:
             return records[0]
-        return cls(
-            *(
-                np.concatenate([getattr(r, f.name) for r in records])
-                for f in fields(cls)
-            )
-        )
+        return cls._each(lambda *columns: np.concatenate(columns), *records)
+
+    @classmethod
+    def _each(cls, make: Callable[..., Any], *records: Hyperplanes) -> Hyperplanes:
+        """A record made attribute by attribute; None where one of them has none."""
+        made: dict[str, Any] = {}
+        for name in (field.name for field in fields(cls)):
+            columns = [getattr(record, name) for record in records]
+            missing = any(column is None for column in columns)
+            made[name] = None if missing else make(*columns)
+        return cls(**made)
 
 
 def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:

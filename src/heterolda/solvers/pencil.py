@@ -23,21 +23,14 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.solvers.principal_axes import EPS, RANK_TOLERANCE, PrincipalAxes
 
-EPS = float(np.finfo(float).eps)
-# Directions in which S1 + S2, with unit diagonal, has an eigenvalue below this share
-# of the largest are rounding noise (float32 data that is linearly dependent leaves
-# 1e-15) and do not count. Conditions up to 1e12 stay untouched.
-RANK_TOLERANCE = 1e-13
 # Up to this trace of the inverse of S1 + S2, with unit diagonal, the condition is so
 # moderate that a Cholesky factor does all that the eigenvectors do.
 _REGULAR = 1e8
 # A class variance that cannot be told from zero is raised to this share of
 # S1 + S2. The pair with raised variances is the model from there on.
 VARIANCE_FLOOR = 1e-7
-# Means that differ by this many standard deviations, where the deviation is itself
-# rounding noise, differ for real; Phi(-20) is below any error of interest.
-_REAL_SEPARATION = 40.0
 # Means that differ by less than this many standard deviations are equal, if rounding
 # may have made the difference: a million million rows could not tell it from zero.
 _NO_DIFFERENCE = 1e-6
@@ -68,6 +61,12 @@ class Pencil:
         V'delta; zero beyond the rank.
     separation : ndarray of shape (n_pairs, n_features)
         A w with w.delta = 2 and no variance in either class, or zeros.
+    dropped : ndarray of shape (n_pairs, n_features)
+        A w in which the means differ for real, outside the space that the basis spans
+        because rounding hides the variance along it, or zeros. Its length makes that
+        variance one, as far as it is known.
+    floored : ndarray of bool of shape (n_pairs, 2)
+        Whether a variance of class 1 and of class 2 was raised to `VARIANCE_FLOOR`.
     """
 
     priors: Array
@@ -81,6 +80,8 @@ class Pencil:
     beta0: Array
     c: Array
     separation: Array
+    dropped: Array
+    floored: Mask
 
     @classmethod
     def from_moments(
@@ -99,38 +100,30 @@ class Pencil:
         S1 + S2 is singular, the basis spans its range in the given units instead, and
         V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
         """
-        delta = means[:, 0] - means[:, 1]
-        total = np.einsum("pkii->pi", covariances)
         offset = np.abs(means).max(axis=1)
-        constant = total == 0
-        differs = np.zeros_like(constant)
-        scale = np.sqrt(total)
-        if constant.any():
-            differs = constant & (np.abs(delta) > 16 * EPS * offset)
-            delta = np.where(constant & ~differs, 0.0, delta)
-            scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
-        rounding = np.minimum(4 * EPS * offset, _NO_DIFFERENCE * scale)
-        rounding += 64 * EPS * scale
-        delta = np.where(np.abs(delta) > rounding, delta, 0.0)
-
+        delta, scale, constant, differs = _differences(means, covariances, offset)
         scaled = _scaled(covariances, scale)
         whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
         ill |= differs.any(axis=1)
         rank = np.count_nonzero(~constant, axis=1)
         separation = np.zeros_like(delta)
+        dropped = np.zeros_like(delta)
+        resolution = np.zeros((len(delta), 1))
         if ill.any():
-            careful, eigenvalues, axes = _whiten(scaled[ill])
-            rank[ill] = np.count_nonzero(careful.any(axis=1), axis=1)
-            separation[ill] = _separation(
-                delta[ill], offset[ill], scale[ill], eigenvalues, axes, rank[ill]
-            )
+            position, apart = (offset / scale)[ill], (delta / scale)[ill]
+            both = scaled[ill].sum(axis=1)
+            axes = PrincipalAxes.from_covariance(both, position, weights[ill])
+            careful, rank[ill] = axes.whitening(), axes.rank
+            resolution[ill] = axes.resolution
+            separation[ill] = axes.separation(apart, position) / scale[ill]
+            dropped[ill] = axes.dropped(apart, position) / scale[ill]
             # Dropping constant features is the Moore-Penrose inverse in any units.
             redo = rank[ill] < np.count_nonzero(~constant[ill], axis=1)
             if moore_penrose and redo.any():
                 pairs = np.flatnonzero(ill)[redo]
                 scale[pairs] = scale[pairs].max(axis=1, keepdims=True)
                 scaled[pairs] = _scaled(covariances[pairs], scale[pairs])
-                careful[redo] = _whiten(scaled[pairs], rank[pairs])[0]
+                careful[redo] = _moore_penrose(scaled[pairs], rank[pairs])
                 rank[pairs] = np.count_nonzero(careful[redo].any(axis=1), axis=1)
             whitening[ill] = np.where(constant[ill, :, None], 0.0, careful)
 
@@ -142,6 +135,7 @@ class Pencil:
             c[far] = 0.0
         # Without any small variance, which is the rule, nothing is to be raised.
         alpha0, beta0 = alpha, beta
+        floored = np.zeros((len(c), 2), bool)
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
             noise = _noise(scaled, means / scale[:, None], basis)
             zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
@@ -149,6 +143,15 @@ class Pencil:
             beta0 = _raised(beta, zero2, zero1, 0.0, rank)
             alpha = _raised(alpha, zero1, zero2, VARIANCE_FLOOR, rank)
             beta = _raised(beta, zero2, zero1, VARIANCE_FLOOR, rank)
+            used = np.arange(c.shape[1]) < rank[:, None]
+            floored[:, 0] = (zero1 & used).any(axis=1)
+            floored[:, 1] = (zero2 & used).any(axis=1)
+        if resolution.any():
+            least = _least(scaled, basis, resolution)
+            alpha = np.clip(alpha, least[:, 0], 1 - least[:, 1])
+            beta = np.clip(beta, least[:, 1], 1 - least[:, 0])
+        separation[constant & ~differs] = 0.0
+        separable = separation.any(axis=1, keepdims=True)
         return cls(
             priors=priors,
             weights=weights,
@@ -160,7 +163,9 @@ class Pencil:
             alpha0=alpha0,
             beta0=beta0,
             c=c,
-            separation=np.where(constant & ~differs, 0.0, separation),
+            separation=separation,
+            dropped=np.where(separable, 0.0, dropped),
+            floored=floored & ~separable,
         )
 
     @property
@@ -170,8 +175,12 @@ class Pencil:
         return log_priors[:, 1] - log_priors[:, 0]
 
     def take(self, pairs: Index) -> Pencil:
-        """Select pairs by index."""
+        """Some of the pairs."""
         return Pencil(*(getattr(self, f.name)[pairs] for f in fields(self)))
+
+    def with_covariances(self, covariances: Array) -> Pencil:
+        """The same pairs with other covariances."""
+        return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
 
     def noise(self) -> Array:
         """Variances that may be rounding errors, of shape (n_pairs, 2, n_features).
@@ -185,10 +194,6 @@ class Pencil:
         scaled = self.covariances / units[..., None] / units[:, :, None]
         return _noise(scaled, self.means / units, self.basis * scale[:, :, None])
 
-    def with_covariances(self, covariances: Array) -> Pencil:
-        """The same pairs with other covariances."""
-        return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
-
     def project(self, u: Array) -> tuple[Array, Array, Array]:
         """Mean difference D and standard deviations sigma1, sigma2 along w = V u."""
         square = u * u
@@ -197,6 +202,28 @@ class Pencil:
             np.sqrt(np.einsum("p...i,pi->p...", square, self.alpha)),
             np.sqrt(np.einsum("p...i,pi->p...", square, self.beta)),
         )
+
+
+def _differences(
+    means: Array, covariances: Array, offset: Array
+) -> tuple[Array, Array, Mask, Mask]:
+    """Difference of the means, if rounding did not make it, and units of the features.
+
+    Also, which features are constant in both classes, and which of them differ.
+    """
+    delta = means[:, 0] - means[:, 1]
+    total = np.einsum("pkii->pi", covariances)
+    constant = total == 0
+    differs = np.zeros_like(constant)
+    scale = np.sqrt(total)
+    if constant.any():
+        differs = constant & (np.abs(delta) > 16 * EPS * offset)
+        delta = np.where(constant & ~differs, 0.0, delta)
+        scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
+    rounding = np.minimum(4 * EPS * offset, _NO_DIFFERENCE * scale)
+    rounding += 64 * EPS * scale
+    delta = np.where(np.abs(delta) > rounding, delta, 0.0)
+    return delta, scale, constant, differs
 
 
 def _scaled(covariances: Array, scale: Array) -> Array:
@@ -244,20 +271,19 @@ def _inverse_of_lower(factor: Array) -> Array:
     return inverse
 
 
-def _whiten(scaled: Array, most: Index | None = None) -> tuple[Array, Array, Array]:
-    """Basis in which S1 + S2 is the identity on its range.
+def _moore_penrose(scaled: Array, rank: Index) -> Array:
+    """Basis in which S1 + S2, in given units, is the identity on its range.
 
-    Returns the basis with zero columns for the null space, and the eigenvalues and
-    eigenvectors of S1 + S2, in ascending order. At `most` so many eigenvalues count.
+    Zero columns are the null space; at most `rank` columns are not.
     """
     eigenvalues, axes = np.linalg.eigh(scaled.sum(axis=1))
+    d = scaled.shape[-1]
     keep = eigenvalues > RANK_TOLERANCE * eigenvalues[:, -1:]
-    if most is not None:
-        d = scaled.shape[-1]
-        keep &= np.arange(d) >= d - most[:, None]
+    keep &= np.arange(d) >= d - rank[:, None]
     inverse_root = np.zeros_like(eigenvalues)
     inverse_root[keep] = eigenvalues[keep] ** -0.5
-    return axes * inverse_root[:, None, :], eigenvalues, axes
+    whitening: Array = axes * inverse_root[:, None, :]
+    return whitening
 
 
 def _diagonalise(
@@ -291,6 +317,21 @@ def _noise(scaled: Array, position: Array, basis: Array) -> Array:
     return noise
 
 
+def _least(scaled: Array, basis: Array, resolution: Array) -> Array:
+    """What rounding errors may have made of variances, if that is above the floor.
+
+    They are alike along a pair's directions but in its weakest, in which the basis has
+    its largest entries: variances of a class are not resolved below a share of these.
+    """
+    share = np.einsum("pkii->pki", scaled) @ basis**2
+    share *= resolution[:, :, None] / 4
+    # Directions beyond the rank have the values of the first.
+    used: Mask = np.any(basis, axis=1)
+    share = np.where(used[:, None], share, share[:, :, :1])
+    least: Array = np.where(share > VARIANCE_FLOOR, share, 0.0)
+    return least
+
+
 def _along(c: Array, basis: Array) -> Array:
     """The direction V c = (S1 + S2)^-1 delta, with the length that makes w.delta 2."""
     size = np.max(np.abs(c), axis=1, keepdims=True)
@@ -308,32 +349,3 @@ def _raised(values: Array, zero: Mask, one: Mask, low: float, rank: Index) -> Ar
     raised = np.where(zero, low, np.where(one, 1 - low, values))
     first = np.where(rank > 0, raised[:, 0], 0.5)[:, None]
     return np.where(np.arange(values.shape[1]) < rank[:, None], raised, first)
-
-
-def _separation(
-    delta: Array,
-    offset: Array,
-    scale: Array,
-    eigenvalues: Array,
-    axes: Array,
-    rank: Index,
-) -> Array:
-    """The component of delta along which neither class varies, if it is real.
-
-    It counts if it stands clear of the rounding of the means and of the noise that
-    passes for variance in the null space of S1 + S2.
-    """
-    d = delta.shape[1]
-    scaled = delta / scale
-    component = (scaled[:, None, :] @ axes)[:, 0]
-    deviation = np.sqrt(np.maximum(eigenvalues, 0) + d * EPS * eigenvalues[:, -1:])
-    rounding = 64 * EPS * ((offset / scale)[:, None, :] @ np.abs(axes))[:, 0]
-    threshold = np.maximum(
-        _REAL_SEPARATION * deviation,
-        np.maximum(rounding, 1e-8 * np.max(np.abs(scaled), axis=1, keepdims=True)),
-    )
-    null = np.arange(d) < d - rank[:, None]
-    component = np.where(null & (np.abs(component) > threshold), component, 0.0)
-    square = np.sum(component**2, axis=1, keepdims=True)
-    w: Array = (axes @ component[:, :, None])[:, :, 0] / scale
-    return 2.0 * w / np.where(square > 0, square, 1.0)

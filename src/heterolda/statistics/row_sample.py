@@ -38,7 +38,7 @@ def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
         # Adding zero makes one number of 0.0 and -0.0.
         here = slice(start, start + step)
         block = X[here] if rows is None else X[rows[here]]
-        bits = np.add(block, 0.0, dtype=np.float64, order="C").view(np.uint64)
+        bits = np.add(np.asarray(block, np.float64), 0.0, order="C").view(np.uint64)
         bits ^= bits >> _HALF  # the low bits of round numbers are all zeros
         result[here] = bits @ factors
     result ^= result >> _HALF
