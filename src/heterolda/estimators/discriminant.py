@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -446,6 +447,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
             warn_of_raised_variances(statistics.classes, pairs, planes.floored)
+        planes = replace(planes, dropped=None, floored=None)  # of no more use
 
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = statistics.classes
