@@ -65,6 +65,8 @@ from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.frontier import Frontier
 
 _SAME = object()
+# Parameters of the fit that must not change with those of the constructor.
+_FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
 
 class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
@@ -447,7 +449,6 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
             warn_of_raised_variances(statistics.classes, pairs, planes.floored)
-        planes = replace(planes, dropped=None, floored=None)  # of no more use
 
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = statistics.classes
@@ -466,12 +467,12 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
         # What was fitted, whatever set_params says later.
-        names = "solver", "shrinkage", "criterion", "costs"
-        self._settings = {name: getattr(self, name) for name in names}
+        self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self
 
     def _make_committee(self, planes: Hyperplanes) -> Committee:
         """How the rules decide together."""
+        planes = replace(planes, dropped=None, floored=None)  # of no more use
         k = len(self.classes_)
         if k == 2:
             return Binary(planes)
