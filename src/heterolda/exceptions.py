@@ -132,11 +132,12 @@ class PrecisionWarning(UserWarning):
     --------
     >>> import warnings
     >>> from heterolda import GaussianLinearDiscriminant
-    >>> X, y = [[1e16], [1e16 + 2], [1e16 + 6], [1e16 + 8]], [0, 0, 1, 1]
+    >>> X = [[1e16 + k] for k in (0, 2, 4, 8, 10, 12)]
+    >>> y = [0, 0, 0, 1, 1, 1]
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     GaussianLinearDiscriminant().fit(X, y).predict(X)
-    array([0, 0, 1, 1])
+    array([0, 0, 0, 1, 1, 1])
     >>> caught[0].category.__name__
     'PrecisionWarning'
     """
@@ -153,7 +154,7 @@ class SearchInterruptedWarning(UserWarning):
     >>> from heterolda import LocalNeighborhoodSearch, SearchInterruptedWarning
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", SearchInterruptedWarning)
-    ...     search = LocalNeighborhoodSearch().fit([[0], [1], [4], [6]], [0, 0, 1, 1])
+    ...     search = LocalNeighborhoodSearch().fit([[k] for k in range(6)], [*"aaabbb"])
     """
 
 

@@ -28,7 +28,10 @@ from heterolda.solvers import solve_pairs
 from heterolda.solvers.hyperplanes import Status
 
 # Slow when traced; quicker tests take the same branches.
-pytestmark = pytest.mark.no_cover
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+]
 
 PLANE = covariance_pairs(2, 4.0).flatmap(lambda S: regular(2, S, most=3.0))
 

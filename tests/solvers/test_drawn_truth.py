@@ -16,7 +16,10 @@ from helpers.strategies import KINDS
 from heterolda.solvers.threshold import bayes_error, best_threshold
 
 # Slow when traced; quicker tests take the same branches.
-pytestmark = pytest.mark.no_cover
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+]
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 

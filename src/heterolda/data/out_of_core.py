@@ -69,7 +69,7 @@ def fit_batches(
     >>> from heterolda import LocalNeighborhoodSearch
     >>> from heterolda.data import fit_batches
     >>> table = pa.table(
-    ...     {"width": [1.0, 2.0, 4.0, 3.0, 7.0], "kind": ["a", "a", "a", "b", "b"]}
+    ...     {"width": [1.0, 2.0, 4.0, 3.0, 6.0, 7.0], "kind": [*"aaabbb"]}
     ... )
     >>> search = fit_batches(LocalNeighborhoodSearch(), table, "kind")
     >>> search.n_errors_

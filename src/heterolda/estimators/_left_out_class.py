@@ -14,7 +14,8 @@ from heterolda.solvers import Fisher, solve_pairs
 from heterolda.solvers.hyperplanes import linear_scores
 from heterolda.solvers.left_out import LeftOut, left_out_weight
 from heterolda.solvers.left_out_optimum import BestRules, best_rules
-from heterolda.solvers.pencil import EPS, Pencil
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.principal_axes import EPS
 from heterolda.statistics.moments import pooled_freedom
 from heterolda.tradeoff.criteria import error_rates
 

@@ -89,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> import tempfile, pathlib
     >>> import heterolda
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
-    >>> X, y = [[1], [2], [3], [4], [5], [7]], ["low"] * 3 + ["high"] * 3
+    >>> X, y = [[1], [2], [3], [4], [6], [8]], ["low"] * 3 + ["high"] * 3
     >>> heterolda.save(heterolda.GaussianLinearDiscriminant().fit(X, y), path)
     >>> heterolda.load(path).predict([[1.5], [7]])
     array(['low', 'high'], dtype='<U4')

@@ -357,10 +357,9 @@ def left_out_weight(weight: Array | None) -> Array:
 
 
 def _noise(pencil: Pencil, place: Index) -> Array:
-    """Variances of own that the pencil may take for rounding errors, (P, 1, 1)."""
-    noise = 2 * pencil.noise()[np.arange(len(place)), place]
-    largest: Array = noise.max(axis=1)[:, None, None]
-    return largest
+    """Variances of own that the pencil may take for rounding errors, (P, 1, d)."""
+    noise: Array = 2 * pencil.noise()[np.arange(len(place)), place]
+    return noise[:, None]
 
 
 def _whatever_the_covariances(
