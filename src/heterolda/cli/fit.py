@@ -58,6 +58,7 @@ def fit(
     the target are features and must be numbers, or booleans in Parquet files. Empty
     cells, NA, NaN and null are missing values, which --missing deals with; infinity
     is an error. Labels of text files are numbers if all of them are whole numbers.
+    Accuracy is that on rows left out of the fit, beside LDA on the same rows.
 
     For example:
 

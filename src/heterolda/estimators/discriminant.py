@@ -155,9 +155,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_pairs,)
         Their offsets.
     bayes_error_ : ndarray of shape (n_pairs,)
-        Error of each rule under the Gaussian model and the priors.
+        Plug-in error of each rule: under the fitted Gaussian model and the priors, not
+        counted on rows; `leave_one_out` counts.
     error_rates_ : ndarray of shape (n_pairs, 2)
-        Error rates of the first and the second class of each pair under that model.
+        Plug-in error rates of the first and the second class of each pair.
     risk_ : ndarray of shape (n_pairs,)
         Expected cost of each rule; the error, if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
