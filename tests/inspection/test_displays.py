@@ -262,6 +262,7 @@ def test_many_points_are_thinned(rng):
     assert [len(points) for points in shown.points] == [2000, 2000]
 
 
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_refusals(display, two, four):
     X, y = two
