@@ -6,6 +6,7 @@ from heterolda.foundations.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+    from heterolda.estimators.fit_record import FitRecord, Judgement
     from heterolda.estimators.local_search import LocalNeighborhoodSearch
     from heterolda.estimators.recipes import recommended
     from heterolda.exceptions import (
@@ -42,6 +43,7 @@ __all__ = [
     "Comparison",
     "ErrorCurveDisplay",
     "Fisher",
+    "FitRecord",
     "FixedPoint",
     "Frontier",
     "FrontierDisplay",
@@ -49,6 +51,7 @@ __all__ = [
     "Global",
     "Grid",
     "HeteroscedasticityReport",
+    "Judgement",
     "LocalNeighborhoodSearch",
     "MissingRowsWarning",
     "ModelMisfitWarning",
@@ -97,6 +100,7 @@ __getattr__ = lazy_names(
             "compare",
             "heteroscedasticity_report",
         ],
+        "estimators.fit_record": ["FitRecord", "Judgement"],
         "estimators.local_search": ["LocalNeighborhoodSearch"],
         "tradeoff.operating_points": ["OperatingPoint"],
         "estimators.recipes": ["recommended"],

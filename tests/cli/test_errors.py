@@ -17,6 +17,9 @@ import heterolda
 from helpers.cli import command, invoke, make_frame, names, start, succeed
 from heterolda import GaussianLinearDiscriminant
 
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
 FEATURES = names()
 
 
@@ -36,7 +39,7 @@ def damaged_files(frame, model):
         "blank.csv": "\n\n\n",
         "header.csv": head + "\n",
         "one-class.csv": re.sub("(north|east|south)\n", "west\n", good),
-        "single.csv": good + "1,2,3,centre\n",
+        "single.csv": "x0,x1,x2,kind\n1,2,3,centre\n3,2,1,west\n",
         "few.csv": "x0,kind\n1,west\n2,east\n3,west\n4,east\n",
         "words.csv": good + "1,two,3,west\n",
         "infinite.csv": good + "1,inf,3,west\n",
@@ -94,7 +97,7 @@ BAD = [
     (f"fit header.csv {FIT}", 1, "the data have no rows"),
     (f"fit header.csv {FIT} --refine", 1, "the data have no rows"),
     (f"fit one-class.csv {FIT}", 1, "at least 2 classes, got 1"),
-    (f"fit single.csv {FIT}", 1, "classes ['centre'] have a total weight"),
+    (f"fit single.csv {FIT}", 1, "classes ['centre', 'west'] have a total"),
     (f"fit words.csv {FIT}", 1, "words.csv: column 'x1' must be numbers.*'two'"),
     (f"fit infinite.csv {FIT}", 1, "infinite.csv: column 'x1' contains infinity"),
     (f"fit gap.csv {FIT}", 1, "gap.csv: column 'x1' has missing .* --missing drop"),

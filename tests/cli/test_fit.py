@@ -1,20 +1,28 @@
 """heterolda fit: the same model as from Python, and a summary that is true."""
 
+import json
 import re
 import warnings
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import heterolda
 from helpers.cli import KINDS, invoke, make_frame, names, succeed
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+from heterolda.cli import judge_fit
 from heterolda.cli.cross_validation import Folds
 from heterolda.estimators.discriminant import solved_again
 from heterolda.inspection import model_facts
+from heterolda.statistics import row_sample
+
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
 FEATURES = names()
 
@@ -74,12 +82,18 @@ def test_files_of_any_kind_give_the_model_of_the_array(frame, tmp_path, kind):
     same(model, GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"]), frame)
 
 
-def test_cross_validation_does_not_change_the_model(frame, tmp_path):
-    data, plain, crossed = (tmp_path / name for name in ("d.csv", "a.json", "b.json"))
+def test_judging_does_not_change_the_model(frame, tmp_path):
+    data, path = tmp_path / "d.csv", tmp_path / "m.json"
     write(frame, data)
-    succeed("fit", data, "-t", "kind", "--exclude", "id", "-o", plain, "--no-accuracy")
-    succeed("fit", data, "-t", "kind", "--exclude", "id", "-o", crossed, "--cv", "3")
-    assert plain.read_bytes() == crossed.read_bytes()
+    arguments = ["fit", data, "-t", "kind", "--exclude", "id", "-o", path]
+    documents = []
+    for options in (["--no-accuracy"], ["--cv", "3"], []):
+        shown = succeed(*arguments, *options)
+        assert ("Accuracy by" in shown) == (options != ["--no-accuracy"])
+        documents.append(json.loads(path.read_text()))
+        record = documents[-1]["model"].pop("fit_record")
+        assert (record["judgement"] is None) == (options == ["--no-accuracy"])
+    assert documents[0] == documents[1] == documents[2]
 
 
 SETTINGS = {
@@ -183,15 +197,145 @@ def test_the_summary_is_true(frame, tmp_path):
         assert_allclose(figures(line), expected, atol=0.0501)
     left = lda.bayes_error_ - model.bayes_error_
     worst = left.argmax()
-    sentence = next(line for line in lines if line.startswith("LDA would leave"))
+    sentence = next(line for line in lines if line.startswith("Plug-in: under"))
     assert_allclose(figures(sentence)[0], 100 * left[worst], atol=0.05)
-    assert ("next to nothing" in sentence) == (left[worst] < 1e-3)
+    assert ("at most" in sentence) == (left[worst] < 1e-3)
     if left[worst] >= 1e-3:
-        share = left[worst] / lda.bayes_error_[worst]
-        assert_allclose(figures(sentence)[1], 100 * share, atol=0.05)
-    right = int((model.predict(X) == y).sum())
-    assert f"Training accuracy: {right / 2:.2f} % ({right} of 200 rows" in shown
+        both = [model.bayes_error_[worst], lda.bayes_error_[worst]]
+        assert_allclose(figures(sentence)[1:], 100 * np.array(both), atol=0.05)
     assert "not saved" in shown
+
+
+def test_accuracy_on_rows_left_out_comes_first(frame, tmp_path):
+    data = write(frame, tmp_path / "data.csv")
+    shown = succeed("fit", data, "-t", "kind", "--exclude", "id")
+    X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
+    found = GaussianLinearDiscriminant().fit(X, y).leave_one_out(X, y)
+    line = shown.splitlines()[2]
+    right, lda = 100 * (1 - found.error), 100 * (1 - found.lda_error)
+    assert line == (
+        f"Accuracy by leave-one-out on 200 rows: {right:.2f} %; LDA on the same rows: "
+        f"{lda:.2f} %."
+    )
+    assert shown.splitlines()[3].startswith(("Use ", "These rows show no difference"))
+    assert "raining accuracy" not in shown
+
+
+def test_the_model_remembers_its_data(frame, tmp_path):
+    (tmp_path / "parts").mkdir()
+    for k in range(2):
+        write(frame[k::2], tmp_path / "parts" / f"{k}.csv")
+    path = tmp_path / "model.json"
+    parts = [tmp_path / "parts" / "0.csv", tmp_path / "parts" / "1.csv"]
+    succeed("fit", *parts, "-t", "kind", "--exclude", "id", "-o", path)
+    record = heterolda.load(path).fit_record_
+    assert (record.target, record.data) == ("kind", "0.csv and 1 more")
+    assert record.n_rows == record.judgement.n_rows == 200
+    assert record.date <= datetime.now(UTC).date().isoformat()
+    assert record.judgement.method == "leave-one-out"
+    shown = succeed("inspect", path)
+    assert "Accuracy by leave-one-out on 200 rows" in shown.splitlines()[1]
+    assert "Fitted to 0.csv and 1 more (200 rows, target 'kind') on" in shown
+    # The target is known; that of another table can be named.
+    text = frame.drop(columns="id").assign(noise=0).to_csv(index=False)
+    assert succeed("evaluate", path, "-", stdin=text).count("\n") > 5
+    other = text.replace("kind", "sort")
+    result = invoke("evaluate", path, "-", stdin=other)
+    assert result.exit_code == 1
+    assert "no column is named 'kind'" in result.stderr
+    assert "name the column of the labels by --target" in result.stderr
+    succeed("evaluate", path, "-", "--target", "sort", stdin=other)
+
+
+def test_settings_without_leave_one_out_are_cross_validated(rng, tmp_path):
+    frame = make_frame(rng, 80, KINDS[:2])
+    data = write(frame, tmp_path / "data.csv")
+    arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
+    for options, method, verdict in (
+        ("--solver fisher", "leave-one-out", ""),
+        ("--solver c-hld", "5-fold cross-validation", "Use|These rows show"),
+        ("--criterion minimax", "5-fold cross-validation", "LDA aims at the fewest"),
+        ("--costs north:south=3", "leave-one-out", "LDA aims at the fewest"),
+        ("--refine", "5-fold cross-validation", "Use|These rows show"),
+        ("--recommended", "cross-validation", "Use|These rows show"),
+        ("--shrinkage auto", "leave-one-out", "Use|These rows show"),
+    ):
+        lines = succeed(*arguments, *options.split()).splitlines()
+        assert lines[2].startswith(f"Accuracy by {method} on 80 rows: "), options
+        assert re.match(verdict, lines[3]), options
+
+
+def test_judging_that_cannot_be_done_does_not_stop_the_fit(rng, tmp_path, monkeypatch):
+    few = make_frame(rng, 20, d=1)
+    lone = few.groupby("kind").cumcount().where(few["kind"] == "west", 0) == 0
+    data = write(few[lone], tmp_path / "few.csv")
+    arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
+    result = invoke(*arguments, "--solver", "c-hld")
+    assert result.exit_code == 0, result.stderr
+    assert "Accuracy on rows left out is not known: cross-validation" in result.stdout
+    result = invoke(*arguments, "--cv", "3")
+    assert result.exit_code == 1
+    monkeypatch.setattr(judge_fit, "_MOST_NUMBERS", 10)
+    shown = succeed("fit", write(make_frame(rng), data), *arguments[2:], "--refine")
+    assert "not known: the search takes long on so many rows." in shown
+
+
+def test_of_many_rows_a_sample_is_left_out(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr(row_sample, "IN_ALL", 50)
+    data = write(frame, tmp_path / "data.csv")
+    arguments = [
+        "fit",
+        data,
+        "-t",
+        "kind",
+        "--exclude",
+        "id",
+        "-o",
+        tmp_path / "m.json",
+    ]
+    assert "Accuracy by leave-one-out on 50 rows: " in succeed(*arguments)
+    model = heterolda.load(tmp_path / "m.json")
+    X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
+    rows = row_sample.row_hashes(X).argsort()[:50]
+    whole = GaussianLinearDiscriminant().fit(X, y).leave_one_out(X, y)
+    found = model.fit_record_.judgement
+    assert found.accuracy == np.mean((whole.predictions == y)[rows])
+    assert found.lda_accuracy == np.mean((whole.lda_predictions == y)[rows])
+
+
+def test_guarded_pairs_are_named(rng, tmp_path):
+    """A dummy that is 1 in some rows of one class and never in the other."""
+    y = np.arange(1000) % 2
+    X = rng.normal(size=(1000, 4)) + 0.5 * y[:, None]
+    X[:, 3] = (y == 0) & (np.arange(1000) % 100 == 0)
+    data, page = tmp_path / "data.csv", tmp_path / "card.html"
+    frame = pd.DataFrame(X, columns=names(4)).assign(kind=np.where(y, "b", "a"))
+    write(frame, data)
+    shown = succeed("fit", data, "-t", "kind", "-o", tmp_path / "m.json")
+    sentence = "Fisher's rule stands between a and b: the Gaussian model does not fit"
+    assert sentence in shown
+    assert heterolda.load(tmp_path / "m.json").guarded_.tolist() == [True]
+    assert sentence in succeed("inspect", tmp_path / "m.json")
+    succeed("inspect", tmp_path / "m.json", "--html", page)
+    assert sentence.replace("'", "&#x27;") in page.read_text()
+    report = heterolda.heteroscedasticity_report(X, frame["kind"])
+    assert report.guarded.tolist() == [True]
+    assert "Fisher's rule stands between 'a' and 'b'" in str(report)
+
+
+def test_classes_with_few_rows_are_named_with_the_remedy(rng, tmp_path):
+    frame = make_frame(rng, 90, KINDS[:3], d=4)
+    frame = frame[(frame["kind"] != "east") | (frame.groupby("kind").cumcount() < 15)]
+    data = write(frame, tmp_path / "data.csv")
+    arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
+    note = "classes 'east' have fewer than five rows per feature"
+    shown = succeed(*arguments, "-o", tmp_path / "m.json")
+    assert note in shown
+    assert "plug-in errors too low: try --shrinkage cv, or fewer features." in shown
+    assert note in succeed("inspect", tmp_path / "m.json")
+    shown = succeed(*arguments, "--shrinkage", "auto")
+    assert "too low: use more rows or fewer features." in shown
+    assert note not in succeed(*arguments[:-2], "--columns", "x0,x1")
 
 
 def test_rivals_are_solved_once(frame, tmp_path, monkeypatch):
@@ -213,7 +357,7 @@ def test_what_lda_itself_leaves(frame, tmp_path):
     data = write(frame, tmp_path / "data.csv")
     shown = succeed("fit", data, "-t", "kind", "--exclude", "id", "--solver", "fisher")
     assert re.search(r"^pair .* gap +best$", shown, re.MULTILINE)
-    assert "LDA leaves" in shown
+    assert "the best line makes" in shown
 
 
 def test_many_pairs_are_cut_off_and_counted(rng, tmp_path):
@@ -230,25 +374,33 @@ def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, refine):
     frame = frame.assign(times=rng.integers(1, 3, len(frame)))
     data = write(frame, tmp_path / "data.parquet")
     arguments = ["-t", "kind", "--exclude", "id", "--sample-weight", "times"]
-    arguments += ["--cv", "4", *(["--refine"] if refine else [])]
+    arguments += ["--cv", "4", "-o", tmp_path / "m.json"]
+    arguments += ["--refine"] if refine else []
     shown = succeed("fit", data, *arguments)
     model = LocalNeighborhoodSearch() if refine else GaussianLinearDiscriminant()
     X, w = frame[FEATURES].to_numpy(), frame["times"].to_numpy()
     classes, y = np.unique(frame["kind"].to_numpy(dtype=str), return_inverse=True)
     # The k-th row of class c is in fold (k + c) mod 4.
     fold = np.array([(y[:i] == c).sum() + c for i, c in enumerate(y)]) % 4
-    right = np.zeros(4)
+    answers, lda = np.empty_like(y), np.empty_like(y)
     for k in range(4):
         test = fold == k
+        copies = np.repeat(np.flatnonzero(~test), w[~test])
         one = clone(model).fit(X[~test], classes[y[~test]], w[~test])
-        right[k] = w[test] @ (one.predict(X[test]) == classes[y[test]])
-    total = np.bincount(fold, w)
-    shares = 100 * right / total
-    expected = (
-        f"{100 * right.sum() / total.sum():.2f} % ({right.sum():g} of {total.sum():g} "
-        f"rows in 4 folds, from {shares.min():.1f} to {shares.max():.1f} %)"
+        answers[test] = np.searchsorted(classes, one.predict(X[test]))
+        peer = LinearDiscriminantAnalysis().fit(X[copies], y[copies])
+        lda[test] = peer.predict(X[test])
+    n = w.sum()
+    right, lda_right = w @ (answers == y) / n, w @ (lda == y) / n
+    d = np.repeat((answers == y).astype(int) - (lda == y), w)
+    record = heterolda.load(tmp_path / "m.json").fit_record_.judgement
+    assert record.method == "4-fold cross-validation"
+    assert_allclose(
+        [record.accuracy, record.lda_accuracy, record.standard_error, record.n_rows],
+        [right, lda_right, d.std() / np.sqrt(n), n],
+        rtol=1e-9,
     )
-    assert f"Cross-validated accuracy: {expected}" in shown
+    assert f"on {n} rows: {100 * right:.2f} %; LDA on the same" in shown
 
 
 def test_folds_do_not_depend_on_batches_and_are_stratified(rng):
@@ -268,7 +420,7 @@ def test_warnings_are_plain_notes(rng, tmp_path):
         result = invoke("fit", data, "-t", "kind", "--exclude", "id")
     assert result.exit_code == 0
     assert result.stderr.startswith("note: classes ['east', 'north', 'south', 'west']")
-    assert "use --shrinkage auto, or fewer features" in result.stderr
+    assert "use --shrinkage cv, more samples or fewer features" in result.stderr
     assert "Warning" not in result.stderr
     assert result.stderr.count("\n") == 1
     holes = few.assign(x0=few["x0"].where(few.index != 1))

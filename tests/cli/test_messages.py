@@ -24,11 +24,11 @@ def test_a_message_is_said_in_parameters_and_in_options():
 
 
 def test_a_warning_carries_what_it_advises():
-    with pytest.warns(SmallClassWarning, match="use shrinkage='auto'") as caught:
+    with pytest.warns(SmallClassWarning, match="use shrinkage='cv'") as caught:
         GaussianLinearDiscriminant().fit(X[:5], y[:5])
     warning = caught[0].message
-    assert warning.settings == (Setting("shrinkage", "auto"),)
-    assert "use --shrinkage auto, or fewer features" in in_options(warning)
+    assert warning.settings == (Setting("shrinkage", "cv"),)
+    assert "use --shrinkage cv, more samples or fewer features" in in_options(warning)
 
 
 @pytest.mark.parametrize(

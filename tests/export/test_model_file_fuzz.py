@@ -93,7 +93,7 @@ def test_any_bytes(content):
 @bounded
 @given(json_values)
 def test_any_model(value):
-    head = {"format": "heterolda-model", "version": 1, "heterolda": ""}
+    head = {"format": "heterolda-model", "version": 2, "heterolda": ""}
     assert not check(encoded({**head, "model": value}))
 
 

@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 
 import heterolda
-from heterolda import GaussianLinearDiscriminant, Global, recommended
+from heterolda import (
+    FitRecord,
+    GaussianLinearDiscriminant,
+    Global,
+    Judgement,
+    recommended,
+)
 from heterolda.export._json_file import write_json
 from heterolda.export.model_file import VERSION
 
@@ -35,7 +41,12 @@ def make_models():
     discriminant = GaussianLinearDiscriminant(
         solver=Global(gap=1e-6), priors=[0.3, 0.7], costs=costs
     )
-    yield "discriminant", discriminant.fit(frame, np.array(["ill", "well"])[y]), frame
+    discriminant.fit(frame, np.array(["ill", "well"])[y])
+    judgement = Judgement("leave-one-out", 80.0, 0.9, 0.875, 0.0125)
+    discriminant.fit_record_ = FitRecord(
+        "state", "patients.csv", "2026-11-30", 80.0, judgement
+    )
+    yield "discriminant", discriminant, frame
     X, y = make_data(rng, 4, 2)
     yield "search", recommended(random_state=3, class_weight={0: 2.5}).fit(X, y), X
 

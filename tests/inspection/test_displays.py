@@ -24,6 +24,9 @@ from heterolda import (
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
 DISPLAYS = [ErrorCurveDisplay, FrontierDisplay, ProjectionDisplay, BoundaryDisplay]
 
 
@@ -259,6 +262,7 @@ def test_many_points_are_thinned(rng):
     assert [len(points) for points in shown.points] == [2000, 2000]
 
 
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_refusals(display, two, four):
     X, y = two

@@ -108,7 +108,7 @@ def test_verdicts():
         [0, 1], [50, 50], [[0, 0], [2, 0]], [np.eye(2)] * 2
     )
     report = heteroscedasticity_report(equal)
-    assert "next to nothing" in report.verdict
+    assert "makes at most 0.0 points fewer errors\nthan LDA's" in report.verdict
     assert report.box.p_value == pytest.approx(1)
     assert_allclose(report.ratio, 1)
     unequal = ClassStatistics.from_moments(
@@ -118,8 +118,45 @@ def test_verdicts():
         [[[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]],
     )
     verdict = heteroscedasticity_report(unequal).verdict
-    assert verdict.startswith("LDA leaves 9.2 % of decisions on the table between")
-    assert "26 % of its error" in verdict
+    assert verdict.replace("\n", " ") == (
+        "Plug-in: under the Gaussian model the best line makes 9.2 points fewer errors "
+        "than LDA's between 'narrow' and 'wide' (26.5 % against 35.7 %)."
+    )
+
+
+def test_rows_are_judged_by_leave_one_out(make_classes):
+    X, y = make_classes(4)
+    weight = np.arange(len(y)) % 3
+    labels = np.array(["a", "b", "c", "d"])[y]
+    report = heteroscedasticity_report(X, labels, sample_weight=weight)
+    model = GaussianLinearDiscriminant().fit(X, labels, weight)
+    found = model.leave_one_out(X, labels, weight)
+    assert report.judgement.accuracy == pytest.approx(1 - found.error)
+    assert report.judgement.lda_accuracy == pytest.approx(1 - found.lda_error)
+    first, second = report.verdict.split("\n", 1)
+    assert first == (
+        f"Accuracy by leave-one-out on {weight.sum()} rows: "
+        f"{100 * report.judgement.accuracy:.2f} %; LDA on the same rows: "
+        f"{100 * report.judgement.lda_accuracy:.2f} %."
+    )
+    assert second.startswith(("Use GaussianLinearDiscriminant: ", "Use LDA", "These"))
+    text = str(report)
+    assert text.index(report.verdict) < text.index("Box's M") < text.index("Plug-in:")
+    same = heteroscedasticity_report(ClassStatistics.from_data(X, labels, weight))
+    assert_allclose(same.excess, report.excess)
+    assert same.judgement is None
+
+
+def test_few_rows_per_feature_and_their_remedy(rng):
+    y = np.repeat([0, 1], [19, 21])
+    X = rng.normal(size=(40, 4))
+    assert (
+        "Note: classes 0 have fewer than five rows per feature, so that their "
+        "covariances are uncertain and plug-in errors too low: fit with "
+        "shrinkage='cv', or use fewer features." in " ".join(text_of(X, y).split())
+    )
+    assert "use more rows or fewer features" in text_of(X, y, shrinkage=0.5)
+    assert "five rows" not in text_of(X[:, :3], y)
 
 
 def test_singular_covariances(rng):
@@ -131,7 +168,10 @@ def test_singular_covariances(rng):
     assert np.isnan(report.box.p_value)
     assert "needs regular covariances" in str(report)
     assert np.all(np.isfinite(report.condition))
-    assert np.all(np.isinf(heteroscedasticity_report(stats).condition))
+    assert np.all(np.isfinite(heteroscedasticity_report(stats).condition))
+    moments = stats.classes, stats.weights, stats.means, np.cov(X[:10].T)[None]
+    given = ClassStatistics.from_moments(*moments[:3], np.repeat(moments[3], 2, axis=0))
+    assert np.all(np.isinf(heteroscedasticity_report(given).condition))
     constant = ClassStatistics.from_data(np.insert(X[:, :2], 1, 0.5, axis=1), y)
     assert np.isnan(heteroscedasticity_report(constant).box.p_value)
     apart = ClassStatistics.from_data([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1])
@@ -141,6 +181,10 @@ def test_singular_covariances(rng):
 def test_refusals(monkeypatch):
     with pytest.raises(TypeError, match="must be a ClassStatistics"):
         heteroscedasticity_report(np.eye(3))
+    two = ClassStatistics.from_data([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1])
+    for extra in ({"y": [0, 1]}, {"sample_weight": [1]}):
+        with pytest.raises(TypeError, match="are for rows"):
+            heteroscedasticity_report(two, **extra)
     one = ClassStatistics.from_data([[0.0], [1.0]], [0, 0])
     with pytest.raises(ValueError, match="at least 2 classes"):
         heteroscedasticity_report(one)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "tutorial.md"
 
 
@@ -52,4 +53,5 @@ def test_the_tutorial_is_true(tmp_path):
             text=True,
         )
         assert run.returncode == 0, run.stdout
-        assert run.stdout.splitlines() == shown, lines[0]
+        found = DAY.sub("DAY", run.stdout).splitlines()
+        assert found == [DAY.sub("DAY", line) for line in shown], lines[0]

@@ -1,4 +1,4 @@
-"""Cross-validated accuracy: from class statistics, or with all rows in memory."""
+"""Cross-validation beside LDA: from class statistics, or with all rows in memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from heterolda.cli.evaluate_files import count_right
+from heterolda.cli.evaluate_files import without_names
 from heterolda.cli.messages import in_options
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
+from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.types import Array, Index
+from heterolda.inspection.judging import PooledLDA
+from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import RowSample
 
 # Is called with the share of the work that is done.
 ShareProgress = Callable[[float], None]
@@ -47,15 +51,12 @@ class Folds:
 
 def cross_validate_files(
     model: Any, data: Table, n_folds: int, n_rows: int, progress: ShareProgress
-) -> Array:
+) -> Judgement:
     """Cross-validate a fitted discriminant in two passes over the files.
 
-    The first gathers the statistics of each fold, the second predicts. Statistics of
-    all rows but those of a fold are sums of the others', never differences, which
-    would lose digits. Memory is that of `n_folds` class statistics.
-
-    The result, of shape (2, n_folds), is the weight of the rows of each fold that are
-    predicted right, and of all.
+    The first gathers the statistics of each fold and a sample of its rows, the second
+    predicts. Statistics of all rows but those of a fold are sums of the others', never
+    differences, which would lose digits.
     """
     classes = model.classes_
 
@@ -71,25 +72,35 @@ def cross_validate_files(
                 yield k, rows.X[mine], truth[mine], weight
 
     sums: list[ClassStatistics] = []
+    samples: list[RowSample] = []
     for k, X, truth, weight in rows_by_fold(0.0):
-        batch = ClassStatistics.from_arrays(X, classes[truth], classes, weight)
+        y = classes[truth]
+        batch = ClassStatistics.from_arrays(X, y, classes, weight)
+        sample = RowSample.from_arrays(X, y, weight)
         if k < len(sums):
             sums[k] += batch
+            samples[k] += sample
         else:
             sums.append(batch)
-    # Sums of all others without a difference: those before and those after a fold.
-    before, after = list(accumulate(sums)), list(accumulate(sums[::-1]))[::-1]
-    models = []
-    for k in range(n_folds):
-        others = before[k - 1] if k else after[1]
-        if 0 < k < n_folds - 1:
-            others = others + after[k + 1]
+            samples.append(sample)
+    rivals = []
+    without = zip(_sums_of_others(sums), _sums_of_others(samples), strict=True)
+    for k, (others, some) in enumerate(without):
         with _errors_name_fold(k):
-            models.append(clone(model).fit_statistics(others))
-    counts = np.zeros((2, n_folds))
+            fitted = clone(model)._fit_sampled(others, some)
+        rivals.append((fitted, PooledLDA(others, model.priors)))
+    counts = np.zeros(4)
     for k, X, truth, weight in rows_by_fold(0.5):
-        counts[:, k] += count_right(models[k], X, truth, weight)
-    return counts
+        counts += _count_right(*rivals[k], X, truth, weight)
+    return Judgement.from_counts(_method(n_folds), *counts)
+
+
+def _sums_of_others(parts: list[Any]) -> Iterator[Any]:
+    """For each part the sum of all others: of those before it and those after."""
+    before, after = list(accumulate(parts)), list(accumulate(parts[::-1]))[::-1]
+    for k in range(len(parts)):
+        others = before[k - 1] if k else after[1]
+        yield others + after[k + 1] if 0 < k < len(parts) - 1 else others
 
 
 def cross_validate_rows(
@@ -99,23 +110,65 @@ def cross_validate_rows(
     weight: Array | None,
     n_folds: int,
     progress: ShareProgress,
-) -> Array:
-    """Cross-validate any fitted classifier with the same folds, given all rows.
-
-    The result is that of `cross_validate_files`.
-    """
-    classes = model.classes_
+) -> Judgement:
+    """Cross-validate any fitted classifier with the same folds, given all rows."""
+    classes, priors = model.classes_, getattr(discriminant_of(model), "priors", None)
     truth = np.searchsorted(classes, y)
     dealt = Folds(n_folds, len(classes)).deal(truth)
-    counts = np.zeros((2, n_folds))
+    counts = np.zeros(4)
     for k in range(n_folds):
         test = dealt == k
         weights = [None if weight is None else weight[rows] for rows in (~test, test)]
         with _errors_name_fold(k):
             fitted = clone(model).fit(X[~test], y[~test], weights[0])
-        counts[:, k] = count_right(fitted, X[test], truth[test], weights[1])
+        rows = X[~test], y[~test], classes, weights[0]
+        lda = PooledLDA(ClassStatistics.from_arrays(*rows), priors)
+        counts += _count_right(fitted, lda, X[test], truth[test], weights[1])
         progress((k + 1) / n_folds)
+    return Judgement.from_counts(_method(n_folds), *counts)
+
+
+def cross_validate_lda(
+    model: Any, X: Array, y: NDArray[Any], weight: Array | None, n_folds: int
+) -> tuple[float, float]:
+    """Weight of the rows that LDA with the priors of a model gets right, and of all."""
+    classes, priors = model.classes_, getattr(discriminant_of(model), "priors", None)
+    truth = np.searchsorted(classes, y)
+    dealt = Folds(n_folds, len(classes)).deal(truth)
+    w = np.ones(len(X)) if weight is None else weight
+    right = 0.0
+    for k in range(n_folds):
+        test = dealt == k
+        rows = X[~test], y[~test], classes, w[~test]
+        lda = PooledLDA(ClassStatistics.from_arrays(*rows), priors)
+        right += float(w[test] @ (lda.winners(X[test]) == truth[test]))
+    return right, float(w.sum())
+
+
+def _method(n_folds: int) -> str:
+    return f"{n_folds}-fold cross-validation"
+
+
+def _count_right(
+    model: Any, lda: PooledLDA, X: Array, truth: Index, weight: Array | None
+) -> Array:
+    """Weights of the rows that the model, LDA and only one of them predicts right.
+
+    And of all; truth is the index of the class.
+    """
+    if not len(X):
+        return np.zeros(4)
+    w = np.ones(len(X)) if weight is None else weight
+    right = without_names(model)._blockwise(X, "winners") == truth
+    lda_right = lda.winners(X) == truth
+    counts: Array = w @ np.column_stack(
+        [right, lda_right, right != lda_right, np.ones(len(X))]
+    )
     return counts
+
+
+class FoldError(ValueError):
+    """What is wrong with a fit without the rows of a fold."""
 
 
 @contextmanager
@@ -123,7 +176,7 @@ def _errors_name_fold(k: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(
+        raise FoldError(
             f"cross-validation: without the rows of fold {k + 1}, {in_options(error)}; "
             "use fewer folds, or leave out the smallest classes"
         ) from error

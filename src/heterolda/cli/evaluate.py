@@ -23,8 +23,8 @@ def evaluate(
             "--target",
             "-t",
             metavar="COLUMN",
-            help="Column of the class labels; may be left out if it is the only one "
-            "that is not a feature of the model.",
+            help="Column of the class labels, if it is not that of the fit. A model "
+            "that does not know the latter takes the only column that is no feature.",
         ),
     ] = None,
     columns: opt.Columns = None,
@@ -59,6 +59,8 @@ def evaluate(
 
         fitted = load(model)
         names = feature_columns(fitted, split_names(columns))
+        if target is None and hasattr(fitted, "fit_record_"):
+            target = fitted.fit_record_.target
         with source_of(data, form, delimiter) as source, StatusLine() as status:
             rows = Table(source, target, names, (), sample_weight, missing)
             scores = evaluate_rows(fitted, rows, status.rows("predicting"))

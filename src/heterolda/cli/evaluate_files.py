@@ -5,11 +5,8 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-import numpy as np
-
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import RowProgress, Table
-from heterolda.foundations.types import Array, Index
 from heterolda.inspection.scoring import Scores
 
 
@@ -45,27 +42,3 @@ def evaluate_rows(model: Any, data: Table, progress: RowProgress) -> Scores:
     if not scores.weight:
         raise ValueError("the data have no rows")
     return scores
-
-
-def training_accuracy(
-    model: Any, data: Table, progress: RowProgress
-) -> tuple[float, float]:
-    """Weight of the rows that a model predicts right, and of all."""
-    finder = ClassFinder(model.classes_)
-    counts = [
-        count_right(model, rows.X, finder.of(rows), rows.weight)
-        for rows in data.batches(progress)
-    ]
-    right, total = np.sum(counts, axis=0)
-    return right, total
-
-
-def count_right(
-    model: Any, X: Array, truth: Index, weight: Array | None
-) -> tuple[float, float]:
-    """Weight of the rows whose class index is predicted right, and of all."""
-    if not len(X):
-        return 0.0, 0.0
-    w = np.ones(len(X)) if weight is None else weight
-    right = without_names(model)._blockwise(X, "winners") == truth
-    return float(w @ right), float(w.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def fit(
     the target are features and must be numbers, or booleans in Parquet files. Empty
     cells, NA, NaN and null are missing values, which --missing deals with; infinity
     is an error. Labels of text files are numbers if all of them are whole numbers.
+    Accuracy is that on rows left out of the fit, beside LDA on the same rows.
 
     For example:
 
@@ -111,11 +113,10 @@ def _fit_and_report(
     accuracy: bool,
 ) -> None:
     """Fit, print what came of it, and save the model last: if all went well."""
-    from heterolda.cli.cross_validation import cross_validate_files, cross_validate_rows
-    from heterolda.cli.evaluate_files import training_accuracy
     from heterolda.cli.fit_files import fit_files
+    from heterolda.cli.judge_fit import NotJudgedError, judge_fit
     from heterolda.cli.progress import StatusLine
-    from heterolda.cli.score_text import accuracy_line, folds_line
+    from heterolda.estimators.fit_record import FitRecord
     from heterolda.export import save
     from heterolda.foundations.files import check_target
     from heterolda.inspection.model_facts import ModelFacts
@@ -125,6 +126,7 @@ def _fit_and_report(
         check_target(out)
     in_memory = settings.needs_memory(cv)
     where = " into memory" if in_memory else ""
+    judgement, lines = None, []
     with StatusLine() as status:
         progress = status.rows(f"reading the data{where}")
         fitted = fit_files(settings, data, progress, in_memory=in_memory)
@@ -132,20 +134,25 @@ def _fit_and_report(
             print_to_stderr(
                 "note: these settings need all rows at once, so they are kept in memory"
             )
-        lines = [*describe_fit(ModelFacts(fitted.model), name, data.target), ""]
-        if accuracy:
-            progress = status.rows("counting errors")
-            right, total = training_accuracy(fitted.model, data, progress)
-            lines.append(accuracy_line(right, total))
-        if cv is not None:
-            share = status.share("cross-validating")
-            if fitted.rows is not None:
-                counts = cross_validate_rows(fitted.model, *fitted.rows, cv, share)
-            else:
-                counts = cross_validate_files(
-                    fitted.model, data, cv, fitted.n_rows, share
-                )
-            lines.append(folds_line(counts))
+        try:
+            if accuracy or cv is not None:
+                judgement = judge_fit(settings, fitted, data, cv, status)
+        except NotJudgedError as error:
+            lines.append(
+                f"Accuracy on rows left out is not known: {error}. Evaluate the model "
+                "on other rows, or ask for --cv FOLDS."
+            )
+    facts = ModelFacts(fitted.model)
+    fitted.model.fit_record_ = FitRecord(
+        target=data.target,
+        data=Path(name).name,
+        date=datetime.now(UTC).date().isoformat(),
+        n_rows=float(facts.discriminant.statistics_.weights.sum()),
+        judgement=judgement,
+    )
+    lines += facts.accuracy_lines(lda="LDA (--solver fisher)")
+    remedy = "try --shrinkage cv, or fewer features"
+    lines = [*describe_fit(facts, name, data.target, lines, remedy), ""]
     if out is not None:
         save(fitted.model, out)
         lines.append(f"The model is in {out}.")

@@ -16,8 +16,11 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
+from heterolda.statistics.row_sample import RowSample
 
 Numbers = dict[str, float]
+# Features, labels and weights.
+Rows = tuple[Array, NDArray[Any], Array | None]
 
 _MEMORY = 2**30  # bytes for the rows that a search of files keeps
 
@@ -74,6 +77,12 @@ class FitSettings:
             return folds is not None  # a single search goes through the files
         return self.strategy is not None or self.shrinkage == "cv"
 
+    @property
+    def has_leave_one_out(self) -> bool:
+        """Whether errors without each row in turn are known in closed form."""
+        plain = self.solver in ("global", "fisher") and self.strategy is None
+        return plain and self.criterion == "bayes" and self.multiclass == "ovo"
+
     def estimator(self, classes: NDArray[Any]) -> Any:
         """The estimator, with labels in place of their text."""
         finder = ClassFinder(classes)
@@ -129,11 +138,21 @@ def _by_label(option: str, given: Any, finder: ClassFinder) -> Any:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model, the number of rows, and the rows if they had to be in memory."""
+    """A model, the number of rows, and all rows or a sample, as they are in memory."""
 
     model: Any
     n_rows: int
-    rows: tuple[Array, NDArray[Any], Array | None] | None = None
+    rows: Rows | None = None
+    sample: RowSample | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of rows times features."""
+        return self.n_rows * int(self.model.n_features_in_)
+
+    def rows_in_memory(self, data: Table) -> Rows:
+        """Rows, labels and weights, read again if they are not in memory."""
+        return data.in_memory()[:3] if self.rows is None else self.rows
 
 
 def fit_files(
@@ -162,4 +181,5 @@ def fit_files(
         statistics, sample = data.statistics_and_sample(count)
         estimator = settings.estimator(statistics.classes)
         model = estimator._fit_sampled(statistics, sample)
+        return Fitted(model, n_rows, sample=sample)
     return Fitted(model, n_rows)

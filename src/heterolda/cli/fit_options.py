@@ -48,15 +48,15 @@ Cv = Annotated[
         metavar="FOLDS",
         min=2,
         max=1000,
-        help="Cross-validate with this many folds, in two more passes over the data. "
-        "Rows of each class are dealt out to the folds in turn.",
+        help="Judge by cross-validation with this many folds instead of leave-one-out, "
+        "in two more passes over the data. Rows of each class are dealt out in turn.",
     ),
 ]
 Accuracy = Annotated[
     bool,
     typer.Option(
         "--accuracy/--no-accuracy",
-        help="Whether to count the training errors in a second pass over the data.",
+        help="Whether to judge the model, and LDA on the same rows, by rows left out.",
     ),
 ]
 

@@ -1,35 +1,14 @@
-"""Accuracies and evaluations as plain text."""
+"""Evaluations as plain text."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, text_table
 from heterolda.inspection.scoring import Scores, wilson_interval
 
 _MOST_CLASSES = 12
 _MOST_CONFUSIONS = 10
-
-
-def accuracy_line(right: float, total: float) -> str:
-    """Accuracy on the training rows in a sentence, from weights of rows."""
-    return (
-        f"Training accuracy: {100 * right / total:.2f} % ({right:,.10g} of "
-        f"{total:,.10g} rows, in a second pass over the data)."
-    )
-
-
-def folds_line(counts: Array) -> str:
-    """Cross-validated accuracy in a sentence, from right and all rows of each fold."""
-    right, total = counts.sum(axis=1)
-    used = counts[:, counts[1] > 0]
-    shares = used[0] / used[1]
-    return (
-        f"Cross-validated accuracy: {100 * right / total:.2f} % ({right:,.10g} of "
-        f"{total:,.10g} rows in {counts.shape[1]} folds, from "
-        f"{100 * shares.min():.1f} to {100 * shares.max():.1f} %)."
-    )
 
 
 def describe_scores(scores: Scores, name: str) -> list[str]:

@@ -63,7 +63,7 @@ class Columns:
             raise ValueError(f"{where}: several columns are named {repeated}")
         absent = [name for name in wanted if not count[name]]
         if absent:
-            raise _lacking(absent, names, where)
+            raise _lacking(absent, names, where, self.target)
         if self.find_target:
             return replace(self, target=_remaining(names, wanted, where))
         if not features and self.features is None:
@@ -110,7 +110,9 @@ def _remaining(names: Sequence[str], known: Sequence[str], where: str) -> str:
     return rest[0]
 
 
-def _lacking(absent: Sequence[str], names: Sequence[str], where: str) -> ValueError:
+def _lacking(
+    absent: Sequence[str], names: Sequence[str], where: str, target: str | None
+) -> ValueError:
     """The error for columns that are not there."""
     shown = ", ".join(map(repr, names[:_SHOWN]))
     if len(names) > _SHOWN:
@@ -120,9 +122,11 @@ def _lacking(absent: Sequence[str], names: Sequence[str], where: str) -> ValueEr
             "; if the names of folders say it, pass "
             "pyarrow.dataset.dataset(folder, partitioning='hive')"
         )
-    return ValueError(
-        f"{where}: no column is named {', '.join(map(repr, absent))}; it has {shown}"
-    )
+    text = f"{where}: no column is named {', '.join(map(repr, absent))}; it has {shown}"
+    if target not in absent:
+        return ValueError(text)
+    by_target = "; name the column of the labels by ", Setting("target")
+    return ParameterError(text, *by_target)
 
 
 @contextmanager

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -64,6 +65,8 @@ from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.frontier import Frontier
 
 _SAME = object()
+# Parameters of the fit that must not change with those of the constructor.
+_FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
 
 class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
@@ -152,9 +155,10 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_pairs,)
         Their offsets.
     bayes_error_ : ndarray of shape (n_pairs,)
-        Error of each rule under the Gaussian model and the priors.
+        Plug-in error of each rule: under the fitted Gaussian model and the priors, not
+        counted on rows; `leave_one_out` counts.
     error_rates_ : ndarray of shape (n_pairs, 2)
-        Error rates of the first and the second class of each pair under that model.
+        Plug-in error rates of the first and the second class of each pair.
     risk_ : ndarray of shape (n_pairs,)
         Expected cost of each rule; the error, if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
@@ -444,6 +448,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if warn_of_raised:
             warn_of_raised_variances(statistics.classes, pairs, planes.floored)
 
+        vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = statistics.classes
         self.statistics_ = statistics
         self.shrinkage_ = chosen
@@ -460,12 +465,12 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
         # What was fitted, whatever set_params says later.
-        names = "solver", "shrinkage", "criterion", "costs"
-        self._settings = {name: getattr(self, name) for name in names}
+        self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self
 
     def _make_committee(self, planes: Hyperplanes) -> Committee:
         """How the rules decide together."""
+        planes = replace(planes, dropped=None, floored=None)  # of no more use
         k = len(self.classes_)
         if k == 2:
             return Binary(planes)

@@ -57,26 +57,14 @@ def leave_one_out(
     model: Any, X: NDArray[Any], y: NDArray[Any], weight: Array | None
 ) -> LeaveOneOut:
     """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
-    fit = Fit.of(model)
     classes = model.classes_
-    weight = _same_rows(fit.statistics, y, weight)
+    weight = _same_rows(model.statistics_, y, weight)
     codes = encode(y, classes).astype(np.intp)
     rows = np.flatnonzero(weight > 0)
     if len(rows) > MOST_ROWS:
         rows = rows[smallest(row_hashes(X[rows]), MOST_ROWS)]
-    winners = np.empty(len(rows), np.intp)
-    n_solved_anew = 0
-    for k in range(len(classes)):
-        mine = np.flatnonzero(codes[rows] == k)
-        step = max(1, _BLOCK_SIZE // (X.shape[1] * max(1, len(classes) - 1)))
-        judge = ClassWithoutRows(fit, k)
-        for start in range(0, len(mine), step):
-            block = mine[start : start + step]
-            at = rows[block]
-            found, n_anew = judge.winners(X[at].astype(np.float64), weight[at])
-            winners[block] = found
-            n_solved_anew += n_anew
-    lda = lda_winners(X, codes, weight, rows, fit.statistics, fit.given_priors)
+    some = codes[rows], weight[rows]
+    winners, lda, n_solved_anew = winners_without(model, X[rows], *some)
     share = weight[rows] / weight[rows].sum()
     error = float(share @ (winners != codes[rows]))
     return LeaveOneOut(
@@ -88,6 +76,31 @@ def leave_one_out(
         lda_error=float(share @ (lda != codes[rows])),
         n_solved_anew=n_solved_anew,
     )
+
+
+def winners_without(
+    model: Any, X: NDArray[Any], codes: Index, weight: Array
+) -> tuple[Index, Index, int]:
+    """Classes of rows by a fitted discriminant and by LDA, each without that row.
+
+    The rows are some of those that the model was fitted to, with the places of their
+    classes. The last result is the number of rules that were solved anew.
+    """
+    fit = Fit.of(model)
+    winners = np.empty(len(X), np.intp)
+    n_solved_anew = 0
+    step = max(1, _BLOCK_SIZE // (X.shape[1] * max(1, len(fit.priors) - 1)))
+    for k in range(len(fit.priors)):
+        mine = np.flatnonzero(codes == k)
+        judge = ClassWithoutRows(fit, k)
+        for start in range(0, len(mine), step):
+            at = mine[start : start + step]
+            found, n_anew = judge.winners(X[at].astype(np.float64), weight[at])
+            winners[at] = found
+            n_solved_anew += n_anew
+    rows = np.arange(len(X))
+    lda = lda_winners(X, codes, weight, rows, fit.statistics, fit.given_priors)
+    return winners, lda, n_solved_anew
 
 
 def _same_rows(

@@ -439,6 +439,7 @@ class LocalNeighborhoodSearch(
     def _set_fitted_attributes(self, classes, start, results, counted, choice=None):
         """Write what was found; `counted` says that errors have no weights."""
         kind = np.int64 if counted else np.float64
+        vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = classes
         self.estimator_ = start.estimator
         self.pairs_ = all_pairs(len(classes))

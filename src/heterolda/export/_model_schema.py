@@ -1,4 +1,4 @@
-"""What a model file of version 1 says of a fitted model: one table for both directions.
+"""What a model file says of a fitted model: one table for both directions.
 
 Keys are written in the order of the tables. Lengths are numbers or the names of sizes,
 which `labels`, `count` and `_multiclass` learn from the file.
@@ -6,10 +6,14 @@ which `labels`, `count` and `_multiclass` learn from the file.
 
 from __future__ import annotations
 
+from datetime import date
 from math import inf, nan
 from typing import Any
 
+import numpy as np
+
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.export._labels import labels
@@ -18,6 +22,7 @@ from heterolda.export._schema import (
     Kind,
     Place,
     boolean,
+    booleans,
     choice,
     count,
     floats,
@@ -27,6 +32,7 @@ from heterolda.export._schema import (
     numbers,
     optional,
     record,
+    since,
     special,
     text,
 )
@@ -62,7 +68,7 @@ def _model(*names: str) -> Kind:
         name = value.get("estimator") if isinstance(value, dict) else None
         estimator = _FITTED[text(names).read(name, at / "estimator")]
         # The start of a search has sizes of its own.
-        return estimator.read(value, Place(at.name))
+        return estimator.read(value, Place(at.name, version=at.version))
 
     return Kind(read, lambda values: _FITTED[values["estimator"]].write(values))
 
@@ -71,6 +77,7 @@ def _fitted(name: str) -> Kind:
     """All that is said of a fitted estimator."""
     fields = {
         "estimator": text(),
+        "fit_record": since(2, optional(record(FIT_RECORD, FitRecord)), _none),
         "parameters": record(PARAMETERS[name]),
         "classes": labels(),
         "features": record(FEATURES),
@@ -81,6 +88,44 @@ def _fitted(name: str) -> Kind:
     return record(fields, first=("classes", "features", "committee"))
 
 
+def _none(at: Place) -> None:
+    """Stands for what older files do not have."""
+
+
+def _none_guarded(at: Place) -> Any:
+    return np.zeros(at.sizes["rules"], np.bool_)
+
+
+def _day() -> Kind:
+    """A day, as in 2026-11-30."""
+
+    def read(value: Any, at: Place) -> str:
+        day = text().read(value, at)
+        try:
+            same = date.fromisoformat(day).isoformat() == day
+        except ValueError:
+            same = False
+        if not same:
+            raise at.error("be a day such as 2026-11-30", value)
+        return str(day)
+
+    return Kind(read, str)
+
+
+JUDGEMENT = {
+    "method": text(),
+    "n_rows": number(0),
+    "accuracy": number(0, 1),
+    "lda_accuracy": number(0, 1),
+    "standard_error": number(0),
+}
+FIT_RECORD = {
+    "target": text(),
+    "data": text(),
+    "date": _day(),
+    "n_rows": number(0),
+    "judgement": optional(record(JUDGEMENT, Judgement)),
+}
 STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
 FEATURES = {"count": count("features"), "names": optional(list_of(text(), "features"))}
 RULES = {
@@ -104,6 +149,7 @@ COMMITTEE = {
 SHRINKAGE = {"to_pooled": floats("classes", low=0, high=1), "to_diagonal": number(0, 1)}
 STATISTICS = {
     "named": boolean(),
+    "given": since(2, boolean(), lambda at: False),
     "weights": floats("classes"),
     "means": floats("classes", "features"),
     "scatters": floats("classes", "features", "features"),
@@ -117,7 +163,10 @@ CANDIDATE = {
 }
 SELECTION = {**CANDIDATE, "candidates": list_of(record(CANDIDATE))}
 START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
-OF_DISCRIMINANT = parameters(_names(GaussianLinearDiscriminant))
+OF_DISCRIMINANT = {
+    **parameters(_names(GaussianLinearDiscriminant)),
+    "guard": since(2, boolean(), lambda at: False),
+}
 FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {
     "name": text(),
@@ -139,6 +188,7 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
         "priors": floats("classes", low=0, high=1),
         "error_rates": floats("rules", 2, low=0, high=1),
         "risk": floats("rules", low=0),
+        "guarded": since(2, booleans("rules"), _none_guarded),
         "shrinkage": optional(record(SHRINKAGE, make=Shrinkage)),
         "fitted_with": record(FITTED_WITH),
         "statistics": optional(record(STATISTICS)),

@@ -58,6 +58,7 @@ def values_of(model: Any, *, statistics: bool) -> Values:
         own["start"] = _start_of(model, statistics)
     return own | {
         "estimator": name,
+        "fit_record": getattr(model, "fit_record_", None),
         "parameters": {
             **_with_costs(model.get_params(deep=False), model.classes_),
             "estimator": _start_parameter(model),
@@ -97,6 +98,8 @@ def model_of(values: Values, where: str) -> Any:
     names = values["features"]["names"]
     if names is not None:
         fitted["feature_names_in_"] = np.array(names, dtype=object)
+    if values["fit_record"] is not None:
+        fitted["fit_record_"] = values["fit_record"]
     make = _discriminant if values["estimator"] == DISCRIMINANT else _search
     model = make(values, fitted, where)
     for key in ATTRIBUTES[values["estimator"]]:
@@ -188,8 +191,8 @@ def _statistics_of(model: Any) -> Values | None:
 def _statistics(values: Values, fitted: Values, where: str) -> ClassStatistics:
     """The inverse of `_statistics_of`."""
     found, classes = values["statistics"], fitted["classes_"]
-    if not (found["weights"] > 1).all():
-        raise ValueError(f"{where}.weights must exceed 1")
+    if not (found["weights"] > 0).all():
+        raise ValueError(f"{where}.weights must be positive")
     for label, scatter in zip(classes.tolist(), found["scatters"], strict=True):
         check_covariance(label, scatter)
     names = fitted.get("feature_names_in_") if found.pop("named") else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
@@ -17,22 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# The version of the files that are written; older ones are read, too. Raise it when the
+# keys or their meaning change, and say of new keys by `since` what older files mean.
+VERSION = 2
+
 # A length may be the name of a size, or None if it is free.
 Length = int | str | None
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a file, with the sizes of the model that have been read before it.
+    """A place in a file of a version, with the sizes that have been read before it.
 
-    Sizes are the numbers of "classes", "features" and "rules".
+    Sizes are the numbers of "classes", "features" and "rules" of the model.
     """
 
     name: str
     sizes: dict[str, int] = field(default_factory=dict)
+    version: int = VERSION
 
     def __truediv__(self, key: str) -> Place:
-        return Place(f"{self.name}.{key}", self.sizes)
+        return Place(f"{self.name}.{key}", self.sizes, self.version)
 
     def error(self, must: str, value: Any) -> ValueError:
         """The error that says what must be here, and what is."""
@@ -41,10 +46,20 @@ class Place:
 
 @dataclass(frozen=True)
 class Kind:
-    """How a kind of value is read from JSON, with checks, and how it is written."""
+    """How a kind of value is read from JSON, with checks, and how it is written.
+
+    Files of versions before `since` do not have it; `before` says what it is there.
+    """
 
     read: Callable[[Any, Place], Any]
     write: Callable[[Any], Any] = lambda value: value
+    since: int = 1
+    before: Callable[[Place], Any] = lambda at: None
+
+
+def since(version: int, kind: Kind, before: Callable[[Place], Any]) -> Kind:
+    """A field that came with a version of the format; see `Kind`."""
+    return replace(kind, since=version, before=before)
 
 
 def text(options: Collection[str] | None = None) -> Kind:
@@ -78,6 +93,12 @@ def boolean() -> Kind:
         return value
 
     return Kind(read)
+
+
+def booleans(length: Length) -> Kind:
+    """An array of true and false."""
+    kind = list_of(boolean(), length)
+    return Kind(lambda value, at: np.array(kind.read(value, at)), np.ndarray.tolist)
 
 
 def count(size: str) -> Kind:
@@ -179,9 +200,15 @@ def record(
     """
 
     def read(value: Any, at: Place) -> Any:
-        check_object(value, at, fields)
-        order = dict.fromkeys([*first, *fields])
-        return make(**{key: fields[key].read(value[key], at / key) for key in order})
+        known = [key for key, kind in fields.items() if kind.since <= at.version]
+        check_object(value, at, known)
+        found = {}
+        for key in dict.fromkeys([*first, *fields]):
+            kind, place = fields[key], at / key
+            found[key] = (
+                kind.read(value[key], place) if key in known else kind.before(place)
+            )
+        return make(**found)
 
     def write(value: Any) -> Any:
         values = value if isinstance(value, dict) else vars(value)

@@ -11,12 +11,10 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.export._json_file import read_json, write_json
 from heterolda.export._model_schema import DISCRIMINANT, MODEL, SEARCH
 from heterolda.export._models import model_of, values_of
-from heterolda.export._schema import Place, check_object, shown, text
+from heterolda.export._schema import VERSION, Place, check_object, shown, text
 from heterolda.foundations.files import unreadable
 
 FORMAT = "heterolda-model"
-# Raise it when the keys or their meaning change, and go on reading the older ones.
-VERSION = 1
 # Of a reason with more characters than this, the rest is left out.
 _LONGEST = 400
 
@@ -142,4 +140,5 @@ def from_document(document: Any) -> Any:
     at = Place("it")
     check_object(document, at, ("format", "version", "heterolda", "model"))
     text().read(document["heterolda"], at / "heterolda")
-    return model_of(MODEL.read(document["model"], Place("model")), "model")
+    model = MODEL.read(document["model"], Place("model", version=version))
+    return model_of(model, "model")

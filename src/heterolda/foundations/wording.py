@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["count", "listed", "named", "percent", "printable", "text_table"]
+__all__ = [
+    "count",
+    "listed",
+    "named",
+    "percent",
+    "points",
+    "printable",
+    "text_table",
+]
 
 
 def text_table(table: Sequence[Sequence[str]]) -> list[str]:
@@ -45,6 +53,11 @@ def percent(share: float) -> str:
         return "< 0.001 %"
     digits = 1 if value >= 1 or value == 0 else 2 if value >= 0.1 else 3
     return f"{value:.{digits}f} %"
+
+
+def points(difference: float) -> str:
+    """A difference of two shares in percentage points: 12.3 points, 0.12 points."""
+    return percent(difference).replace(" %", " points")
 
 
 def count(number: float, what: str) -> str:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.fit_record import Judgement
+from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_priors
 from heterolda.foundations.wording import named, text_table
+from heterolda.inspection.judging import judge_by_leave_one_out
+from heterolda.inspection.sentences import (
+    PLUG_IN,
+    accuracy_sentence,
+    few_rows_note,
+    guarded_sentence,
+    plug_in_gain,
+    verdict_sentence,
+)
 from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
 
+_MODEL = GaussianLinearDiscriminant.__name__
 _CAVEAT = (
     "Box's M takes the data as normal: heavy tails make it reject equal covariances\n"
     "that are equal, and with many samples it rejects differences that do not matter.\n"
-    "What matters is the error that linear discriminant analysis leaves."
+    "What matters is how many errors a better rule avoids."
 )
 # Samples per feature below which the chi-squared approximation of Box's M rejects
 # equal covariances too often; measured with normal data, two to six classes.
@@ -28,11 +42,8 @@ _SAMPLES_PER_FEATURE = 3
 _LIBERAL = (
     "have fewer than 3 samples per feature. Then Box's M rejects equal\n"
     "covariances too often: at the level of 5 %, in about 24 % of cases with 10\n"
-    "features and 12 samples a class, in 12 % with 20 and 30. And errors under the\n"
-    "model are too low: check them on rows held out."
+    "features and 12 samples a class, in 12 % with 20 and 30."
 )
-# Shares of all decisions below which LDA is said to leave next to nothing.
-_NEGLIGIBLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -122,9 +133,10 @@ class HeteroscedasticityReport:
         second, over all directions: the eigenvalues of the pencil. Equal covariances
         have 1 and 1.
     lda_error : ndarray of shape (n_pairs,)
-        Error of linear discriminant analysis of the pair under the Gaussian model.
+        Plug-in error of linear discriminant analysis of the pair: under the fitted
+        Gaussian model, not counted on rows.
     best_error : ndarray of shape (n_pairs,)
-        Error of the best linear rule.
+        Plug-in error of the best linear rule.
     gap : ndarray of shape (n_pairs,)
         Proven relative gap of `best_error`.
     weights : ndarray of shape (n_classes,)
@@ -136,6 +148,11 @@ class HeteroscedasticityReport:
         there are samples enough to tell.
     shrunk : bool
         Whether shrinkage was asked for.
+    judgement : Judgement or None
+        Of rows: leave-one-out accuracy of :class:`GaussianLinearDiscriminant` and of
+        linear discriminant analysis. None if only statistics were given.
+    guarded : ndarray of bool of shape (n_pairs,)
+        Pairs that its guard has given Fisher's rule, since the model does not fit.
 
     Examples
     --------
@@ -158,10 +175,12 @@ class HeteroscedasticityReport:
     n_features: int
     dependent: NDArray[np.bool_]
     shrunk: bool
+    judgement: Judgement | None
+    guarded: NDArray[np.bool_]
 
     @property
     def excess(self) -> Array:
-        """`lda_error` minus `best_error`, for each pair."""
+        """`lda_error` minus `best_error`, for each pair: plug-in, too."""
         return self.lda_error - self.best_error
 
     def to_frame(self) -> Any:
@@ -193,7 +212,7 @@ class HeteroscedasticityReport:
         head = f"Covariances of {len(self.classes)} classes: are they equal?"
         labels = self.classes.tolist()
         table = [
-            ["pair", "Box's M", "condition", "variance ratio", "LDA", "best", "left"]
+            ["pair", "Box's M", "condition", "variance ratio", "LDA", "best", "fewer"]
         ]
         for k in np.argsort(-self.excess, kind="stable"):
             i, j = self.pairs[k]
@@ -208,8 +227,28 @@ class HeteroscedasticityReport:
                     *(f"{error:.4f}" for error in errors),
                 ]
             )
-        lines = [head, "", self._test(), "", *text_table(table), "", self.verdict, ""]
-        return "\n".join([*lines, _CAVEAT])
+        about = _wrapped(f"Errors of LDA and of the best line are {PLUG_IN}.")
+        parts = [
+            head,
+            "" if self.judgement is None else self.verdict,
+            self._test(),
+            "\n".join([*text_table(table), about]),
+            self._gain() if self.judgement else self.verdict,
+            *map(_wrapped, self._notes()),
+            _CAVEAT,
+        ]
+        return "\n\n".join(filter(None, parts))
+
+    def _notes(self) -> list[str]:
+        """Which pairs are guarded, and which classes small; empty if there are none."""
+        labels = self.classes.tolist()
+        guarded = guarded_sentence(
+            [f"{labels[i]!r} and {labels[j]!r}" for i, j in self.pairs[self.guarded]]
+        )
+        remedy = "use more rows or fewer features"
+        if not self.shrunk:
+            remedy = "fit with shrinkage='cv', or use fewer features"
+        return [guarded, few_rows_note(labels, self.weights, self.n_features, remedy)]
 
     @property
     def _small(self) -> NDArray[np.bool_]:
@@ -246,37 +285,37 @@ class HeteroscedasticityReport:
     def verdict(self) -> str:
         """What there is to gain over linear discriminant analysis.
 
-        One sentence; a second one if classes without shrinkage are so small that the
-        errors mean nothing.
+        By leave-one-out, if there were rows. Otherwise it is what the model says; a
+        second sentence warns if classes without shrinkage are so small that this means
+        nothing.
         """
+        if self.judgement is not None:
+            decision = verdict_sentence(self.judgement, _MODEL)
+            return f"{accuracy_sentence(self.judgement)}\n{_wrapped(decision)}"
         if self.shrunk or not self._small.any():
             return self._gain()
         return (
             f"{self._gain()}\nDo not trust it: classes "
             f"{named(self.classes[self._small])} have fewer samples than features "
-            "plus one,\nso their covariances are singular by accident. Use "
-            "shrinkage='auto', or fewer features."
+            "plus one,\ntoo few for covariances of their own. Pass rows, or use "
+            "shrinkage='auto' or fewer features."
         )
 
     def _gain(self) -> str:
+        """What the model says."""
         k = int(self.excess.argmax())
-        if self.excess[k] < _NEGLIGIBLE:
-            return (
-                "LDA leaves next to nothing: at most "
-                f"{100 * max(self.excess[k], 0.0):.2g} % of decisions in any pair."
-            )
-        labels = self.classes.tolist()
         i, j = self.pairs[k]
-        share = 100 * self.excess[k] / self.lda_error[k]
-        return (
-            f"LDA leaves {100 * self.excess[k]:.2g} % of decisions on the table "
-            f"between {labels[i]!r} and {labels[j]!r}, {share:.0f} % of its error."
-        )
+        labels = self.classes.tolist()
+        pair = f"{labels[i]!r} and {labels[j]!r}"
+        errors = float(self.best_error[k]), float(self.lda_error[k])
+        return _wrapped(plug_in_gain(*errors, pair, "the best line"))
 
 
 def heteroscedasticity_report(
-    statistics: ClassStatistics,
+    X: ClassStatistics | ArrayLike,
+    y: ArrayLike | None = None,
     *,
+    sample_weight: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     shrinkage: float | str | None = None,
 ) -> HeteroscedasticityReport:
@@ -284,8 +323,12 @@ def heteroscedasticity_report(
 
     Parameters
     ----------
-    statistics : ClassStatistics
-        Weights, means and covariances of two classes or more.
+    X : array-like of shape (n_samples, n_features) or ClassStatistics
+        Rows, or weights, means and covariances of two classes or more.
+    y : array-like of shape (n_samples,) or None, default=None
+        Labels of the rows; None for statistics.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Frequencies of the rows.
     priors : array-like of shape (n_classes,) or None, default=None
         Class priors; relative frequencies by default.
     shrinkage : float in [0, 1], "auto" or None, default=None
@@ -295,31 +338,53 @@ def heteroscedasticity_report(
     -------
     HeteroscedasticityReport
         For each pair of classes Box's M test, condition numbers, the range of the
-        ratio of variances, and the errors of linear discriminant analysis and of the
-        best linear rule under the Gaussian model. ``print`` shows it as a table,
-        most to gain first; `to_frame` gives a DataFrame. The text says so if classes
-        have fewer than 3 samples per feature, where the test is too liberal; the
-        verdict, if they have fewer samples than features plus one.
+        ratio of variances, and the plug-in errors of linear discriminant analysis and
+        of the best linear rule, that is under the Gaussian model. Rows are judged by
+        their leave-one-out errors, and the verdict says which classifier to use.
+        ``print`` shows it as a table, most to gain first; `to_frame` gives a DataFrame.
+        The text says so if classes have fewer than 3 samples per feature, where the
+        test is too liberal, or fewer than 5, where plug-in errors are too low.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from heterolda import ClassStatistics, heteroscedasticity_report
     >>> X, y = load_iris(return_X_y=True)
-    >>> report = heteroscedasticity_report(ClassStatistics.from_data(X, y))
+    >>> report = heteroscedasticity_report(X, y)
     >>> round(report.box.chi2, 2), report.box.df
     (140.94, 20)
     >>> print(report.verdict)
-    LDA leaves next to nothing: at most 0.021 % of decisions in any pair.
+    Accuracy by leave-one-out on 150 rows: 96.67 %; LDA on the same rows: 98.00 %.
+    These rows show no difference between the two: 1.3 points, with a standard error
+    of 0.94 points.
+
+    Statistics alone tell what the model says:
+
+    >>> report = heteroscedasticity_report(ClassStatistics.from_data(X, y))
+    >>> print(report.verdict)
+    Plug-in: under the Gaussian model the best line makes at most 0.021 points fewer
+    errors than LDA's in any pair.
     """
-    if not isinstance(statistics, ClassStatistics):
+    judgement = model = None
+    if isinstance(X, ClassStatistics):
+        if y is not None or sample_weight is not None:
+            raise TypeError("y and sample_weight are for rows, not for statistics")
+        statistics = X
+    elif y is None:
         raise TypeError(
-            "statistics must be a ClassStatistics object, got "
-            f"{type(statistics).__name__}: use ClassStatistics.from_data(X, y)"
+            "X must be a ClassStatistics object where there is no y, got "
+            f"{type(X).__name__}: pass rows and labels, or statistics"
         )
+    else:
+        with no_warnings():  # what they tell stands in the report
+            model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
+            statistics = model.fit(X, y, sample_weight).statistics_
+        judgement = judge_by_leave_one_out(model, X, y, sample_weight)
     if statistics.n_classes < 2:
         raise ValueError("statistics must have at least 2 classes to be compared")
-    raw, weights = statistics.covariances(), statistics.weights
+    weights = statistics.weights
+    freedom = np.where(weights > 1, weights - 1, 1.0)
+    raw = statistics.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     means, cov = statistics.means, statistics.covariances(shrinkage)
     shares = check_priors(priors, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
@@ -342,6 +407,8 @@ def heteroscedasticity_report(
         n_features=statistics.n_features,
         dependent=_dependent(raw, weights),
         shrunk=bool(shrinkage),
+        judgement=judgement,
+        guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),
     )
 
 
@@ -382,6 +449,10 @@ def _spectra(means: Array, cov: Array, weights: Array) -> tuple[Array, Array]:
     if not len(ratio):
         return condition, np.ones(2)
     return condition, np.array([ratio.min(), ratio.max()])
+
+
+def _wrapped(sentence: str) -> str:
+    return fill(sentence, 88, break_long_words=False, break_on_hyphens=False)
 
 
 def _p_value(p: float) -> str:

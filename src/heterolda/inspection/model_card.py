@@ -21,15 +21,17 @@ from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
 from heterolda.inspection.model_facts import COEFFICIENT_HEAD, ModelFacts, PairFacts
+from heterolda.inspection.sentences import record_sentence
 
 _MOST_FEATURES = 15
 _MOST_PAIRS = 30
 _CAPTIONS = {
     ProjectionDisplay: "Both classes along the normal of the rule: densities times "
-    "priors, the threshold, and the shares that are decided wrongly.",
-    FrontierDisplay: "The optimal trade-off between the two error rates, and where "
-    "this rule is.",
-    ErrorCurveDisplay: "The error of all admissible rules, and where the solvers end.",
+    "priors, the threshold, and the shares that are decided wrongly (plug-in).",
+    FrontierDisplay: "The optimal trade-off between the two plug-in error rates, and "
+    "where this rule is.",
+    ErrorCurveDisplay: "The plug-in error of all admissible rules, and where the "
+    "solvers end.",
     BoundaryDisplay: "The plane of the rule's normal and of the widest direction "
     "across it: the classes as ellipses of one and two deviations, and the rules.",
 }
@@ -52,17 +54,20 @@ def write_card(
 def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
     """The page of a model as HTML."""
     template = Template(Path(__file__).with_suffix(".html").read_text("utf-8"))
-    notes = ""
+    notes = facts.notes()
     if facts.statistics is None:
-        notes = _note(
+        notes.append(
             "The model has no class statistics: features are not standardised, and "
             "there are no pictures."
         )
+    record = facts.record
+    known = [] if record is None else [record_sentence(record)]
+    lead = [*facts.accuracy_lines(), facts.sentence, *known]
     return template.substitute(
         name=escape(name),
-        lead=escape(facts.sentence),
+        lead="\n".join(f"<p>{escape(sentence)}</p>" for sentence in lead),
         version=escape(sys.modules["heterolda"].__version__),
-        notes=notes,
+        notes="\n".join(map(_note, notes)),
         classes=_table(*facts.class_table()),
         features=_features(["feature", "weight"], facts.mean_shares()),
         pairs=_pairs(facts),
@@ -91,8 +96,9 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> str:
         parts.append(_features(COEFFICIENT_HEAD, features))
     points = facts.operating_points(pair)
     if points:
-        head = ["rules on the optimal trade-off", f"{first} wrong", f"{second} wrong"]
-        parts.append(_table([*head, "error"], points))
+        names = ["rules on the optimal trade-off (plug-in)"]
+        head = [*names, f"{first} wrong", f"{second} wrong", "error"]
+        parts.append(_table(head, points))
     parts.append(_pictures(facts, pair))
     return "\n".join([*parts, "</section>"])
 

@@ -10,10 +10,17 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
+from heterolda.estimators.fit_record import FitRecord
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, named, percent
-from heterolda.solvers import Fisher, resolve_solver
+from heterolda.inspection.sentences import (
+    accuracy_sentence,
+    few_rows_note,
+    guarded_sentence,
+    verdict_sentence,
+)
+from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 
 # Stands for all other classes in a rule of one against the rest.
 OTHERS = "the rest"
@@ -42,8 +49,8 @@ def feature_names(model: Any) -> list[str]:
 class PairFacts:
     """The rule of a pair of classes; NaN stands for what the model does not know.
 
-    Its value is its error under the Gaussian model, or its risk if there are costs. Its
-    rival is linear discriminant analysis, or the best linear rule if the model is that.
+    Its value is its plug-in error, or its plug-in risk if there are costs. Its rival is
+    linear discriminant analysis, or the best linear rule if the model is that.
     """
 
     index: int  # of the rule in the model
@@ -79,9 +86,18 @@ class ModelFacts:
         self._settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.has_costs = self._settings.get("costs") is not None
         # Whether the rules are, or start from, those of linear discriminant analysis.
-        self.is_fisher = self.discriminant is not None and isinstance(
-            resolve_solver(self._settings["solver"]), Fisher
-        )
+        self.is_fisher = isinstance(self._solver, Fisher)
+
+    @property
+    def _solver(self) -> Solver | None:
+        """That of the discriminant."""
+        fitted = self._settings
+        return resolve_solver(fitted["solver"]) if fitted else None
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether all rules of the discriminant are the best under the model."""
+        return isinstance(self._solver, Global) and not self.guarded
 
     @property
     def sentence(self) -> str:
@@ -100,7 +116,7 @@ class ModelFacts:
             parts.append("with costs")
         if self.has_local_search:
             parts.append(f"refined by the strategy {self.model.strategy}")
-        if self.statistics is not None:
+        if self.statistics is not None and self.record is None:
             parts.append(f"fitted to {count(self.statistics.weights.sum(), 'row')}")
         return f"{text}: {', '.join(parts)}."
 
@@ -137,6 +153,59 @@ class ModelFacts:
             rival: Any = solved_again(self.discriminant, other)  # type: ignore[no-untyped-call]
         values: Array = rival.risk_
         return values
+
+    @property
+    def record(self) -> FitRecord | None:
+        """What the model was fitted to and how well it did, if it knows."""
+        record: FitRecord | None = getattr(self.model, "fit_record_", None)
+        return record
+
+    @property
+    def guarded(self) -> list[str]:
+        """Pairs that use Fisher's rule because of the guard, in words."""
+        flags = getattr(self.discriminant, "guarded_", ())
+        return [
+            " and ".join(pair.classes)
+            for pair in self.pairs
+            if len(flags) and flags[pair.index]
+        ]
+
+    def accuracy_lines(self, lda: str = "LDA") -> list[str]:
+        """Accuracy on rows left out, beside that of LDA, and which of the two to use.
+
+        None if that is not known; `lda` says how to get LDA.
+        """
+        found = None if self.record is None else self.record.judgement
+        if found is None:
+            return []
+        if self.is_fisher and not self.has_local_search:
+            return [accuracy_sentence(found)]
+        if self._has_other_aim:
+            verdict = (
+                "LDA aims at the fewest errors and this model does not, so these "
+                "figures do not say which of the two to use."
+            )
+            return [accuracy_sentence(found), verdict]
+        return [accuracy_sentence(found), verdict_sentence(found, lda=lda)]
+
+    @property
+    def _has_other_aim(self) -> bool:
+        """Whether the model minimises something else than errors."""
+        weighs = getattr(self.model, "class_weight", None) is not None
+        criterion = self._settings.get("criterion", "bayes")
+        return weighs or self.has_costs or criterion != "bayes"
+
+    def notes(
+        self, remedy: str = "fit with shrinkage='cv', or use fewer features"
+    ) -> list[str]:
+        """What to know before the figures of the model are believed."""
+        notes = [guarded_sentence(self.guarded)]
+        if self.statistics is not None:
+            if self._settings["shrinkage"] is not None:
+                remedy = "use more rows or fewer features"
+            weights, d = self.statistics.weights, len(self.features)
+            notes.append(few_rows_note(self.classes, weights, d, remedy))
+        return [note for note in notes if note]
 
     def chosen_pairs(
         self, labels: tuple[str, str] | None, most: int
@@ -247,7 +316,7 @@ class ModelFacts:
     def operating_points(self, pair: PairFacts) -> list[list[str]]:
         """Rows of a table: rules of the optimal trade-off and their error rates.
 
-        All under the Gaussian model; none without class statistics or pairs.
+        All are plug-in figures; none without class statistics or pairs.
         """
         if self.statistics is None or OTHERS in pair.classes:
             return []

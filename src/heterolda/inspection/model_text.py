@@ -13,25 +13,33 @@ from heterolda.inspection.model_facts import (
     ModelFacts,
     PairFacts,
 )
+from heterolda.inspection.sentences import plug_in_gain, record_sentence
 
 _MOST_FEATURES = 10
 _MOST_PAIRS = 10
 _MOST_CLASSES = 12
-_NEGLIGIBLE = 1e-3
 
 
-def describe_fit(facts: ModelFacts, name: str, target: str) -> list[str]:
-    """What was fitted: classes, errors of the pairs, and what LDA would leave."""
+def describe_fit(
+    facts: ModelFacts, name: str, target: str, accuracy: list[str], remedy: str
+) -> list[str]:
+    """What was fitted: accuracy on rows left out, classes, plug-in errors of pairs.
+
+    The lines about the accuracy come first; the remedy is one for small classes.
+    """
     classes = count(len(facts.classes), "class")
     features = count(len(facts.features), "feature")
     rows = count(facts.discriminant.statistics_.weights.sum(), "row")
     return [
         f"{name}: {rows}, {features}, {classes} in {target!r}",
         "",
+        *accuracy,
+        *([""] if accuracy else []),
         *_classes(facts),
         "",
         *_pairs(facts),
         *_local_search(facts),
+        *facts.notes(remedy),
     ]
 
 
@@ -45,12 +53,12 @@ def _classes(facts: ModelFacts) -> list[str]:
 
 
 def _pairs(facts: ModelFacts) -> list[str]:
-    """The errors of the pairs in a table, and what LDA leaves in a sentence."""
-    kind = "Expected costs" if facts.has_costs else "Errors"
+    """The errors of the pairs in a table, and LDA's in a sentence."""
+    kind = "expected costs" if facts.has_costs else "errors"
     head, rows = facts.pair_table(_MOST_PAIRS)
     lines = [
-        f"{kind} under the Gaussian model, worst pairs first; gap: how far from the "
-        "optimum at most",
+        f"Plug-in {kind} (of the Gaussian model, not of rows), worst pairs first; gap: "
+        "how far from the optimum at most",
         *text_table([head, *rows]),
     ]
     more = facts.pairs[_MOST_PAIRS:]
@@ -65,21 +73,17 @@ def _pairs(facts: ModelFacts) -> list[str]:
 
 
 def _gain(facts: ModelFacts) -> str:
-    """What linear discriminant analysis leaves on the table, in a sentence."""
+    """How the rules compare with LDA's under the model, in a sentence."""
     sign = -1 if facts.is_fisher else 1
-    excess, pair = max(
-        ((sign * (pair.rival - pair.value), pair) for pair in facts.pairs),
-        key=lambda item: item[0],
-    )
-    lda = max(pair.value, pair.rival)
-    would = "leaves" if facts.is_fisher else "would leave"
-    if excess < _NEGLIGIBLE * (lda if facts.has_costs else 1.0):
-        most = facts.cost(max(excess, 0.0))
-        return f"LDA {would} next to nothing on the table: at most {most} in any pair."
-    what, of = ("expected cost", "") if facts.has_costs else ("error", " of decisions")
+    pair = max(facts.pairs, key=lambda pair: sign * (pair.rival - pair.value))
+    best, lda = (pair.value, pair.rival)[::sign]
+    rule = "the best line" if facts.is_optimal or facts.is_fisher else "this rule"
+    between = " and ".join(pair.classes)
+    if not facts.has_costs:
+        return plug_in_gain(best, lda, between, rule)
     return (
-        f"LDA {would} {facts.cost(excess)}{of} on the table between "
-        f"{' and '.join(pair.classes)}: {percent(excess / lda)} of its {what}."
+        f"Plug-in: under the Gaussian model {rule} costs {max(lda - best, 0.0):.4g} "
+        f"less than LDA's between {between} ({best:.4g} against {lda:.4g})."
     )
 
 
@@ -94,14 +98,17 @@ def _local_search(facts: ModelFacts) -> list[str]:
     if chosen is not None:
         settings = f" (loss {chosen['loss']}, anchor {chosen['anchor']:g})"
     return [
-        f"Refined by the strategy {model.strategy}{settings}: {before:,.10g} training "
-        f"errors of all pairs became {after:,.10g}."
+        f"Refined by the strategy {model.strategy}{settings}: {before:,.10g} errors of "
+        f"all pairs on the training rows became {after:,.10g}."
     ]
 
 
 def describe_model(facts: ModelFacts, name: str, pairs: list[PairFacts]) -> list[str]:
     """A model and the rules of some of its pairs in words."""
-    lines = [f"{name}: {facts.sentence}"]
+    lines = [f"{name}: {facts.sentence}", *facts.accuracy_lines()]
+    if facts.record is not None:
+        lines.append(record_sentence(facts.record))
+    lines += facts.notes()
     n_rules = len(facts.pairs)
     if n_rules > 1:
         lines += ["", "Features that weigh most, over all rules:"]
@@ -126,7 +133,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
     if not np.isnan(pair.rates[0]):
         head += (
             f": {percent(pair.rates[0])} of {first} and {percent(pair.rates[1])} of "
-            f"{second} wrong under the Gaussian model"
+            f"{second} wrong under the Gaussian model (plug-in)"
         )
         if facts.has_local_search:
             head += ", before the refinement"
@@ -136,7 +143,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
         lines += _features(features, COEFFICIENT_HEAD)
     points = facts.operating_points(pair)
     if points:
-        names = ["other rules", f"{first} wrong", f"{second} wrong", "error"]
+        names = ["other rules (plug-in)", f"{first} wrong", f"{second} wrong", "error"]
         lines += ["", *text_table([names, *points])]
     elif OTHERS in pair.classes:
         lines.append("Other operating points are known for pairs of classes only.")

@@ -122,9 +122,9 @@ class BoundaryDisplay(Display):
         hyperplanes, errors = {}, {}
         if not fisher.trivial[0]:
             hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
-            errors["LDA"] = f"LDA: error {percent(fisher.error[0])}"
+            errors["LDA"] = f"LDA: plug-in error {percent(fisher.error[0])}"
         hyperplanes[name] = coef, intercept
-        errors[name] = f"{name}: error {percent(estimator.bayes_error_[k])}"
+        errors[name] = f"{name}: plug-in error {percent(estimator.bayes_error_[k])}"
         if rows is not None and min(map(len, rows)) > 0:
             X = np.ascontiguousarray(np.concatenate(rows))
             first = np.arange(len(X)) < len(rows[0])

@@ -165,7 +165,7 @@ class ErrorCurveDisplay(Display):
             xlim=(degrees.min(), degrees.max()),
             ylim=(0, 1.08 * highest),
             xlabel="place θ on the arc of admissible rules, in degrees",
-            ylabel="error",
+            ylabel="plug-in error",
         )
 
 

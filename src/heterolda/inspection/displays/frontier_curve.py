@@ -115,7 +115,7 @@ class FrontierDisplay(Display):
             self.tpr,
             color=COLOURS[0],
             lw=2.2,
-            label=f"optimal linear rules, area {self.auc:.4f}",
+            label=f"optimal linear rules (plug-in), area {self.auc:.4f}",
         )
         self.empirical_line_ = None
         if self.empirical is not None:

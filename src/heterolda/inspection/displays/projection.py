@@ -166,7 +166,7 @@ class ProjectionDisplay(Display):
 def _draw(panel, ax):
     """One pair; scores are shown in units of the mean deviation."""
     first, second = panel["classes"]
-    title = f"{first} or {second}: error {percent(panel['error'])}"
+    title = f"{first} or {second}: plug-in error {percent(panel['error'])}"
     ax.set(title=title, yticks=[])
     ax.spines[["top", "right", "left"]].set_visible(False)
     if panel["answer"] is not None:

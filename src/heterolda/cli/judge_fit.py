@@ -1,0 +1,98 @@
+"""How well a fit does on rows left out of it, beside LDA: as its settings allow."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from heterolda.cli.cross_validation import (
+    FoldError,
+    cross_validate_files,
+    cross_validate_lda,
+    cross_validate_rows,
+)
+from heterolda.cli.fit_files import FitSettings, Fitted
+from heterolda.cli.messages import in_options
+from heterolda.cli.progress import StatusLine
+from heterolda.data.table import Table
+from heterolda.estimators.fit_record import Judgement
+from heterolda.exceptions import ParameterError, SearchInterruptedWarning
+from heterolda.inspection.judging import judge_by_leave_one_out, judge_by_some_rows
+
+_FOLDS = 5
+# Searches of more numbers than this, rows times features, are not repeated unasked.
+_MOST_NUMBERS = 2_000_000
+
+
+class NotJudgedError(ValueError):
+    """Why there is no judgement."""
+
+
+def judge_fit(
+    settings: FitSettings,
+    fitted: Fitted,
+    data: Table,
+    n_folds: int | None,
+    status: StatusLine,
+) -> Judgement:
+    """Judge a fit by leave-one-out where that is known, else by cross-validation.
+
+    `n_folds` asks for cross-validation: what goes wrong is an error then, and else a
+    `NotJudgedError`. Warnings about fits without some rows are left out, as they do not
+    concern the model.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", SearchInterruptedWarning)
+        if n_folds is not None:
+            return _cross_validate(settings, fitted, data, n_folds, status)
+        try:
+            if settings.has_leave_one_out:
+                status.rows("leaving out each row in turn")
+                return _leave_one_out(fitted)
+            if settings.strategy == "smooth":
+                return _own_estimate(fitted)
+            if settings.strategy is not None and fitted.size > _MOST_NUMBERS:
+                raise NotJudgedError("the search takes long on so many rows")
+            return _cross_validate(settings, fitted, data, _FOLDS, status)
+        except (FoldError, ParameterError) as error:
+            raise NotJudgedError(in_options(error)) from error
+
+
+def _leave_one_out(fitted: Fitted) -> Judgement:
+    """Leave out each row of those in memory, all of them or a sample."""
+    if fitted.sample is None:
+        return judge_by_leave_one_out(fitted.model, *(fitted.rows or ()))
+    X, y, weight = fitted.sample.in_proportion()
+    codes = np.searchsorted(fitted.model.classes_, y)
+    return judge_by_some_rows(fitted.model, X, codes, weight)
+
+
+def _cross_validate(
+    settings: FitSettings,
+    fitted: Fitted,
+    data: Table,
+    n_folds: int,
+    status: StatusLine,
+) -> Judgement:
+    share = status.share("cross-validating")
+    if settings.strategy is None and fitted.rows is None:
+        return cross_validate_files(fitted.model, data, n_folds, fitted.n_rows, share)
+    rows = fitted.rows_in_memory(data)
+    return cross_validate_rows(fitted.model, *rows, n_folds, share)
+
+
+def _own_estimate(fitted: Fitted) -> Judgement:
+    """What a search found by cross-validation of its own, beside LDA's.
+
+    Which rows it decided right is not known, so the standard error is that of unpaired
+    accuracies: an upper bound, since both tend to err on the same rows.
+    """
+    error = fitted.model.selection_["error"]
+    if not np.isfinite(error) or fitted.rows is None:
+        raise NotJudgedError("the classes are too small for cross-validation")
+    right, n = cross_validate_lda(fitted.model, *fitted.rows, _FOLDS)
+    accuracies = 1.0 - error, right / n
+    variances = [share * (1 - share) / n for share in accuracies]
+    return Judgement("cross-validation", n, *accuracies, float(np.sqrt(sum(variances))))

@@ -1,0 +1,171 @@
+"""What is known of a fit besides the model: the data, and how well it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+# Paired differences of more standard errors than this are taken to be real.
+_STANDARD_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class Judgement:
+    r"""A model and LDA on the same rows, none of which its rule was fitted to.
+
+    With weights :math:`v_i` of sum n, and :math:`d_i` being 1 where only the model is
+    right, -1 where only LDA is and else 0, the difference of the accuracies is the mean
+    :math:`\bar d`, and its standard error
+    :math:`\sqrt{\sum_i v_i (d_i - \bar d)^2} / n`.
+
+    Parameters
+    ----------
+    method : str
+        How rows were kept from the rules that they judge, such as "leave-one-out".
+    n_rows : float
+        Total weight of the rows.
+    accuracy : float
+        Share of these rows that the model decides right.
+    lda_accuracy : float
+        The same of linear discriminant analysis.
+    standard_error : float
+        Standard error of the difference of the two.
+
+    See Also
+    --------
+    FitRecord : Which fit a judgement is about.
+
+    Examples
+    --------
+    >>> from heterolda import Judgement
+    >>> truth = [0, 0, 0, 1, 1, 1, 1, 1]
+    >>> ours, lda = [0, 0, 0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 0]
+    >>> judgement = Judgement.of("leave-one-out", truth, ours, lda)
+    >>> judgement.difference, judgement.better
+    (0.5, 'model')
+    """
+
+    method: str
+    n_rows: float
+    accuracy: float
+    lda_accuracy: float
+    standard_error: float
+
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        truth: ArrayLike,
+        predictions: ArrayLike,
+        lda_predictions: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Judgement:
+        """Compare the predictions of both with the truth.
+
+        Parameters
+        ----------
+        method : str
+            As for the class.
+        truth, predictions, lda_predictions : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Frequencies.
+
+        Returns
+        -------
+        Judgement
+            The judgement.
+        """
+        labels = np.asarray(truth)
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        right = np.asarray(predictions) == labels
+        lda_right = np.asarray(lda_predictions) == labels
+        return cls.from_counts(
+            method,
+            right=np.sum(weight, where=right),
+            lda_right=np.sum(weight, where=lda_right),
+            one_right=np.sum(weight, where=right != lda_right),
+            n=np.sum(weight),
+        )
+
+    @classmethod
+    def from_counts(
+        cls, method: str, right: float, lda_right: float, one_right: float, n: float
+    ) -> Judgement:
+        """The same from sums of weights.
+
+        Parameters
+        ----------
+        method : str
+            As for the class.
+        right, lda_right, one_right, n : float
+            Weights of the rows that the model decides right, that LDA does, that only
+            one of them does, and of all.
+
+        Returns
+        -------
+        Judgement
+            The judgement.
+        """
+        difference = (right - lda_right) / n
+        variance = max(one_right / n - difference**2, 0.0)  # of d, which is -1, 0 or 1
+        return cls(
+            method=method,
+            n_rows=float(n),
+            accuracy=float(right / n),
+            lda_accuracy=float(lda_right / n),
+            standard_error=float(np.sqrt(variance / n)),
+        )
+
+    @property
+    def difference(self) -> float:
+        """Accuracy of the model minus that of LDA."""
+        return self.accuracy - self.lda_accuracy
+
+    @property
+    def better(self) -> str | None:
+        """Which of the two is better by two standard errors: "model", "LDA" or None."""
+        if abs(self.difference) <= _STANDARD_ERRORS * self.standard_error:
+            return None
+        return "model" if self.difference > 0 else "LDA"
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """What a fitted model was fitted to, and how well it did.
+
+    The command ``heterolda fit`` keeps it in the model's attribute ``fit_record_`` and
+    in the model file; whoever fits in Python may set that attribute as well. Another
+    fit of the model removes it.
+
+    Parameters
+    ----------
+    target : str
+        Name of the column of the labels.
+    data : str
+        Name of the data.
+    date : str
+        Day of the fit in UTC, such as "2026-11-30".
+    n_rows : float
+        Number of rows, or their total weight.
+    judgement : Judgement or None, default=None
+        How the model and LDA did on rows left out or held out, if that is known.
+
+    See Also
+    --------
+    save : Writes the record into the model file.
+
+    Examples
+    --------
+    >>> from heterolda import FitRecord, Judgement
+    >>> FitRecord("species", "iris.csv", "2026-11-30", 150).target
+    'species'
+    """
+
+    target: str
+    data: str
+    date: str
+    n_rows: float
+    judgement: Judgement | None = None

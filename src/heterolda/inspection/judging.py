@@ -1,0 +1,67 @@
+"""Accuracy on rows that a rule was not fitted to, beside that of LDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heterolda.estimators.fit_record import Judgement
+from heterolda.estimators.leave_one_out import winners_without
+from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import check_priors
+from heterolda.statistics.class_statistics import ClassStatistics
+
+_LEAVE_ONE_OUT = "leave-one-out"
+# Directions in which features, in units of their deviations, vary less are left out; it
+# is the square of scikit-learn's `tol`.
+_LEAST_VARIANCE = 1e-8
+
+
+def judge_by_leave_one_out(
+    model: Any, X: Any, y: Any, sample_weight: Any = None
+) -> Judgement:
+    """Judge a fitted discriminant by its rows, each left out of the fit in turn."""
+    found = model.leave_one_out(X, y, sample_weight)
+    weight = None if sample_weight is None else np.asarray(sample_weight)[found.rows]
+    truth = np.asarray(y)[found.rows]
+    answers = found.predictions, found.lda_predictions
+    return Judgement.of(_LEAVE_ONE_OUT, truth, *answers, weight)
+
+
+def judge_by_some_rows(model: Any, X: Array, codes: Index, weight: Array) -> Judgement:
+    """The same by some of the rows only; `codes` are the places of their classes."""
+    winners, lda, _ = winners_without(model, X, codes, weight)
+    return Judgement.of(_LEAVE_ONE_OUT, codes, winners, lda, weight)
+
+
+class PooledLDA:
+    r"""Linear discriminant analysis as in scikit-learn, from class statistics.
+
+    A row goes to the class with the largest
+    :math:`x' S^+ m_k - m_k' S^+ m_k / 2 + \ln p_k`, where S is the pooled covariance of
+    all classes (divisor n - K).
+    """
+
+    def __init__(
+        self, statistics: ClassStatistics, priors: ArrayLike | None = None
+    ) -> None:
+        weights, means = statistics.weights, statistics.means
+        cov = statistics.scatters.sum(axis=0) / (weights.sum() - len(weights))
+        scale = np.sqrt(np.diag(cov))
+        scale[scale == 0] = 1.0
+        variances, axes = np.linalg.eigh(cov / np.outer(scale, scale))
+        used = variances > _LEAST_VARIANCE * variances[-1]
+        whiten = axes[:, used] / np.sqrt(variances[used]) / scale[:, None]
+        self._centre = np.average(means, axis=0, weights=weights)
+        centres = (means - self._centre) @ whiten
+        self._normals = whiten @ centres.T
+        offsets = -0.5 * np.einsum("kj,kj->k", centres, centres)
+        self._offsets = offsets + np.log(check_priors(priors, weights))
+
+    def winners(self, X: Array) -> Index:
+        """Indices of the classes of rows."""
+        scores = (X - self._centre) @ self._normals + self._offsets
+        winners: Index = scores.argmax(axis=1)
+        return winners

@@ -1,0 +1,92 @@
+"""Sentences that the report, the text and the card of a model share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from heterolda.estimators.fit_record import FitRecord, Judgement
+from heterolda.foundations.types import Array
+from heterolda.foundations.wording import count, named, percent, points
+
+# Covariances of classes with fewer rows for each feature than this are uncertain.
+ROWS_PER_FEATURE = 5
+MOST_NAMED = 5
+# Shares of all decisions below which a difference under the model is next to nothing.
+NEGLIGIBLE = 1e-3
+
+PLUG_IN = "plug-in, that is under the fitted Gaussian model, not counted on rows"
+
+
+def record_sentence(record: FitRecord) -> str:
+    """What a model was fitted to, and when."""
+    rows = count(record.n_rows, "row")
+    return (
+        f"Fitted to {record.data} ({rows}, target {record.target!r}) on {record.date}."
+    )
+
+
+def accuracy_sentence(judgement: Judgement) -> str:
+    """The accuracies of the model and of LDA on rows left out or held out."""
+    return (
+        f"Accuracy by {judgement.method} on {count(judgement.n_rows, 'row')}: "
+        f"{100 * judgement.accuracy:.2f} %; LDA on the same rows: "
+        f"{100 * judgement.lda_accuracy:.2f} %."
+    )
+
+
+def verdict_sentence(
+    judgement: Judgement, model: str = "this model", lda: str = "LDA"
+) -> str:
+    """Which of the two to use."""
+    apart = (
+        f"{points(abs(judgement.difference))}, with a standard error of "
+        f"{points(judgement.standard_error)}"
+    )
+    if judgement.better == "model":
+        return f"Use {model}: it is better than LDA by {apart}."
+    if judgement.better == "LDA":
+        return f"Use {lda}: it is better than {model} by {apart}."
+    return f"These rows show no difference between the two: {apart}."
+
+
+def guarded_sentence(pairs: Sequence[str]) -> str:
+    """Which pairs use Fisher's rule because of the guard, empty if there are none."""
+    if not pairs:
+        return ""
+    more = f"; {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else ""
+    return (
+        f"Fisher's rule stands between {'; '.join(pairs[:MOST_NAMED])}{more}: the "
+        "Gaussian model does not fit there, and its best rule makes more errors on the "
+        "rows."
+    )
+
+
+def plug_in_gain(best: float, lda: float, pair: str, rule: str) -> str:
+    """What a rule gains over LDA under the model, where it gains most."""
+    if lda - best < NEGLIGIBLE:
+        return (
+            f"Plug-in: under the Gaussian model {rule} makes at most "
+            f"{points(max(lda - best, 0.0))} fewer errors than LDA's in any pair."
+        )
+    return (
+        f"Plug-in: under the Gaussian model {rule} makes {points(lda - best)} fewer "
+        f"errors than LDA's between {pair} ({percent(best)} against {percent(lda)})."
+    )
+
+
+def few_rows_note(
+    labels: Sequence[Any], weights: Array, n_features: int, remedy: str
+) -> str:
+    """A note about classes with few rows for the features, empty if there are none."""
+    few = [
+        label
+        for label, weight in zip(labels, weights, strict=True)
+        if weight < ROWS_PER_FEATURE * n_features
+    ]
+    if not few:
+        return ""
+    return (
+        f"Note: classes {named(few)} have fewer than five rows per feature, so that "
+        f"their covariances are uncertain and plug-in errors too low: {remedy}."
+    )

@@ -1,0 +1,82 @@
+"""Judgements: a model and LDA on the same rows, and what follows from them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from heterolda import ClassStatistics, GaussianLinearDiscriminant, Judgement
+from heterolda.inspection.judging import (
+    PooledLDA,
+    judge_by_leave_one_out,
+    judge_by_some_rows,
+)
+from heterolda.inspection.sentences import guarded_sentence, verdict_sentence
+
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
+
+def test_a_judgement_is_that_of_copies(rng):
+    truth, ours, lda = rng.integers(0, 3, (3, 50))
+    weight = rng.integers(0, 4, 50)
+    found = Judgement.of("leave-one-out", truth, ours, lda, weight)
+    copies = np.repeat(np.arange(50), weight)
+    right, lda_right = (p[copies] == truth[copies] for p in (ours, lda))
+    d = right.astype(int) - lda_right
+    assert found.n_rows == len(copies)
+    assert_allclose(
+        [found.accuracy, found.lda_accuracy], [right.mean(), lda_right.mean()]
+    )
+    assert_allclose(found.difference, d.mean())
+    assert_allclose(found.standard_error, d.std() / np.sqrt(len(copies)))
+    assert Judgement.of("x", truth[copies], ours[copies], lda[copies]).accuracy == (
+        pytest.approx(found.accuracy)
+    )
+
+
+def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
+    for n, better in ((3, None), (5, "model")):
+        ours = Judgement.from_counts("x", 100, 100 - n, n, 100)
+        other = Judgement.from_counts("x", 100 - n, 100, n, 100)
+        assert ours.better == better
+        assert other.better == ("LDA" if better else None)
+    assert Judgement.from_counts("x", 9, 9, 0, 10).better is None
+    assert verdict_sentence(ours) == (
+        "Use this model: it is better than LDA by 5.0 points, with a standard error of "
+        "2.2 points."
+    )
+    assert verdict_sentence(other, lda="LDA (there)").startswith(
+        "Use LDA (there): it is better than this model by 5.0 points"
+    )
+    none = Judgement.from_counts("x", 9, 9, 0, 10)
+    assert verdict_sentence(none).startswith("These rows show no difference")
+
+
+@pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])
+def test_lda_from_statistics_is_that_of_scikit_learn(make_classes, priors):
+    X, y = make_classes(4)
+    X = np.column_stack([X * [1e3, 1, 1e-3] + 1e4, X[:, 0], np.ones(len(X))])
+    lda = PooledLDA(ClassStatistics.from_data(X, y), priors)
+    peer = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    assert_array_equal(lda.winners(X), peer.predict(X))
+
+
+def test_a_sample_is_judged_by_the_statistics_of_all_rows(make_classes):
+    X, y = make_classes(4)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    whole, part = model.leave_one_out(X, y), np.arange(0, len(y), 3)
+    found = judge_by_some_rows(model, X[part], y[part], np.ones(len(part)))
+    assert found.accuracy == np.mean(whole.predictions[part] == y[part])
+    assert found.lda_accuracy == np.mean(whole.lda_predictions[part] == y[part])
+    with pytest.raises(ValueError, match="fitted to"):
+        judge_by_leave_one_out(model, X[part], y[part])
+
+
+def test_guarded_pairs_are_named_but_not_too_many():
+    assert guarded_sentence([]) == ""
+    assert guarded_sentence(["a and b"]).startswith(
+        "Fisher's rule stands between a and b: the Gaussian model does not fit there"
+    )
+    many = guarded_sentence([f"{k} and {k + 1}" for k in range(9)])
+    assert "4 and 5; 4 more:" in many
