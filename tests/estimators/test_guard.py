@@ -153,6 +153,12 @@ def test_all_ways_to_the_rows_give_the_same_model(rng, k, tmp_path, monkeypatch)
     )
     assert_array_equal(weighted.guarded_, repeated.guarded_)
     assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
+    # Pairs in batches of one, as where there are many features and classes.
+    with monkeypatch.context() as patch:
+        patch.setattr("heterolda.solvers._BATCH_BYTES", 1)
+        batched = discriminant().fit(X, y)
+    assert_array_equal(batched.guarded_, whole.guarded_)
+    assert_allclose(batched.coef_, whole.coef_, rtol=1e-8)
     # Units, offsets, rotations and the order of the labels do not matter either.
     A = np.linalg.qr(rng.normal(size=(3, 3)))[0] * [1e3, 1.0, 1e-3]
     monkeypatch.setattr(row_sample, "_LEAST", 900)

@@ -128,8 +128,10 @@ class Guard:
             return errors[:, None], np.sqrt([variance])
         errors, variance = np.zeros((2, len(coef))), np.zeros(len(coef))
         for k in range(len(self.priors)):
-            rows, weight = self.rows[k]
             mine, place, part = self._members(k, at)
+            if not len(mine):
+                continue  # its pairs are in other batches
+            rows, weight = self.rows[k]
             w = np.ones(len(rows)) if weight is None else weight
             total = float(w.sum())
             if 2 < total < least and self.pairs[0, 0] >= 0:
