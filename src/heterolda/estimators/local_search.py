@@ -19,7 +19,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.search_in_passes import search_in_passes
-from heterolda.estimators.smooth_search import Choice, cross_validate, refine_rows
+from heterolda.estimators.smooth_search import Choice, cross_validate
 from heterolda.estimators.starts import fit_start, fit_start_to_statistics
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
@@ -40,6 +40,7 @@ from heterolda.search.algorithm2 import paper_search
 from heterolda.search.exact import exact_search
 from heterolda.search.pair_search import search_pair
 from heterolda.search.passes import Pairing
+from heterolda.search.refinement import refine_rows
 from heterolda.search.selection import NONE, list_candidates
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -130,25 +131,31 @@ def objective(
     u: Array,
     active: Index,
 ) -> tuple[Array, Array]:
-    """Values and gradients, at u, of the problems `active` of several on the same rows.
+    """Values and gradients, at u, of the problems `active` of several.
 
-    `Z`, of shape (n, r + 1), has the coordinates of the rows times +1 in the second
-    class and -1 in the first. `starts` and `weights`, of shape (n_starts, n), have the
-    margins at the starts, in their units, and the weights of the rows, which sum to
-    one; zero leaves a row out. Each problem has a width `h`, a factor lambda of its
-    anchor, `penalty`, and in `which` the row of its start and weights. `u`, of shape
-    (n_active, r + 1), has shifts from the start.
+    `Z`, of shape (n_starts, n, r + 1), has for each start the coordinates of its rows
+    times +1 in the second class and -1 in the first. `starts` and `weights`, of shape
+    (n_starts, n), have the margins at the starts, in their units, and the weights of
+    the rows, which sum to one; a row of weight zero fills up. Each problem has a width
+    `h`, a factor lambda of its anchor, `penalty`, and in `which`, which ascends, its
+    start. `u`, of shape (n_active, r + 1), has shifts from the start.
     """
     k, h, penalty = which[active], h[active, None], penalty[active]
-    m = u @ Z.T
-    m += starts[k]
+    ends = np.searchsorted(k, np.arange(len(Z) + 1)).tolist()
+    parts = [(rows, slice(*some)) for rows, some in zip(Z, pairwise(ends), strict=True)]
+    m = starts[k]
+    for rows, some in parts:
+        m[some] += u[some] @ rows.T
     m *= 1 / h
     value, slope = LOSSES[loss][0](m)
     w = weights[k]
     slope *= w
     total = np.einsum("pn,pn->p", value, w)
     total += penalty * np.einsum("pi,pi->p", u, u)
-    return total, slope @ Z / h + 2 * penalty[:, None] * u
+    gradient = np.empty_like(u)
+    for rows, some in parts:
+        np.matmul(slope[some], rows, out=gradient[some])
+    return total, gradient / h + 2 * penalty[:, None] * u
 
 
 def refine(
@@ -171,5 +178,5 @@ def refine(
     """
     problem = partial(objective, Z, starts, weights, loss, h, penalty, which)
     curvature = LOSSES[loss][1] / h**2 + 2 * penalty
-    zero = np.zeros((len(which), Z.shape[1]))
+    zero = np.zeros((len(which), Z.shape[2]))
     return minimise(problem, zero, curvature, tol=tol, max_iter=max_iter, report=report)
