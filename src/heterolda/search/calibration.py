@@ -82,8 +82,8 @@ def _histograms(
 
     def add_up(values: Array) -> Array:
         n_cells = int(np.prod(shape))
-        sums: Array = np.bincount(cell.ravel(), values.ravel(), minlength=n_cells)
-        return sums.reshape(shape)
+        sums = np.bincount(cell.ravel(), values.ravel(), minlength=n_cells)
+        return sums.astype(np.float64, copy=False).reshape(shape)
 
     mass = add_up(np.broadcast_to(weight, margins.shape))
     inside = mass.sum(axis=(2, 3))
@@ -113,10 +113,15 @@ def _lines(x: Array, right: Array, wrong: Array) -> tuple[Array, Array]:
 
 def _lines_through_zero(x: Array, right: Array, wrong: Array) -> Array:
     """Slopes of log-odds without offset, half a row added as wrong at all distances."""
-    total = (right + wrong).sum(axis=1, keepdims=True)
-    wrong = wrong + _WRONG / np.maximum(total, _WRONG) * (right + wrong)
+    both = right + wrong
+    total = both.sum(axis=1)
+    wrong = wrong + (_WRONG / np.maximum(total, _WRONG))[:, None] * both
     free = np.tile([False, True], (len(x), 1))
-    return np.maximum(_logistic_regressions(x, right, wrong, free)[1], 0.0)
+    # Log-odds of all rows together, at their mean distance, are a slope to begin with.
+    lost, far = wrong.sum(axis=1), np.einsum("pn,pn->p", both, x)
+    odds = np.maximum(total, lost) / np.maximum(lost, _NO_WEIGHT)
+    slope = np.log(np.maximum(odds, 1.0)) * total / np.where(far > 0, far, np.inf)
+    return np.maximum(_logistic_regressions(x, right, wrong, free, slope)[1], 0.0)
 
 
 def _logistic_regressions(
@@ -138,15 +143,16 @@ def _logistic_regressions(
     theta = np.column_stack([np.zeros(len(x)), slope * unit]) * free
 
     def values(theta: Array) -> tuple[Array, Array]:
+        """Costs, and probabilities of being right."""
         z = theta[:, :1] + theta[:, 1:] * x
         size = np.abs(z)
-        cost = weight * np.log1p(np.exp(-size))
-        cost += np.where(z > 0, wrong, right) * size
-        return cost.sum(axis=1), z
+        e = np.exp(-size)
+        cost = np.einsum("pn,pn->p", weight, np.log1p(e))
+        cost += np.einsum("pn,pn->p", np.where(z > 0, wrong, right), size)
+        return cost, np.where(z > 0, 1.0, e) / (1 + e)
 
-    now, z = values(theta)
+    now, p = values(theta)
     for _ in range(_MOST_STEPS):
-        p = expit(z)
         bend, pull = weight * p * (1 - p), weight * p - right
         g = np.column_stack([pull.sum(axis=1), np.einsum("pn,pn->p", pull, x)]) * free
         bx = bend * x
@@ -156,15 +162,15 @@ def _logistic_regressions(
         a, c = np.where(free[:, 0], a, 1) + ridge, np.where(free[:, 1], c, 1) + ridge
         step = -np.column_stack([c * g[:, 0] - b * g[:, 1], a * g[:, 1] - b * g[:, 0]])
         step /= (a * c - b * b)[:, None]
-        there, z = values(theta + step)
+        there, p = values(theta + step)
         for _ in range(_MOST_STEPS):
             worse = there > now * (1 + 1e-12)
             if not worse.any():
                 break
             step[worse] /= 2
-            there, z = values(theta + step)
+            there, p = values(theta + step)
         theta, before, now = theta + step, now, there
-        if np.all(before - now <= 1e-7 * now):
+        if np.all(before - now <= 1e-6 * now):
             break
     return theta[:, 0], theta[:, 1] / unit
 

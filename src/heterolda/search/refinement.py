@@ -13,7 +13,7 @@ from heterolda.search.algorithm2 import Reporter
 from heterolda.search.calibration import sides_of_log_odds
 from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import Candidate
-from heterolda.search.smooth import LOSSES, Coordinates, median_size, refine
+from heterolda.search.smooth import Coordinates, median_size, refine
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores, settle_ties
 
@@ -161,7 +161,7 @@ class _Problem:
     unit : float
         That median.
     penalty : float
-        Factor lambda of the anchor for kappa = 1.
+        Factor lambda of the anchor for kappa = 1; infinite if the rows are too few.
     """
 
     space: Coordinates
@@ -178,7 +178,8 @@ class _Problem:
         start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
         unit = median_size(start, weight)
         space = Coordinates.from_rows(X, weight)
-        penalty = space.Z.shape[1] / float(data.totals().sum())
+        size, n = space.Z.shape[1], float(data.totals().sum())
+        penalty = size / (n - size) if n > size else np.inf
         return cls(space, sign[:, None] * space.Z, start / unit, weight, unit, penalty)
 
 
@@ -189,17 +190,18 @@ def _shifts(
     Z = _padded([one.Z for one in problems])
     starts = _padded([one.start for one in problems])
     weights = _padded([one.weight for one in problems])
-    strength = np.array([one.penalty for one in problems])
     found = np.zeros((len(problems), len(candidates), Z.shape[2]))
-    for loss in LOSSES:
-        some = [c for c, it in enumerate(candidates) if it.loss == loss and it.moves]
-        if some:
-            which = np.repeat(np.arange(len(problems)), len(some))
-            h = np.tile([candidates[c].bandwidth for c in some], len(problems))
-            kappa = np.tile([candidates[c].anchor for c in some], len(problems))
-            penalty = kappa * strength[which]
-            u = refine(Z, starts, weights, loss, h, penalty, which, **settings)
-            found[:, some] = u.reshape(len(problems), len(some), -1)
+    moving = [c for c, candidate in enumerate(candidates) if candidate.moves]
+    able = [k for k, one in enumerate(problems) if one.penalty < np.inf]
+    if moving and able:
+        which = np.repeat(able, len(moving))
+        some = [candidates[c] for c in moving] * len(able)
+        loss = np.array([it.loss for it in some])
+        h = np.array([it.bandwidth for it in some])
+        penalty = np.array([it.anchor for it in some])
+        penalty *= np.array([one.penalty for one in problems])[which]
+        u = refine(Z, starts, weights, loss, h, penalty, which, **settings)
+        found[np.ix_(able, moving)] = u.reshape(len(able), len(moving), -1)
     return [u[:, : one.Z.shape[1]] for u, one in zip(found, problems, strict=True)]
 
 

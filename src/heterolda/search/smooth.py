@@ -24,6 +24,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array, Index
 from heterolda.search.lbfgs import minimise
@@ -124,7 +125,7 @@ def objective(
     Z: Array,
     starts: Array,
     weights: Array,
-    loss: str,
+    loss: NDArray[np.str_],
     h: Array,
     penalty: Array,
     which: Index,
@@ -136,9 +137,9 @@ def objective(
     `Z`, of shape (n_starts, n, r + 1), has for each start the coordinates of its rows
     times +1 in the second class and -1 in the first. `starts` and `weights`, of shape
     (n_starts, n), have the margins at the starts, in their units, and the weights of
-    the rows, which sum to one; a row of weight zero fills up. Each problem has a width
-    `h`, a factor lambda of its anchor, `penalty`, and in `which`, which ascends, its
-    start. `u`, of shape (n_active, r + 1), has shifts from the start.
+    the rows, which sum to one; rows of weight zero only fill up. Each problem has a
+    loss, a width `h`, a factor lambda of its anchor, `penalty`, and in `which`, which
+    ascends, its start. `u`, of shape (n_active, r + 1), has shifts from the start.
     """
     k, h, penalty = which[active], h[active, None], penalty[active]
     ends = np.searchsorted(k, np.arange(len(Z) + 1)).tolist()
@@ -147,7 +148,11 @@ def objective(
     for rows, some in parts:
         m[some] += u[some] @ rows.T
     m *= 1 / h
-    value, slope = LOSSES[loss][0](m)
+    value, slope = np.empty_like(m), np.empty_like(m)
+    for name, (function, *_) in LOSSES.items():
+        own = loss[active] == name
+        if own.any():
+            value[own], slope[own] = function(m[own])
     w = weights[k]
     slope *= w
     total = np.einsum("pn,pn->p", value, w)
@@ -162,7 +167,7 @@ def refine(
     Z: Array,
     starts: Array,
     weights: Array,
-    loss: str,
+    loss: NDArray[np.str_],
     h: Array,
     penalty: Array,
     which: Index,
@@ -177,6 +182,6 @@ def refine(
     convex, and the minimum is the one that descent from the start leads to.
     """
     problem = partial(objective, Z, starts, weights, loss, h, penalty, which)
-    curvature = LOSSES[loss][1] / h**2 + 2 * penalty
+    curvature = np.array([LOSSES[name][1] for name in loss]) / h**2 + 2 * penalty
     zero = np.zeros((len(which), Z.shape[2]))
     return minimise(problem, zero, curvature, tol=tol, max_iter=max_iter, report=report)
