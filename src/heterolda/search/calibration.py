@@ -36,7 +36,8 @@ def sides_of_log_odds(
     The result, of shape (2, 2, n_rules, n_folds + 1), has offsets, then slopes; of each
     those on the side of the first class, then those on the other; each fitted without
     the rows of one fold, and last to all rows. If these are of one class only, little
-    is known of the other's side: then it is one line through zero for both.
+    is known of the other's side: then it is one line through zero for both. Where there
+    are no rows, all is 1.
     """
     x, mass = _histograms(margins, sign, weight, fold, n_folds)
     total = mass.sum(axis=3, keepdims=True)
@@ -57,6 +58,7 @@ def sides_of_log_odds(
         ]
         sides[0][..., lone] = 0.0
         sides[1][..., lone] = _lines_through_zero(*both).reshape(-1, len(lone))
+        sides[..., (np.maximum(first, second) <= _NO_WEIGHT).all(axis=0)] = 1.0
     return sides
 
 
@@ -71,7 +73,7 @@ def _histograms(
     """
     n_rules = len(margins)
     distance = np.abs(margins)
-    unit = distance @ weight[:, None] / weight.sum()
+    unit = distance @ weight[:, None] / max(weight.sum(), _NO_WEIGHT)
     place = distance / (distance + np.where(unit > 0, unit, 1.0))
     cell = np.minimum((_N_BINS * place).astype(np.intp), _N_BINS - 1)
     cell += _N_BINS * fold
