@@ -13,8 +13,9 @@ from heterolda.foundations.types import Array, Index
 _WRONG = 0.5
 _NO_WEIGHT = 1e-12
 _MOST_STEPS = 50
-# Bins of the distances from a threshold.
+# Bins of the distances from a threshold, and what counts as infinitely far.
 _N_BINS = 32
+_FARTHEST = 1e100
 # Limits of the logarithm of the power that sharpens probabilities.
 _MOST_LOG_POWER = 2.0
 
@@ -72,8 +73,10 @@ def _histograms(
     threshold, where it matters, and go on to infinity.
     """
     n_rules = len(margins)
-    distance = np.abs(margins)
-    unit = distance @ weight[:, None] / max(weight.sum(), _NO_WEIGHT)
+    distance = np.minimum(np.abs(margins), _FARTHEST)
+    # The mean of square roots minds a few far rows less than the mean of distances.
+    root = np.sqrt(distance) @ weight[:, None] / max(weight.sum(), _NO_WEIGHT)
+    unit = root**2
     place = distance / (distance + np.where(unit > 0, unit, 1.0))
     cell = np.minimum((_N_BINS * place).astype(np.intp), _N_BINS - 1)
     cell += _N_BINS * fold
