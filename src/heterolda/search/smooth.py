@@ -7,12 +7,14 @@ refinement moves from the start to a minimum of
     mean_j loss(m_j / h) + lambda mean_j (m_j - start_j)^2,
     lambda = kappa (r + 1) / (n - r - 1),
 
-where r is the rank of the data and all means are weighted. A rule with r + 1 coefficients
-moves the margins of new rows n / (n - r - 1) times as much as those of the n rows that
-it was fitted to, in the mean of squares; so the anchor has as much to say at new rows,
-whatever n, and n <= r + 1 rows leave the rule where it starts. The loss "error" is the
-logistic step 1 / (1 + exp(x)), so that the first term is the kernel estimate of width h
-of the error; "logistic" is log(1 + exp(-x)), which is convex.
+where r is the rank of the data and all means are weighted. A rule with r + 1
+coefficients moves the margins of new rows more than those of the n rows that it was
+fitted to, by n / (n - r - 1) in the mean of squares. So the anchor says how far those
+of new rows may move, and with n <= r + 1 the rule stays where it starts.
+
+The loss "error" is the logistic step 1 / (1 + exp(x)), so that the first term is the
+kernel estimate of width h of the error; "logistic" is log(1 + exp(-x)), which is
+convex.
 
 In coordinates in which the rows (1, x) have the unit matrix as their second moment, the
 anchor is lambda times the squared distance from the start. So everything is invariant
