@@ -20,14 +20,16 @@ from heterolda import (
     recommended,
 )
 from heterolda.estimators import progress, smooth_search
-from heterolda.estimators.smooth_search import refine_folds, refine_rows
+from heterolda.search import refinement
 from heterolda.search.calibration import power_of_probabilities, sides_of_log_odds
 from heterolda.search.lbfgs import minimise
+from heterolda.search.refinement import refine_folds, refine_rows
 from heterolda.search.selection import (
     NONE,
     Candidate,
     assign_folds,
     choose,
+    estimate_choice,
     list_candidates,
 )
 from heterolda.search.smooth import LOSSES, Coordinates, median_size, objective, refine
@@ -53,27 +55,35 @@ def four(make_classes):
     return np.sign(X) * np.abs(X) ** 1.5, np.array(["a", "b", "c", "dd"])[y]
 
 
+def naive_loss(m, loss, h):
+    """The losses of the module at margins m."""
+    return 1 / (1 + np.exp(m / h)) if loss == "error" else np.logaddexp(0, -m / h)
+
+
 def naive_objective(v, X, sign, weight, start, loss, h, penalty):
     """The formula of the module, for a rule v = (offset, normal) of plain features."""
     m, m0 = (sign * (X @ u[1:] + u[0]) for u in (v, start))
-    value = 1 / (1 + np.exp(m / h)) if loss == "error" else np.logaddexp(0, -m / h)
     share = weight / weight.sum()
-    return share @ value + penalty * share @ (m - m0) ** 2
+    return share @ naive_loss(m, loss, h) + penalty * share @ (m - m0) ** 2
 
 
-@pytest.mark.parametrize("loss", LOSS_NAMES)
-def test_derivatives_are_those_of_the_values(rng, loss):
+def test_derivatives_are_those_of_the_values(rng):
     n, r = 40, 3
-    Z = rng.normal(size=(n, r))
-    starts = rng.normal(size=(2, n))
-    weights = rng.dirichlet(np.ones(n), 2)
-    h, penalty = np.array([0.5, 0.3, 1.0]), np.array([0.1, 0.0, 0.02])
-    which = np.array([0, 1, 1])
+    Z = rng.normal(size=(3, n, r))
+    starts = rng.normal(size=(3, n))
+    weights = rng.dirichlet(np.ones(n), 3)
+    loss = np.array(["error", "logistic", "error", "logistic"])
+    h, penalty = np.array([0.5, 0.3, 1.0, 0.7]), np.array([0.1, 0.0, 0.02, 0.1])
+    which = np.array([0, 1, 1, 2])
     u = rng.normal(size=(3, r))
-    active = np.array([2, 0, 1])
+    active = np.array([0, 2, 3])
     arrays = Z, starts, weights, loss, h, penalty, which
-    _, gradient = objective(*arrays, u, active)
-    for k in range(3):
+    values, gradient = objective(*arrays, u, active)
+    for k, problem in enumerate(active):
+        f = which[problem]
+        settings = loss[problem], h[problem]
+        plain = naive_loss(Z[f] @ u[k] + starts[f], *settings) @ weights[f]
+        assert_allclose(values[k], plain + penalty[problem] * u[k] @ u[k])
         slope = approx_fprime(
             u[k], lambda x, k=k: objective(*arrays, x[None], active[k : k + 1])[0][0]
         )
@@ -130,7 +140,7 @@ def test_refinement_is_a_minimum_of_the_plain_formula(rng, pair, loss):
     start /= median_size(X @ start[1:] + start[0], weight)
     h, penalty = 0.5, 0.05
     data = TrainingData.from_arrays(X, y, weight, None, None)
-    kappa = penalty * weight.sum() / 4
+    kappa = penalty * (weight.sum() - 4) / 4
     candidate = Candidate(loss, h, kappa)
     refined = refine_rows(data, start[1:], start[0], candidate, lambda *report: None)
     assert_allclose(refined.unit, 1)
@@ -166,22 +176,74 @@ def test_median_of_weights_is_that_of_copies(rng):
     assert median_size(np.zeros(3), np.ones(3)) == 1
 
 
-def test_a_fold_does_not_see_the_labels_of_its_rows(rng, pair):
+def test_a_fold_sees_nothing_of_its_rows(rng, pair):
     X, y = pair
-    fold = rng.integers(0, 2, len(y))
+    fold = rng.integers(-1, 3, len(y))
     candidates = [NONE, Candidate("error", 0.25, 0.1), Candidate("logistic", 0.5, 0.1)]
-    starts = rng.normal(size=(2, 3)), rng.normal(size=2)
+    starts = rng.normal(size=(3, 3)), rng.normal(size=3)
     data = TrainingData.from_arrays(X, y, None, None, None)
     found = refine_folds(data, fold, *starts, candidates)
+    # Neither labels nor features of the rows of fold 0 change its rules.
     lies = np.where(fold == 0, 1 - y, y)
-    data = TrainingData.from_arrays(X, lies, None, None, None)
+    moved = np.where(fold[:, None] == 0, 100 * X + 7, X)
+    data = TrainingData.from_arrays(moved, lies, None, None, None)
     others = refine_folds(data, fold, *starts, candidates)
     assert_allclose(found.coef[:, 0], others.coef[:, 0], atol=1e-12)
+    assert_allclose(found.intercept[:, 0], others.intercept[:, 0], atol=1e-12)
     assert np.all(np.abs(found.coef[1:, 1] - others.coef[1:, 1]).max(axis=1) > 1e-6)
-    # Errors are those of the rules that did not see the rows.
-    scores = np.array([X @ found.coef[1, f] + found.intercept[1, f] for f in (0, 1)])
-    held = scores[fold, np.arange(len(y))]
-    assert_allclose(found.error[1], np.mean((held > 0) != (y == 1)))
+    # Nor does it matter to the start that a fold is judged with how wrong it is there.
+    assert_allclose(found.error[0, 0], others.error[0, 0])
+    assert np.abs(found.error[0, 1:] - others.error[0, 1:]).max() > 1e-6
+    # Errors are those of the rules that did not see the rows, of the other folds.
+    held = np.flatnonzero(fold >= 0)
+    rules = found.coef[1, fold[held]], found.intercept[1, fold[held]]
+    wrong = (np.sum(X[held] * rules[0], axis=1) + rules[1] > 0) != (y[held] == 1)
+    for f in range(3):
+        assert_allclose(found.error[1, f], np.mean(wrong[fold[held] != f]))
+    assert_allclose(found.error[1, 3], np.mean(wrong))
+
+
+def test_folds_together_and_one_by_one(rng, pair, monkeypatch):
+    X, y = pair
+    # In some folds a feature is constant, so that their coordinates are fewer.
+    X[:, 2] = np.where(np.arange(len(y)) == 7, X[:, 2], 1.0)
+    fold = np.arange(len(y)) % 3
+    candidates = [Candidate("logistic", 0.5, 0.1), NONE, Candidate("error", 0.25, 0.1)]
+    starts = rng.normal(size=(3, 3)), rng.normal(size=3)
+    data = TrainingData.from_arrays(X, y, None, None, None)
+    together = refine_folds(data, fold, *starts, candidates)
+    monkeypatch.setattr(refinement, "_MANY_NUMBERS", 1)
+    alone = refine_folds(data, fold, *starts, candidates)
+    for name in ("coef", "intercept", "sides", "error"):
+        one, two = getattr(together, name), getattr(alone, name)
+        assert_allclose(one, two, rtol=1e-3, atol=1e-5)
+
+
+def test_a_pair_with_no_more_rows_than_coefficients_keeps_its_start(rng):
+    X, y = rng.normal(size=(12, 20)), np.arange(12) % 2
+    data = TrainingData.from_arrays(X, y, None, None, None)
+    candidate = Candidate("error", 0.25, 0.003)
+    start = rng.normal(size=20)
+    rule = refine_rows(data, start, 0.5, candidate, lambda *report: None).rule
+    assert_array_equal(rule, np.append(0.5, -start))
+
+
+@pytest.mark.parametrize("distance", [0.0, 0.4])
+@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+def test_the_estimate_is_the_truth_where_rows_are_few_for_the_features(rng, distance):
+    # Whitened with the rows held out, the votes knew their classes: 30 % instead of
+    # 75 %, for rules that were worse than their starts by 20 points.
+    gap, loss = [], []
+    y = np.repeat(np.arange(6), 212)
+    new = np.arange(len(y)) % 212 >= 12
+    for _ in range(3):
+        X = rng.normal(size=(len(y), 24)) + distance * rng.normal(size=(6, 24))[y]
+        search = recommended(estimator__shrinkage=0.9).fit(X[~new], y[~new])
+        truth = 1 - search.score(X[new], y[new])
+        gap.append(search.selection_["error"] - truth)
+        loss.append(truth - (1 - search.estimator_.score(X[new], y[new])))
+    assert -0.15 < np.mean(gap) < 0.2
+    assert np.mean(loss) < 0.05
 
 
 def test_folds_keep_copies_together_and_do_not_mind_the_order(rng):
@@ -240,6 +302,39 @@ def test_of_nearly_equal_candidates_the_strongest_anchor_is_taken():
     assert_allclose(one[1], two[1])
 
 
+def test_the_estimate_of_a_choice_is_by_rows_it_was_not_made_with(rng):
+    wrong = rng.uniform(size=(6, 60)) < 0.4
+    counts, costs = rng.integers(1, 4, 60) * 1.0, rng.choice([1.0, 3.0], 60)
+    anchors, fold = np.array([np.inf, np.inf, 3.0, 3.0, 0.3, 0.3]), np.arange(60) % 3
+    lost = 0.0
+    for j in range(60):
+        rest = fold != fold[j]
+        best, _ = choose(wrong[:, rest], counts[rest], costs[rest], anchors)
+        lost += wrong[best, j] * counts[j] * costs[j]
+    arrays = wrong, counts, costs, anchors
+    assert_allclose(estimate_choice(*arrays, fold), lost / (counts @ costs))
+    # Of one fold only there is nothing else to choose by.
+    best, errors = choose(*arrays)
+    assert_allclose(estimate_choice(*arrays, np.zeros(60, dtype=int)), errors[best])
+
+
+def test_the_estimate_of_a_choice_among_noise_is_not_the_fewest(rng):
+    found, fewest = [], []
+    for _ in range(20):
+        arrays = rng.uniform(size=(18, 100)) < 0.3, np.ones(100), np.ones(100)
+        anchors = np.repeat([np.inf, 3.0], 9)
+        fewest.append(choose(*arrays, anchors)[1].min())
+        found.append(estimate_choice(*arrays, anchors, np.arange(100) % 5))
+    assert np.mean(fewest) < 0.25
+    assert abs(np.mean(found) - 0.3) < 0.04
+
+
+def sides_of_all(margins, sign, weight):
+    """Log-odds that fit all rows."""
+    fold = np.arange(len(sign)) % 2
+    return sides_of_log_odds(margins, sign, weight, fold, 2)[..., -1]
+
+
 def test_sides_are_logistic_regressions_that_agree_with_the_rule(rng):
     x = rng.exponential(size=20_000)
     side = rng.choice([-1.0, 1.0], len(x))
@@ -249,18 +344,48 @@ def test_sides_are_logistic_regressions_that_agree_with_the_rule(rng):
         right = rng.uniform(size=len(x)) < 1 / (1 + np.exp(-z))
         margins = np.where(right, x, -x) * [[1.0], [50.0]]
         sign = np.where(right, side, -side)
-        found = sides_of_log_odds(margins, sign, np.ones(len(x)))
+        found = sides_of_all(margins, sign, np.ones(len(x)))
         assert_allclose(found[0], np.full((2, 2), offset), atol=0.15)
         assert_allclose(found[1, 0], slope / 2 / np.array([1, 50]), rtol=0.2, atol=0.1)
         assert_allclose(found[1, 1], slope / np.array([1, 50]), rtol=0.2, atol=0.1)
 
 
+def naive_side(x, right):
+    """Offset and slope of the log-odds on one side, with a general optimiser."""
+
+    def best(start, half, through_zero):
+        def cost(v):
+            z = v[1] * x if through_zero else v[0] + v[1] * x
+            wrong = half @ np.logaddexp(0, z)
+            return np.logaddexp(0, np.where(right, -z, z)).sum() + wrong
+
+        return minimize(cost, start, bounds=[(0, None)] * 2).x
+
+    slope = best([0.0, 1.0], np.full(len(x), 0.5 / len(x)), True)[1]
+    share = 1 / (1 + np.exp(slope * x))
+    return best([0.5, slope], 0.5 * share / share.sum(), False)
+
+
+def test_sides_of_each_fold_are_those_of_the_other_rows(rng):
+    sign, fold = rng.choice([-1.0, 1.0], 300), rng.integers(0, 2, 300)
+    margins = rng.normal(1, 1, 300)
+    found = sides_of_log_odds(margins[None], sign, np.ones(300), fold, 2)
+    typical = np.median(np.abs(margins))
+    for f in range(3):
+        for k, side in enumerate((-1, 1)):
+            rows = (fold != f) & (side * sign * margins > 0)
+            offset, slope = naive_side(np.abs(margins[rows]), margins[rows] > 0)
+            at = found[0, k, 0, f] + found[1, k, 0, f] * typical
+            assert_allclose(at, offset + slope * typical, rtol=0.05)
+
+
 def test_weights_of_sides_are_repetitions(rng):
     margins, sign = rng.normal(0.5, 1, (3, 60)), rng.choice([-1.0, 1.0], 60)
-    copies = rng.integers(0, 4, 60)
-    one = sides_of_log_odds(margins, sign, copies.astype(float))
+    copies, fold = rng.integers(0, 4, 60), rng.integers(0, 3, 60)
+    one = sides_of_log_odds(margins, sign, copies.astype(float), fold, 3)
     rows = np.repeat(np.arange(60), copies)
-    two = sides_of_log_odds(margins[:, rows], sign[rows], np.ones(len(rows)))
+    ones = np.ones(len(rows))
+    two = sides_of_log_odds(margins[:, rows], sign[rows], ones, fold[rows], 3)
     assert_allclose(one, two, rtol=1e-3, atol=1e-4)
 
 
@@ -269,16 +394,33 @@ def test_sides_are_bounded_whatever_is_held_out(rng):
     both = np.where(np.arange(20) % 2, 1.0, -1.0)
     for margins in (x, -x, np.zeros(20), x * both, np.append(x[:-1], 1e-6)):
         for sign in (both, np.ones(20), -both):
-            found = sides_of_log_odds(margins[None], sign, np.ones(20))
+            found = sides_of_all(margins[None], sign, np.ones(20))
             assert found.shape == (2, 2, 1)
             assert found.min() >= 0
             # At most about one error in twice as many rows, at the median distance.
             assert found[0].max() + found[1].max() * np.median(x) < 8
 
 
+def test_sides_of_one_class_are_one_line_through_zero(rng):
+    # Without fold 0 only the first class is left.
+    margins, sign = rng.normal(1, 1, (2, 40)), np.where(np.arange(40) < 10, 1.0, -1.0)
+    fold = np.where(sign > 0, 0, 1)
+    found = sides_of_log_odds(margins, sign, np.ones(40), fold, 2)
+    assert np.all(found[0, :, :, 0] == 0)
+    assert_array_equal(found[1, 0, :, 0], found[1, 1, :, 0])
+    assert np.all(found[1, :, :, 0] > 0)
+    assert np.all(found[1, 0, :, 2] != found[1, 1, :, 2])
+    # Without the only fold nothing is left.
+    alone = sides_of_log_odds(margins, sign, np.ones(40), 0 * fold, 1)
+    assert_array_equal(alone[..., 0], 1)
+    assert_allclose(alone[..., 1], found[..., 2], rtol=1e-4, atol=1e-6)
+    empty = sides_of_log_odds(margins[:, :0], sign[:0], sign[:0], fold[:0], 2)
+    assert_array_equal(empty, np.ones((2, 2, 2, 3)))
+
+
 def test_log_odds_without_errors_grow_with_the_distance():
     x = np.tile(np.linspace(0.5, 2, 20), 2)
-    found = sides_of_log_odds(x[None], np.repeat([-1.0, 1.0], 20), np.ones(40))
+    found = sides_of_all(x[None], np.repeat([-1.0, 1.0], 20), np.ones(40))
     assert np.all(found[1] > 1)
 
 
@@ -334,15 +476,17 @@ def test_the_choice_is_explained(four):
     selection = search.selection_
     table = selection["candidates"]
     assert len(table) == 18
-    chosen = {key: selection[key] for key in table[0]}
-    assert str(chosen) in map(str, table)
+    keys = ["loss", "bandwidth", "anchor", "voting"]
+    chosen = [str([row[k] for k in keys]) for row in table]
+    own = table[chosen.index(str([selection[k] for k in keys]))]["error"]
     fewest = min(row["error"] for row in table)
-    assert fewest <= selection["error"] <= fewest + 0.05
-    assert selection["error"] < 0.5
+    assert fewest <= own <= fewest + 0.05
+    # The estimate is that of choosing, not the least of all.
+    assert own - 0.02 < selection["error"] < 0.5
     fixed = smooth(loss="logistic", bandwidth=1, anchor=2.0, voting="coupled")
     selection = fixed.fit(X, y).selection_
     assert len(selection["candidates"]) == 1
-    keys = ["loss", "bandwidth", "anchor", "voting"]
+    assert selection["error"] == selection["candidates"][0]["error"]
     assert [selection[k] for k in keys] == ["logistic", 1.0, 2.0, "coupled"]
     assert not hasattr(search.set_params(strategy="paper").fit(X, y), "selection_")
 
@@ -693,6 +837,6 @@ def test_probabilities_of_four_classes_are_calibrated(rng, class_weight, voting)
 def test_refine_stops_where_the_anchor_wins(rng):
     Z = np.column_stack([np.ones(30), rng.normal(size=(30, 2))])
     starts, weights = rng.normal(size=(1, 30)), np.full((1, 30), 1 / 30)
-    one = np.zeros(1, dtype=int)
-    u = refine(Z, starts, weights, "error", np.ones(1), np.array([1e9]), one)
+    one, loss = np.zeros(1, dtype=int), np.array(["error"])
+    u = refine(Z[None], starts, weights, loss, np.ones(1), np.array([1e9]), one)
     assert np.abs(u).max() < 1e-8

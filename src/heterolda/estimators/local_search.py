@@ -19,7 +19,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.search_in_passes import search_in_passes
-from heterolda.estimators.smooth_search import Choice, cross_validate, refine_rows
+from heterolda.estimators.smooth_search import Choice, cross_validate
 from heterolda.estimators.starts import fit_start, fit_start_out_of_memory
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
@@ -40,6 +40,7 @@ from heterolda.search.algorithm2 import paper_search
 from heterolda.search.exact import exact_search
 from heterolda.search.pair_search import search_pair
 from heterolda.search.passes import Pairing
+from heterolda.search.refinement import refine_rows
 from heterolda.search.selection import NONE, list_candidates
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
@@ -147,8 +148,10 @@ class LocalNeighborhoodSearch(
     history_ : list of ndarray
         For each pair the errors of the current rule at each iteration.
     selection_ : dict
-        For "smooth": the chosen `loss`, `bandwidth`, `anchor` and `voting` and their
-        cross-validated `error`; `candidates` is the list of all that there were.
+        For "smooth": the chosen `loss`, `bandwidth`, `anchor` and `voting`, and the
+        `error` to be expected at new rows: that of rows held out, each judged by what
+        the other folds would choose. `candidates` is the list of all that there were,
+        each with its own error at rows held out; the least of these is too low.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -175,11 +178,12 @@ class LocalNeighborhoodSearch(
 
     .. math::
         \frac1n \sum_j \ell(m_j / h)
-        + \kappa \frac{r + 1}{n} \cdot \frac1n \sum_j (m_j - m_j^{start})^2,
+        + \kappa \frac{r + 1}{n - r - 1} \cdot \frac1n \sum_j (m_j - m_j^{start})^2,
 
     with :math:`\ell(x) = 1 / (1 + e^x)` or :math:`\log(1 + e^{-x})`; margins are in
-    units of their median size at the start, r is the rank of the data. It is invariant
-    to linear maps of the features, if the start is.
+    units of their median size at the start, r is the rank of the data. A pair with no
+    more than r + 1 rows keeps its start. The result is invariant to linear maps of the
+    features, if the start is.
 
     References
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,13 +13,16 @@ from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index
-from heterolda.search.algorithm2 import Reporter
-from heterolda.search.calibration import power_of_probabilities, sides_of_log_odds
-from heterolda.search.pair_search import PairResult
-from heterolda.search.selection import Candidate, assign_folds, choose
-from heterolda.search.smooth import LOSSES, Coordinates, median_size, refine
+from heterolda.search.calibration import power_of_probabilities
+from heterolda.search.refinement import FoldRules, refine_folds
+from heterolda.search.selection import (
+    Candidate,
+    assign_folds,
+    choose,
+    estimate_choice,
+)
 from heterolda.search.training_data import TrainingData
-from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores, settle_ties
+from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
 
 # Does the work of all pairs, perhaps in threads.
 Run = Callable[[Callable[[int], Any]], list[Any]]
@@ -32,8 +34,6 @@ _N_FOLDS, _FEW_FOLDS = 5, 3
 _MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
 # Numbers of scores that are formed at a time.
 _BLOCK_SIZE = 1 << 20
-# Decrease of the objective that is not worth a step while candidates are compared.
-_ROUGHLY = 1e-5
 
 
 @dataclass(frozen=True)
@@ -96,24 +96,33 @@ class _Folds:
     def committees(
         self, c: int, choices: list[Choice]
     ) -> Iterator[tuple[Index, Array, list[Committee]]]:
-        """Rows held out, their scores by candidate c, and committees of its rules."""
-        error = np.array([r.error[c] for r in self.refined])
+        """Rows held out, their scores by candidate c, and committees of its rules.
+
+        What committees know of rows held out, they know of those of the other folds.
+        """
         for f, start in enumerate(self.starts):
             coef = np.array([r.coef[c, f] for r in self.refined])
             intercept = np.array([r.intercept[c, f] for r in self.refined])
-            weights = error if start.error is None else start.error
+            weights = self.error(c, f) if start.error is None else start.error
             planes = _planes(coef, intercept, weights)
-            units = np.ones(len(coef))
-            joined = [it.committee(planes, self.pairs, units) for it in choices]
+            units, log_odds = np.ones(len(coef)), self.log_odds(c, f)
+            joined = [
+                replace(it, log_odds=log_odds).committee(planes, self.pairs, units)
+                for it in choices
+            ]
             rows = np.flatnonzero(self.fold == f)
             step = max(1, _BLOCK_SIZE // len(coef))
             for some in (rows[k : k + step] for k in range(0, len(rows), step)):
                 yield some, linear_scores(self.X[some], coef.T, intercept), joined
 
-    def log_odds(self, c: int) -> SidedLogOdds:
-        """Log-odds of all pairs by candidate c."""
-        offset, slope = np.stack([r.sides[:, :, c] for r in self.refined], axis=-1)
+    def log_odds(self, c: int, f: int) -> SidedLogOdds:
+        """Log-odds of all pairs by candidate c, from rows held out but in fold f."""
+        offset, slope = np.stack([r.sides[..., c, f] for r in self.refined], axis=-1)
         return SidedLogOdds(offset, slope)
+
+    def error(self, c: int, f: int) -> Array:
+        """Errors of all pairs by candidate c among rows held out but in fold f."""
+        return np.array([r.error[c, f] for r in self.refined])
 
 
 def cross_validate(
@@ -162,7 +171,7 @@ def _choose(
 ) -> Choice:
     """The candidate and the voting of fewest errors, or nearly so, calibrated."""
     options = [
-        (c, Choice(candidate, voting, folds.log_odds(c)))
+        (c, Choice(candidate, voting))
         for c, candidate in enumerate(candidates)
         for voting in votings
     ]
@@ -178,34 +187,34 @@ def _choose(
     if data.class_weight is not None:
         costs = data.class_weight[data.codes]
     anchors = np.array([choice.candidate.anchor for _, choice in options])
-    best, errors = choose(
-        wrong.reshape(len(options), -1)[:, held], counts[held], costs[held], anchors
-    )
+    judged = wrong.reshape(len(options), -1)[:, held], counts[held], costs[held]
+    best, errors = choose(*judged, anchors)
     c, choice = options[best]
     table = tuple(
         _row(option.candidate, option.voting, float(error))
         for (_, option), error in zip(options, errors, strict=True)
     )
     return replace(
-        _calibrate(data, folds, c, choice, counts * costs),
-        error=np.array([r.error[c] for r in folds.refined]),
-        estimate=float(errors[best]),
+        choice,
+        log_odds=folds.log_odds(c, -1),
+        sharpness=_sharpness(data, folds, c, choice, counts * costs),
+        error=folds.error(c, -1),
+        estimate=estimate_choice(*judged, anchors, folds.fold[held]),
         table=table,
     )
 
 
-def _calibrate(
+def _sharpness(
     data: TrainingData, folds: _Folds, c: int, choice: Choice, weight: Array
-) -> Choice:
+) -> float:
     """Find the power that makes coupled probabilities fit the rows held out."""
     if len(folds.pairs) == 1:
-        return choice
+        return 1.0
     held = np.flatnonzero(folds.fold >= 0)
     coupled = np.ones((len(data.codes), len(data.classes)))
     for rows, scores, (one,) in folds.committees(c, [choice]):
         coupled[rows] = one.probabilities(scores)
-    power = power_of_probabilities(coupled[held], data.codes[held], weight[held])
-    return replace(choice, sharpness=power)
+    return power_of_probabilities(coupled[held], data.codes[held], weight[held])
 
 
 def _row(candidate: Candidate, voting: str, error: float) -> dict[str, Any]:
@@ -226,164 +235,3 @@ def _planes(coef: Array, intercept: Array, error: Array) -> Hyperplanes:
     return Hyperplanes.from_projections(
         coef, intercept, error, n_iter=n_iter, means=two, deviations=two
     )
-
-
-@dataclass(frozen=True)
-class FoldRules:
-    """Rules of a pair that were fitted without the rows of a fold.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_candidates, n_folds, n_features)
-        Normals, in units of the median margin of their starts.
-    intercept : ndarray of shape (n_candidates, n_folds)
-        Offsets.
-    sides : ndarray of shape (2, 2, n_candidates)
-        Offsets and slopes of the log-odds on the two sides, in these units.
-    error : ndarray of shape (n_candidates,)
-        Error rates among the rows held out.
-    """
-
-    coef: Array
-    intercept: Array
-    sides: Array
-    error: Array
-
-
-def refine_folds(
-    data: TrainingData,
-    fold: Index,
-    coef: Array,
-    intercept: Array,
-    candidates: list[Candidate],
-) -> FoldRules:
-    """Refine the rule of a pair by all candidates, on all folds at once.
-
-    `fold` has the fold in which each row is held out, or -1. The starts, `coef` of
-    shape (n_folds, n_features) and `intercept`, were fitted without its rows.
-    """
-    n_folds = len(coef)
-    X, sign, weight = _arrays(data)
-    space = Coordinates.from_rows(X, weight)
-    Z = sign[:, None] * space.Z
-    weights = np.where(fold == np.arange(n_folds)[:, None], 0.0, weight)
-    weights /= weights.sum(axis=1, keepdims=True)
-    starts = sign * linear_scores(X, coef.T, intercept).T
-    units = np.array(list(map(median_size, starts, weights)))
-    starts /= units[:, None]
-    counts = data.frequencies()
-    n = np.array([counts[fold != f].sum() for f in range(n_folds)])
-
-    shift = np.zeros((len(candidates), n_folds, Z.shape[1]))
-    for loss in LOSSES:
-        some = [c for c, it in enumerate(candidates) if it.loss == loss and it.moves]
-        if some:
-            which = np.tile(np.arange(n_folds), len(some))
-            h = np.repeat([candidates[c].bandwidth for c in some], n_folds)
-            kappa = np.repeat([candidates[c].anchor for c in some], n_folds)
-            penalty = kappa * Z.shape[1] / n[which]
-            u = refine(
-                Z, starts, weights, loss, h, penalty, which, tol=_ROUGHLY, max_iter=100
-            )
-            shift[some] = u.reshape(len(some), n_folds, -1)
-
-    held = np.flatnonzero(fold >= 0)
-    there = fold[held]
-    margins = np.empty((len(candidates), len(held)))
-    for f in range(n_folds):
-        rows = held[there == f]
-        margins[:, there == f] = starts[f, rows] + shift[:, f] @ Z[rows].T
-    sides, error = np.ones((2, 2, len(candidates))), np.ones(len(candidates))
-    if len(held):
-        # Class weights count, but do not make rows more or fewer than there are.
-        costs = weight[held] * (counts[held].sum() / weight[held].sum())
-        sides = sides_of_log_odds(margins, sign[held], costs)
-        error = (margins <= 0) @ weight[held] / weight[held].sum()
-    normals, offsets = space.rules(shift.reshape(-1, Z.shape[1]))
-    return FoldRules(
-        coef=normals.reshape(*shift.shape[:2], -1) + coef / units[:, None],
-        intercept=offsets.reshape(shift.shape[:2]) + intercept / units,
-        sides=sides,
-        error=error,
-    )
-
-
-def refine_rows(
-    data: TrainingData,
-    coef: Array,
-    intercept: float,
-    candidate: Candidate,
-    report: Reporter,
-) -> PairResult:
-    """Refine the rule of a pair on all its rows.
-
-    `report` is called at each iteration with the number of iterations, the errors and
-    the fewest so far. A KeyboardInterrupt that it raises ends the refinement with the
-    rule reached so far.
-    """
-    X, sign, weight = _arrays(data)
-    costs = data.error_weights()
-    costs = np.ones(len(X)) if costs is None else costs
-    start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
-    unit = median_size(start, weight)
-    errors_start = _count(data, coef, intercept)
-    history: list[float] = []
-    shift = np.zeros((1, 1))
-    space = Coordinates.from_rows(X, weight)
-    Z = sign[:, None] * space.Z
-
-    def watch(u: Array) -> None:
-        nonlocal shift
-        shift = u
-        errors = float(costs[start / unit + Z @ u[0] <= 0].sum())
-        history.append(errors if history else errors_start)
-        report(len(history), history[-1], min(history))
-
-    if candidate.moves:
-        n = data.totals().sum()
-        h = np.array([candidate.bandwidth])
-        penalty = np.array([candidate.anchor * Z.shape[1] / n])
-        margins, first = (start / unit)[None], np.zeros(1, dtype=np.intp)
-        with suppress(KeyboardInterrupt):
-            shift = refine(
-                Z,
-                margins,
-                weight[None],
-                candidate.loss,
-                h,
-                penalty,
-                first,
-                report=watch,
-            )
-    if np.any(shift):
-        normals, offsets = space.rules(unit * shift)
-        coef, intercept = coef + normals[0], intercept + float(offsets[0])
-    return PairResult.from_rows(
-        data,
-        np.append(intercept, -coef),
-        errors_start=errors_start,
-        errors=_count(data, coef, intercept),
-        history=np.array(history or [errors_start]),
-        unit=unit,
-    )
-
-
-def _count(data: TrainingData, coef: Array, intercept: float) -> float:
-    """Weighted errors, on the sides that predictions take."""
-    X = data.float_rows()
-    normals, offsets = coef[None], np.array([intercept])
-    scores = linear_scores(X, normals.T, offsets)
-    scores = settle_ties(scores, X, normals, offsets)
-    wrong = (scores[:, 0] > 0) != (data.codes == 1)
-    weight = data.error_weights()
-    return float(np.count_nonzero(wrong) if weight is None else weight[wrong].sum())
-
-
-def _arrays(data: TrainingData) -> tuple[Array, Array, Array]:
-    """Rows, +1 for the second class and -1 for the first, and weights of sum one."""
-    X = data.float_rows()
-    sign = np.where(data.codes == 1, 1.0, -1.0)
-    weight = data.error_weights()
-    if weight is None:
-        weight = np.ones(len(X))
-    return X, sign, weight / weight.sum()

@@ -107,3 +107,21 @@ def choose(
     near = error <= error.min() + _STANDARD_ERRORS * deviation + 1e-12
     order = np.lexsort((error, -anchors, ~near))
     return int(order[0]), error
+
+
+def estimate_choice(
+    wrong: Mask, counts: Array, costs: Array, anchors: Array, fold: Index
+) -> float:
+    """Error of what `choose` takes, judged by rows that it did not choose by.
+
+    The errors of each fold are those of the candidate that the other folds would
+    choose. The fewest errors of several candidates would be too good to be true.
+    """
+    weight = counts * costs
+    lost = 0.0
+    for f in np.unique(fold):
+        here = fold == f
+        others = ~here if not here.all() else here
+        best, _ = choose(wrong[:, others], counts[others], costs[others], anchors)
+        lost += float(wrong[best, here] @ weight[here])
+    return lost / float(weight.sum())

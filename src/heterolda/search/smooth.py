@@ -5,11 +5,16 @@ the right side of the rule, in units of the median of \|m_j\| at the start. The
 refinement moves from the start to a minimum of
 
     mean_j loss(m_j / h) + lambda mean_j (m_j - start_j)^2,
-    lambda = kappa (r + 1) / n,
+    lambda = kappa (r + 1) / (n - r - 1),
 
-where r is the rank of the data and all means are weighted. The loss "error" is the
-logistic step 1 / (1 + exp(x)), so that the first term is the kernel estimate of width h
-of the error; "logistic" is log(1 + exp(-x)), which is convex.
+where r is the rank of the data and all means are weighted. A rule with r + 1
+coefficients moves the margins of new rows more than those of the n rows that it was
+fitted to, by n / (n - r - 1) in the mean of squares. So the anchor says how far those
+of new rows may move, and with n <= r + 1 the rule stays where it starts.
+
+The loss "error" is the logistic step 1 / (1 + exp(x)), so that the first term is the
+kernel estimate of width h of the error; "logistic" is log(1 + exp(-x)), which is
+convex.
 
 In coordinates in which the rows (1, x) have the unit matrix as their second moment, the
 anchor is lambda times the squared distance from the start. So everything is invariant
@@ -21,8 +26,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array, Index
 from heterolda.search.lbfgs import minimise
@@ -123,39 +130,49 @@ def objective(
     Z: Array,
     starts: Array,
     weights: Array,
-    loss: str,
+    loss: NDArray[np.str_],
     h: Array,
     penalty: Array,
     which: Index,
     u: Array,
     active: Index,
 ) -> tuple[Array, Array]:
-    """Values and gradients, at u, of the problems `active` of several on the same rows.
+    """Values and gradients, at u, of the problems `active` of several.
 
-    `Z`, of shape (n, r + 1), has the coordinates of the rows times +1 in the second
-    class and -1 in the first. `starts` and `weights`, of shape (n_starts, n), have the
-    margins at the starts, in their units, and the weights of the rows, which sum to
-    one; zero leaves a row out. Each problem has a width `h`, a factor lambda of its
-    anchor, `penalty`, and in `which` the row of its start and weights. `u`, of shape
-    (n_active, r + 1), has shifts from the start.
+    `Z`, of shape (n_starts, n, r + 1), has for each start the coordinates of its rows
+    times +1 in the second class and -1 in the first. `starts` and `weights`, of shape
+    (n_starts, n), have the margins at the starts, in their units, and the weights of
+    the rows, which sum to one; rows of weight zero only fill up. Each problem has a
+    loss, a width `h`, a factor lambda of its anchor, `penalty`, and in `which`, which
+    ascends, its start. `u`, of shape (n_active, r + 1), has shifts from the start.
     """
     k, h, penalty = which[active], h[active, None], penalty[active]
-    m = u @ Z.T
-    m += starts[k]
+    ends = np.searchsorted(k, np.arange(len(Z) + 1)).tolist()
+    parts = [(rows, slice(*some)) for rows, some in zip(Z, pairwise(ends), strict=True)]
+    m = starts[k]
+    for rows, some in parts:
+        m[some] += u[some] @ rows.T
     m *= 1 / h
-    value, slope = LOSSES[loss][0](m)
+    value, slope = np.empty_like(m), np.empty_like(m)
+    for name, (function, *_) in LOSSES.items():
+        own = loss[active] == name
+        if own.any():
+            value[own], slope[own] = function(m[own])
     w = weights[k]
     slope *= w
     total = np.einsum("pn,pn->p", value, w)
     total += penalty * np.einsum("pi,pi->p", u, u)
-    return total, slope @ Z / h + 2 * penalty[:, None] * u
+    gradient = np.empty_like(u)
+    for rows, some in parts:
+        np.matmul(slope[some], rows, out=gradient[some])
+    return total, gradient / h + 2 * penalty[:, None] * u
 
 
 def refine(
     Z: Array,
     starts: Array,
     weights: Array,
-    loss: str,
+    loss: NDArray[np.str_],
     h: Array,
     penalty: Array,
     which: Index,
@@ -170,6 +187,6 @@ def refine(
     convex, and the minimum is the one that descent from the start leads to.
     """
     problem = partial(objective, Z, starts, weights, loss, h, penalty, which)
-    curvature = LOSSES[loss][1] / h**2 + 2 * penalty
-    zero = np.zeros((len(which), Z.shape[1]))
+    curvature = np.array([LOSSES[name][1] for name in loss]) / h**2 + 2 * penalty
+    zero = np.zeros((len(which), Z.shape[2]))
     return minimise(problem, zero, curvature, tol=tol, max_iter=max_iter, report=report)
