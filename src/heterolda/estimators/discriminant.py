@@ -522,7 +522,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         -------
         GaussianLinearDiscriminant
             A new estimator, the same as one fitted to the same data with these
-            parameters. It is computed from the class statistics: no data is needed.
+            parameters and ``guard=False``: it is on the optimal curve of the model. It
+            is computed from the class statistics: no data is needed.
             The covariances are shrunk as they were in this fit.
         """
         self._check_ready()

@@ -91,8 +91,8 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
     warnings.warn(
         "the classes are not Gaussian, and on rows of the data the best rule of the "
         f"Gaussian model is worse than Fisher's for: {'; '.join(lines)}{more}. These "
-        f"pairs have Fisher's rule now, see guarded_. Look at {features}, on which the "
-        "model relies; transform such features or leave them out, or use recommended()",
+        f"pairs have Fisher's rule now. Look at {features}, on which the model relies: "
+        "transform such features, leave them out, or refine the rules (recommended)",
         ModelMisfitWarning,
         stacklevel=_STACKLEVEL,
     )
