@@ -132,7 +132,8 @@ class Guard:
             if not len(mine):
                 continue  # its pairs are in other batches
             rows, weight = self.rows[k]
-            w = np.ones(len(rows)) if weight is None else weight
+            # Counts of rows are exact in single precision, which is much faster.
+            w = np.ones(len(rows), np.float32) if weight is None else weight
             total = float(w.sum())
             if 2 < total < least and self.pairs[0, 0] >= 0:
                 ours, other = self._left_out(k, pencil, plain, planes, mine, place) > 0
@@ -141,11 +142,10 @@ class Guard:
                 some = some.reshape(-1, rows.shape[1]).T
                 positive = linear_scores(rows, some, there) > 0
                 ours, other = positive[:, : len(mine)], positive[:, len(mine) :]
-            # Sums of floats are much faster than of truth values.
-            second = np.array([w @ ours.astype(float), w @ other.astype(float)])
+            second = np.array([w @ ours.astype(w.dtype), w @ other.astype(w.dtype)])
             share = pencil.priors[mine, place] * part / total
             errors[:, mine] += share * np.where(place == 1, total - second, second)
-            variance[mine] += share**2 * (w @ (ours != other).astype(float))
+            variance[mine] += share**2 * (w @ (ours != other).astype(w.dtype))
         return errors, np.sqrt(variance)
 
     def verdict(self) -> Verdict:
