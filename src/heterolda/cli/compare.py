@@ -47,7 +47,6 @@ def compare(
             help="Number of folds; equal rows of a class go to the same one.",
         ),
     ] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
     debug: Debug = False,
 ) -> None:
     """Compare seven classifiers on the same folds, and say which to use.
@@ -77,7 +76,7 @@ def compare(
         with source_of(data, form, delimiter) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
             rows = Table(source, target, names, others, sample_weight, missing)
-            found = _compare_rows(rows, cv, seed)
+            found = _compare_rows(rows, cv)
         print_result([f"Models for {name_of(data)}:", "", str(found)])
         if not found.finished:
             print_to_stderr("heterolda: interrupted")
@@ -86,7 +85,7 @@ def compare(
             _write_picture(found, out)
 
 
-def _compare_rows(rows: Any, n_folds: int, seed: int) -> Any:
+def _compare_rows(rows: Any, n_folds: int) -> Any:
     """Read all rows and compare; an interrupt leaves the models that are finished."""
     from heterolda.cli.progress import StatusLine
     from heterolda.exceptions import SearchInterruptedWarning
@@ -100,9 +99,7 @@ def _compare_rows(rows: Any, n_folds: int, seed: int) -> Any:
         def show(done: float, name: str) -> None:
             status.share(f"comparing: {name}")(done)
 
-        return compare(
-            X, y, sample_weight=weight, cv=n_folds, random_state=seed, progress=show
-        )
+        return compare(X, y, sample_weight=weight, cv=n_folds, progress=show)
 
 
 def _write_picture(found: Any, out: Path) -> None:

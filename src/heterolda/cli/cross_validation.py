@@ -91,7 +91,12 @@ def cross_validate_files(
         rivals.append((fitted, PooledLDA(others, model.priors)))
     counts = np.zeros(4)
     for k, X, truth, weight in rows_by_fold(0.5):
-        counts += _count_right(*rivals[k], X, truth, weight)
+        fitted, lda = rivals[k]
+        right, lda_right = _winners(fitted, X) == truth, lda.winners(X) == truth
+        w = np.ones(len(X)) if weight is None else weight
+        counts += w @ np.column_stack(
+            [right, lda_right, right != lda_right, np.ones(len(X))]
+        )
     return Judgement.from_counts(_method(n_folds), *counts)
 
 
@@ -112,63 +117,50 @@ def cross_validate_rows(
     progress: ShareProgress,
 ) -> Judgement:
     """Cross-validate any fitted classifier with the same folds, given all rows."""
-    classes, priors = model.classes_, getattr(discriminant_of(model), "priors", None)
-    truth = np.searchsorted(classes, y)
-    dealt = Folds(n_folds, len(classes)).deal(truth)
-    counts = np.zeros(4)
+    truth = np.searchsorted(model.classes_, y)
+    dealt = Folds(n_folds, len(model.classes_)).deal(truth)
+    winners = np.empty_like(truth)
     for k in range(n_folds):
         test = dealt == k
-        weights = [None if weight is None else weight[rows] for rows in (~test, test)]
+        w = None if weight is None else weight[~test]
         with _errors_name_fold(k):
-            fitted = clone(model).fit(X[~test], y[~test], weights[0])
-        rows = X[~test], y[~test], classes, weights[0]
-        lda = PooledLDA(ClassStatistics.from_arrays(*rows), priors)
-        counts += _count_right(fitted, lda, X[test], truth[test], weights[1])
+            fitted = clone(model).fit(X[~test], y[~test], w)
+        winners[test] = _winners(fitted, X[test])
         progress((k + 1) / n_folds)
-    return Judgement.from_counts(_method(n_folds), *counts)
+    lda = cross_validate_lda(model, X, y, weight, n_folds)
+    return Judgement.of(_method(n_folds), truth, winners, lda, weight)
 
 
 def cross_validate_lda(
     model: Any, X: Array, y: NDArray[Any], weight: Array | None, n_folds: int
-) -> tuple[float, float]:
-    """Weight of the rows that LDA with the priors of a model gets right, and of all."""
+) -> Index:
+    """Class indices of rows held out by LDA, with the same folds and priors."""
     classes, priors = model.classes_, getattr(discriminant_of(model), "priors", None)
     truth = np.searchsorted(classes, y)
     dealt = Folds(n_folds, len(classes)).deal(truth)
-    w = np.ones(len(X)) if weight is None else weight
-    right = 0.0
+    winners = np.empty_like(truth)
     for k in range(n_folds):
         test = dealt == k
-        rows = X[~test], y[~test], classes, w[~test]
-        lda = PooledLDA(ClassStatistics.from_arrays(*rows), priors)
-        right += float(w[test] @ (lda.winners(X[test]) == truth[test]))
-    return right, float(w.sum())
+        w = None if weight is None else weight[~test]
+        others = ClassStatistics.from_arrays(X[~test], y[~test], classes, w)
+        winners[test] = PooledLDA(others, priors).winners(X[test])
+    return winners
 
 
 def _method(n_folds: int) -> str:
     return f"{n_folds}-fold cross-validation"
 
 
-def _count_right(
-    model: Any, lda: PooledLDA, X: Array, truth: Index, weight: Array | None
-) -> Array:
-    """Weights of the rows that the model, LDA and only one of them predicts right.
-
-    And of all; truth is the index of the class.
-    """
+def _winners(model: Any, X: Array) -> Index:
+    """Class indices of rows by a fitted model."""
     if not len(X):
-        return np.zeros(4)
-    w = np.ones(len(X)) if weight is None else weight
-    right = without_names(model)._blockwise(X, "winners") == truth
-    lda_right = lda.winners(X) == truth
-    counts: Array = w @ np.column_stack(
-        [right, lda_right, right != lda_right, np.ones(len(X))]
-    )
-    return counts
+        return np.empty(0, np.intp)
+    winners: Index = without_names(model)._blockwise(X, "winners")
+    return winners
 
 
-class FoldError(ValueError):
-    """What is wrong with a fit without the rows of a fold."""
+class NotJudgedError(ValueError):
+    """Why there is no judgement, such as a fold without which there is no fit."""
 
 
 @contextmanager
@@ -176,7 +168,7 @@ def _errors_name_fold(k: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise FoldError(
+        raise NotJudgedError(
             f"cross-validation: without the rows of fold {k + 1}, {in_options(error)}; "
             "use fewer folds, or leave out the smallest classes"
         ) from error

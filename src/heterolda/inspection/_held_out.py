@@ -19,7 +19,6 @@ from heterolda.foundations.types import Array, Index
 NOT_FINISHED = "not finished"
 # Probabilities below this count as it, so that one row cannot make a loss infinite.
 _LEAST = np.finfo(np.float64).eps
-_LONGEST = 300  # characters of a reason
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
             except SearchInterruptedWarning:  # the search would go on with what it has
                 raise KeyboardInterrupt from None
             except Exception as error:
-                why = _shortened(f"{type(error).__name__}: {error}")
+                why = f"{type(error).__name__}: {error}"
                 return HeldOut.failed(n, why, _counted(caught))
             report(len(seconds))
     last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
@@ -113,15 +112,8 @@ def _counted(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
     """One text for each kind of warning: its first message, and how many there were."""
     kinds: dict[str, list[str]] = {}
     for warning in caught:
-        text = _shortened(str(warning.message))
-        kinds.setdefault(warning.category.__name__, []).append(text)
+        kinds.setdefault(warning.category.__name__, []).append(str(warning.message))
     return tuple(
         f"{kind}, {len(texts)} times, first: {texts[0]}" if len(texts) > 1 else texts[0]
         for kind, texts in kinds.items()
     )
-
-
-def _shortened(text: str) -> str:
-    """A message in one line, cut if it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 4]} ..."

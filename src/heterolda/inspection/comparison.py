@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state, check_X_y
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import ParameterError, SearchInterruptedWarning, Setting
 from heterolda.foundations.types import Array, Index
@@ -37,8 +38,6 @@ from heterolda.inspection._held_out import (
 from heterolda.inspection.displays.comparison_chart import draw_comparison
 from heterolda.search.selection import assign_folds
 
-# A model this many standard errors of the difference behind the best is behind it.
-_STANDARD_ERRORS = 2.0
 _WIDTH = 88
 _MOST_COPIES = 10_000_000
 _CAVEAT = (
@@ -176,7 +175,7 @@ class Comparison:
     def _choose(self, among: NDArray[np.bool_]) -> int:
         """The simplest of some models that is not clearly behind the best of them."""
         difference, error = self._difference_to(self._best_of(among))
-        return int(np.argmax(among & (difference >= -_STANDARD_ERRORS * error)))
+        return int(np.argmax(among & (difference >= -STANDARD_ERRORS * error)))
 
     def _difference_to(self, k: int) -> tuple[Array, Array]:
         """Accuracies less that of model k, and the standard errors of these."""
@@ -223,7 +222,7 @@ class Comparison:
         best = self._right[self._best_of(self._judged)]
         k, label, share = self._largest_class
         mean, error = _mean_and_error(best - (self.truth == k))
-        if mean > _STANDARD_ERRORS * error:
+        if mean > STANDARD_ERRORS * error:
             return ""
         return (
             f" But no model is clearly better than always answering {label!r}, which "
@@ -345,7 +344,7 @@ def _html_row(tag: str, cells: list[str], is_chosen: bool = False) -> str:
     right = "".join(
         f'<{tag} style="text-align: right">{cell}</{tag}>' for cell in figures
     )
-    return f'<tr><th scope="row">{name}</th>{right}</tr>'
+    return f"<tr><th>{name}</th>{right}</tr>"
 
 
 def _duration(seconds: float) -> str:
