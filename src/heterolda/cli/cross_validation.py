@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heterolda.cli.evaluate_files import without_names
+from heterolda.cli.fit_files import Rows
 from heterolda.cli.messages import in_options
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
 from heterolda.estimators.fit_record import Judgement
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.inspection.judging import PooledLDA
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -109,42 +110,40 @@ def _sums_of_others(parts: list[Any]) -> Iterator[Any]:
 
 
 def cross_validate_rows(
-    model: Any,
-    X: Array,
-    y: NDArray[Any],
-    weight: Array | None,
-    n_folds: int,
-    progress: ShareProgress,
+    model: Any, rows: Rows, n_folds: int, progress: ShareProgress
 ) -> Judgement:
     """Cross-validate any fitted classifier with the same folds, given all rows."""
-    truth = np.searchsorted(model.classes_, y)
-    dealt = Folds(n_folds, len(model.classes_)).deal(truth)
-    winners = np.empty_like(truth)
-    for k in range(n_folds):
-        test = dealt == k
-        w = None if weight is None else weight[~test]
+    X, y, weight = rows
+    ours = np.empty(len(y), np.intp)
+    for k, (held, others) in enumerate(_folds_of(rows, model.classes_, n_folds)):
         with _errors_name_fold(k):
-            fitted = clone(model).fit(X[~test], y[~test], w)
-        winners[test] = _winners(fitted, X[test])
+            fitted = clone(model).fit(*others)
+        ours[held] = _winners(fitted, X[held])
         progress((k + 1) / n_folds)
-    lda = cross_validate_lda(model, X, y, weight, n_folds)
-    return Judgement.of(_method(n_folds), truth, winners, lda, weight)
+    lda = cross_validate_lda(model, rows, n_folds)
+    truth = np.searchsorted(model.classes_, y)
+    return Judgement.of(_method(n_folds), truth, ours, lda, weight)
 
 
-def cross_validate_lda(
-    model: Any, X: Array, y: NDArray[Any], weight: Array | None, n_folds: int
-) -> Index:
-    """Class indices of rows held out by LDA, with the same folds and priors."""
+def cross_validate_lda(model: Any, rows: Rows, n_folds: int) -> Index:
+    """Class indices of rows by LDA without their fold, with the priors of a model."""
     classes, priors = model.classes_, getattr(discriminant_of(model), "priors", None)
-    truth = np.searchsorted(classes, y)
-    dealt = Folds(n_folds, len(classes)).deal(truth)
-    winners = np.empty_like(truth)
-    for k in range(n_folds):
-        test = dealt == k
-        w = None if weight is None else weight[~test]
-        others = ClassStatistics.from_arrays(X[~test], y[~test], classes, w)
-        winners[test] = PooledLDA(others, priors).winners(X[test])
+    winners = np.empty(len(rows[1]), np.intp)
+    for held, (X, y, weight) in _folds_of(rows, classes, n_folds):
+        others = ClassStatistics.from_arrays(X, y, classes, weight)
+        winners[held] = PooledLDA(others, priors).winners(rows[0][held])
     return winners
+
+
+def _folds_of(
+    rows: Rows, classes: NDArray[Any], n_folds: int
+) -> Iterator[tuple[Mask, Rows]]:
+    """For each fold which rows are in it, and the rows of all others."""
+    X, y, weight = rows
+    dealt = Folds(n_folds, len(classes)).deal(np.searchsorted(classes, y))
+    for k in range(n_folds):
+        left = dealt != k
+        yield ~left, (X[left], y[left], None if weight is None else weight[left])
 
 
 def _method(n_folds: int) -> str:

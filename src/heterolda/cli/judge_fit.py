@@ -71,7 +71,7 @@ def _cross_validate(
     if settings.strategy is None and fitted.rows is None:
         return cross_validate_files(fitted.model, data, n_folds, fitted.n_rows, share)
     rows = fitted.rows_in_memory(data)
-    return cross_validate_rows(fitted.model, *rows, n_folds, share)
+    return cross_validate_rows(fitted.model, rows, n_folds, share)
 
 
 def _own_estimate(fitted: Fitted) -> Judgement:
@@ -84,7 +84,7 @@ def _own_estimate(fitted: Fitted) -> Judgement:
     if not np.isfinite(error) or fitted.rows is None:
         raise NotJudgedError("the classes are too small for cross-validation")
     _, y, weight = fitted.rows
-    lda = fitted.model.classes_[cross_validate_lda(fitted.model, *fitted.rows, _FOLDS)]
+    lda = fitted.model.classes_[cross_validate_lda(fitted.model, fitted.rows, _FOLDS)]
     lda_accuracy = float(np.average(lda == y, weights=weight))
     n = float(len(y) if weight is None else weight.sum())
     variance = (error * (1 - error) + lda_accuracy * (1 - lda_accuracy)) / n
