@@ -20,7 +20,7 @@ from heterolda.cli.messages import (
 from heterolda.cli.options import Data, Debug, Delimiter, Format, SampleWeight
 from heterolda.cli.parsing import check_columns, split_names
 
-_PICTURES = {".png": "png", ".svg": "svg"}
+_PICTURES = ".png", ".svg"
 
 
 def compare(
@@ -47,7 +47,6 @@ def compare(
             help="Number of folds; equal rows of a class go to the same one.",
         ),
     ] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
     debug: Debug = False,
 ) -> None:
     """Compare seven classifiers on the same folds, and say which to use.
@@ -64,17 +63,20 @@ def compare(
     """
     with errors_in_one_line(debug):
         from heterolda.data.table import Table
+        from heterolda.foundations.files import check_target
+        from heterolda.inspection.displays.base import pyplot
 
         with usage_errors():
             check_columns(columns, exclude)
             if out is not None and out.suffix.lower() not in _PICTURES:
                 raise ValueError(f"--out {out}: a picture's name ends in .png or .svg")
         if out is not None:
-            _check_picture(out)
+            check_target(out)
+            pyplot()  # type: ignore[no-untyped-call]  # or say what to install
         with source_of(data, form, delimiter) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
             rows = Table(source, target, names, others, sample_weight, missing)
-            found = _compare_rows(rows, cv, seed)
+            found = _compare_rows(rows, cv)
         print_result([f"Models for {name_of(data)}:", "", str(found)])
         if not found.finished:
             print_to_stderr("heterolda: interrupted")
@@ -83,47 +85,36 @@ def compare(
             _write_picture(found, out)
 
 
-def _compare_rows(rows: Any, n_folds: int, seed: int) -> Any:
+def _compare_rows(rows: Any, n_folds: int) -> Any:
     """Read all rows and compare; an interrupt leaves the models that are finished."""
     from heterolda.cli.progress import StatusLine
     from heterolda.exceptions import SearchInterruptedWarning
     from heterolda.inspection.comparison import compare
 
-    with StatusLine() as status:
-        progress = status.rows("reading the data into memory")
-        X, y, weight, _ = rows.in_memory(progress)
-        shown: dict[str, Any] = {}
+    with StatusLine() as status, warnings.catch_warnings():
+        # Whoever interrupts this command wants to see what there is.
+        warnings.simplefilter("ignore", SearchInterruptedWarning)
+        X, y, weight, _ = rows.in_memory(status.rows("reading the data into memory"))
 
         def show(done: float, name: str) -> None:
-            if name not in shown:
-                shown[name] = status.share(f"comparing: {name}")
-            shown[name](done)
+            status.share(f"comparing: {name}")(done)
 
-        with warnings.catch_warnings():
-            # Whoever interrupts this command wants to see what there is.
-            warnings.simplefilter("ignore", SearchInterruptedWarning)
-            return compare(
-                X, y, sample_weight=weight, cv=n_folds, random_state=seed, progress=show
-            )
-
-
-def _check_picture(out: Path) -> None:
-    """Refuse early what could not be written in the end."""
-    from heterolda.foundations.files import check_target
-    from heterolda.inspection.displays.base import pyplot
-
-    check_target(out)
-    pyplot()  # type: ignore[no-untyped-call]
+        return compare(X, y, sample_weight=weight, cv=n_folds, progress=show)
 
 
 def _write_picture(found: Any, out: Path) -> None:
-    """Write the picture, whole or not at all."""
-    from heterolda.foundations.files import written_whole
-    from heterolda.inspection.displays.comparison_chart import comparison_picture
+    """Write the picture, whole or not at all; of the same rows it is the same."""
+    import matplotlib
 
-    content = comparison_picture(  # type: ignore[no-untyped-call]
-        found, _PICTURES[out.suffix.lower()]
-    )
-    with written_whole(out) as file:
-        file.write(content)
+    from heterolda.foundations.files import written_whole
+
+    matplotlib.use("agg")  # no window
+    form = out.suffix[1:].lower()
+    metadata = {"Date": None} if form == "svg" else None
+    with (
+        matplotlib.rc_context({"svg.hashsalt": "heterolda"}),
+        written_whole(out) as file,
+    ):
+        figure = found.plot().figure
+        figure.savefig(file, format=form, dpi=150, metadata=metadata)
     print_to_stderr(f"the picture is in {out}")

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heterolda.cli.evaluate_files import without_names
+from heterolda.cli.fit_files import Rows
 from heterolda.cli.messages import in_options
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
 from heterolda.estimators.fit_record import Judgement
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.inspection.judging import PooledLDA
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -91,7 +92,12 @@ def cross_validate_files(
         rivals.append((fitted, PooledLDA(others, model.priors)))
     counts = np.zeros(4)
     for k, X, truth, weight in rows_by_fold(0.5):
-        counts += _count_right(*rivals[k], X, truth, weight)
+        fitted, lda = rivals[k]
+        right, lda_right = _winners(fitted, X) == truth, lda.winners(X) == truth
+        w = np.ones(len(X)) if weight is None else weight
+        counts += w @ np.column_stack(
+            [right, lda_right, right != lda_right, np.ones(len(X))]
+        )
     return Judgement.from_counts(_method(n_folds), *counts)
 
 
@@ -104,71 +110,56 @@ def _sums_of_others(parts: list[Any]) -> Iterator[Any]:
 
 
 def cross_validate_rows(
-    model: Any,
-    X: Array,
-    y: NDArray[Any],
-    weight: Array | None,
-    n_folds: int,
-    progress: ShareProgress,
+    model: Any, rows: Rows, n_folds: int, progress: ShareProgress
 ) -> Judgement:
     """Cross-validate any fitted classifier with the same folds, given all rows."""
-    classes, priors = model.classes_, getattr(discriminant_of(model), "priors", None)
-    truth = np.searchsorted(classes, y)
-    dealt = Folds(n_folds, len(classes)).deal(truth)
-    counts = np.zeros(4)
-    for k in range(n_folds):
-        test = dealt == k
-        weights = [None if weight is None else weight[rows] for rows in (~test, test)]
+    X, y, weight = rows
+    ours = np.empty(len(y), np.intp)
+    for k, (held, others) in enumerate(_folds_of(rows, model.classes_, n_folds)):
         with _errors_name_fold(k):
-            fitted = clone(model).fit(X[~test], y[~test], weights[0])
-        rows = X[~test], y[~test], classes, weights[0]
-        lda = PooledLDA(ClassStatistics.from_arrays(*rows), priors)
-        counts += _count_right(fitted, lda, X[test], truth[test], weights[1])
+            fitted = clone(model).fit(*others)
+        ours[held] = _winners(fitted, X[held])
         progress((k + 1) / n_folds)
-    return Judgement.from_counts(_method(n_folds), *counts)
+    lda = cross_validate_lda(model, rows, n_folds)
+    truth = np.searchsorted(model.classes_, y)
+    return Judgement.of(_method(n_folds), truth, ours, lda, weight)
 
 
-def cross_validate_lda(
-    model: Any, X: Array, y: NDArray[Any], weight: Array | None, n_folds: int
-) -> tuple[float, float]:
-    """Weight of the rows that LDA with the priors of a model gets right, and of all."""
+def cross_validate_lda(model: Any, rows: Rows, n_folds: int) -> Index:
+    """Class indices of rows by LDA without their fold, with the priors of a model."""
     classes, priors = model.classes_, getattr(discriminant_of(model), "priors", None)
-    truth = np.searchsorted(classes, y)
-    dealt = Folds(n_folds, len(classes)).deal(truth)
-    w = np.ones(len(X)) if weight is None else weight
-    right = 0.0
+    winners = np.empty(len(rows[1]), np.intp)
+    for held, (X, y, weight) in _folds_of(rows, classes, n_folds):
+        others = ClassStatistics.from_arrays(X, y, classes, weight)
+        winners[held] = PooledLDA(others, priors).winners(rows[0][held])
+    return winners
+
+
+def _folds_of(
+    rows: Rows, classes: NDArray[Any], n_folds: int
+) -> Iterator[tuple[Mask, Rows]]:
+    """For each fold which rows are in it, and the rows of all others."""
+    X, y, weight = rows
+    dealt = Folds(n_folds, len(classes)).deal(np.searchsorted(classes, y))
     for k in range(n_folds):
-        test = dealt == k
-        rows = X[~test], y[~test], classes, w[~test]
-        lda = PooledLDA(ClassStatistics.from_arrays(*rows), priors)
-        right += float(w[test] @ (lda.winners(X[test]) == truth[test]))
-    return right, float(w.sum())
+        left = dealt != k
+        yield ~left, (X[left], y[left], None if weight is None else weight[left])
 
 
 def _method(n_folds: int) -> str:
     return f"{n_folds}-fold cross-validation"
 
 
-def _count_right(
-    model: Any, lda: PooledLDA, X: Array, truth: Index, weight: Array | None
-) -> Array:
-    """Weights of the rows that the model, LDA and only one of them predicts right.
-
-    And of all; truth is the index of the class.
-    """
+def _winners(model: Any, X: Array) -> Index:
+    """Class indices of rows by a fitted model."""
     if not len(X):
-        return np.zeros(4)
-    w = np.ones(len(X)) if weight is None else weight
-    right = without_names(model)._blockwise(X, "winners") == truth
-    lda_right = lda.winners(X) == truth
-    counts: Array = w @ np.column_stack(
-        [right, lda_right, right != lda_right, np.ones(len(X))]
-    )
-    return counts
+        return np.empty(0, np.intp)
+    winners: Index = without_names(model)._blockwise(X, "winners")
+    return winners
 
 
-class FoldError(ValueError):
-    """What is wrong with a fit without the rows of a fold."""
+class NotJudgedError(ValueError):
+    """Why there is no judgement, such as a fold without which there is no fit."""
 
 
 @contextmanager
@@ -176,7 +167,7 @@ def _errors_name_fold(k: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise FoldError(
+        raise NotJudgedError(
             f"cross-validation: without the rows of fold {k + 1}, {in_options(error)}; "
             "use fewer folds, or leave out the smallest classes"
         ) from error

@@ -113,8 +113,9 @@ def _fit_and_report(
     accuracy: bool,
 ) -> None:
     """Fit, print what came of it, and save the model last: if all went well."""
+    from heterolda.cli.cross_validation import NotJudgedError
     from heterolda.cli.fit_files import fit_files
-    from heterolda.cli.judge_fit import NotJudgedError, judge_fit
+    from heterolda.cli.judge_fit import judge_fit
     from heterolda.cli.progress import StatusLine
     from heterolda.estimators.fit_record import FitRecord
     from heterolda.export import save
@@ -138,6 +139,8 @@ def _fit_and_report(
             if accuracy or cv is not None:
                 judgement = judge_fit(settings, fitted, data, cv, status)
         except NotJudgedError as error:
+            if cv is not None:
+                raise
             lines.append(
                 f"Accuracy on rows left out is not known: {error}. Evaluate the model "
                 "on other rows, or ask for --cv FOLDS."

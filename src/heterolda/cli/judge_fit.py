@@ -7,26 +7,21 @@ import warnings
 import numpy as np
 
 from heterolda.cli.cross_validation import (
-    FoldError,
+    NotJudgedError,
     cross_validate_files,
     cross_validate_lda,
     cross_validate_rows,
 )
 from heterolda.cli.fit_files import FitSettings, Fitted
-from heterolda.cli.messages import in_options
 from heterolda.cli.progress import StatusLine
 from heterolda.data.table import Table
 from heterolda.estimators.fit_record import Judgement
-from heterolda.exceptions import ParameterError, SearchInterruptedWarning
+from heterolda.exceptions import SearchInterruptedWarning
 from heterolda.inspection.judging import judge_by_leave_one_out, judge_by_some_rows
 
 _FOLDS = 5
 # Searches of more numbers than this, rows times features, are not repeated unasked.
 _MOST_NUMBERS = 2_000_000
-
-
-class NotJudgedError(ValueError):
-    """Why there is no judgement."""
 
 
 def judge_fit(
@@ -38,26 +33,22 @@ def judge_fit(
 ) -> Judgement:
     """Judge a fit by leave-one-out where that is known, else by cross-validation.
 
-    `n_folds` asks for cross-validation: what goes wrong is an error then, and else a
-    `NotJudgedError`. Warnings about fits without some rows are left out, as they do not
-    concern the model.
+    `n_folds` asks for cross-validation. Warnings about fits without some rows are left
+    out, as they do not concern the model.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", SearchInterruptedWarning)
         if n_folds is not None:
             return _cross_validate(settings, fitted, data, n_folds, status)
-        try:
-            if settings.has_leave_one_out:
-                status.rows("leaving out each row in turn")
-                return _leave_one_out(fitted)
-            if settings.strategy == "smooth":
-                return _own_estimate(fitted)
-            if settings.strategy is not None and fitted.size > _MOST_NUMBERS:
-                raise NotJudgedError("the search takes long on so many rows")
-            return _cross_validate(settings, fitted, data, _FOLDS, status)
-        except (FoldError, ParameterError) as error:
-            raise NotJudgedError(in_options(error)) from error
+        if settings.has_leave_one_out:
+            status.rows("leaving out each row in turn")
+            return _leave_one_out(fitted)
+        if settings.strategy == "smooth":
+            return _own_estimate(fitted)
+        if settings.strategy is not None and fitted.size > _MOST_NUMBERS:
+            raise NotJudgedError("the search takes long on so many rows")
+        return _cross_validate(settings, fitted, data, _FOLDS, status)
 
 
 def _leave_one_out(fitted: Fitted) -> Judgement:
@@ -80,7 +71,7 @@ def _cross_validate(
     if settings.strategy is None and fitted.rows is None:
         return cross_validate_files(fitted.model, data, n_folds, fitted.n_rows, share)
     rows = fitted.rows_in_memory(data)
-    return cross_validate_rows(fitted.model, *rows, n_folds, share)
+    return cross_validate_rows(fitted.model, rows, n_folds, share)
 
 
 def _own_estimate(fitted: Fitted) -> Judgement:
@@ -92,7 +83,10 @@ def _own_estimate(fitted: Fitted) -> Judgement:
     error = fitted.model.selection_["error"]
     if not np.isfinite(error) or fitted.rows is None:
         raise NotJudgedError("the classes are too small for cross-validation")
-    right, n = cross_validate_lda(fitted.model, *fitted.rows, _FOLDS)
-    accuracies = 1.0 - error, right / n
-    variances = [share * (1 - share) / n for share in accuracies]
-    return Judgement("cross-validation", n, *accuracies, float(np.sqrt(sum(variances))))
+    _, y, weight = fitted.rows
+    lda = fitted.model.classes_[cross_validate_lda(fitted.model, fitted.rows, _FOLDS)]
+    lda_accuracy = float(np.average(lda == y, weights=weight))
+    n = float(len(y) if weight is None else weight.sum())
+    variance = (error * (1 - error) + lda_accuracy * (1 - lda_accuracy)) / n
+    method = "cross-validation"
+    return Judgement(method, n, 1 - error, lda_accuracy, float(np.sqrt(variance)))

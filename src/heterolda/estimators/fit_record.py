@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 # Paired differences of more standard errors than this are taken to be real.
-_STANDARD_ERRORS = 2.0
+STANDARD_ERRORS = 2.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Judgement:
     @property
     def better(self) -> str | None:
         """Which of the two is better by two standard errors: "model", "LDA" or None."""
-        if abs(self.difference) <= _STANDARD_ERRORS * self.standard_error:
+        if abs(self.difference) <= STANDARD_ERRORS * self.standard_error:
             return None
         return "model" if self.difference > 0 else "LDA"
 

@@ -12,21 +12,39 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_X_y
+from sklearn.utils import check_random_state, check_X_y
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import ParameterError, SearchInterruptedWarning, Setting
 from heterolda.foundations.types import Array, Index
-from heterolda.foundations.validation import check_number
+from heterolda.foundations.validation import (
+    check_labels,
+    check_number,
+    check_sample_weight,
+    check_several_classes,
+    encode,
+)
 from heterolda.foundations.wording import count, named, text_table
 from heterolda.inspection._compared_models import check_models
-from heterolda.inspection._held_out import NOT_FINISHED, FoldedRows, HeldOut, judge
+from heterolda.inspection._held_out import (
+    NOT_FINISHED,
+    FoldedRows,
+    HeldOut,
+    failure_word,
+    judge,
+)
 from heterolda.inspection.displays.comparison_chart import draw_comparison
+from heterolda.search.selection import assign_folds
 
-# A model this many standard errors of the difference behind the best is behind it.
-_STANDARD_ERRORS = 2.0
 _WIDTH = 88
+_MOST_COPIES = 10_000_000
+_CAVEAT = (
+    "The simplest model is first. Standard errors (+-) are those of the rows held out; "
+    "they do not cover that other training rows would give other rules. The best of "
+    "several on the same rows is flattered a little: part of its lead may be luck."
+)
 
 # Is called with the share of the work that is done, and the name of the model at work.
 CompareProgress = Callable[[float, str], None]
@@ -36,13 +54,12 @@ CompareProgress = Callable[[float, str], None]
 class Comparison:
     r"""What :func:`compare` finds; ``print`` shows it as a table.
 
-    All figures are of rows held out. With the weight :math:`w_i` of row i,
-    :math:`W = \sum_i w_i` and the values :math:`v_i`, which are 1 for a row that is
-    right and 0 for others, accuracy and standard error are
+    All figures are of rows held out. With values :math:`v_i`, which are 1 for a row
+    that is right and 0 for others, accuracy and standard error are
 
     .. math::
-        \bar v = \frac1W \sum_i w_i v_i, \quad
-        \sqrt{\frac1{W (W - 1)} \sum_i w_i (v_i - \bar v)^2}.
+        \bar v = \frac1n \sum_i v_i, \quad
+        \sqrt{\frac1{n (n - 1)} \sum_i (v_i - \bar v)^2}.
 
     Those of the difference to the best model have the differences of the two models'
     values in place of :math:`v_i`: rows that both models decide alike drop out, so it
@@ -55,13 +72,11 @@ class Comparison:
     classes : ndarray of shape (n_classes,)
         Labels.
     rows : ndarray of shape (n_rows,)
-        Indices of the rows that were held out, each once.
+        Indices of the rows that were held out, as often as their weights say.
     folds : ndarray of shape (n_rows,)
         The fold that held out each of them.
     truth : ndarray of shape (n_rows,)
         Their class indices.
-    weights : ndarray of shape (n_rows,)
-        Their weights.
     predictions : ndarray of shape (n_models, n_rows)
         Class indices that the models predict; -1 for a model that failed.
     log_loss : ndarray of shape (n_models,)
@@ -94,7 +109,6 @@ class Comparison:
     rows: Index
     folds: Index
     truth: Index
-    weights: Array
     predictions: Index
     log_loss: Array
     fit_seconds: Array
@@ -103,31 +117,24 @@ class Comparison:
     notes: tuple[str, ...]
 
     @property
-    def right(self) -> Array:
-        """1 where a model is right and 0 elsewhere, (n_models, n_rows); or NaN."""
-        right: Array = (self.predictions == self.truth).astype(np.float64)
-        right[self._failed] = np.nan
-        return right
-
-    @property
     def accuracy(self) -> Array:
         """Share of the held-out rows that each model has right; NaN if it failed."""
-        return self._mean_and_error(self.right)[0]
+        return _mean_and_error(self._right)[0]
 
     @property
     def standard_error(self) -> Array:
         """Standard errors of `accuracy`."""
-        return self._mean_and_error(self.right)[1]
+        return _mean_and_error(self._right)[1]
 
     @property
     def difference(self) -> Array:
         """Accuracy of each model less that of the best: 0 or negative."""
-        return self._mean_and_error(self.right - self.right[self._best])[0]
+        return self._difference_to(self._best_of(self._judged))[0]
 
     @property
     def difference_error(self) -> Array:
         """Standard errors of `difference`, of which each row is a pair of answers."""
-        return self._mean_and_error(self.right - self.right[self._best])[1]
+        return self._difference_to(self._best_of(self._judged))[1]
 
     @property
     def finished(self) -> bool:
@@ -137,7 +144,8 @@ class Comparison:
     @property
     def best(self) -> str | None:
         """The model with the most held-out rows right, the simplest of equals."""
-        return None if self._failed.all() else self.names[self._best]
+        judged = self._judged
+        return self.names[self._best_of(judged)] if judged.any() else None
 
     @property
     def choice(self) -> str | None:
@@ -145,111 +153,92 @@ class Comparison:
 
         That is, not by more than two standard errors of the difference.
         """
-        return None if self._failed.all() else self.names[self._choose(~self._failed)]
+        judged = self._judged
+        return self.names[self._choose(judged)] if judged.any() else None
+
+    @property
+    def _judged(self) -> NDArray[np.bool_]:
+        """Which models did not fail."""
+        return np.array([name not in self.failures for name in self.names])
+
+    @property
+    def _right(self) -> Array:
+        """1 where a model is right and 0 elsewhere, (n_models, n_rows); or NaN."""
+        right: Array = (self.predictions == self.truth).astype(np.float64)
+        right[~self._judged] = np.nan
+        return right
+
+    def _best_of(self, among: NDArray[np.bool_]) -> int:
+        """The model with the most rows right among some."""
+        return int(np.argmax(np.where(among, self.accuracy, -1.0)))
 
     def _choose(self, among: NDArray[np.bool_]) -> int:
         """The simplest of some models that is not clearly behind the best of them."""
-        right = self.right
-        # Sums in another order may differ in their last digit.
-        best = np.argmax(np.where(among, self.accuracy.round(12), -1.0))
-        mean, error = self._mean_and_error(right - right[best])
-        near = among & (mean >= -_STANDARD_ERRORS * error - 1e-12)
-        return int(np.argmax(near))
+        difference, error = self._difference_to(self._best_of(among))
+        return int(np.argmax(among & (difference >= -STANDARD_ERRORS * error)))
 
-    @property
-    def _failed(self) -> NDArray[np.bool_]:
-        return np.array([name in self.failures for name in self.names])
-
-    @property
-    def _best(self) -> int:
-        if self._failed.all():
-            return 0
-        # Sums in another order may differ in their last digit.
-        return int(np.nanargmax(self.accuracy.round(12)))
-
-    def _mean_and_error(self, values: Array) -> tuple[Array, Array]:
-        """Weighted mean over the rows, and its standard error."""
-        total = self.weights.sum()
-        mean = values @ self.weights / total
-        squares = (values - mean[:, None]) ** 2 @ self.weights
-        error: Array = np.sqrt(squares / (total * max(total - 1, 1.0)))
-        return mean, error
+    def _difference_to(self, k: int) -> tuple[Array, Array]:
+        """Accuracies less that of model k, and the standard errors of these."""
+        right = self._right
+        return _mean_and_error(right - right[k])
 
     @property
     def recommendation(self) -> str:
         """Which model to use, and why, in a few plain sentences."""
-        if self.best is None or self.choice is None:
+        if self.choice is None:
             return "No model could be fitted: the reasons are below."
-        best, k = self._best, self.names.index(self.choice)
-        simpler = set(self.names[:k]) - set(self.failures)
-        if k == best:
-            rest = "it is the simplest"
-            if simpler:
-                rest = (
-                    "the simpler ones are behind by more than two standard errors of "
-                    "the difference"
-                )
-            reason = f"no model has more of the held-out rows right, and {rest}"
-        else:
-            gap, error = -100 * self.difference[k], 100 * self.difference_error[k]
-            rest = "no simpler model is so near" if simpler else "it is the simplest"
-            reason = (
-                f"it is {gap:.2f} points behind {self.best}, the best here, which is "
-                f"within two standard errors of the difference (2 x {error:.2f}), and "
-                f"{rest}"
+        k = self.names.index(self.choice)
+        is_simplest = not self._judged[:k].any()
+        if self.choice == self.best:
+            why = "no model has more of the held-out rows right"
+            rest = (
+                "the simpler ones are behind by more than two standard errors of the "
+                "difference"
             )
-        return (
-            f"Use {self.choice}: {reason}.{self._of_linear()}{self._against_constant()}"
-        )
+        else:
+            why = (
+                f"it is {-100 * self.difference[k]:.2f} points behind {self.best}, the "
+                "best here, which is within two standard errors of the difference "
+                f"(2 x {100 * self.difference_error[k]:.2f})"
+            )
+            rest = "no simpler model is so near"
+        rest = "it is the simplest" if is_simplest else rest
+        use = f"Use {self.choice}: {why}, and {rest}."
+        return use + self._if_linear(k) + self._if_constant()
 
-    def _of_linear(self) -> str:
-        """Which linear model to use, if the choice is not linear."""
-        among = self.linear & ~self._failed
-        if not among.any() or among[self.names.index(self.choice or "")]:
+    def _if_linear(self, k: int) -> str:
+        """Which linear model to use, if model k, the choice, is not linear."""
+        among = self.linear & self._judged
+        if among[k] or not among.any():
             return ""
-        k = self._choose(among)
+        linear = self._choose(among)
         return (
-            f" If the boundaries have to be linear, use {self.names[k]} "
-            f"({100 * self.accuracy[k]:.2f} %)."
+            f" If the boundaries have to be linear, use {self.names[linear]} "
+            f"({100 * self.accuracy[linear]:.2f} %)."
         )
 
-    def _against_constant(self) -> str:
+    def _if_constant(self) -> str:
         """A warning if nothing is better than the label of the largest class."""
-        label, share = self._largest_class()
-        best = self.right[self._best]
-        constant = self.truth == np.searchsorted(self.classes, label)
-        mean, error = self._mean_and_error((best - constant)[None])
-        if mean[0] > _STANDARD_ERRORS * error[0]:
+        best = self._right[self._best_of(self._judged)]
+        k, label, share = self._largest_class
+        mean, error = _mean_and_error(best - (self.truth == k))
+        if mean > STANDARD_ERRORS * error:
             return ""
         return (
             f" But no model is clearly better than always answering {label!r}, which "
             f"is right for {100 * share:.2f} %."
         )
 
-    def _largest_class(self) -> tuple[Any, float]:
-        """Label of the class with most of the rows, and its share."""
-        totals = np.bincount(self.truth, self.weights, len(self.classes))
-        k = int(totals.argmax())
-        return self.classes.tolist()[k], float(totals[k] / totals.sum())
-
     @property
-    def _caveat(self) -> str:
-        n = int(np.sum(~self._failed))
-        caveat = (
-            "The simplest model is first. Standard errors (+-) are those of the rows "
-            "held out; they do not cover that other training rows would give other "
-            "rules."
-        )
-        if n > 1:
-            caveat += (
-                f" The best of {n} on the same rows is flattered a little: part of its "
-                "lead may be luck."
-            )
-        return caveat
+    def _largest_class(self) -> tuple[int, Any, float]:
+        """Index, label and share of the class with most of the rows."""
+        counts = np.bincount(self.truth)
+        k = int(counts.argmax())
+        return k, self.classes.tolist()[k], float(counts[k] / counts.sum())
 
     @property
     def _head(self) -> str:
-        label, share = self._largest_class()
+        _, label, share = self._largest_class
         return (
             f"{count(len(self.names), 'model')} on the same "
             f"{count(len(np.unique(self.folds)), 'fold')} of "
@@ -270,63 +259,41 @@ class Comparison:
     def _table(self) -> list[list[str]]:
         """Head and rows of the table, as text."""
         table = [["model", "accuracy", "+-", "to best", "+-", "log loss", "one fit"]]
-        figures = zip(
-            self.names,
-            self.accuracy,
-            self.standard_error,
-            self.difference,
-            self.difference_error,
-            self.log_loss,
-            self.fit_seconds,
-            strict=True,
-        )
-        for name, accuracy, error, difference, paired, loss, seconds in figures:
+        accuracy, error = 100 * self.accuracy, 100 * self.standard_error
+        difference, paired = 100 * self.difference, 100 * self.difference_error
+        for k, name in enumerate(self.names):
             if name in self.failures:
-                unfinished = self.failures[name] == NOT_FINISHED
-                word = NOT_FINISHED if unfinished else "failed"
-                table.append([name, word, *[""] * 5])
+                table.append([name, failure_word(self.failures[name]), *[""] * 5])
                 continue
-            is_best = name == self.best
+            is_best, loss = name == self.best, self.log_loss[k]
             table.append(
                 [
                     name,
-                    f"{100 * accuracy:.2f} %",
-                    f"{100 * error:.2f}",
-                    "best" if is_best else f"{100 * difference:.2f}",
-                    "" if is_best else f"{100 * paired:.2f}",
+                    f"{accuracy[k]:.2f} %",
+                    f"{error[k]:.2f}",
+                    "best" if is_best else f"{difference[k]:.2f}",
+                    "" if is_best else f"{paired[k]:.2f}",
                     "-" if np.isnan(loss) else f"{loss:.4f}",
-                    _duration(seconds),
+                    _duration(self.fit_seconds[k]),
                 ]
             )
         return table
 
     def __str__(self) -> str:
-        paragraphs = [self.recommendation, self._caveat, *self._remarks]
-        wrapped = [textwrap.fill(text, _WIDTH) for text in [self._head, *paragraphs]]
         table = "\n".join(text_table(self._table()))
-        return "\n\n".join([wrapped[0], table, *wrapped[1:]])
+        below = [self.recommendation, _CAVEAT, *self._remarks]
+        head, *rest = [textwrap.fill(text, _WIDTH) for text in [self._head, *below]]
+        return "\n\n".join([head, table, *rest])
 
     def _repr_html_(self) -> str:
         head, *body = self._table()
-        style = 'style="text-align: right"'
-        heads = "".join(f'<th scope="col" {style}>{escape(cell)}</th>' for cell in head)
-        lines = []
-        for name, *cells in body:
-            shown = escape(name)
-            shown = f"<strong>{shown}</strong>" if name == self.choice else shown
-            lines.append(
-                f'<tr><th scope="row">{shown}</th>'
-                + "".join(f"<td {style}>{escape(cell)}</td>" for cell in cells)
-                + "</tr>"
-            )
-        remarks = "".join(f"<li>{escape(remark)}</li>" for remark in self._remarks)
+        lines = [_html_row("th", head)]
+        lines += [_html_row("td", cells, cells[0] == self.choice) for cells in body]
+        remarks = "".join(f"<p>{escape(remark)}</p>" for remark in self._remarks)
         return (
-            f"<div><p>{escape(self._head)}</p>"
-            f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody>"
-            f"</table><p><strong>{escape(self.recommendation)}</strong></p>"
-            f"<p>{escape(self._caveat)}</p>"
-            + (f"<ul>{remarks}</ul>" if remarks else "")
-            + "</div>"
+            f"<div><p>{escape(self._head)}</p><table>{''.join(lines)}</table>"
+            f"<p><strong>{escape(self.recommendation)}</strong></p>"
+            f"<p>{escape(_CAVEAT)}</p>{remarks}</div>"
         )
 
     def to_frame(self) -> Any:
@@ -364,6 +331,29 @@ class Comparison:
         return draw_comparison(self, ax)  # type: ignore[no-untyped-call]
 
 
+def _mean_and_error(values: Array) -> tuple[Array, Array]:
+    """Means over the last axis, and their standard errors."""
+    error = values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+    return values.mean(axis=-1), error
+
+
+def _html_row(tag: str, cells: list[str], is_chosen: bool = False) -> str:
+    """A row of a table, with the name of the model to be used in bold."""
+    name, *figures = map(escape, cells)
+    name = f"<strong>{name}</strong>" if is_chosen else name
+    right = "".join(
+        f'<{tag} style="text-align: right">{cell}</{tag}>' for cell in figures
+    )
+    return f"<tr><th>{name}</th>{right}</tr>"
+
+
+def _duration(seconds: float) -> str:
+    """A time with two digits or so: 0.8 ms, 12 ms, 3.4 s."""
+    if seconds < 0.1:
+        return f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
 def compare(
     X: ArrayLike,
     y: ArrayLike,
@@ -388,8 +378,7 @@ def compare(
     y : array-like of shape (n_samples,)
         Class labels.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Frequencies: weight 3 equals three copies of the row. A model that takes no
-        weights is given copies, if all are whole numbers.
+        Whole numbers: weight 3 is three copies of the row, for every model.
     models : dict or None, default=None
         Classifiers by the names that the table gives them, the simplest first. In
         place of a classifier, None stands for the one of these seven that has the
@@ -440,40 +429,59 @@ def compare(
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
     numbers, labels = check_X_y(X, y, dtype=np.float64)
-    rows, kept = FoldedRows.from_arrays(numbers, labels, sample_weight)
-    rows = rows.dealt(int(cv), random_state)
-    if not len(rows.folds):
+    kept = _copies(check_sample_weight(sample_weight, len(numbers)), len(numbers))
+    numbers, labels = numbers[kept], labels[kept]
+    classes = check_labels(labels) if len(labels) else labels
+    check_several_classes(len(classes))
+    codes = encode(labels, classes).astype(np.intp)
+    rng = check_random_state(random_state)
+    fold = assign_folds(numbers, codes, None, int(cv), rng)
+    judged = fold >= 0
+    if not judged.any():
         raise ParameterError(
             Setting("y"),
             ": no class has three different rows, so that none can be held out: are "
             "these labels of classes?",
         )
-    found = _judge_all(chosen, rows, progress)
-    judged = rows.judged
-    weights = np.ones(len(rows.codes)) if rows.weight is None else rows.weight
-    losses = np.array([model.log_loss for model in found.values()])
+    found = _judge_all(chosen, FoldedRows(numbers, codes, classes, fold), progress)
+    every = found.values()
+    notes = [f"{name}: {note}" for name, one in found.items() for note in one.notes]
+    if not judged.all():
+        notes.insert(0, _never_held_out(classes[codes[~judged]]))
     return Comparison(
         names=tuple(found),
-        classes=rows.classes,
+        classes=classes,
         rows=kept[judged],
-        folds=rows.fold[judged],
-        truth=rows.codes[judged],
-        weights=weights[judged],
-        predictions=np.array([model.predictions for model in found.values()]),
-        log_loss=losses @ weights[judged] / weights[judged].sum(),
-        fit_seconds=np.array([model.seconds for model in found.values()]),
-        linear=np.array([model.linear for model in found.values()]),
-        failures={k: model.failure for k, model in found.items() if model.failure},
-        notes=(*_never_held_out(rows), *_warned(found)),
+        folds=fold[judged],
+        truth=codes[judged],
+        predictions=np.array([one.predictions[judged] for one in every]),
+        log_loss=np.array([one.log_loss[judged].mean() for one in every]),
+        fit_seconds=np.array([one.seconds for one in every]),
+        linear=np.array([one.linear for one in every]),
+        failures={name: one.failure for name, one in found.items() if one.failure},
+        notes=tuple(notes),
     )
+
+
+def _copies(weight: Array | None, n: int) -> Index:
+    """Indices of n rows, each as often as its weight says."""
+    if weight is None:
+        return np.arange(n)
+    if np.any(weight != np.floor(weight)) or weight.sum() > _MOST_COPIES:
+        raise ParameterError(
+            Setting("sample_weight"),
+            " must be whole numbers with a sum of at most "
+            f"{_MOST_COPIES:,}: compare repeats rows, as some models take no weights",
+        )
+    return np.repeat(np.arange(n), weight.astype(np.intp))
 
 
 def _judge_all(
     models: dict[str, Any], rows: FoldedRows, progress: CompareProgress | None
 ) -> dict[str, HeldOut]:
-    """Judge all models, in their order; after an interrupt those that are finished."""
+    """Judge all models; after an interrupt those that are finished."""
     found: dict[str, HeldOut] = {}
-    n_folds = len(rows.folds)
+    n_folds = len(np.unique(rows.fold[rows.fold >= 0]))
 
     def report(n_done: int, name: str) -> None:
         if progress is not None:
@@ -496,30 +504,14 @@ def _judge_all(
             SearchInterruptedWarning,
             stacklevel=3,
         )
-    missing = HeldOut.failed(len(rows.judged), NOT_FINISHED)
+    missing = HeldOut.failed(len(rows.codes), NOT_FINISHED)
     return {name: found.get(name, missing) for name in models}
 
 
-def _never_held_out(rows: FoldedRows) -> list[str]:
+def _never_held_out(labels: NDArray[Any]) -> str:
     """A note about rows on which no model was judged."""
-    left = np.unique(rows.codes[rows.fold < 0])
-    if not len(left):
-        return []
-    n = int(np.sum(rows.fold < 0))
-    return [
-        f"No model was judged on {count(n, 'row')} of the classes "
-        f"{named(rows.classes[left])}: with so few, none can be held out, and they are "
+    return (
+        f"No model was judged on {count(len(labels), 'row')} of the classes "
+        f"{named(np.unique(labels))}: with so few, none can be held out, and they are "
         "in every training set."
-    ]
-
-
-def _warned(found: dict[str, HeldOut]) -> list[str]:
-    """The warnings of the models."""
-    return [f"{name}: {note}" for name, model in found.items() for note in model.notes]
-
-
-def _duration(seconds: float) -> str:
-    """A time with two digits or so: 0.8 ms, 12 ms, 3.4 s."""
-    if seconds < 0.1:
-        return f"{1000 * seconds:.2g} ms"
-    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+    )

@@ -47,7 +47,10 @@ def verdict_sentence(
         return f"Use {model}: it is better than LDA by {apart}."
     if judgement.better == "LDA":
         return f"Use {lda}: it is better than {model} by {apart}."
-    return f"These rows show no difference between the two: {apart}."
+    return (
+        f"These rows show no difference between the two: {apart}. Either will do; "
+        f"{lda} is the simpler."
+    )
 
 
 def guarded_sentence(pairs: Sequence[str]) -> str:
