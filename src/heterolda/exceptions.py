@@ -70,7 +70,7 @@ class ParameterError(_SpeaksOfSettings, ValueError):
 
 
 class SmallClassWarning(_SpeaksOfSettings, UserWarning):
-    """A class has too few samples for a covariance of its own and borrows from others.
+    """A class has few samples for its features, or so few that it borrows from others.
 
     Examples
     --------

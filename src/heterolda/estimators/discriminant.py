@@ -409,7 +409,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         borrowed = shares_of_pooled(statistics, self.shrinkage, chosen)
         priors = check_priors(self.priors, weights)
         if self.shrinkage is None:
-            warn_of_small_classes(statistics.classes[borrowed > 0])
+            warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(means, cov)
         seed = 0  # deterministic solvers leave random_state untouched
         if draws(criterion.solver):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from heterolda.estimators.guard import Verdict
+from heterolda.estimators.guard import ROWS_PER_FEATURE, Verdict
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
@@ -37,13 +37,26 @@ _MOST_PAIRS = 5
 _MOST_FEATURES = 3
 
 
-def warn_of_small_classes(classes: NDArray[Any]) -> None:
-    """Say which classes have borrowed from the others."""
-    if len(classes):
+def warn_of_small_classes(statistics: ClassStatistics, borrowed: Array) -> None:
+    """Say which classes have borrowed from the others, or else have few samples."""
+    if statistics.given:
+        return
+    varies = np.count_nonzero(np.einsum("kjj->j", statistics.scatters) > 0)
+    few = statistics.weights < ROWS_PER_FEATURE * varies
+    if borrowed.any():
+        few = borrowed > 0
+        what = (
+            "no more samples than features plus one, too few for a covariance of their "
+            "own, and borrow from the pooled covariance of all classes"
+        )
+    else:
+        what = (
+            f"fewer than {ROWS_PER_FEATURE} samples per feature, so that their "
+            "covariances are uncertain and plug-in errors (bayes_error_) too low"
+        )
+    if few.any():
         warning = SmallClassWarning(
-            f"classes {listed(classes)} have no more samples than features plus one, "
-            "too few for a covariance of their own, and borrow from the pooled "
-            "covariance of all classes: use ",
+            f"classes {listed(statistics.classes[few])} have {what}: use ",
             Setting("shrinkage", "cv"),
             ", more samples or fewer features",
         )

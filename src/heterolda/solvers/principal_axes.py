@@ -61,7 +61,8 @@ class PrincipalAxes:
         two classes.
         """
         eigenvalues, axes = np.linalg.eigh(total)
-        largest = eigenvalues[:, -1:]
+        # Classes that are both constant have no axes: all eigenvalues are zero.
+        largest = np.where(eigenvalues[:, -1:] > 0, eigenvalues[:, -1:], 1.0)
         weak = eigenvalues < _WEAK * largest
         if weak.any():
             # The others get eigenvalues that keep them apart and where they are.
