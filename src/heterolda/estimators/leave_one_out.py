@@ -98,8 +98,7 @@ def winners_without(
             found, n_anew = judge.winners(X[at].astype(np.float64), weight[at])
             winners[at] = found
             n_solved_anew += n_anew
-    rows = np.arange(len(X))
-    lda = lda_winners(X, codes, weight, rows, fit.statistics, fit.given_priors)
+    lda = lda_winners(X, codes, weight, fit.statistics, fit.given_priors)
     return winners, lda, n_solved_anew
 
 
