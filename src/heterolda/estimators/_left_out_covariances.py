@@ -102,8 +102,10 @@ class Covariances:
 
     def is_gone(self, k: int, left: Array) -> Mask:
         """Whether class k has no covariance without some rows."""
-        rest, share = self._weights_without(k, left), self.shares_without(k, left)
-        gone: Mask = (rest[:, k] <= 0) | ((rest[:, k] <= 1) & (share[:, k] < 1))
+        rest = self.statistics.weights[k] - left
+        gone: Mask = rest <= 1
+        if gone.any():  # what borrows all needs one row for its mean
+            gone &= (self.shares_without(k, left)[:, k] < 1) | (rest <= 0)
         return gone
 
     def shares_without(self, k: int, left: Array) -> Array:

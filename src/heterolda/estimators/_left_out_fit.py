@@ -92,8 +92,9 @@ class Fit:
     def shares(self, priors: Array, pairs: Index) -> Array:
         """The priors of pairs, weighted by costs and summing to one."""
         weighted = self.criterion.cost_weighted_priors(priors, pairs)
-        shares: Array = priors[pairs] if weighted is None else weighted
-        return shares / shares.sum(axis=1, keepdims=True)
+        shares = priors[pairs] if weighted is None else weighted
+        normed: Array = shares / shares.sum(axis=1, keepdims=True)
+        return normed
 
     @cached_property
     def free(self) -> Mask:

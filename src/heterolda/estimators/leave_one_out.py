@@ -19,7 +19,7 @@ from heterolda.statistics.row_sample import row_hashes, smallest
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.
-_BLOCK_SIZE = 1 << 17
+_BLOCK_SIZE = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)

@@ -183,7 +183,7 @@ class LeftOut:
         what the pencil would take for rounding errors, so that nothing is raised. Of
         raised variances nothing is known if rows of several weights are left out.
         """
-        rest = self.own - 2 * self.pencil.noise()[:, 0] / self.grown.min()
+        rest = self.own - 2 * self.pencil.noise[:, 0] / self.grown.min()
         rest = np.where(self.raised, np.inf, np.where(rest > 0, rest, np.nan))
         posed: Mask = self.taken * _sums(self.squares, 1 / rest[:, None]) < 1
         if len(self.left) > 1:
@@ -222,8 +222,9 @@ class LeftOut:
             u += c
             u *= h
             u *= u
-            variance_own = self.grown * (_sums(u, own) - self.taken * u_v**2)
-            variance_other = _sums(u, other)
+            sums = u @ np.concatenate([own, other], axis=1).mT
+            variance_own = self.grown * (sums[:, :, 0] - self.taken * u_v**2)
+            variance_other = sums[:, :, 1]
         positive = (g > 0).all(axis=2) & (variance_own > 0) & (variance_other > 0)
         # The row lies W / (W - l) = 1 - s times as far from the mean without it. The
         # distance of the means is w.(b S_own + a S_other)w.

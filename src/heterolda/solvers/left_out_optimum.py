@@ -90,6 +90,11 @@ class Minima:
             slope[near, place + 1],
         )
 
+    def turns(self) -> list[Index]:
+        """Numbers of the first minimum of each pair, then of the second, and so on."""
+        turn = np.arange(len(self.pair)) - np.searchsorted(self.pair, self.pair)
+        return [np.flatnonzero(turn == k) for k in range(turn.max(initial=-1) + 1)]
+
 
 @dataclass(frozen=True)
 class BestRules:
@@ -143,7 +148,8 @@ def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRul
     )
     own, other = ndtr(-y1), ndtr(-y2)
     error = p_own[minima.pair] * own + p_other[minima.pair] * other
-    for k, p in enumerate(minima.pair):
+    for k in minima.turns():
+        p = minima.pair[k]
         better = error[k] < least[p]
         runner_up = np.where(better, least[p], error[k])
         second[p] = np.fmin(second[p], runner_up)
@@ -153,14 +159,13 @@ def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRul
             (best.error_own, own),
             (best.error_other, other),
         ):
-            np.copyto(mine[p], new[k], where=better)
+            mine[p] = np.where(better, new[k], mine[p])
         best.certain[p] &= found[k]
     best.certain[...] &= second > least * (1 + alike)
     slope = _evaluate(out.of_pairs(minima.nearly_pair), minima.nearly_theta[:, None])[0]
     with np.errstate(invalid="ignore"):
         still = slope / minima.nearly_slope[:, None] > _STILL
-    for k, p in enumerate(minima.nearly_pair):
-        best.certain[p] &= still[k]
+    np.logical_and.at(best.certain, minima.nearly_pair, still)
     return best
 
 

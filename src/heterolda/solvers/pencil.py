@@ -19,6 +19,7 @@ with it every method of the paper.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -202,6 +203,7 @@ class Pencil:
         """The same pairs with other covariances."""
         return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
 
+    @cached_property
     def noise(self) -> Array:
         """Variances that may be rounding errors, of shape (n_pairs, 2, n_features).
 
