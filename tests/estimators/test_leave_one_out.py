@@ -12,7 +12,7 @@ from heterolda import (
     Global,
     ParameterError,
 )
-from heterolda.estimators import _left_out_class, _left_out_fit
+from heterolda.estimators import _left_out_pairs
 from heterolda.estimators import leave_one_out as module
 
 pytestmark = [
@@ -217,8 +217,7 @@ def test_memory_is_bounded_by_blocks(rng, monkeypatch):
     model = GaussianLinearDiscriminant(guard=False).fit(X, y)
     every = model.leave_one_out(X, y)
     monkeypatch.setattr(module, "_BLOCK_SIZE", 30)
-    monkeypatch.setattr(_left_out_class, "_BATCH_SIZE", 1)
-    monkeypatch.setattr(_left_out_fit, "_MOST_NUMBERS", 1)
+    monkeypatch.setattr(_left_out_pairs, "_BATCH_SIZE", 1)
     assert_array_equal(model.leave_one_out(X, y).predictions, every.predictions)
 
 

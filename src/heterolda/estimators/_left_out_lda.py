@@ -18,26 +18,25 @@ def lda_winners(
     X: NDArray[Any],
     codes: Index,
     weight: Array,
-    rows: Index,
     statistics: ClassStatistics,
     priors: Array | None,
 ) -> Index:
-    """Classes that scikit-learn's LDA, fitted without each of some rows, predicts.
+    """Classes that scikit-learn's LDA, fitted without each of the rows, predicts.
 
     Its covariance is sum_k p_k T_k / W_k, with the relative frequencies p_k if no
     priors are given. Without a row this is a matrix that all rows of a class have in
     common, less a multiple of z z'.
     """
-    winners = np.empty(len(rows), np.intp)
-    left = np.minimum(weight[rows], 1.0)
+    winners = np.empty(len(X), np.intp)
+    left = np.minimum(weight, 1.0)
     for k in range(statistics.n_classes):
-        for amount in np.unique(left[codes[rows] == k]):
-            mine = np.flatnonzero((codes[rows] == k) & (left == amount))
+        for amount in np.unique(left[codes == k]):
+            mine = np.flatnonzero((codes == k) & (left == amount))
             judge = _Judge(statistics, priors, k, amount)
             step = max(1, _BLOCK_SIZE // (X.shape[1] + statistics.n_classes))
             for start in range(0, len(mine), step):
                 block = mine[start : start + step]
-                winners[block] = judge.winners(X[rows[block]].astype(np.float64))
+                winners[block] = judge.winners(X[block].astype(np.float64))
     return winners
 
 
@@ -81,8 +80,7 @@ class _Judge:
         scores = along / rest - 0.5 * (size + self.taken * along**2 / rest)
         scores += self.log_priors
         winner: Index = scores.argmax(axis=1)
-        lone = np.flatnonzero(rest[:, 0] <= SINGULAR)
-        for n in lone:
+        for n in np.flatnonzero(rest[:, 0] <= SINGULAR):
             winner[n] = self._by_hand(rows[n])
         return winner
 

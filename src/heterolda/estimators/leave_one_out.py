@@ -19,7 +19,7 @@ from heterolda.statistics.row_sample import row_hashes, smallest
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.
-_BLOCK_SIZE = 1 << 17
+_BLOCK_SIZE = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +98,7 @@ def winners_without(
             found, n_anew = judge.winners(X[at].astype(np.float64), weight[at])
             winners[at] = found
             n_solved_anew += n_anew
-    rows = np.arange(len(X))
-    lda = lda_winners(X, codes, weight, rows, fit.statistics, fit.given_priors)
+    lda = lda_winners(X, codes, weight, fit.statistics, fit.given_priors)
     return winners, lda, n_solved_anew
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, ndtr
@@ -11,7 +10,7 @@ from scipy.special import expit, ndtr
 from heterolda.foundations.roots import newton_roots
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.arc import Arc
-from heterolda.solvers.left_out import LeftOut, sums
+from heterolda.solvers.left_out import LeftOut
 
 # Points between which minima are looked for, in x of the arc.
 _HALF = np.concatenate([np.arange(0.25, 8, 0.25), [8, 9, 10, 12, 16, 24, 48]])
@@ -38,65 +37,27 @@ _PROBE = 1e-3  # share by which a step changes that matrix, to see what the scor
 
 
 @dataclass(frozen=True)
-class Angles:
-    """Angles on some arcs, with b = cos(theta) and a = sin(theta).
+class Minima:
+    """Local minima of the error on some arcs, and where others may come into being.
+
+    They are given by their angle theta, b = cos(theta) and a = sin(theta).
 
     Attributes
     ----------
-    pair : ndarray of shape (m,)
-        The arc; it may have several, or none.
-    theta : ndarray of shape (m,)
-        The angle.
-    value : ndarray of shape (m,)
-        A number that belongs to it.
+    pair, theta, rise : ndarray of shape (m,)
+        Arc and angle of each minimum, and the derivative of the slope with respect to
+        theta. An arc may have several minima, or none.
+    nearly_pair, nearly_theta, nearly_slope : ndarray of shape (k,)
+        Where the slope comes near zero and turns back: if it reaches zero there is
+        another minimum.
     """
 
     pair: Index
     theta: Array
-    value: Array
-
-    def of_pairs(self, pairs: Index) -> Angles:
-        """Those of some pairs, which are numbered anew."""
-        most = max(pairs.max(initial=0), self.pair.max(initial=0))
-        place = np.full(most + 1, -1)
-        place[pairs] = np.arange(len(pairs))
-        at = place[self.pair]
-        mine = np.flatnonzero(at >= 0)
-        mine = mine[at[mine].argsort(kind="stable")]
-        return Angles(at[mine], self.theta[mine], self.value[mine])
-
-    def by_turns(self, out: LeftOut) -> Iterator[tuple[Index, LeftOut, Array, Array]]:
-        """First one angle of each pair that has any, then another, and so on.
-
-        With the pairs come what is left of them without rows, the angles from the
-        point of view of these rows' class, and the values, both of shape (P, 1).
-        """
-        n_pairs = len(out.sign)
-        count = np.bincount(self.pair, minlength=n_pairs)
-        turn = np.arange(len(self.pair)) - (count.cumsum() - count)[self.pair]
-        for k in range(count.max(initial=0)):
-            now = turn == k
-            pairs = self.pair[now]
-            part = out if len(pairs) == n_pairs else out.of_pairs(pairs)
-            theta, value = self.theta[now][:, None], self.value[now][:, None]
-            yield pairs, part, np.where(part.sign > 0, theta, np.pi / 2 - theta), value
-
-
-@dataclass(frozen=True)
-class Minima:
-    """Local minima of the error on some arcs, and where others may come into being.
-
-    Attributes
-    ----------
-    lowest : Angles
-        The minima, each with the derivative of the slope with respect to theta.
-    nearly : Angles
-        Where the slope comes near zero and turns back, each with the slope: if it
-        reaches zero there is another minimum.
-    """
-
-    lowest: Angles
-    nearly: Angles
+    rise: Array
+    nearly_pair: Index
+    nearly_theta: Array
+    nearly_slope: Array
 
     @classmethod
     def on(cls, arc: Arc) -> Minima:
@@ -113,20 +74,26 @@ class Minima:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             rise = arc.slopes(pair, x)[1] / (length * expit(x) * expit(-x))
         _, cos, sin = arc.coordinates(pair, x)
-        lowest = Angles(pair, np.arctan2(sin, cos), rise)
 
         size = np.abs(slope)
         inner = size[:, 1:-1]
         turns = (inner <= size[:, :-2]) & (inner <= size[:, 2:]) & (inner < _NEAR_ZERO)
         turns &= (slope[:, :-2] > 0) == (slope[:, 2:] > 0)
-        pair, place = np.nonzero(turns)
-        _, cos, sin = arc.coordinates(pair, _GRID[place + 1])
-        nearly = Angles(pair, np.arctan2(sin, cos), slope[pair, place + 1])
-        return cls(lowest, nearly)
+        near, place = np.nonzero(turns)
+        _, nearly_cos, nearly_sin = arc.coordinates(near, _GRID[place + 1])
+        return cls(
+            pair,
+            np.arctan2(sin, cos),
+            rise,
+            near,
+            np.arctan2(nearly_sin, nearly_cos),
+            slope[near, place + 1],
+        )
 
-    def of_pairs(self, pairs: Index) -> Minima:
-        """Those of some pairs, which are numbered anew."""
-        return Minima(self.lowest.of_pairs(pairs), self.nearly.of_pairs(pairs))
+    def turns(self) -> list[Index]:
+        """Numbers of the first minimum of each pair, then of the second, and so on."""
+        turn = np.arange(len(self.pair)) - np.searchsorted(self.pair, self.pair)
+        return [np.flatnonzero(turn == k) for k in range(turn.max(initial=-1) + 1)]
 
 
 @dataclass(frozen=True)
@@ -148,25 +115,15 @@ class BestRules:
     error_other: Array
     certain: Mask
 
-    @classmethod
-    def fisher(cls, out: LeftOut) -> BestRules:
-        """Fisher's rules, which need no search."""
-        rules = out.fisher_rules()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            t = 0.5 * rules.distance - out.log_odds
-            own = ndtr((t - rules.distance) / np.sqrt(rules.variance_own))
-            other = ndtr(-t / np.sqrt(rules.variance_other))
-        return cls(rules.score, own, other, rules.regular)
 
-    @staticmethod
-    def concatenate(one: BestRules, two: BestRules, order: Index) -> BestRules:
-        """Rules of two groups of pairs together, in some order."""
-        return BestRules(
-            *(
-                np.concatenate([getattr(one, f.name), getattr(two, f.name)])[order]
-                for f in fields(one)
-            )
-        )
+def fisher_rules(out: LeftOut) -> BestRules:
+    """Fisher's rules, which need no search."""
+    rules = out.fisher_rules()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = 0.5 * rules.distance - out.log_odds
+        own = ndtr((t - rules.distance) / np.sqrt(rules.variance_own))
+        other = ndtr(-t / np.sqrt(rules.variance_other))
+    return BestRules(rules.score, own, other, rules.regular)
 
 
 def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRules:
@@ -178,37 +135,37 @@ def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRul
     minimum comes near. Its error is known up to a few per cent.
     """
     follow, alike = (_stay, _NEARLY_ALIKE) if nearby else (_follow, _ALIKE)
-    shape = out.log_odds.shape
-    trivial = expit(-np.abs(out.log_odds))
+    p_own, p_other = expit(out.log_odds), expit(-out.log_odds)
     best = BestRules(
         score=-out.log_odds,
         error_own=(out.log_odds < 0).astype(float),
         error_other=(out.log_odds >= 0).astype(float),
-        certain=_well_posed(out),
+        certain=out.well_posed.copy(),
     )
-    least, second = trivial.copy(), np.full(shape, np.inf)
-    p_own, p_other = expit(out.log_odds), expit(-out.log_odds)
-    for pairs, part, theta, rise in minima.lowest.by_turns(out):
-        at = slice(None) if part is out else pairs
-        score, y1, y2, found = follow(part, theta, rise)
-        own, other = ndtr(-y1), ndtr(-y2)
-        error = p_own[at] * own + p_other[at] * other
-        best.certain[at] &= found
-        better = error < least[at]
-        runner_up = np.where(better, least[at], error)
-        second[at] = np.fmin(second[at], runner_up)
+    least, second = np.minimum(p_own, p_other), np.full(p_own.shape, np.inf)
+    score, y1, y2, found = follow(
+        out.of_pairs(minima.pair), minima.theta[:, None], minima.rise[:, None]
+    )
+    own, other = ndtr(-y1), ndtr(-y2)
+    error = p_own[minima.pair] * own + p_other[minima.pair] * other
+    for k in minima.turns():
+        p = minima.pair[k]
+        better = error[k] < least[p]
+        runner_up = np.where(better, least[p], error[k])
+        second[p] = np.fmin(second[p], runner_up)
         for mine, new in (
             (least, error),
             (best.score, score),
             (best.error_own, own),
             (best.error_other, other),
         ):
-            mine[at] = np.where(better, new, mine[at])
+            mine[p] = np.where(better, new[k], mine[p])
+        best.certain[p] &= found[k]
     best.certain[...] &= second > least * (1 + alike)
-    for pairs, part, theta, slope in minima.nearly.by_turns(out):
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            now = part.sign * _evaluate(part, theta[:, :, None])[0, :, 0]
-            best.certain[pairs] &= now / slope > _STILL
+    slope = _evaluate(out.of_pairs(minima.nearly_pair), minima.nearly_theta[:, None])[0]
+    with np.errstate(invalid="ignore"):
+        still = slope / minima.nearly_slope[:, None] > _STILL
+    np.logical_and.at(best.certain, minima.nearly_pair, still)
     return best
 
 
@@ -220,70 +177,47 @@ def _follow(
     The slope rises by about `rise` per unit of theta. Returned are the score, the
     distances y of the threshold from both means, and whether the minimum was found.
     """
-    shape = out.log_odds.shape
-    angle, rise = (np.broadcast_to(one, shape).copy() for one in (theta, rise))
+    slope, score, y1, y2 = _evaluate(out, theta)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        now = _evaluate(out, theta[:, :, None])[:, :, 0]
-        step = -now[0] / rise
+        step = -slope / rise
         for _ in range(_MOST_STEPS):
-            far = np.abs(step) > _CLOSE
-            if not far.any():
+            if not (np.abs(step) > _CLOSE).any():
                 break
-            part = out if far.all() else out.pick(*far.nonzero())
-            angle[far] += step[far]
-            new = _evaluate(part, angle[far].reshape(part.log_odds.shape))
-            new = new.reshape(len(new), -1)
+            theta, before = theta + step, slope
+            slope, score, y1, y2 = _evaluate(out, theta)
             # The difference of neighbouring slopes is mostly rounding error.
-            clear = np.abs(step[far]) > _RESOLVED
-            secant = (new[0] - now[0, far]) / step[far]
-            rise[far] = np.where(clear, secant, rise[far])
-            now[:, far] = new
-            step[far] = -new[0] / rise[far]
+            clear = np.abs(step) > _RESOLVED
+            rise = np.where(clear, (slope - before) / step, rise)
+            step = -slope / rise
         found = (np.abs(step) <= _CLOSE) & (rise > 0)
-    return now[1], now[2], now[3], found
+    return score, y1, y2, found
 
 
 def _stay(out: LeftOut, theta: Array, rise: Array) -> tuple[Array, Array, Array, Mask]:
-    """As `_follow`, at the angles themselves; found is whether that is near enough.
-
-    At angles that all rows share, sums over the features are products of matrices.
-    """
+    """As `_follow`, at the angles themselves; found is whether that is near enough."""
+    b, a = np.cos(theta), np.sin(theta)
+    own, other = out.own, out.pencil.beta
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        b, a = np.cos(theta)[:, :, None], np.sin(theta)[:, :, None]
-        own, other = out.own[:, :1], out.other[:, :1]
-        speed = np.abs((b * other - a * own) / (b * own + a * other)).max(axis=2)
+        turn = np.abs((b * other - a * own) / (b * own + a * other))
+        speed = turn.max(axis=1, keepdims=True)
         probe = _PROBE / speed
-        nodes = np.concatenate([theta, theta + probe], axis=1)
-        values = _evaluate(out, nodes[:, :, None])
-        slope, score, y1, y2 = values[:, :, 0]
+        slope, score, y1, y2 = _evaluate(out, theta)
         step = np.abs(slope / rise)
-        change = np.abs(values[1, :, 1] - score) * step / probe
+        change = np.abs(_evaluate(out, theta + probe)[1] - score) * step / probe
         found = (step * speed < _SMALL_STEP) & (change * _CLEAR < np.abs(score))
     return score, y1, y2, found
 
 
-def _evaluate(out: LeftOut, theta: Array) -> Array:
+def _evaluate(out: LeftOut, theta: Array) -> tuple[Array, Array, Array, Array]:
     """Slope, score and y1, y2 of the arc's rules; the slope is NaN off the arc.
 
     The weights of the score sum to one, as those of the solver.
     """
     b, a = np.cos(theta), np.sin(theta)
     rules = out.arc_rules(b, a)
-    log_odds = out.log_odds[:, None] if theta.ndim == 3 else out.log_odds
-    deviation1, deviation2 = np.sqrt(rules.variance_own), np.sqrt(rules.variance_other)
-    values = np.empty((4, *rules.score.shape))
-    y1 = np.multiply(b, deviation1, out=values[2])
-    y2 = np.multiply(a, deviation2, out=values[3])
-    slope = log_odds - np.log(deviation1 / deviation2) - 0.5 * (y1 * y1 - y2 * y2)
-    values[0] = np.where(rules.regular, slope, np.nan)
-    values[1] = np.where(b + a > 0, b + a, 1.0) * rules.score
-    return values
-
-
-def _well_posed(out: LeftOut) -> Mask:
-    """Whether the class keeps its variance in all directions without the row.
-
-    own - e - k v v' is positive definite if k sum v^2 / (own - e) < 1.
-    """
-    posed: Mask = out.less_own * sums(out.squares, out.precision) < 1
-    return posed
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        sigma1, sigma2 = np.sqrt(rules.variance_own), np.sqrt(rules.variance_other)
+        y1, y2 = b * sigma1, a * sigma2
+        slope = out.log_odds - np.log(sigma1 / sigma2) - 0.5 * (y1 * y1 - y2 * y2)
+    slope = np.where(rules.regular, slope, np.nan)
+    return slope, np.where(b + a > 0, b + a, 1.0) * rules.score, y1, y2

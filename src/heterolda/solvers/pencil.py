@@ -19,6 +19,7 @@ with it every method of the paper.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -178,10 +179,31 @@ class Pencil:
         """Some of the pairs."""
         return Pencil(*(getattr(self, f.name)[pairs] for f in fields(self)))
 
+    def turned(self, place: Index) -> Pencil:
+        """The same pairs, but with the second class first where `place` is 1."""
+        at, order = np.arange(len(place))[:, None], np.column_stack([place, 1 - place])
+        same, sign = (place == 0)[:, None], np.where(place == 0, 1.0, -1.0)[:, None]
+        return Pencil(
+            priors=self.priors[at, order],
+            weights=self.weights[at, order],
+            means=self.means[at, order],
+            covariances=self.covariances[at, order],
+            basis=self.basis,
+            alpha=np.where(same, self.alpha, self.beta),
+            beta=np.where(same, self.beta, self.alpha),
+            alpha0=np.where(same, self.alpha0, self.beta0),
+            beta0=np.where(same, self.beta0, self.alpha0),
+            c=sign * self.c,
+            separation=sign * self.separation,
+            dropped=sign * self.dropped,
+            floored=self.floored[at, order],
+        )
+
     def with_covariances(self, covariances: Array) -> Pencil:
         """The same pairs with other covariances."""
         return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
 
+    @cached_property
     def noise(self) -> Array:
         """Variances that may be rounding errors, of shape (n_pairs, 2, n_features).
 
