@@ -175,7 +175,7 @@ def test_the_card_shows_the_honest_figure_first(frame, tmp_path):
         text.index(words)
         for words in (
             "Accuracy by leave-one-out on 120 rows:",
-            "two: " if "no difference" in text else "Use ",
+            "apart: " if "cannot tell" in text else "Use ",
             "GaussianLinearDiscriminant of 4 classes",
             "Fitted to few.csv (120 rows, target &#x27;kind&#x27;) on 20",
             "have fewer than five rows per feature",

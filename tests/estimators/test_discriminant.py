@@ -969,3 +969,25 @@ def test_features_far_from_zero_draw_one_warning(four):
     model.fit(X + 1e-4 * far, y)
     # A column that does not vary at all loses nothing.
     model.fit(np.insert(X, 1, 1e15, axis=1), y)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+def test_constant_classes_beside_ill_conditioned_ones(rng):
+    """One-hot columns: a pair without any variance once failed in the eigenvalues."""
+    y = np.repeat([0, 1, 2], 30)
+    X = np.eye(3)[y]
+    X[60:] = np.eye(3)[rng.integers(3, size=30)]
+    for settings in ({}, {"guard": False}, {"shrinkage": "auto"}, {"shrinkage": 0}):
+        model = GaussianLinearDiscriminant(**settings).fit(X, y)
+        assert model.bayes_error_[0] < 1e-9
+        assert (model.predict(X[:60]) == y[:60]).all()
+
+
+def test_few_samples_per_feature_draw_one_warning(rng):
+    X, y = rng.normal(size=(60, 4)), np.repeat([0, 1], [19, 41])
+    with pytest.warns(SmallClassWarning, match=r"\[0\] have fewer than 5 samples per"):
+        GaussianLinearDiscriminant().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SmallClassWarning)
+        GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
+        GaussianLinearDiscriminant().fit(X[:, :3], y)

@@ -141,7 +141,7 @@ CASES = [
     Case(
         "300 classes",
         _many_classes,
-        Accurate(),
+        Accurate(warns=SmallClassWarning),
         classes=(300,),
         ways=FIT,
         only=("global", "fisher"),

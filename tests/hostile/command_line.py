@@ -32,6 +32,7 @@ TARGET, WEIGHT = "kind", "weight"
 _KEPT = {"float16", "float32", "int8", "bool"}
 _NOTES = {
     "no more samples than features": SmallClassWarning,
+    "samples per feature": SmallClassWarning,
     "no hyperplane that beats": TrivialRuleWarning,
     "float64 rounding": PrecisionWarning,
     "Gaussian model does not fit": ModelMisfitWarning,

@@ -51,8 +51,8 @@ def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
     )
     none = Judgement.from_counts("x", 9, 9, 0, 10)
     assert verdict_sentence(none) == (
-        "These rows show no difference between the two: 0.0 points, with a standard "
-        "error of 0.0 points. Either will do; LDA is the simpler."
+        "These rows cannot tell the two apart: 0.0 points, with a standard error of "
+        "0.0 points. Either will do; LDA is the simpler."
     )
 
 
@@ -79,7 +79,7 @@ def test_a_sample_is_judged_by_the_statistics_of_all_rows(make_classes):
 def test_guarded_pairs_are_named_but_not_too_many():
     assert guarded_sentence([]) == ""
     assert guarded_sentence(["a and b"]).startswith(
-        "Fisher's rule stands between a and b: the Gaussian model does not fit there"
+        "Fisher's rule stands between a and b: on the rows it makes fewer errors"
     )
     many = guarded_sentence([f"{k} and {k + 1}" for k in range(9)])
     assert "4 and 5; 4 more:" in many

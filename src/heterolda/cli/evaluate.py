@@ -9,7 +9,12 @@ import typer
 
 import heterolda.cli.options as opt
 from heterolda.cli.data_source import name_of, source_of
-from heterolda.cli.messages import errors_in_one_line, print_result, warnings_as_notes
+from heterolda.cli.messages import (
+    errors_in_one_line,
+    print_result,
+    print_to_stderr,
+    warnings_as_notes,
+)
 from heterolda.cli.parsing import split_names
 from heterolda.foundations.choices import MISSING
 
@@ -59,11 +64,17 @@ def evaluate(
 
         fitted = load(model)
         names = feature_columns(fitted, split_names(columns))
-        if target is None and hasattr(fitted, "fit_record_"):
-            target = fitted.fit_record_.target
+        record = getattr(fitted, "fit_record_", None)
+        if target is None and record is not None:
+            target = record.target
         with source_of(data, form, delimiter) as source, StatusLine() as status:
             rows = Table(source, target, names, (), sample_weight, missing)
             scores = evaluate_rows(fitted, rows, status.rows("predicting"))
+        if record is not None and record.data == name_of(data):
+            print_to_stderr(
+                "note: the model was fitted to data of this name; on rows that it was "
+                "fitted to, it is more often right than on others (see inspect)"
+            )
         if as_json:
             print(json.dumps(scores.record(), indent=1, allow_nan=False))
         else:

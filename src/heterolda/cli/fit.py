@@ -153,7 +153,7 @@ def _fit_and_report(
         n_rows=float(facts.discriminant.statistics_.weights.sum()),
         judgement=judgement,
     )
-    lines += facts.accuracy_lines(lda="LDA (--solver fisher)")
+    lines += facts.accuracy_lines(lda="LDA (--solver fisher --shrinkage 1)")
     remedy = "try --shrinkage cv, or fewer features"
     lines = [*describe_fit(facts, name, data.target, lines, remedy), ""]
     if out is not None:

@@ -23,6 +23,9 @@ from heterolda.tradeoff.criteria import error_rates
 
 # Pairs are solved anew in batches of so many numbers.
 _BATCH_SIZE = 1 << 22
+# Pairs of so few rows and features are always solved anew: a row may change everything,
+# and it costs little.
+_SMALL, _NARROW = 60, 10
 
 
 class PairsWithoutRows:
@@ -48,6 +51,8 @@ class PairsWithoutRows:
             rank = np.count_nonzero(pencil.basis.any(axis=1), axis=1)
             varying = np.einsum("pkii->pi", pencil.covariances) > 0
             self.odd |= rank < np.count_nonzero(varying, axis=1)
+        if pencil.means.shape[2] <= _NARROW:
+            self.odd |= pencil.weights.sum(axis=1) <= _SMALL
         self.odd |= self.covariances.mixed or self.covariances.begins_to_borrow(k)
 
     def rules(self, rows: Array, weight: Array, *, nearby: bool) -> BestRules:

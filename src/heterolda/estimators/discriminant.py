@@ -425,14 +425,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         weighted = criterion.cost_weighted_priors(shares, solved)
         guard = None
         if rows is not None and isinstance(criterion.solver, Global):
-            guard = Guard(
-                rows=rows,
-                pairs=pairs,
-                priors=priors,
-                borrowed=borrowed,
-                unshrunk=statistics if self.shrinkage and not one_vs_all else None,
-                frequencies=self.priors is None,
-            )
+            guard = self._make_guard(rows, statistics, pairs, priors, borrowed)
         how = criterion.solver, seed, weighted, guard
         planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
@@ -467,6 +460,19 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self
+
+    def _make_guard(self, rows, statistics, pairs, priors, borrowed) -> Guard:
+        """What judges the rules of the pairs by rows."""
+        one_vs_all = pairs[0, 0] < 0
+        return Guard(
+            rows=rows,
+            pairs=pairs,
+            priors=priors,
+            borrowed=borrowed,
+            borrows=shares_of_pooled(statistics, None, None) > 0,
+            unshrunk=statistics if self.shrinkage and not one_vs_all else None,
+            frequencies=self.priors is None,
+        )
 
     def _make_committee(self, planes: Hyperplanes) -> Committee:
         """How the rules decide together."""
@@ -569,7 +575,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             - `error`, the share of their weight that is predicted wrong, and its
               `standard_error`;
             - `lda_predictions` and `lda_error`, the same for scikit-learn's linear
-              discriminant analysis with the same priors;
+              discriminant analysis, ``solver="lsqr"``, with the same priors;
             - `n_solved_anew`, how many rules were not followed from the fit but
               solved anew, because two optima are nearly as good as each other or
               because a covariance becomes singular without the row.

@@ -19,7 +19,6 @@ from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.threshold import bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.row_sample import ClassRows
-from heterolda.statistics.shrinkage import shares_of_pooled
 
 # A rule gives way to Fisher's if it makes this share more errors. Less than that is
 # chance in most cases, and not worth giving the optimum of the model up for.
@@ -72,6 +71,8 @@ class Guard:
         Class priors.
     borrowed : ndarray of shape (n_classes,)
         Share of the pooled covariance in that of the class.
+    borrows : ndarray of bool of shape (n_classes,)
+        Classes that cannot stand alone; their pairs are not judged.
     unshrunk : ClassStatistics or None
         For Fisher's rules, if these are to have other covariances than the model's.
     frequencies : bool
@@ -84,6 +85,7 @@ class Guard:
     pairs: Index
     priors: Array
     borrowed: Array
+    borrows: Mask
     unshrunk: ClassStatistics | None
     frequencies: bool
     verdicts: list[Verdict] = field(default_factory=list)
@@ -96,6 +98,10 @@ class Guard:
         errors, deviation = self._errors(pencil, plain, planes, at)
         guarded = errors[0] > (1 + _MORE) * errors[1]
         guarded &= planes.status != Status.SEPARABLE
+        if self.borrows.any():
+            # What was borrowed has seen the rows: errors on these are too few.
+            first, second = self.pairs[at].T  # -1 stands for all others
+            guarded &= ~self.borrows[second] & ((first < 0) | ~self.borrows[first])
         self.verdicts.append(
             Verdict(guarded, errors, deviation, planes.error, planes.coef)
         )
@@ -193,9 +199,8 @@ class Guard:
                 few, *known, borrowed=self.borrowed[k], frequencies=self.frequencies
             )
             if self.unshrunk is not None:
-                own = shares_of_pooled(self.unshrunk, None, None)[k]
                 fisher = left_out_scores(
-                    plain.take(some), *known, borrowed=own, frequencies=self.frequencies
+                    plain.take(some), *known, frequencies=self.frequencies
                 )[1]
             # Off the arc the rule with all rows stands in; where a row alone makes
             # Fisher's matrix regular, that rule is wrong about it.

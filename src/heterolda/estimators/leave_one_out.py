@@ -58,7 +58,7 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
     classes = model.classes_
-    weight = _same_rows(model.statistics_, y, weight)
+    weight = _same_rows(model.statistics_, X, y, weight)
     codes = encode(y, classes).astype(np.intp)
     rows = np.flatnonzero(weight > 0)
     if len(rows) > MOST_ROWS:
@@ -66,14 +66,14 @@ def leave_one_out(
     some = codes[rows], weight[rows]
     winners, lda, n_solved_anew = winners_without(model, X[rows], *some)
     share = weight[rows] / weight[rows].sum()
-    error = float(share @ (winners != codes[rows]))
+    error = min(float(share @ (winners != codes[rows])), 1.0)
     return LeaveOneOut(
         rows=rows,
         predictions=classes[winners],
         error=error,
         standard_error=float(np.sqrt(error * (1 - error) / weight[rows].sum())),
         lda_predictions=classes[lda],
-        lda_error=float(share @ (lda != codes[rows])),
+        lda_error=min(float(share @ (lda != codes[rows])), 1.0),
         n_solved_anew=n_solved_anew,
     )
 
@@ -103,7 +103,7 @@ def winners_without(
 
 
 def _same_rows(
-    statistics: ClassStatistics, y: NDArray[Any], weight: Array | None
+    statistics: ClassStatistics, X: NDArray[Any], y: NDArray[Any], weight: Array | None
 ) -> Array:
     """The weights of the rows; refuse rows that the model was not fitted to."""
     weight = np.ones(len(y)) if weight is None else weight
@@ -111,9 +111,8 @@ def _same_rows(
     totals: Array = np.bincount(codes, weight).astype(np.float64)
     labels, totals = labels[totals > 0], totals[totals > 0]
     before = statistics.weights
-    scale = before.sum() / totals.sum() if len(totals) else 1.0
     if not np.array_equal(labels, statistics.classes) or not np.allclose(
-        scale * totals, before
+        totals, before
     ):
         raise ParameterError(
             Setting("X"),
@@ -123,7 +122,18 @@ def _same_rows(
             f"are {_by_class(labels, totals)}, in the fit they were "
             f"{_by_class(statistics.classes, before)}",
         )
-    return scale * weight
+    for k, label in enumerate(labels):
+        here = np.flatnonzero((y == label) & (weight > 0))
+        mean = statistics.means[k]
+        moved = weight[here] @ (X[here] - mean) / totals[k]
+        spread = np.sqrt(np.diag(statistics.scatters[k]) / totals[k])
+        if (np.abs(moved) > 1e-6 * spread + 1e-9 * np.abs(mean)).any():
+            raise ParameterError(
+                Setting("X"),
+                f" must have the rows that the model was fitted to: the mean of class "
+                f"{label!r} is another one",
+            )
+    return weight
 
 
 def _by_class(labels: NDArray[Any], totals: Array) -> str:

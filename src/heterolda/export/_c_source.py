@@ -216,8 +216,8 @@ def _provenance(model: Any) -> str:
     error = model.bayes_error_
     return (
         f"Solver:          {model._settings['solver']}\n"
-        f"Error:           {error.mean():.4g} is the mean over the rules, "
-        f"{error.max():.4g} the largest, for Gaussian classes"
+        f"Plug-in error:   {error.mean():.4g} is the mean over the rules, "
+        f"{error.max():.4g} the largest, under the Gaussian model"
     )
 
 

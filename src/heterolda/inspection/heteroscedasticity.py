@@ -355,8 +355,8 @@ def heteroscedasticity_report(
     (140.94, 20)
     >>> print(report.verdict)
     Accuracy by leave-one-out on 150 rows: 96.67 %; LDA on the same rows: 98.00 %.
-    These rows show no difference between the two: 1.3 points, with a standard error
-    of 0.94 points. Either will do; LDA is the simpler.
+    These rows cannot tell the two apart: 1.3 points, with a standard error of 0.94
+    points. Either will do; LDA is the simpler.
 
     Statistics alone tell what the model says:
 

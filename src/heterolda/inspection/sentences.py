@@ -48,8 +48,8 @@ def verdict_sentence(
     if judgement.better == "LDA":
         return f"Use {lda}: it is better than {model} by {apart}."
     return (
-        f"These rows show no difference between the two: {apart}. Either will do; "
-        f"{lda} is the simpler."
+        f"These rows cannot tell the two apart: {apart}. Either will do; {lda} is the "
+        "simpler."
     )
 
 
@@ -59,9 +59,8 @@ def guarded_sentence(pairs: Sequence[str]) -> str:
         return ""
     more = f"; {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else ""
     return (
-        f"Fisher's rule stands between {'; '.join(pairs[:MOST_NAMED])}{more}: the "
-        "Gaussian model does not fit there, and its best rule makes more errors on the "
-        "rows."
+        f"Fisher's rule stands between {'; '.join(pairs[:MOST_NAMED])}{more}: on the "
+        "rows it makes fewer errors than the best rule of the Gaussian model."
     )
 
 
