@@ -2,7 +2,7 @@
 
 python -m benchmarks.small_samples [--repetitions 10]
 
-Prints the table of docs/guide/discriminant.md. A set is learned from some rows of each
+Prints the table of docs/guide/shrinkage.md. A set is learned from some rows of each
 class, drawn at random, and tested with the others.
 """
 

@@ -316,8 +316,8 @@ class ClassStatistics:
         """Class covariances with divisor W_k - 1, shrunk if need be.
 
         With shrinkage, class k's covariance becomes
-        ``(1 - rho_k) S_k + rho_k S_pooled``; if there are too few rows for the pooled
-        covariance, it is first moved towards its own diagonal.
+        ``(1 - rho_k) S_k + rho_k S_pooled``; if the pooled covariance has fewer than
+        two degrees of freedom per feature, it is first moved towards its diagonal.
 
         Parameters
         ----------

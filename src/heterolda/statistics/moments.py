@@ -226,16 +226,16 @@ def shrink(
     """Class covariances, moved towards the pooled covariance.
 
     Class k gets ``(1 - rho_k) S_k + rho_k S_pooled`` with the shares rho_k of
-    `pooled_shares`. If there are too few rows for the pooled covariance to be regular,
-    it is first shrunk towards its own diagonal, by ``r / (f + r)``, where f is its
-    number of degrees of freedom and r the rank of the features.
+    `pooled_shares`. If the pooled covariance has fewer than 2 r degrees of freedom f,
+    it is first shrunk towards its own diagonal, by ``r / (f + r)``, where r is the
+    rank of the features.
     """
     rho = pooled_shares(scatters, weights, shrinkage, given=given)
     if not rho.any():
         own: Array = scatters / (weights - 1)[:, None, None]
         return own
     rank, freedom = rank_of_features(scatters, weights), pooled_freedom(weights)
-    gamma = rank / (freedom + rank) if freedom < rank else 0.0
+    gamma = rank / (freedom + rank) if freedom < 2 * rank else 0.0
     return blend(scatters, weights, rho, gamma)
 
 
