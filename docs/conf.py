@@ -68,6 +68,9 @@ def prepare(gallery_conf, fname, when):
     if when == "before":
         prepare.filters = warnings.filters[:]
         warnings.simplefilter("error")
+        # Some examples are about data that are not Gaussian, or few.
+        for kind in (heterolda.ModelMisfitWarning, heterolda.SmallClassWarning):
+            warnings.simplefilter("ignore", kind)
         matplotlib.rcParams["savefig.dpi"] = 150
     else:
         warnings.filters[:] = prepare.filters

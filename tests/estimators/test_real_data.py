@@ -83,7 +83,9 @@ def test_tables_2_and_3(data_dir, name):
     errors, hits = np.zeros((4, 10)), np.zeros(4)
     for fold, (train, test) in enumerate(folds):
         for k, solver in enumerate(METHODS):
-            model = GaussianLinearDiscriminant(solver=solver)
+            model = GaussianLinearDiscriminant(
+                solver=solver, guard=False, shrinkage=0.0
+            )
             with known_warnings():
                 model.fit(X[train], y[train])
             errors[k, fold] = model.bayes_error_.mean()
@@ -102,7 +104,8 @@ def test_tables_2_and_3(data_dir, name):
 @pytest.mark.parametrize("name", TABLE_3_LNS)
 def test_local_search_reaches_table_3(data_dir, name):
     X, y, folds = load_folds(data_dir, name)
-    search = LocalNeighborhoodSearch(GaussianLinearDiscriminant(solver="fixed-point"))
+    start = GaussianLinearDiscriminant(solver="fixed-point", shrinkage=0.0)
+    search = LocalNeighborhoodSearch(start)
     hits = 0
     for train, test in folds:
         with known_warnings():

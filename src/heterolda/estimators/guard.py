@@ -7,6 +7,7 @@ it may be far worse than the rule for equal covariances, which asks less of the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
@@ -26,8 +27,9 @@ _MORE = 0.03
 # With fewer rows than this for each feature, a class is judged by rules that were
 # fitted without the row in question. With more, all rows may stay: it is the same.
 ROWS_PER_FEATURE = 5
-# Numbers that the rules without a row take at a time.
+# Numbers that the rules without a row take at a time, and rows of a class.
 _BLOCK = 1 << 20
+_ROWS = 1 << 13
 _NO_DRAWS = default_rng(0)
 
 
@@ -137,21 +139,29 @@ class Guard:
             mine, place, part = self._members(k, at)
             if not len(mine):
                 continue  # its pairs are in other batches
-            rows, weight = self.rows[k]
+            at_rows, given = self.rows.places(k), self.rows.weight
             # Counts of rows are exact in single precision, which is much faster.
-            w = np.ones(len(rows), np.float32) if weight is None else weight
+            w: Any = np.ones(len(at_rows), np.float32)
+            if given is not None:
+                w = given[at_rows]
             total = float(w.sum())
             if 2 < total < least and self.pairs[0, 0] >= 0:
-                ours, other = self._left_out(k, pencil, plain, planes, mine, place) > 0
+                left_out = self._left_out(k, pencil, plain, planes, mine, place)
+                tally = _second(left_out > 0, w)
             else:
                 some, there = normals[:, mine], offsets[:, mine].ravel()
-                some = some.reshape(-1, rows.shape[1]).T
-                positive = linear_scores(rows, some, there) > 0
-                ours, other = positive[:, : len(mine)], positive[:, len(mine) :]
-            second = np.array([w @ ours.astype(w.dtype), w @ other.astype(w.dtype)])
+                some = some.reshape(-1, coef.shape[1]).T
+                tally = np.zeros((3, len(mine)))
+                for start in range(0, len(at_rows), _ROWS):
+                    here = slice(start, start + _ROWS)
+                    rows = self.rows.X.take(at_rows[here], axis=0)
+                    rows = rows.astype(np.float64, copy=False)
+                    positive = linear_scores(rows, some, there) > 0
+                    tally += _second(np.split(positive, 2, axis=1), w[here])
             share = pencil.priors[mine, place] * part / total
-            errors[:, mine] += share * np.where(place == 1, total - second, second)
-            variance[mine] += share**2 * (w @ (ours != other).astype(w.dtype))
+            wrong = np.where(place == 1, total - tally[:2], tally[:2])
+            errors[:, mine] += share * wrong
+            variance[mine] += share**2 * tally[2]
         return errors, np.sqrt(variance)
 
     def verdict(self) -> Verdict:
@@ -209,6 +219,12 @@ class Guard:
             bad = np.where(there == 1, -1.0, 1.0)[:, None]
             blocks.append([ours.T, np.where(np.isnan(fisher), bad, fisher).T])
         return np.concatenate(blocks, axis=2)
+
+
+def _second(answers: Any, w: Any) -> Array:
+    """Weight of the rows that each of two rules, and that only one, gives to second."""
+    ours, other = answers
+    return np.array([w @ one.astype(w.dtype) for one in (ours, other, ours != other)])
 
 
 def _counts_of_two(

@@ -97,14 +97,19 @@ class ClassRows:
         most = most_rows(self.X.shape[1], 2)
         return second if max(n, len(second) - n) <= most else None
 
-    def __getitem__(self, k: int) -> tuple[Array, Array | None]:
-        """Rows and weights of class k."""
+    def places(self, k: int) -> Index:
+        """Indices of the rows of class k."""
         rows = np.flatnonzero(self.y == self.classes[k])
         if self.weight is not None:
             rows = rows[self.weight[rows] > 0]
         most = most_rows(self.X.shape[1], len(self.classes))
         if len(rows) > most:
             rows = rows[smallest(row_hashes(self.X, rows), most)]
+        return rows
+
+    def __getitem__(self, k: int) -> tuple[Array, Array | None]:
+        """Rows and weights of class k."""
+        rows = self.places(k)
         weight = None if self.weight is None else self.weight[rows]
         return self.X.take(rows, axis=0).astype(np.float64, copy=False), weight
 
