@@ -261,3 +261,16 @@ def test_guarded_pairs_of_a_shrunk_model_are_not_shrunk(rng):
     fisher = GaussianLinearDiscriminant(solver="fisher")
     found = model.leave_one_out(X, y)
     assert_array_equal(found.predictions, refits(fisher, X, y))
+
+
+def test_other_rows_than_those_of_the_fit_are_refused(rng):
+    """The same classes and totals do not make them the same rows."""
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    model = GaussianLinearDiscriminant().fit(X, y)
+    with pytest.raises(ValueError, match="X must have the rows that the model was"):
+        model.leave_one_out(X + 0.1, y)
+    with pytest.raises(ValueError, match="must be those that the model was fitted to"):
+        model.leave_one_out(X, y, np.full(60, 2.0))
+    far = GaussianLinearDiscriminant().fit(X + 1e6, y)
+    order = rng.permutation(60)
+    assert far.leave_one_out(X[order] + 1e6, y[order]).error <= 1

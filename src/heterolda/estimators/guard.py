@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.random import default_rng
 
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.fisher import Fisher, fisher_rules
+from heterolda.solvers import Fisher, generator
+from heterolda.solvers.fisher import fisher_rules
 from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
 from heterolda.solvers.left_out import left_out_scores
 from heterolda.solvers.pencil import Pencil
@@ -30,7 +30,6 @@ ROWS_PER_FEATURE = 5
 # Numbers that the rules without a row take at a time, and rows of a class.
 _BLOCK = 1 << 20
 _ROWS = 1 << 13
-_NO_DRAWS = default_rng(0)
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class Guard:
         )
         if not guarded.any():
             return planes
-        fisher = Fisher().solve(plain, _NO_DRAWS)
+        fisher = Fisher().solve(plain, generator(Fisher()))
         if self.unshrunk is not None:
             fisher = _under_model(fisher, pencil)
         # The bound that was proven for the optimum holds for any rule.
@@ -233,8 +232,8 @@ def _counts_of_two(
     """Rows of two classes that either rule gets wrong, and that just one of them does.
 
     `second` says which rows are of the second class, `normals` has the two rules in
-    its columns. The result has one row for each class,
-    and the total weights of the classes. Nothing is gathered.
+    its columns. The result has one row for each class, and the total weights of the
+    classes. Nothing is gathered.
     """
     table = np.zeros(8)
     step = max(1, _BLOCK // rows.X.shape[1])

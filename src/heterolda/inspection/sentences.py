@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from heterolda.estimators.fit_record import FitRecord, Judgement
+from heterolda.estimators.guard import ROWS_PER_FEATURE
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, named, percent, points
 
-# Covariances of classes with fewer rows for each feature than this are uncertain.
-ROWS_PER_FEATURE = 5
 MOST_NAMED = 5
 # Shares of all decisions below which a difference under the model is next to nothing.
 NEGLIGIBLE = 1e-3
