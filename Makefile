@@ -89,7 +89,7 @@ test-oldest:
 	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[test]'
 	$(ONE_THREAD) build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadgroup tests
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml setup.py $(wildcard src/heterolda/kernels/c/*)
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array, Index
-
-Hashes = NDArray[np.uint64]
+from heterolda.kernels.row_hashes import Hashes, row_hashes
 
 # Distinct rows of a class that are kept: so many numbers for each pair that it is in,
 # but no fewer rows than the least. Besides, so many rows of all classes in proportion.
@@ -18,34 +17,19 @@ _NUMBERS = 1 << 20
 _LEAST = 500
 IN_ALL = 20_000
 
-_FACTORS = np.random.default_rng(1936).integers(2**63, size=4096, dtype=np.uint64)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(32)
 _BLOCK = 1 << 16  # numbers that are hashed at a time
 
 
-def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
-    """A number for each row, or each of some, that depends on its values only.
-
-    Numbers are evenly spread. Equal rows have equal ones, whatever the type of the
-    floats that hold them.
-    """
-    n, d = len(X) if rows is None else len(rows), X.shape[1]
-    factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
-    factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)
-    result = np.empty(n, np.uint64)
-    step = max(1, _BLOCK // max(d, 1))
+def hashes_of(X: NDArray[Any], rows: Index | None = None) -> Hashes:
+    """Hashes of rows, or of some of them, whatever the type of their numbers."""
+    n = len(X) if rows is None else len(rows)
+    step = max(1, _BLOCK // max(X.shape[1], 1))
+    hashes = np.empty(n, np.uint64)
     for start in range(0, n, step):
-        # Adding zero makes one number of 0.0 and -0.0.
         here = slice(start, start + step)
         block = X[here] if rows is None else X[rows[here]]
-        bits = np.add(np.asarray(block, np.float64), 0.0, order="C").view(np.uint64)
-        bits ^= bits >> _HALF  # the low bits of round numbers are all zeros
-        result[here] = bits @ factors
-    result ^= result >> _HALF
-    result *= _MIX
-    result ^= result >> _HALF
-    return result
+        hashes[here] = row_hashes(block.astype(np.float64, copy=False))
+    return hashes
 
 
 def smallest(hashes: Hashes, most: int) -> NDArray[np.bool_]:
@@ -104,7 +88,7 @@ class ClassRows:
             rows = rows[self.weight[rows] > 0]
         most = most_rows(self.X.shape[1], len(self.classes))
         if len(rows) > most:
-            rows = rows[smallest(row_hashes(self.X, rows), most)]
+            rows = rows[smallest(hashes_of(self.X, rows), most)]
         return rows
 
     def __getitem__(self, k: int) -> tuple[Array, Array | None]:
@@ -143,7 +127,7 @@ class RowSample:
         cls, X: NDArray[Any], y: NDArray[Any], sample_weight: Array | None = None
     ) -> RowSample:
         """Choose among rows; those of weight zero do not count."""
-        hashes = row_hashes(X)
+        hashes = hashes_of(X)
         weight = np.ones(len(X)) if sample_weight is None else sample_weight
         kept = np.flatnonzero(weight > 0)
         kept = kept[_kept(y[kept], hashes[kept], X.shape[1])]

@@ -1,0 +1,114 @@
+#include "arguments.h"
+
+#include <string.h>
+
+static bool refuse(const Argument *a, const char *what)
+{
+    PyErr_Format(PyExc_ValueError, "%s must be %s (type %s, shape %s)", a->name, what,
+                 a->type, a->shape ? a->shape : "of a number");
+    return false;
+}
+
+/* Whether the elements of a buffer are of the type of a letter. */
+static bool has_type(const Py_buffer *view, char type)
+{
+    const char *format = view->format ? view->format : "B";
+    if (*format == '@' || *format == '=' || *format == '<')
+        format++;
+    if (strlen(format) != 1)
+        return false;
+    switch (type) {
+    case 'd':
+        return *format == 'd';
+    case 'f':
+        return *format == 'f';
+    case 'l':
+        return strchr("lqn", *format) && view->itemsize == 8;
+    case 'i':
+        return strchr("il", *format) && view->itemsize == 4;
+    case 'u':
+        return strchr("LQN", *format) && view->itemsize == 8;
+    case 'b':
+        return *format == '?';
+    default:
+        return *format == 'B';
+    }
+}
+
+static bool take_array(PyObject *object, Argument *a, Sizes size)
+{
+    size_t ndim = strcspn(a->shape, "?");
+    if (object == Py_None && a->shape[ndim] == '?')
+        return true;
+    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT;
+    if (a->type[1] == '!')
+        flags |= PyBUF_WRITABLE;
+    if (PyObject_GetBuffer(object, &a->view, flags) < 0) {
+        PyErr_Clear();
+        return refuse(a, "an array in C order, writable where it is written to");
+    }
+    a->data = a->view.buf;
+    if (a->view.ndim != (int)ndim || !has_type(&a->view, a->type[0]))
+        return refuse(a, "of another type or have other dimensions");
+    if ((uintptr_t)a->data % (size_t)a->view.itemsize)
+        return refuse(a, "aligned");
+    for (size_t k = 0; k < ndim; k++) {
+        Py_ssize_t length = a->view.shape[k];
+        char letter = a->shape[k];
+        if (letter >= '0' && letter <= '9') {
+            if (length != letter - '0')
+                return refuse(a, "of another size");
+            continue;
+        }
+        if (SIZE(letter) < 0)
+            SIZE(letter) = length;
+        else if (SIZE(letter) != length)
+            return refuse(a, "of the size of the other arrays");
+    }
+    return true;
+}
+
+static bool take_number(PyObject *object, Argument *a)
+{
+    if (a->type[0] == 'd') {
+        a->number = PyFloat_AsDouble(object);
+        return !(a->number == -1.0 && PyErr_Occurred());
+    }
+    long long value = PyLong_AsLongLong(object);
+    a->integer = value;
+    return !(value == -1 && PyErr_Occurred());
+}
+
+bool take_arguments(PyObject *const *args, Py_ssize_t n_args, Argument *table,
+                    Py_ssize_t n, Sizes size)
+{
+    for (int k = 0; k < 26; k++)
+        size[k] = -1;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        table[k].data = NULL;
+        table[k].view.obj = NULL;
+    }
+    if (n_args != n) {
+        PyErr_Format(PyExc_TypeError, "%zd arguments are needed, got %zd", n, n_args);
+        return false;
+    }
+    for (Py_ssize_t k = 0; k < n; k++) {
+        bool taken = table[k].shape ? take_array(args[k], &table[k], size)
+                                    : take_number(args[k], &table[k]);
+        if (!taken) {
+            give_back(table, n);
+            return false;
+        }
+    }
+    return true;
+}
+
+PyObject *give_back(Argument *table, Py_ssize_t n)
+{
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (table[k].view.obj)
+            PyBuffer_Release(&table[k].view);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}

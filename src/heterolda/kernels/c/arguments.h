@@ -1,0 +1,52 @@
+/* Arguments from Python: arrays by the buffer protocol, checked before they are used.
+
+   A kernel describes its arguments in a table, takes them all at once, and gives them
+   back at the end:
+
+       Argument a[] = {
+           {"X", "d", "nd"}, {"weight", "l", "n?"}, {"errors", "d!", "n"}, {"step", "d"},
+       };
+       Sizes size;
+       if (!take_arguments(args, n_args, a, COUNT(a), size)) return NULL;
+       ... a[0].data, SIZE('n'), a[3].number ...
+       return give_back(a, COUNT(a));
+*/
+#ifndef HETEROLDA_ARGUMENTS_H
+#define HETEROLDA_ARGUMENTS_H
+
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000 /* one binary for Python 3.11 and all later ones */
+#endif
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    const char *name;
+    /* Elements: d float64, f float32, l int64, i int32, u uint64, b bool, c uint8. With
+       an exclamation mark the kernel writes to the array. */
+    const char *type;
+    /* A letter or a digit for each dimension; equal letters are equal sizes. With a
+       question mark at the end None will do, and data is NULL then. NULL for a number,
+       of type d or l. */
+    const char *shape;
+    void *data;
+    double number;
+    int64_t integer;
+    Py_buffer view;
+} Argument;
+
+typedef Py_ssize_t Sizes[26]; /* of the letters; -1 where none of the arrays has it */
+
+#define COUNT(table) ((Py_ssize_t)(sizeof(table) / sizeof((table)[0])))
+#define SIZE(letter) (size[(letter) - 'a'])
+
+/* False, with a Python error that names the argument, if something does not fit. */
+bool take_arguments(PyObject *const *args, Py_ssize_t n_args, Argument *table,
+                    Py_ssize_t n, Sizes size);
+
+/* Release the arrays; returns None, or NULL if there is an error. */
+PyObject *give_back(Argument *table, Py_ssize_t n);
+
+#endif

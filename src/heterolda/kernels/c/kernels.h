@@ -1,0 +1,15 @@
+/* The functions that Python sees, one line for each. */
+#ifndef HETEROLDA_KERNELS_H
+#define HETEROLDA_KERNELS_H
+
+#include "arguments.h"
+
+#define KERNELS(ENTRY) \
+    ENTRY(row_hashes)
+
+#define DECLARED(name) \
+    PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
+KERNELS(DECLARED)
+#undef DECLARED
+
+#endif
