@@ -112,6 +112,19 @@ def scheduler(request):
 
 
 @pytest.fixture
+def numpy_kernels(monkeypatch):
+    """Run the test without the compiled kernels."""
+    monkeypatch.setattr("heterolda.kernels.compiled", None)
+
+
+@pytest.fixture(params=["compiled", "numpy"])
+def kernels(request):
+    """Run the test with the compiled kernels, and without."""
+    if request.param == "numpy":
+        request.getfixturevalue("numpy_kernels")
+
+
+@pytest.fixture
 def make_classes(rng):
     """Gaussian classes with covariances of their own, in shuffled order."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers import Fisher, generator
+from heterolda.solvers import Fisher, PairMoments, generator
 from heterolda.solvers.fisher import fisher_rules
 from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
 from heterolda.solvers.left_out import left_out_scores
@@ -91,9 +91,11 @@ class Guard:
     frequencies: bool
     verdicts: list[Verdict] = field(default_factory=list)
 
-    def __call__(self, pencil: Pencil, planes: Hyperplanes, at: slice) -> Hyperplanes:
+    def __call__(
+        self, moments: PairMoments, planes: Hyperplanes, at: slice
+    ) -> Hyperplanes:
         """The rules of a batch of pairs, some replaced by Fisher's."""
-        plain = pencil
+        plain = pencil = moments.pencil
         if self.unshrunk is not None:
             plain = pencil.with_covariances(self.unshrunk.covariances()[self.pairs[at]])
         errors, deviation = self._errors(pencil, plain, planes, at)

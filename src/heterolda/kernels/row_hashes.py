@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda import kernels
 from heterolda.foundations.types import Array
-from heterolda.kernels import compiled
 
 Hashes = NDArray[np.uint64]
 
@@ -20,10 +20,10 @@ def row_hashes(X: Array) -> Hashes:
     d = X.shape[1]
     factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
     factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)
-    if compiled is None:
+    if kernels.compiled is None:
         return row_hashes_numpy(X, factors)
     hashes = np.empty(len(X), np.uint64)
-    compiled.row_hashes(np.ascontiguousarray(X), factors, hashes)
+    kernels.compiled.row_hashes(np.ascontiguousarray(X), factors, hashes)
     return hashes
 
 

@@ -20,6 +20,7 @@ from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.grid import Grid
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.pair_moments import PairMoments
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.random_search import RandomSearch
 from heterolda.solvers.threshold import bayes_error, best_threshold
@@ -31,6 +32,7 @@ __all__ = [
     "Global",
     "Grid",
     "Hyperplanes",
+    "PairMoments",
     "Pencil",
     "RandomSearch",
     "Solver",
@@ -55,7 +57,7 @@ _BATCH_BYTES = 1 << 26
 
 
 # Takes pairs, their rules and their place among all pairs; returns their rules.
-Review = Callable[[Pencil, Hyperplanes, slice], Hyperplanes]
+Review = Callable[[PairMoments, Hyperplanes, slice], Hyperplanes]
 
 
 class Solver(Protocol):
@@ -148,15 +150,16 @@ def solve_pairs(
     def solve(rows: slice) -> Hyperplanes:
         batch = pairs[rows]
         pair_priors = priors[batch] if shares is None else shares[rows]
-        pencil = Pencil.from_moments(
-            means[batch],
-            covariances[batch],
+        moments = PairMoments(
+            means,
+            covariances,
+            weights,
+            batch,
             pair_priors / pair_priors.sum(axis=1, keepdims=True),
-            weights[batch],
-            moore_penrose=solver.moore_penrose,
+            solver.moore_penrose,
         )
-        found = solver.solve(pencil, generator(solver, seed))
-        return found if review is None else review(pencil, found, rows)
+        found = solver.solve(moments.pencil, generator(solver, seed))
+        return found if review is None else review(moments, found, rows)
 
     def solve_all() -> Hyperplanes:
         step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
