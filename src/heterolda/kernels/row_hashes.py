@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda import kernels
+import heterolda.kernels as kernels
 from heterolda.foundations.types import Array
 
 Hashes = NDArray[np.uint64]
