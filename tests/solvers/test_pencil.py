@@ -4,10 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
+from sklearn.datasets import load_digits
 
 from helpers.problems import random_covariance, random_pairs
+from heterolda import ClassStatistics
+from heterolda.solvers import all_pairs
 from heterolda.solvers.pencil import (
     VARIANCE_FLOOR,
     Pencil,
@@ -171,6 +174,26 @@ def test_a_difference_below_rounding_is_dropped_and_told(rng):
     assert 3 < abs(w[1]) * 9 * e < 9  # 9 / sqrt(2) deviations of both together
     for delta in ([0.3, 0.3], [0.0, 0.0], [1e3, 1e3]):
         assert not two_features([cov, cov], delta).dropped.any()
+
+
+def test_constant_features_are_no_directions_beside_a_singular_pair():
+    # A pair whose sum cannot be factorised sends the whole batch the careful way.
+    statistics = ClassStatistics.from_data(*load_digits(return_X_y=True))
+    pairs = all_pairs(10)
+    means, cov = statistics.means[pairs], statistics.covariances()[pairs]
+    priors, weights = np.full((45, 2), 0.5), statistics.weights[pairs]
+    rank = (
+        Pencil.from_moments(means, cov, priors, weights).basis.any(axis=1).sum(axis=1)
+    )
+    varies = np.count_nonzero(np.einsum("pkii->pi", cov), axis=1)
+    alone = [
+        Pencil.from_moments(*(x[k : k + 1] for x in (means, cov, priors, weights)))
+        .basis.any(axis=1)
+        .sum()
+        for k in (1, 2, 3)
+    ]
+    assert (rank <= varies).all()
+    assert_array_equal(rank[1:4], alone)
 
 
 @pytest.mark.parametrize(

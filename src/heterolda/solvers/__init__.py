@@ -6,7 +6,7 @@ A solver is a frozen dataclass of settings that keeps to the protocol `Solver`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.types import Array
+from heterolda.solvers.compiled_global import is_compiled, solve_compiled
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
@@ -146,6 +147,7 @@ def solve_pairs(
     batch of pairs.
     """
     n_pairs, d = len(pairs), means.shape[1]
+    compiled = is_compiled(solver, d)
 
     def solve(rows: slice) -> Hyperplanes:
         batch = pairs[rows]
@@ -158,15 +160,20 @@ def solve_pairs(
             pair_priors / pair_priors.sum(axis=1, keepdims=True),
             solver.moore_penrose,
         )
-        found = solver.solve(moments.pencil, generator(solver, seed))
+        if compiled:
+            found = solve_compiled(moments, cast(Global, solver))
+        else:
+            found = solver.solve(moments.pencil, generator(solver, seed))
         return found if review is None else review(moments, found, rows)
 
     def solve_all() -> Hyperplanes:
         step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
+        if compiled and review is None:
+            step = max(1, n_pairs)  # nothing is gathered for all pairs at once
         starts = range(0, n_pairs, step)
         return Hyperplanes.concatenate([solve(slice(k, k + step)) for k in starts])
 
-    if n_pairs == 1 or d < _THREADED:
+    if compiled or n_pairs == 1 or d < _THREADED:
         return solve_all()
     with one_blas_thread():
         return solve_all()

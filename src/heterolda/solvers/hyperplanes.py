@@ -161,6 +161,11 @@ class Hyperplanes:
         """Some of the pairs."""
         return self._each(lambda column: column[pairs], self)
 
+    def put(self, pairs: Index, rules: Hyperplanes) -> None:
+        """Replace the rules of some pairs, in place."""
+        for field in fields(self):
+            getattr(self, field.name)[pairs] = getattr(rules, field.name)
+
     @classmethod
     def where(
         cls, chosen: Mask, these: Hyperplanes, others: Hyperplanes

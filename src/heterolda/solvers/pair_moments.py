@@ -51,6 +51,10 @@ class PairMoments:
         """Coefficients and intercepts of Fisher's rules."""
         return fisher_rules(self.pencil)
 
+    def know(self, fisher: tuple[Array, Array], rank: Index) -> None:
+        """Keep what is known without a pencil."""
+        vars(self).update(fisher=fisher, rank=rank)
+
     @cached_property
     def rank(self) -> Index:
         """Number of directions in which either class of each pair varies."""

@@ -102,7 +102,7 @@ class Pencil:
         V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
         """
         offset = np.abs(means).max(axis=1)
-        delta, scale, constant, differs = _differences(means, covariances, offset)
+        delta, scale, constant, differs = differences(means, covariances, offset)
         scaled = _scaled(covariances, scale)
         whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
         ill |= differs.any(axis=1)
@@ -226,7 +226,7 @@ class Pencil:
         )
 
 
-def _differences(
+def differences(
     means: Array, covariances: Array, offset: Array
 ) -> tuple[Array, Array, Mask, Mask]:
     """Difference of the means, if rounding did not make it, and units of the features.

@@ -83,7 +83,8 @@ class PrincipalAxes:
         # Where means are rounded by as much as the rows vary, they tell nothing.
         blur = 8 * EPS * (position[:, None, :] @ np.abs(axes))[:, 0]
         blurred = weak & (eigenvalues <= blur**2)
-        real = ~doubtful | (eigenvalues > resolution)
+        # Constant features are not real, whatever rounding makes of their zeros.
+        real = ~doubtful | ((eigenvalues > resolution) & (k > 0))
         return cls(eigenvalues, axes, real & ~blurred, resolution)
 
     @property

@@ -5,6 +5,7 @@
 #include "arguments.h"
 
 #define KERNELS(ENTRY) \
+    ENTRY(solve_pairs) \
     ENTRY(row_hashes)
 
 #define DECLARED(name) \

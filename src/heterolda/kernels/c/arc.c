@@ -1,0 +1,460 @@
+/* The optimum on the arc of a pair, by branch and bound, with a proven bound.
+
+   The same search as that of solvers/global_search.py and solvers/arc.py, which explain
+   it, for one pair at a time. */
+#include "pairs.h"
+#include "portable.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifndef M_PI
+#define M_PI 3.14159265358979323846
+#endif
+#define LOG_2PI 1.8378770664093454836
+
+/* These are those of arc.py and global_search.py. */
+static const double LIFT = 1e-30, FLAT = 1e-10;
+static const double RUNGS = 1.1, FIRST_RUNG = 0.7, ROUNDING = 1e-13, NEAREST = 1e-14;
+static const double NEGLIGIBLE = 1e-9, FARTHEST = 700.0;
+static const double START[] = {-48, -24, -12, -6,  -3, -1.5, -0.5, 0,
+                               0.5, 1.5, 3,   6,   12, 24,   48};
+enum {
+    N_START = 15,
+    CUT_INTO = 4,
+    MOST_RUNGS = 32,  /* on each side of a minimum */
+    MOST_MINIMA = 64,
+    MOST_POINTS = N_START + 2 + (N_START - 1) * (2 * MOST_RUNGS + 1),
+    STACK = 1024,
+    MOST_EVALUATIONS = 20000,
+};
+
+typedef struct {
+    double x, log_error1, log_error2, log_error, y1, y2, log_ratio, slope;
+} Point;
+
+typedef struct {
+    int64_t r; /* a multiple of 4 */
+    const double *alpha, *beta, *c, *cos_low, *sin_low, *cos_high, *sin_high;
+    double low, high, log1, log2;
+    int64_t n_evaluations;
+} Arc;
+
+double ndtr(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
+
+double log_ndtr(double x)
+{
+    if (x > -1)
+        return log1p(-ndtr(-x));
+    if (x > -20)
+        return log(ndtr(x));
+    /* Asymptotic series of Mills' ratio. */
+    double square = x * x, term = 1, sum = 1;
+    for (int k = 1; k < 12; k++) {
+        term *= -(2 * k - 1) / square;
+        sum += term;
+    }
+    return -0.5 * (square + LOG_2PI) - log(-x) + log(sum);
+}
+
+static double log_add(double a, double b)
+{
+    double high = a > b ? a : b, low = a > b ? b : a;
+    return high == low ? high + 0.69314718055994530942 : high + log1p(exp(low - high));
+}
+
+/* The larger of two, NaN if one is NaN. */
+INLINE double larger(double a, double b) { return a >= b || isnan(a) ? a : b; }
+
+/* Sums of alpha u^2 and beta u^2 at g = a forms + b other forms, u = c / g. */
+WIDE static void variances(const Arc *arc, const double *cos_form, const double *sin_form,
+                           double a, double b, double *v1, double *v2)
+{
+    double sum1[4] = {0, 0, 0, 0}, sum2[4] = {0, 0, 0, 0};
+    for (int64_t i = 0; i < arc->r; i += 4)
+        for (int k = 0; k < 4; k++) {
+            double g = a * cos_form[i + k] + b * sin_form[i + k];
+            double u = arc->c[i + k] / g;
+            u *= u;
+            sum1[k] += arc->alpha[i + k] * u;
+            sum2[k] += arc->beta[i + k] * u;
+        }
+    *v1 = (sum1[0] + sum1[1]) + (sum1[2] + sum1[3]);
+    *v2 = (sum2[0] + sum2[1]) + (sum2[2] + sum2[3]);
+}
+
+typedef struct {
+    const double *cos_form, *sin_form;
+    double a, b, cos, sin, speed;
+} Place;
+
+/* Where x is: the weights of the forms, cosine and sine of theta, and d theta / dx. */
+static Place place_of(const Arc *arc, double x)
+{
+    double length = arc->low + arc->high + 0.5 * M_PI, tail = exp(-fabs(x));
+    double share = tail / (1 + tail), near = length * share, far = length - near;
+    bool is_low = x <= 0;
+    Place place = {
+        .cos_form = is_low ? arc->cos_low : arc->cos_high,
+        .sin_form = is_low ? arc->sin_low : arc->sin_high,
+        .a = sin(near),
+        .b = cos(near),
+        .cos = sin((is_low ? far : near) - arc->high),
+        .sin = sin((is_low ? near : far) - arc->low),
+        .speed = near * (1 - share),
+    };
+    return place;
+}
+
+static Point evaluate(Arc *arc, double x)
+{
+    Place place = place_of(arc, x);
+    double v1, v2;
+    variances(arc, place.cos_form, place.sin_form, place.a, place.b, &v1, &v2);
+    Point point = {.x = x};
+    point.y1 = sqrt(v1) * place.cos;
+    point.y2 = sqrt(v2) * place.sin;
+    point.log_ratio = 0.5 * log(v1 / v2);
+    point.log_error1 = arc->log1 + log_ndtr(-point.y1);
+    point.log_error2 = arc->log2 + log_ndtr(-point.y2);
+    point.log_error = log_add(point.log_error1, point.log_error2);
+    double square1 = point.y1 * point.y1, square2 = point.y2 * point.y2;
+    double slope = arc->log1 - arc->log2 - point.log_ratio - 0.5 * (square1 - square2);
+    /* What cannot be told from zero is a minimum, up to rounding. */
+    point.slope = fabs(slope) < FLAT * (1 + square1 + square2) ? 0.0 : slope;
+    arc->n_evaluations++;
+    return point;
+}
+
+typedef struct {
+    double y1, y2, speed; /* the last is -dy1/dx */
+} Motion;
+
+/* The slope of the error, and its derivative with respect to x. */
+WIDE static double slope_at(Arc *arc, double x, double *derivative, Motion *motion)
+{
+    Place place = place_of(arc, x);
+    double v1 = 0, v2 = 0, both = 0, first = 0, second = 0;
+    for (int64_t i = 0; i < arc->r; i++) {
+        double g = place.a * place.cos_form[i] + place.b * place.sin_form[i];
+        double u = arc->c[i] / g, alpha = arc->alpha[i], beta = arc->beta[i];
+        u *= u;
+        v1 += alpha * u;
+        v2 += beta * u;
+        u /= g;
+        first += alpha * alpha * u;
+        both += alpha * beta * u;
+        second += beta * beta * u;
+    }
+    double sigma1 = sqrt(v1);
+    motion->y1 = sigma1 * place.cos;
+    motion->y2 = sqrt(v2) * place.sin;
+    motion->speed = both * place.speed / sigma1;
+    double turn = place.cos * (second / v2 - both / v1);
+    turn += place.sin * (first / v1 - both / v2);
+    *derivative = (both * (place.cos + place.sin) - turn) * place.speed;
+    arc->n_evaluations++;
+    return arc->log1 - arc->log2 -
+           0.5 * (log(v1 / v2) + motion->y1 * motion->y1 - motion->y2 * motion->y2);
+}
+
+/* The root of the slope between a and b, by Newton's method within the bracket. */
+static double newton_root(Arc *arc, double a, double b, double guess, Motion *motion)
+{
+    double x = a < guess && guess < b ? guess : 0.5 * (a + b), last = b - a;
+    for (int k = 0; k < 100; k++) {
+        double derivative, f = slope_at(arc, x, &derivative, motion);
+        if (f < 0)
+            a = x;
+        else
+            b = x;
+        double step = -f / derivative, moved = x + step;
+        bool good = a <= moved && moved <= b && fabs(step) <= 0.5 * last;
+        x = good ? moved : 0.5 * (a + b);
+        last = good ? fabs(step) : b - a;
+        /* Convergence is quadratic: after a step this small no other is needed. */
+        if (!(last > 1e-6 * (1 + fabs(x))))
+            break;
+    }
+    return x;
+}
+
+/* Where the polynomial x(slope) through four points meets zero. */
+static double interpolated(const Point *points[4])
+{
+    double root = 0;
+    for (int i = 0; i < 4; i++) {
+        double share = 1;
+        for (int j = 0; j < 4; j++)
+            if (j != i)
+                share *= points[j]->slope / (points[j]->slope - points[i]->slope);
+        root += share * points[i]->x;
+    }
+    return root;
+}
+
+/* No rule between a and b has a smaller log error; NaN if nothing is known. */
+static double bound_between(const Arc *arc, const Point *a, const Point *b)
+{
+    double prior = arc->log1 - arc->log2;
+    double y1_most = larger(fabs(a->y1), fabs(b->y1));
+    double y2_most = larger(fabs(a->y2), fabs(b->y2));
+    double y1_least = larger(larger(b->y1, -a->y1), 0.0);
+    double y2_least = larger(larger(a->y2, -b->y2), 0.0);
+    double lower = prior - b->log_ratio - 0.5 * (y1_most * y1_most - y2_least * y2_least);
+    double upper = prior - a->log_ratio - 0.5 * (y1_least * y1_least - y2_most * y2_most);
+    if (lower > 0 || upper < 0)
+        return a->log_error < b->log_error ? a->log_error : b->log_error;
+    return log_add(a->log_error1, b->log_error2);
+}
+
+/* Whether a piece may hide a better rule than the gap allows. */
+static bool is_open(const Point *a, const Point *b, double bound, double best, double gap)
+{
+    bool brackets = a->slope <= 0 && b->slope >= 0;
+    if (!(bound < best + log1p(-gap)) && !(!brackets && bound < best - NEGLIGIBLE))
+        return false;
+    double low = fabs(a->x), high = fabs(b->x);
+    if (isinf(low) || isinf(high))
+        return (low < high ? low : high) < FARTHEST;
+    return b->x - a->x > 1e-14 * (1 + (low > high ? low : high));
+}
+
+static double inner_point(double a, double b, int k)
+{
+    double share = (double)k / CUT_INTO, most = FARTHEST + share;
+    if (!isinf(a) && !isinf(b))
+        return a + (b - a) * share;
+    double outward = isinf(a) ? fabs(b) + pow(4, CUT_INTO - k) : fabs(a) + pow(4, k);
+    if (isinf(a))
+        most = FARTHEST + (double)(CUT_INTO - k) / CUT_INTO;
+    outward = outward < most ? outward : most;
+    return isinf(a) ? -outward : outward;
+}
+
+typedef struct {
+    Arc *arc;
+    double gap, best_log, best_x, log_bound;
+    double minimum_log, minimum_x; /* the best of all minima so far */
+    struct {
+        double a, b, bound;
+    } brackets[MOST_MINIMA];
+    int n_brackets;
+    bool given_up;
+} Search;
+
+static void consider(Search *search, const Point *point)
+{
+    if (point->log_error < search->best_log) {
+        search->best_log = point->log_error;
+        search->best_x = point->x;
+    }
+}
+
+static void consider_minimum(Search *search, const Point *point)
+{
+    consider(search, point);
+    if (point->log_error < search->minimum_log ||
+        (point->log_error == search->minimum_log && point->x < search->minimum_x)) {
+        search->minimum_log = point->log_error;
+        search->minimum_x = point->x;
+    }
+}
+
+/* Cut the piece from a to b until the gap is proven on it. */
+static void close_piece(Search *search, const Point *from, const Point *to)
+{
+    struct {
+        Point a, b;
+    } stack[STACK];
+    int n = 1;
+    stack[0].a = *from;
+    stack[0].b = *to;
+    while (n > 0 && !search->given_up) {
+        Point a = stack[--n].a, b = stack[n].b;
+        double bound = bound_between(search->arc, &a, &b);
+        if (isnan(bound)) {
+            search->given_up = true;
+        } else if (!is_open(&a, &b, bound, search->best_log, search->gap)) {
+            search->log_bound = bound < search->log_bound ? bound : search->log_bound;
+            if (a.slope < 0 && b.slope > 0 && bound < search->best_log) {
+                if (search->n_brackets == MOST_MINIMA) {
+                    search->given_up = true;
+                    return;
+                }
+                search->brackets[search->n_brackets].a = a.x;
+                search->brackets[search->n_brackets].b = b.x;
+                search->brackets[search->n_brackets++].bound = bound;
+            }
+        } else if (n + CUT_INTO > STACK ||
+                   search->arc->n_evaluations > MOST_EVALUATIONS) {
+            search->given_up = true;
+        } else {
+            /* The leftmost piece comes first. */
+            Point right = b;
+            for (int k = CUT_INTO - 1; k >= 0; k--) {
+                Point left = k ? evaluate(search->arc, inner_point(a.x, b.x, k)) : a;
+                if (k)
+                    consider(search, &left);
+                stack[n].a = left;
+                stack[n++].b = right;
+                right = left;
+            }
+        }
+    }
+}
+
+/* Points around a minimum that prove it, at growing distances out to a and b; the
+   minimum itself is in the middle. Returns their number. */
+static int add_ladder(Search *search, double x, const Motion *motion, double a, double b,
+                      Point *points)
+{
+    Arc *arc = search->arc;
+    int n = (int)ceil(-RUNGS * log(search->gap)), count = 0;
+    double y1 = motion->y1, reach[2] = {x - a, b - x};
+    double log_error = log_add(arc->log1 + log_ndtr(-y1), arc->log2 + log_ndtr(-motion->y2));
+    double log_loss = arc->log1 - 0.5 * (y1 * y1 + LOG_2PI) + log(motion->speed);
+    double first = exp(log(FIRST_RUNG * search->gap) + log_error - log_loss);
+    points[count] = evaluate(arc, x);
+    consider_minimum(search, &points[count++]);
+    for (int side = 0; side < 2; side++) {
+        /* At an error near zero the first rung would vanish. */
+        double least = NEAREST * (1 + fabs(x)), nearest = first > least ? first : least;
+        if (!(nearest < reach[side]))
+            nearest = reach[side];
+        double distance = nearest, growth = pow(reach[side] / nearest, 1.0 / n);
+        for (int k = 0; k < n; k++, distance *= growth) {
+            points[count] = evaluate(arc, side ? x + distance : x - distance);
+            consider(search, &points[count++]);
+        }
+    }
+    return count;
+}
+
+static void sort_points(Point *points, int n)
+{
+    for (int i = 1; i < n; i++) {
+        Point moved = points[i];
+        int j = i;
+        for (; j > 0 && points[j - 1].x > moved.x; j--)
+            points[j] = points[j - 1];
+        points[j] = moved;
+    }
+}
+
+static void branch_and_bound(Search *search)
+{
+    Arc *arc = search->arc;
+    Point points[MOST_POINTS], start[N_START];
+    for (int k = 0; k < N_START; k++) {
+        start[k] = evaluate(arc, START[k]);
+        consider(search, &start[k]);
+    }
+    int n = N_START;
+    memcpy(points, start, sizeof(start));
+    double best = search->best_log;
+    for (int k = 0; k + 1 < N_START; k++) {
+        if (!(start[k].slope < 0 && start[k + 1].slope > 0) ||
+            !(log_add(start[k].log_error1, start[k + 1].log_error2) <= best))
+            continue;
+        /* A minimum next to a point of the start needs the ladder beyond it as well. */
+        const Point *near[4];
+        for (int j = 0; j < 4; j++) {
+            int at = k - 1 + j;
+            near[j] = &start[at < 0 ? 0 : at >= N_START ? N_START - 1 : at];
+        }
+        Motion motion;
+        double x = newton_root(arc, near[1]->x, near[2]->x, interpolated(near), &motion);
+        n += add_ladder(search, x, &motion, near[0]->x, near[3]->x, points + n);
+    }
+    sort_points(points, n);
+    Point low = {-INFINITY, -INFINITY, arc->log2, arc->log2, INFINITY, -INFINITY, NAN, NAN};
+    Point high = {INFINITY, arc->log1, -INFINITY, arc->log1, -INFINITY, INFINITY, NAN, NAN};
+    const Point *before = &low;
+    for (int k = 0; k <= n && !search->given_up; k++) {
+        const Point *after = k < n ? &points[k] : &high;
+        if (after->x != before->x)
+            close_piece(search, before, after);
+        before = after;
+    }
+    /* Two minima may differ by less than the gap: all that could be the best are found. */
+    for (int k = 0; k < search->n_brackets && !search->given_up; k++) {
+        if (!(search->brackets[k].bound < search->best_log))
+            continue;
+        double a = search->brackets[k].a, b = search->brackets[k].b;
+        Motion motion;
+        Point found = evaluate(arc, newton_root(arc, a, b, 0.5 * (a + b), &motion));
+        consider_minimum(search, &found);
+    }
+}
+
+/* Coefficients of g in the sine and the cosine of the distance from an end, at which
+   the class of `mine` is always right and g of the direction `pole` vanishes. */
+static void forms_from(const double *mine, const double *other, int64_t pole, int64_t r,
+                       double *cos_form, double *sin_form)
+{
+    double a = mine[pole], b = other[pole], size = sqrt(a * a + b * b);
+    for (int64_t i = 0; i < r; i++) {
+        cos_form[i] = (mine[i] * a + other[i] * b) / size;
+        sin_form[i] = (mine[i] - a) / size;
+    }
+}
+
+Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r,
+                   const double *log_priors, double gap, double *room, double *u)
+{
+    double largest = 0;
+    int64_t pole1 = 0, pole2 = 0, padded = (r + 3) / 4 * 4;
+    for (int64_t i = 0; i < r; i++) {
+        largest = fabs(c[i]) > largest ? fabs(c[i]) : largest;
+        pole1 = alpha[i] < alpha[pole1] ? i : pole1;
+        pole2 = beta[i] < beta[pole2] ? i : pole2;
+    }
+    /* In the hard case the arc itself makes the turn at its end. */
+    double lift = largest > 0 ? LIFT * largest : LIFT;
+    int64_t poles[2] = {pole1, pole2};
+    for (int k = 0; k < 2; k++)
+        if (fabs(c[poles[k]]) < lift)
+            c[poles[k]] = copysign(lift, c[poles[k]]);
+    Arc arc = {
+        .r = padded,
+        .alpha = alpha,
+        .beta = beta,
+        .c = c,
+        .cos_low = room,
+        .sin_low = room + padded,
+        .cos_high = room + 2 * padded,
+        .sin_high = room + 3 * padded,
+        .low = atan2(alpha[pole1], beta[pole1]),
+        .high = atan2(beta[pole2], alpha[pole2]),
+        .log1 = log_priors[0],
+        .log2 = log_priors[1],
+    };
+    forms_from(alpha, beta, pole1, r, room, room + padded);
+    forms_from(beta, alpha, pole2, r, room + 2 * padded, room + 3 * padded);
+    for (int64_t i = r; i < padded; i++)
+        for (int k = 0; k < 4; k++)
+            room[k * padded + i] = 1;
+
+    Search search = {.arc = &arc, .gap = gap, .log_bound = INFINITY};
+    search.best_log = arc.log1 < arc.log2 ? arc.log1 : arc.log2;
+    search.best_x = 0;
+    search.minimum_log = INFINITY;
+    branch_and_bound(&search);
+    /* A minimum is at least as good as any point, up to rounding. */
+    if (search.minimum_log <= search.best_log + ROUNDING)
+        search.best_x = search.minimum_x;
+    Place place = place_of(&arc, search.best_x);
+    for (int64_t i = 0; i < r; i++)
+        u[i] = c[i] / (place.a * place.cos_form[i] + place.b * place.sin_form[i]);
+    Optimum optimum = {
+        .x = search.best_x,
+        .log_bound = search.log_bound,
+        .log_error = search.best_log,
+        .cos = place.cos,
+        .sin = place.sin,
+        .n_evaluations = arc.n_evaluations,
+        .proven = !search.given_up,
+    };
+    return optimum;
+}

@@ -1,0 +1,453 @@
+/* The diagonal form of a pair of covariances, without eigenvectors.
+
+   S1 + S2 = U'U, W = U^-1, and W'S1 W with W'delta as one more row is brought to
+   tridiagonal form by reflections, the first of which takes W'delta to an axis. The
+   rotations that diagonalise it are kept: they are applied to the one row that delta
+   sees, which gives c, and in the reverse order to any u, which gives V u, both in
+   O(d^2). Directions in which a class has next to no variance are treated one by one,
+   with the covariances themselves, as in solvers/pencil.py. */
+#include "pairs.h"
+#include "portable.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* These are those of pencil.py. */
+static const double REGULAR = 1e8, FLOOR = 1e-7, NO_DIFFERENCE = 1e-6, FARTHEST = 1e50;
+/* Below this, variances lose relative precision in the diagonalisation. */
+static const double SMALL = 1e-4;
+
+bool make_diagonal(Diagonal *form, int64_t d)
+{
+    int64_t padded = d + 4, square = d * d, vectors = 14 * padded + 4 * d;
+    form->d = d;
+    form->most_rotations = 3 * square + 64;
+    size_t doubles = (size_t)(vectors + 6 * square) * sizeof(double);
+    size_t rotations = (size_t)form->most_rotations * sizeof(Rotation);
+    char *memory = form->memory = malloc(doubles + rotations + (size_t)d * sizeof(int64_t));
+    if (!memory)
+        return false;
+    form->rotations = (Rotation *)memory;
+    form->at = (int64_t *)(memory + rotations);
+    double *next = (double *)(memory + rotations + (size_t)d * sizeof(int64_t));
+    double **long_ones[] = {&form->scale,   &form->delta,   &form->mirror_factor,
+                            &form->off,     &form->alpha,   &form->beta,
+                            &form->c,       &form->alpha0,  &form->beta0,
+                            &form->raised1, &form->raised2, &form->u,
+                            &form->length};
+    for (size_t k = 0; k < sizeof(long_ones) / sizeof(long_ones[0]); k++, next += padded)
+        *long_ones[k] = next;
+    form->column = next;
+    next += padded + 4 * d;
+    double **squares[] = {&form->sum,     &form->first,   &form->whitening,
+                          &form->product, &form->reduced, &form->mirrors};
+    for (size_t k = 0; k < sizeof(squares) / sizeof(squares[0]); k++, next += square)
+        *squares[k] = next;
+    return true;
+}
+
+void free_diagonal(Diagonal *form) { free(form->memory); }
+
+/* y += a0 x0 + a1 x1 + a2 x2 + a3 x3, where the rows x lie `stride` apart. */
+INLINE void add_rows4(double *RESTRICT y, const double *RESTRICT x, int64_t stride,
+                      double a0, double a1, double a2, double a3, int64_t n)
+{
+    const double *x1 = x + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    for (int64_t j = 0; j < n; j++)
+        y[j] += (a0 * x[j] + a1 * x1[j]) + (a2 * x2[j] + a3 * x3[j]);
+}
+
+INLINE void add_row(double *RESTRICT y, const double *RESTRICT x, double a, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += a * x[j];
+}
+
+INLINE double dot(const double *a, const double *b, int64_t n)
+{
+    double sum[4] = {0, 0, 0, 0};
+    int64_t k = 0;
+    for (; k + 4 <= n; k += 4)
+        for (int j = 0; j < 4; j++)
+            sum[j] += a[k + j] * b[k + j];
+    double rest = 0;
+    for (; k < n; k++)
+        rest += a[k] * b[k];
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
+}
+
+/* The features that vary, their units, and the differences of the means, unless rounding
+   made them. False if a feature without variance differs. */
+static bool scale_features(Diagonal *form, const Classes *pair)
+{
+    const double *S1 = pair->covariance[0], *S2 = pair->covariance[1];
+    form->m = 0;
+    for (int64_t i = 0; i < form->d; i++) {
+        double total = S1[i * form->d + i] + S2[i * form->d + i];
+        double m1 = pair->mean[0][i], m2 = pair->mean[1][i], delta = m1 - m2;
+        double offset = fabs(m1) > fabs(m2) ? fabs(m1) : fabs(m2);
+        if (total == 0) {
+            if (fabs(delta) > 16 * EPS * offset)
+                return false;
+            continue;
+        }
+        double scale = sqrt(total), rounding = 4 * EPS * offset;
+        if (rounding > NO_DIFFERENCE * scale)
+            rounding = NO_DIFFERENCE * scale;
+        rounding += 64 * EPS * scale;
+        form->at[form->m] = i;
+        form->scale[form->m] = scale;
+        form->delta[form->m++] = fabs(delta) > rounding ? delta / scale : 0.0;
+    }
+    return form->m > 0;
+}
+
+WIDE static void scaled_covariances(Diagonal *form, const Classes *pair, bool with_sum)
+{
+    int64_t m = form->m, d = form->d;
+    const double *S1 = pair->covariance[0], *S2 = pair->covariance[1];
+    double *inverse = form->column;
+    for (int64_t j = 0; j < m; j++)
+        inverse[j] = 1 / form->scale[j];
+    for (int64_t i = 0; i < m; i++) {
+        const double *row1 = S1 + form->at[i] * d, *row2 = S2 + form->at[i] * d;
+        double *first = form->first + i * m, *sum = form->sum + i * m;
+        for (int64_t j = 0; j < m; j++)
+            first[j] = row1[form->at[j]] * inverse[i] * inverse[j];
+        if (with_sum)
+            for (int64_t j = i; j < m; j++)
+                sum[j] = first[j] + row2[form->at[j]] * inverse[i] * inverse[j];
+    }
+}
+
+/* W = U^-1 with S1 + S2 = U'U; false if it is too near to singular. */
+WIDE static bool whiten(Diagonal *form)
+{
+    int64_t m = form->m;
+    double *U = form->sum, *W = form->whitening;
+    for (int64_t k = 0; k < m; k++) {
+        double pivot = U[k * m + k];
+        if (!(pivot > 0))
+            return false;
+        double root = sqrt(pivot), inverse = 1 / root;
+        double *row = U + k * m;
+        row[k] = root;
+        for (int64_t j = k + 1; j < m; j++)
+            row[j] *= inverse;
+        for (int64_t i = k + 1; i < m; i++)
+            add_row(U + i * m + i, row + i, -row[i], m - i);
+    }
+    double trace = 0;
+    for (int64_t i = m - 1; i >= 0; i--) {
+        double *row = W + i * m, inverse = 1 / U[i * m + i];
+        memset(row, 0, (size_t)m * sizeof(double));
+        int64_t k = i + 1;
+        for (; k + 4 <= m; k += 4) {
+            const double *factor = U + i * m + k;
+            add_rows4(row + k, W + k * m + k, m, factor[0], factor[1], factor[2],
+                      factor[3], m - k);
+        }
+        for (; k < m; k++)
+            add_row(row + k, W + k * m + k, U[i * m + k], m - k);
+        row[i] = inverse;
+        for (int64_t j = i + 1; j < m; j++)
+            row[j] *= -inverse;
+        trace += dot(row + i, row + i, m - i);
+    }
+    form->r = m;
+    form->triangular = true;
+    return trace <= REGULAR; /* that of the inverse of S1 + S2 */
+}
+
+/* A given whitening, without its zero columns and the features that do not vary. */
+static void take_whitening(Diagonal *form, const double *whitening)
+{
+    int64_t m = form->m, d = form->d, r = 0;
+    for (int64_t j = 0; j < d && r < m; j++) {
+        bool used = false;
+        for (int64_t i = 0; i < m; i++)
+            used |= whitening[form->at[i] * d + j] != 0;
+        if (used)
+            form->off[r++] = (double)j;
+    }
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < r; j++)
+            form->whitening[i * r + j] =
+                whitening[form->at[i] * d + (int64_t)form->off[j]];
+    form->r = r;
+    form->triangular = false;
+}
+
+/* reduced = W'S1 W. */
+WIDE static void reduce(Diagonal *form)
+{
+    int64_t m = form->m, r = form->r;
+    const double *S = form->first, *W = form->whitening;
+    double *B = form->product, *A = form->reduced;
+    memset(B, 0, (size_t)(m * r) * sizeof(double));
+    memset(A, 0, (size_t)(r * r) * sizeof(double));
+    for (int64_t i = 0; i < m; i++) {
+        int64_t k = 0;
+        for (; k + 4 <= m; k += 4) {
+            const double *a = S + i * m + k;
+            int64_t from = form->triangular ? k : 0;
+            add_rows4(B + i * r + from, W + k * r + from, r, a[0], a[1], a[2], a[3],
+                      r - from);
+        }
+        for (; k < m; k++)
+            add_row(B + i * r, W + k * r, S[i * m + k], r);
+    }
+    for (int64_t i = 0; i < r; i++) {
+        int64_t k = 0, last = form->triangular ? i + 1 : m;
+        for (; k + 4 <= last; k += 4) {
+            const double *w = W + k * r + i;
+            add_rows4(A + i * r, B + k * r, r, w[0], w[r], w[2 * r], w[3 * r], i + 1);
+        }
+        for (; k < last; k++)
+            add_row(A + i * r, B + k * r, W[k * r + i], i + 1);
+        for (int64_t j = 0; j < i; j++)
+            A[j * r + i] = A[i * r + j];
+    }
+}
+
+/* Tridiagonal form of `reduced`: its diagonal in alpha, what lies beside it in off,
+   off[k] between k and k + 1. The first reflection takes x to the last axis. Returns
+   the component of x along it. */
+WIDE static double tridiagonalise(Diagonal *form, double *x)
+{
+    int64_t r = form->r;
+    double *A = form->reduced, *p = form->column, length = 0;
+    for (int64_t n = r; n > 0; n--) {
+        double *v = form->mirrors + (n - 1) * r, *row = A + (n - 1) * r;
+        double last = x[n - 1], rest = dot(x, x, n - 1), factor = 0, along = last;
+        memcpy(v, x, (size_t)n * sizeof(double));
+        if (rest > 0) {
+            along = -copysign(sqrt(last * last + rest), last);
+            v[n - 1] = last - along;
+            factor = 2 / (rest + v[n - 1] * v[n - 1]);
+            memset(p, 0, (size_t)n * sizeof(double));
+            int64_t i = 0;
+            for (; i + 4 <= n; i += 4)
+                add_rows4(p, A + i * r, r, v[i], v[i + 1], v[i + 2], v[i + 3], n);
+            for (; i < n; i++)
+                add_row(p, A + i * r, v[i], n);
+            double half = 0.5 * factor * factor * dot(p, v, n);
+            for (i = 0; i < n; i++)
+                p[i] = factor * p[i] - half * v[i];
+            for (i = 0; i < n; i++) {
+                double *RESTRICT line = A + i * r;
+                double a = v[i], b = p[i];
+                for (int64_t j = 0; j < n; j++)
+                    line[j] -= a * p[j] + b * v[j];
+            }
+        }
+        form->mirror_factor[n - 1] = factor;
+        if (n == r)
+            length = along;
+        else
+            form->off[n - 1] = along;
+        form->alpha[n - 1] = row[n - 1];
+        x = row;
+    }
+    return length;
+}
+
+/* Eigenvalues of the tridiagonal form by the QL method with implicit shifts; c becomes
+   the last row of the eigenvectors. False if it does not converge. */
+static bool rotate_to_diagonal(Diagonal *form)
+{
+    int64_t n = form->r;
+    double *d = form->alpha, *e = form->off, *z = form->c;
+    form->n_rotations = 0;
+    for (int64_t k = 0; k < n; k++)
+        z[k] = k == n - 1 ? 1.0 : 0.0;
+    e[n - 1] = 0;
+    for (int64_t l = 0; l < n; l++) {
+        for (int tries = 0;; tries++) {
+            int64_t m = l;
+            for (; m < n - 1; m++)
+                if (fabs(e[m]) <= EPS * (fabs(d[m]) + fabs(d[m + 1])) + 1e-30)
+                    break;
+            if (m == l)
+                break;
+            if (tries == 60 || form->n_rotations + (m - l) > form->most_rotations)
+                return false;
+            double g = (d[l + 1] - d[l]) / (2 * e[l]), root = sqrt(g * g + 1);
+            g = d[m] - d[l] + e[l] / (g + copysign(root, g));
+            double s = 1, c = 1, p = 0;
+            int64_t i = m - 1;
+            for (; i >= l; i--) {
+                double f = s * e[i], b = c * e[i];
+                root = e[i + 1] = sqrt(f * f + g * g);
+                if (root == 0) {
+                    d[i + 1] -= p;
+                    e[m] = 0;
+                    break;
+                }
+                s = f / root;
+                c = g / root;
+                g = d[i + 1] - p;
+                root = (d[i] - g) * s + 2 * c * b;
+                p = s * root;
+                d[i + 1] = g + p;
+                g = c * root - b;
+                f = z[i + 1];
+                z[i + 1] = s * z[i] + c * f;
+                z[i] = c * z[i] - s * f;
+                form->rotations[form->n_rotations++] = (Rotation){c, s, i};
+            }
+            if (i >= l)
+                continue;
+            d[l] -= p;
+            e[l] = g;
+            e[m] = 0;
+        }
+    }
+    return true;
+}
+
+/* w = V u for the m features that vary, in units of the scale; u is overwritten. */
+WIDE static void back(const Diagonal *form, double *u, double *w)
+{
+    int64_t m = form->m, r = form->r;
+    for (int64_t k = form->n_rotations - 1; k >= 0; k--) {
+        Rotation turn = form->rotations[k];
+        double a = u[turn.i], b = u[turn.i + 1];
+        u[turn.i] = turn.cos * a + turn.sin * b;
+        u[turn.i + 1] = turn.cos * b - turn.sin * a;
+    }
+    for (int64_t n = 1; n <= r; n++) {
+        const double *v = form->mirrors + (n - 1) * r;
+        double along = form->mirror_factor[n - 1];
+        if (along != 0)
+            add_row(u, v, -along * dot(v, u, n), n);
+    }
+    for (int64_t i = 0; i < m; i++) {
+        int64_t from = form->triangular ? i : 0;
+        w[i] = dot(form->whitening + i * r + from, u + from, r - from);
+    }
+}
+
+void apply_basis(Diagonal *form, const double *u, double *w)
+{
+    double *turned = form->column, *found = form->column + form->r;
+    for (int64_t j = 0; j < form->r; j++)
+        turned[j] = u[j] / form->length[j];
+    back(form, turned, found);
+    memset(w, 0, (size_t)form->d * sizeof(double));
+    for (int64_t i = 0; i < form->m; i++)
+        w[form->at[i]] = found[i] / form->scale[i];
+}
+
+INLINE double clipped(double value, double low, double high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Variances along one direction by the covariances themselves; where there is none, it
+   is raised to the floor. False if the direction is lost in rounding errors. */
+WIDE static bool refine(Diagonal *form, const Classes *pair, int64_t j, double resolution)
+{
+    int64_t m = form->m, d = form->d;
+    double *v = form->column, *unit = v + m, *room = unit + m;
+    memset(unit, 0, (size_t)form->r * sizeof(double));
+    unit[j] = 1;
+    back(form, unit, v);
+    double square[2], noise[2] = {0, 0}, share[2] = {0, 0}, c = dot(v, form->delta, m);
+    for (int64_t i = 0; i < m; i++)
+        unit[i] = v[i] / form->scale[i];
+    for (int k = 0; k < 2; k++) {
+        const double *S = pair->covariance[k];
+        square[k] = 0;
+        for (int64_t i = 0; i < m; i++) {
+            const double *row = S + form->at[i] * d;
+            for (int64_t l = 0; l < m; l++)
+                room[l] = row[form->at[l]];
+            square[k] += unit[i] * dot(room, unit, m);
+        }
+        square[k] = square[k] > 0 ? square[k] : 0;
+    }
+    double norm = square[0] + square[1];
+    if (!(norm > 0.5 && norm < 2))
+        return false;
+    for (int k = 0; k < 2; k++)
+        for (int64_t i = 0; i < m; i++) {
+            int64_t at = form->at[i];
+            double scale = form->scale[i], place = 4 * EPS * fabs(pair->mean[k][at]);
+            double variance = pair->covariance[k][at * d + at] / (scale * scale);
+            place = place < scale ? place / scale : 1;
+            double size = v[i] * v[i] / norm;
+            noise[k] += ((64 + 4 * d) * EPS * variance + place * place) * size;
+            share[k] += variance * size;
+        }
+    double alpha = square[0] / norm, beta = square[1] / norm;
+    bool none1 = alpha <= clipped(noise[0], 64 * EPS, FLOOR);
+    bool none2 = beta <= clipped(noise[1], 64 * EPS, FLOOR);
+    form->alpha0[j] = none1 ? 0 : none2 ? 1 : alpha;
+    form->beta0[j] = none2 ? 0 : none1 ? 1 : beta;
+    double used1 = none1 ? FLOOR : none2 ? 1 - FLOOR : alpha;
+    double used2 = none2 ? FLOOR : none1 ? 1 - FLOOR : beta;
+    if (resolution > 0) {
+        double least1 = share[0] * resolution / 4, least2 = share[1] * resolution / 4;
+        least1 = least1 > FLOOR ? least1 : 0;
+        least2 = least2 > FLOOR ? least2 : 0;
+        used1 = clipped(used1, least1, 1 - least2);
+        used2 = clipped(used2, least2, 1 - least1);
+    }
+    form->alpha[j] = used1;
+    form->beta[j] = used2;
+    form->raised1[j] = used1 - alpha;
+    form->raised2[j] = used2 - beta;
+    form->length[j] = sqrt(norm);
+    form->c[j] = c / form->length[j];
+    form->floored[0] |= none1;
+    form->floored[1] |= none2;
+    return true;
+}
+
+Outcome diagonalise(Diagonal *form, const Classes *pair, const double *whitening,
+                    double resolution)
+{
+    if (!scale_features(form, pair))
+        return SINGULAR;
+    scaled_covariances(form, pair, whitening == NULL);
+    if (whitening)
+        take_whitening(form, whitening);
+    else if (!whiten(form))
+        return SINGULAR;
+    int64_t m = form->m, r = form->r;
+    if (r == 0)
+        return UNSURE;
+    reduce(form);
+    double *x = form->column + r, largest = 0;
+    memset(x, 0, (size_t)r * sizeof(double));
+    for (int64_t i = 0; i < m; i++)
+        add_row(x, form->whitening + i * r, form->delta[i], r);
+    for (int64_t j = 0; j < r; j++)
+        largest = fabs(x[j]) > largest ? fabs(x[j]) : largest;
+    if (!(largest <= FARTHEST))
+        return UNSURE;
+    if (largest > 0)
+        for (int64_t j = 0; j < r; j++)
+            x[j] /= largest;
+    double length = largest * tridiagonalise(form, x);
+    if (!rotate_to_diagonal(form))
+        return UNSURE;
+    form->floored[0] = form->floored[1] = false;
+    for (int64_t j = 0; j < r; j++) {
+        double alpha = form->alpha[j] = clipped(form->alpha[j], 0, 1);
+        form->beta[j] = 1 - alpha;
+        form->c[j] *= length;
+        form->alpha0[j] = alpha;
+        form->beta0[j] = 1 - alpha;
+        form->raised1[j] = form->raised2[j] = 0;
+        form->length[j] = 1;
+        if ((resolution > 0 || alpha < SMALL || alpha > 1 - SMALL) &&
+            !refine(form, pair, j, resolution))
+            return UNSURE;
+        if (!(fabs(form->c[j]) <= FARTHEST))
+            return UNSURE;
+    }
+    return DONE;
+}

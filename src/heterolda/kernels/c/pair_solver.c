@@ -1,0 +1,255 @@
+/* The best linear rule of each pair of Gaussian classes, with a certificate.
+
+   Whatever is not beyond doubt here is handed over to solvers/global_search.py, which
+   is the reference: singular covariances, a gap that is not proven, a rule whose error
+   by the covariances themselves is another than on the arc. */
+#include "kernels.h"
+#include "pairs.h"
+#include "portable.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* These are those of global_search.py. */
+static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;
+/* Largest relative difference of an error and the same by the covariances. */
+static const double SAME = 1e-9;
+
+/* Entries of Status in hyperplanes.py. */
+enum { CERTIFIED = 1, TRIVIAL = 6 };
+
+typedef struct {
+    double *coef, *intercept, *error, *gap, *means, *deviations;
+    int64_t *n_iter, *status, *rank;
+    bool *floored;
+    double *fisher_coef, *fisher_intercept;
+} Rules;
+
+INLINE double sum_of_products(const double *a, const double *b, int64_t n)
+{
+    double sum[4] = {0, 0, 0, 0}, rest = 0;
+    int64_t k = 0;
+    for (; k + 4 <= n; k += 4)
+        for (int j = 0; j < 4; j++)
+            sum[j] += a[k + j] * b[k + j];
+    for (; k < n; k++)
+        rest += a[k] * b[k];
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
+}
+
+/* w'S w. */
+WIDE static double quadratic(const double *S, const double *w, int64_t d)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < d; i++)
+        sum += w[i] * sum_of_products(S + i * d, w, d);
+    return sum;
+}
+
+/* Threshold of least error along w, (39); see solvers/threshold.py. */
+static double best_threshold(double D, double sigma1, double sigma2, double log_tau)
+{
+    double size = sqrt(sigma1 * sigma1 + sigma2 * sigma2);
+    double L = log_tau + log(sigma1 / sigma2), s1 = sigma1 / size, s2 = sigma2 / size;
+    D /= size;
+    double difference = (s1 - s2) * (s1 + s2), root = sqrt(D * D + 2 * difference * L);
+    double t = D > 0 ? s2 * s2 * (D * D + 2 * s1 * s1 * L) / (D * s2 * s2 + s1 * s2 * root)
+                     : (s1 * s2 * root - D * s2 * s2) / difference;
+    return t * size;
+}
+
+static double error_of(double t, double D, double sigma1, double sigma2, const double *prior)
+{
+    return prior[0] * ndtr((t - D) / sigma1) + prior[1] * ndtr(-t / sigma2);
+}
+
+/* Bound of the total variation between the classes, by Pinsker's inequality. */
+static double most_variation(const Diagonal *form)
+{
+    double divergence = 0;
+    for (int64_t j = 0; j < form->r; j++) {
+        double beta = form->beta[j], excess = (form->alpha[j] - beta) / beta;
+        divergence += excess - log1p(excess) + form->c[j] * form->c[j] / beta;
+    }
+    double most = sqrt(divergence > 0 ? 0.25 * divergence : 0.0);
+    return most < 1 ? most : 1;
+}
+
+/* Fisher's rule, (7). */
+static void fisher_rule(Diagonal *form, const Classes *pair, double log_tau, double *coef,
+                        double *intercept)
+{
+    double total = pair->weight[0] + pair->weight[1];
+    double b = pair->weight[0] / total, a = pair->weight[1] / total;
+    for (int64_t j = 0; j < form->r; j++)
+        form->u[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
+    apply_basis(form, form->u, coef);
+    double middle = sum_of_products(coef, pair->mean[0], form->d) +
+                    sum_of_products(coef, pair->mean[1], form->d);
+    *intercept = middle / 2 + log_tau;
+    for (int64_t i = 0; i < form->d; i++)
+        coef[i] = -coef[i];
+}
+
+static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whitening,
+                          double resolution, double gap, double *room, int64_t p,
+                          Rules *rules)
+{
+    int64_t d = form->d;
+    Outcome outcome = diagonalise(form, pair, whitening, resolution);
+    if (outcome != DONE)
+        return outcome;
+    int64_t r = form->r;
+    double log_priors[2] = {log(pair->prior[0]), log(pair->prior[1])};
+    double log_tau = log_priors[1] - log_priors[0], *coef = rules->coef + p * d;
+    fisher_rule(form, pair, log_tau, rules->fisher_coef + p * d, &rules->fisher_intercept[p]);
+
+    double *lifted = room + 4 * (r + 4), *u = form->u;
+    for (int64_t j = 0; j < r + 4; j++) {
+        if (j >= r) { /* directions in which nothing happens */
+            form->alpha[j] = form->beta[j] = 0.5;
+            form->c[j] = 0;
+        }
+        lifted[j] = form->c[j];
+    }
+    Optimum best =
+        search_arc(form->alpha, form->beta, lifted, r, log_priors, gap, room, u);
+    if (!best.proven)
+        return UNSURE;
+
+    /* The scale of (11): for equal covariances the score is the log-odds. */
+    double size = best.cos + best.sin > 0 ? best.cos + best.sin : 1.0;
+    double D = 0, v1 = 0, v2 = 0, raised1 = 0, raised2 = 0;
+    for (int64_t j = 0; j < r; j++) {
+        u[j] *= size;
+        double square = u[j] * u[j];
+        D += form->c[j] * u[j];
+        v1 += form->alpha[j] * square;
+        v2 += form->beta[j] * square;
+        raised1 += form->raised1[j] * square;
+        raised2 += form->raised2[j] * square;
+    }
+    double sigma1 = sqrt(v1), sigma2 = sqrt(v2);
+    double t = best_threshold(D, sigma1, sigma2, log_tau);
+    if (!isfinite(t))
+        t = best.sin / size * v2;
+    double error = error_of(t, D, sigma1, sigma2, pair->prior);
+    apply_basis(form, u, coef);
+
+    double trivial_error = pair->prior[0] < pair->prior[1] ? pair->prior[0] : pair->prior[1];
+    bool trivial = error >= trivial_error * (1 - NO_GAIN), any = false;
+    double checked1 = quadratic(pair->covariance[0], coef, d) + raised1;
+    double checked2 = quadratic(pair->covariance[1], coef, d) + raised2;
+    double distance = 0;
+    for (int64_t i = 0; i < form->m; i++)
+        distance += coef[form->at[i]] * form->delta[i] * form->scale[i];
+    double again = error_of(t, distance, sqrt(checked1), sqrt(checked2), pair->prior);
+    for (int64_t i = 0; i < d; i++)
+        any |= coef[i] != 0;
+    if (!any || !(sigma1 > 0 && sigma2 > 0) || !(fabs(again - error) <= SAME * error))
+        return UNSURE;
+
+    double lower = best.log_bound, log_error = log(trivial ? trivial_error : error);
+    if (lower < log_error + log1p(-gap)) {
+        /* No rule at all has an error below min(p1, p2) (1 - total variation). */
+        double alike = log(trivial_error) + log1p(-most_variation(form));
+        lower = alike > lower ? alike : lower;
+    }
+    /* Where the error underflows, the logarithm still knows it on the arc. */
+    if (error < UNDERFLOW_ && best.log_error > log_error)
+        log_error = best.log_error;
+    double found = lower < log_error ? -expm1(lower - log_error) : 0.0;
+    if (error == 0)
+        found = 0;
+    if (!(found <= gap))
+        return UNSURE;
+
+    rules->error[p] = trivial ? trivial_error : error;
+    rules->gap[p] = found;
+    rules->n_iter[p] = best.n_evaluations;
+    rules->status[p] = trivial ? TRIVIAL : CERTIFIED;
+    rules->rank[p] = r;
+    rules->floored[2 * p] = form->floored[0];
+    rules->floored[2 * p + 1] = form->floored[1];
+    rules->intercept[p] =
+        trivial ? log_tau : sum_of_products(coef, pair->mean[1], d) + t;
+    rules->means[2 * p] = trivial ? log_tau : t - D;
+    rules->means[2 * p + 1] = trivial ? log_tau : t;
+    rules->deviations[2 * p] = trivial ? 0 : sigma1;
+    rules->deviations[2 * p + 1] = trivial ? 0 : sigma2;
+    for (int64_t i = 0; i < d; i++)
+        coef[i] = trivial ? 0.0 : -coef[i];
+    return DONE;
+}
+
+PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    Argument a[] = {
+        {"means", "d", "kd"},           {"covariances", "d", "kdd"},
+        {"weights", "d", "k"},          {"pairs", "l", "p2"},
+        {"priors", "d", "p2"},          {"gap", "d"},
+        {"whitening", "d", "pdd?"},     {"resolution", "d", "p?"},
+        {"coef", "d!", "pd"},           {"intercept", "d!", "p"},
+        {"error", "d!", "p"},           {"found_gap", "d!", "p"},
+        {"score_means", "d!", "p2"},    {"deviations", "d!", "p2"},
+        {"n_iter", "l!", "p"},          {"status", "l!", "p"},
+        {"rank", "l!", "p"},            {"floored", "b!", "p2"},
+        {"fisher_coef", "d!", "pd"},    {"fisher_intercept", "d!", "p"},
+        {"outcome", "c!", "p"},
+    };
+    Sizes size;
+    (void)self;
+    if (!take_arguments(args, n_args, a, COUNT(a), size))
+        return NULL;
+    int64_t d = SIZE('d'), n_classes = SIZE('k');
+    const double *means = a[0].data, *covariances = a[1].data, *weights = a[2].data;
+    const int64_t *pairs = a[3].data;
+    const double *priors = a[4].data, *whitening = a[6].data, *resolution = a[7].data;
+    double gap = a[5].number;
+    Rules rules = {
+        .coef = a[8].data,         .intercept = a[9].data,    .error = a[10].data,
+        .gap = a[11].data,         .means = a[12].data,       .deviations = a[13].data,
+        .n_iter = a[14].data,      .status = a[15].data,      .rank = a[16].data,
+        .floored = a[17].data,     .fisher_coef = a[18].data, .fisher_intercept = a[19].data,
+    };
+    uint8_t *outcomes = a[20].data;
+    for (Py_ssize_t k = 0; k < 2 * SIZE('p'); k++)
+        if (pairs[k] < 0 || pairs[k] >= n_classes) {
+            PyErr_SetString(PyExc_ValueError, "pairs must hold indices of classes");
+            return give_back(a, COUNT(a));
+        }
+    if (d < 1 || d > 1024 || !(gap >= 1e-8 && gap <= 0.5) ||
+        (whitening == NULL) != (resolution == NULL)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "there must be 1 to 1024 features, a gap from 1e-8 to 0.5, and a "
+                        "whitening with a resolution or none of them");
+        return give_back(a, COUNT(a));
+    }
+    bool room_left = true;
+    Py_BEGIN_ALLOW_THREADS
+    Diagonal form;
+    double *room = NULL;
+    room_left = make_diagonal(&form, d);
+    if (room_left) {
+        room = malloc((size_t)(5 * (d + 8)) * sizeof(double));
+        room_left = room != NULL;
+    }
+    for (int64_t p = 0; room_left && p < SIZE('p'); p++) {
+        int64_t one = pairs[2 * p], two = pairs[2 * p + 1];
+        Classes pair = {
+            .mean = {means + one * d, means + two * d},
+            .covariance = {covariances + one * d * d, covariances + two * d * d},
+            .prior = {priors[2 * p], priors[2 * p + 1]},
+            .weight = {weights[one], weights[two]},
+        };
+        outcomes[p] =
+            (uint8_t)solve_pair(&form, &pair, whitening ? whitening + p * d * d : NULL,
+                                whitening ? resolution[p] : 0, gap, room, p, &rules);
+    }
+    free(room);
+    free_diagonal(&form);
+    Py_END_ALLOW_THREADS
+    if (!room_left)
+        PyErr_NoMemory();
+    return give_back(a, COUNT(a));
+}
