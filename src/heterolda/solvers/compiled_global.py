@@ -21,7 +21,7 @@ from heterolda.kernels.pair_solver import (
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pair_moments import PairMoments
-from heterolda.solvers.pencil import differences
+from heterolda.solvers.pencil import differences, scaled_by
 from heterolda.solvers.principal_axes import PrincipalAxes
 
 # Operations on numbers that are worth a thread of their own: some milliseconds.
@@ -83,7 +83,7 @@ def _solve_singular(
     means, covariances = moments.means[classes], moments.covariances[classes]
     offset = np.abs(means).max(axis=1)
     delta, scale, constant, differs = differences(means, covariances, offset)
-    total = covariances.sum(axis=1) / scale[:, :, None] / scale[:, None, :]
+    total = scaled_by(covariances, scale).sum(axis=1)
     place = offset / scale
     axes = PrincipalAxes.from_covariance(total, place, moments.weights[classes])
     apart = delta / scale

@@ -103,7 +103,7 @@ class Pencil:
         """
         offset = np.abs(means).max(axis=1)
         delta, scale, constant, differs = differences(means, covariances, offset)
-        scaled = _scaled(covariances, scale)
+        scaled = scaled_by(covariances, scale)
         whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
         ill |= differs.any(axis=1)
         rank = np.count_nonzero(~constant, axis=1)
@@ -123,7 +123,7 @@ class Pencil:
             if moore_penrose and redo.any():
                 pairs = np.flatnonzero(ill)[redo]
                 scale[pairs] = scale[pairs].max(axis=1, keepdims=True)
-                scaled[pairs] = _scaled(covariances[pairs], scale[pairs])
+                scaled[pairs] = scaled_by(covariances[pairs], scale[pairs])
                 careful[redo] = _moore_penrose(scaled[pairs], rank[pairs])
                 rank[pairs] = np.count_nonzero(careful[redo].any(axis=1), axis=1)
             whitening[ill] = np.where(constant[ill, :, None], 0.0, careful)
@@ -248,7 +248,7 @@ def differences(
     return delta, scale, constant, differs
 
 
-def _scaled(covariances: Array, scale: Array) -> Array:
+def scaled_by(covariances: Array, scale: Array) -> Array:
     """S1 and S2 in units of `scale`."""
     inverse = 1 / scale
     scaled: Array = covariances * inverse[:, None, :, None]
@@ -264,16 +264,26 @@ def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
     """
     if constant.any():
         np.einsum("pii->pi", total)[constant] = 1.0
-    try:
-        factor: Array = np.linalg.cholesky(total).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
-        return np.zeros_like(total), np.ones(len(total), bool)
+    factor, ill = _cholesky(total)
     inverse = _inverse_of_lower(factor)
     # The sum of squares is the trace of the inverse of S1 + S2.
-    ill = np.einsum("pij,pij->p", inverse, inverse) > _REGULAR
+    ill |= np.einsum("pij,pij->p", inverse, inverse) > _REGULAR
     if constant.any():
         inverse *= ~constant[:, :, None]
     return inverse.mT, ill
+
+
+def _cholesky(matrices: Array) -> tuple[Array, Mask]:
+    """Cholesky factors, and which matrices have none: these get the identity."""
+    try:
+        factors: Array = np.linalg.cholesky(matrices).astype(np.float64, copy=False)
+        return factors, np.zeros(len(matrices), bool)
+    except np.linalg.LinAlgError:  # of one of them at least
+        if len(matrices) == 1:
+            return np.eye(matrices.shape[1])[None], np.ones(1, bool)
+        halves = np.array_split(matrices, 2)
+        factors, bad = zip(*map(_cholesky, halves), strict=True)
+        return np.concatenate(factors), np.concatenate(bad)
 
 
 def _inverse_of_lower(factor: Array) -> Array:

@@ -20,7 +20,7 @@ static const double SMALL = 1e-4;
 
 bool make_diagonal(Diagonal *form, int64_t d)
 {
-    int64_t padded = d + 4, square = d * d, vectors = 14 * padded + 4 * d;
+    int64_t padded = d + 4, square = d * d, vectors = 16 * padded + 4 * d;
     form->d = d;
     form->most_rotations = 3 * square + 64;
     size_t doubles = (size_t)(vectors + 6 * square) * sizeof(double);
@@ -35,7 +35,7 @@ bool make_diagonal(Diagonal *form, int64_t d)
                             &form->off,     &form->alpha,   &form->beta,
                             &form->c,       &form->alpha0,  &form->beta0,
                             &form->raised1, &form->raised2, &form->u,
-                            &form->length};
+                            &form->length,  &form->middle,  &form->beside};
     for (size_t k = 0; k < sizeof(long_ones) / sizeof(long_ones[0]); k++, next += padded)
         *long_ones[k] = next;
     form->column = next;
@@ -98,7 +98,7 @@ static bool scale_features(Diagonal *form, const Classes *pair)
         rounding += 64 * EPS * scale;
         form->at[form->m] = i;
         form->scale[form->m] = scale;
-        form->delta[form->m++] = fabs(delta) > rounding ? delta / scale : 0.0;
+        form->delta[form->m++] = fabs(delta) <= rounding ? 0.0 : delta / scale;
     }
     return form->m > 0;
 }
@@ -307,16 +307,22 @@ static bool rotate_to_diagonal(Diagonal *form)
     return true;
 }
 
-/* w = V u for the m features that vary, in units of the scale; u is overwritten. */
-WIDE static void back(const Diagonal *form, double *u, double *w)
+/* From the diagonal to the tridiagonal form, in place. */
+static void turn_back(const Diagonal *form, double *u)
 {
-    int64_t m = form->m, r = form->r;
     for (int64_t k = form->n_rotations - 1; k >= 0; k--) {
         Rotation turn = form->rotations[k];
         double a = u[turn.i], b = u[turn.i + 1];
         u[turn.i] = turn.cos * a + turn.sin * b;
         u[turn.i + 1] = turn.cos * b - turn.sin * a;
     }
+}
+
+/* From the tridiagonal form to the m features that vary, in units of the scale; u is
+   overwritten. */
+WIDE static void mirror_back(const Diagonal *form, double *u, double *w)
+{
+    int64_t m = form->m, r = form->r;
     for (int64_t n = 1; n <= r; n++) {
         const double *v = form->mirrors + (n - 1) * r;
         double along = form->mirror_factor[n - 1];
@@ -329,12 +335,36 @@ WIDE static void back(const Diagonal *form, double *u, double *w)
     }
 }
 
-void apply_basis(Diagonal *form, const double *u, double *w)
+/* (b S1 + a S2)^-1 delta in the tridiagonal form; false if that is not positive. */
+static bool solve_tridiagonal(const Diagonal *form, double b, double a, double *y)
 {
-    double *turned = form->column, *found = form->column + form->r;
-    for (int64_t j = 0; j < form->r; j++)
-        turned[j] = u[j] / form->length[j];
-    back(form, turned, found);
+    int64_t r = form->r;
+    double *pivot = y + r, before = 0;
+    for (int64_t k = 0; k < r; k++) {
+        double beside = k ? (b - a) * form->beside[k - 1] : 0;
+        pivot[k] = b * form->middle[k] + a * (1 - form->middle[k]);
+        if (k)
+            pivot[k] -= beside * (beside / before);
+        if (!(pivot[k] > 0))
+            return false;
+        before = pivot[k];
+    }
+    y[r - 1] = form->distance / pivot[r - 1];
+    for (int64_t k = r - 2; k >= 0; k--)
+        y[k] = -(b - a) * form->beside[k] / pivot[k] * y[k + 1];
+    return true;
+}
+
+void apply_basis(Diagonal *form, const double *u, double b, double a, double *w)
+{
+    double *y = form->column, *found = form->column + 2 * form->r;
+    bool plain = form->plain && (b != 0 || a != 0);
+    if (!plain || !solve_tridiagonal(form, b, a, y)) {
+        for (int64_t j = 0; j < form->r; j++)
+            y[j] = u[j] / form->length[j];
+        turn_back(form, y);
+    }
+    mirror_back(form, y, found);
     memset(w, 0, (size_t)form->d * sizeof(double));
     for (int64_t i = 0; i < form->m; i++)
         w[form->at[i]] = found[i] / form->scale[i];
@@ -353,7 +383,8 @@ WIDE static bool refine(Diagonal *form, const Classes *pair, int64_t j, double r
     double *v = form->column, *unit = v + m, *room = unit + m;
     memset(unit, 0, (size_t)form->r * sizeof(double));
     unit[j] = 1;
-    back(form, unit, v);
+    turn_back(form, unit);
+    mirror_back(form, unit, v);
     double square[2], noise[2] = {0, 0}, share[2] = {0, 0}, c = dot(v, form->delta, m);
     for (int64_t i = 0; i < m; i++)
         unit[i] = v[i] / form->scale[i];
@@ -431,21 +462,26 @@ Outcome diagonalise(Diagonal *form, const Classes *pair, const double *whitening
     if (largest > 0)
         for (int64_t j = 0; j < r; j++)
             x[j] /= largest;
-    double length = largest * tridiagonalise(form, x);
+    form->distance = largest * tridiagonalise(form, x);
+    memcpy(form->middle, form->alpha, (size_t)r * sizeof(double));
+    memcpy(form->beside, form->off, (size_t)r * sizeof(double));
     if (!rotate_to_diagonal(form))
         return UNSURE;
     form->floored[0] = form->floored[1] = false;
+    form->plain = true;
     for (int64_t j = 0; j < r; j++) {
         double alpha = form->alpha[j] = clipped(form->alpha[j], 0, 1);
         form->beta[j] = 1 - alpha;
-        form->c[j] *= length;
+        form->c[j] *= form->distance;
         form->alpha0[j] = alpha;
         form->beta0[j] = 1 - alpha;
         form->raised1[j] = form->raised2[j] = 0;
         form->length[j] = 1;
-        if ((resolution > 0 || alpha < SMALL || alpha > 1 - SMALL) &&
-            !refine(form, pair, j, resolution))
-            return UNSURE;
+        if (resolution > 0 || alpha < SMALL || alpha > 1 - SMALL) {
+            form->plain = false;
+            if (!refine(form, pair, j, resolution))
+                return UNSURE;
+        }
         if (!(fabs(form->c[j]) <= FARTHEST))
             return UNSURE;
     }

@@ -83,7 +83,7 @@ static void fisher_rule(Diagonal *form, const Classes *pair, double log_tau, dou
     double b = pair->weight[0] / total, a = pair->weight[1] / total;
     for (int64_t j = 0; j < form->r; j++)
         form->u[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
-    apply_basis(form, form->u, coef);
+    apply_basis(form, form->u, b, a, coef);
     double middle = sum_of_products(coef, pair->mean[0], form->d) +
                     sum_of_products(coef, pair->mean[1], form->d);
     *intercept = middle / 2 + log_tau;
@@ -134,7 +134,9 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     if (!isfinite(t))
         t = best.sin / size * v2;
     double error = error_of(t, D, sigma1, sigma2, pair->prior);
-    apply_basis(form, u, coef);
+    for (int64_t j = 0; j < r; j++) /* in the hard case u is not that of delta */
+        form->plain &= lifted[j] == form->c[j];
+    apply_basis(form, u, best.cos / size, best.sin / size, coef);
 
     double trivial_error = pair->prior[0] < pair->prior[1] ? pair->prior[0] : pair->prior[1];
     bool trivial = error >= trivial_error * (1 - NO_GAIN), any = false;

@@ -39,7 +39,9 @@ typedef struct {
     double *mirror_factor;
     Rotation *rotations;
     int64_t n_rotations, most_rotations;
-    double *off; /* of the tridiagonal form */
+    double *middle, *beside, *off; /* the tridiagonal form, and room for it */
+    double distance;               /* delta there: so much along the last axis */
+    bool plain;                    /* whether the diagonal form is just the same */
     /* Of length r, padded with directions in which nothing happens to a multiple of 4: */
     double *alpha, *beta, *c;
     double *alpha0, *beta0;   /* variances that are not told from zero are zero */
@@ -59,8 +61,9 @@ void free_diagonal(Diagonal *form);
    rounding leaves of variances, or NULL and 0: then a singular sum is refused. */
 Outcome diagonalise(Diagonal *form, const Classes *pair, const double *whitening,
                     double resolution);
-/* w = V u, for all d features. */
-void apply_basis(Diagonal *form, const double *u, double *w);
+/* w = V u, for all d features. Where that is the same and b and a are not both zero, it
+   is computed as (b S1 + a S2)^-1 delta, which takes less time. */
+void apply_basis(Diagonal *form, const double *u, double b, double a, double *w);
 
 /* The optimum on the arc of a pair. */
 typedef struct {

@@ -1,0 +1,147 @@
+"""The compiled solver of pairs against the NumPy solver, which is its reference."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+
+import heterolda.kernels
+from heterolda import ClassStatistics, Global
+from heterolda.kernels.pair_solver import DONE, SINGULAR, UNSURE, solve_pairs
+from heterolda.solvers import PairMoments, all_pairs
+from heterolda.solvers.compiled_global import solve_compiled
+
+pytestmark = pytest.mark.skipif(
+    heterolda.kernels.compiled is None, reason="the kernels are not compiled"
+)
+
+
+def covariance(rng, kind, d):
+    A = rng.normal(size=(d, d))
+    if kind == "round":
+        return np.eye(d) + A @ A.T / d
+    if kind == "flat":
+        return A @ A.T / d
+    if kind == "graded":
+        Q = np.linalg.qr(A)[0]
+        return Q * 10.0 ** rng.uniform(-7, 0, d) @ Q.T
+    if kind == "low rank":
+        A[:, : rng.integers(d + 1)] = 0.0
+        return A @ A.T
+    if kind == "constant":
+        A[rng.random(d) < 0.3] = 0.0
+        return A @ A.T
+    A[-1] = A[0]  # equal features
+    return A @ A.T
+
+
+KINDS = "round", "flat", "graded", "low rank", "constant", "equal"
+
+
+def problem(rng, d, kinds):
+    """Two classes of any kind, far from zero or not, with equal means or not."""
+    S = np.array([covariance(rng, kind, d) for kind in kinds])
+    S = (S + S.mT) / 2
+    means = rng.normal(size=(2, d)) * 10.0 ** rng.uniform(-4, 1)
+    draw = rng.random(5)
+    if draw[0] < 0.1:
+        means[1] = means[0]
+    if draw[1] < 0.2:
+        means += 10.0 ** rng.uniform(0, 7)
+    if draw[2] < 0.1:
+        S[1] = S[0] * 10.0 ** rng.uniform(-9, 9)
+    if draw[3] < 0.2:
+        units = 10.0 ** rng.uniform(-30, 30, d)
+        means, S = means * units, S * units * units[:, None]
+    p = 0.5 if draw[4] < 0.3 else 10.0 ** rng.uniform(-6, -0.3)
+    weights = rng.integers(2, 3000, 2).astype(float)
+    priors = np.array([[p, 1 - p]])
+    return PairMoments(means, S, weights, np.array([[0, 1]]), priors)
+
+
+def assert_same(moments, gap=1e-3):
+    """The compiled solver says what the reference says."""
+    again = moments.take(slice(None))  # without what is cached
+    ours = solve_compiled(again, Global(gap))
+    reference = Global(gap).solve(moments.pencil, None)
+    assert_allclose(ours.error, reference.error, rtol=1e-8, atol=1e-300)
+    assert_array_equal(ours.floored, reference.floored)
+    assert_array_equal(again.rank, moments.rank)
+    assert (ours.gap <= gap).tolist() == (reference.gap <= gap).tolist()
+    # Next to a singular sum, Fisher's rule is a matter of rounding.
+    given = moments.means, moments.covariances, moments.weights
+    regular = solve_pairs(*given, moments.pairs, moments.priors, gap).outcome == DONE
+    theirs = moments.fisher[0][regular]
+    size = np.abs(theirs).max(axis=1, keepdims=True) + 1e-300
+    assert_allclose(again.fisher[0][regular] / size, theirs / size, atol=1e-5)
+    assert_allclose(ours.dropped, reference.dropped, rtol=1e-9)
+    return ours, reference
+
+
+@pytest.mark.parametrize("gap", [1e-8, 1e-3, 0.3])
+def test_all_kinds_of_covariances_have_the_answers_of_the_reference(rng, gap):
+    for d in (1, 2, 3, 5, 8, 13, 30):
+        for first in KINDS:
+            second = KINDS[rng.integers(len(KINDS))]
+            assert_same(problem(rng, d, (first, second)), gap)
+
+
+def test_rules_of_many_classes_are_those_of_the_reference():
+    # Constant features, variances that are raised, and sums that are singular.
+    statistics = ClassStatistics.from_data(*load_digits(return_X_y=True))
+    pairs = all_pairs(10)
+    moments = PairMoments(
+        statistics.means,
+        statistics.covariances(),
+        statistics.weights,
+        pairs,
+        np.full((45, 2), 0.5),
+    )
+    ours, reference = assert_same(moments)
+    assert_array_equal(ours.status, reference.status)
+    assert_array_equal(ours.n_iter, reference.n_iter)
+    for name in ("means", "deviations"):
+        mine, theirs = getattr(ours, name), getattr(reference, name)
+        assert_allclose(mine, theirs, rtol=1e-6, atol=1e-9)
+
+
+def test_what_is_not_beyond_doubt_is_handed_over():
+    eye, pair, priors = np.eye(2), np.array([[0, 1]]), np.full((1, 2), 0.5)
+    weights = np.array([9.0, 9.0])
+
+    def outcome(means, covariances, **given):
+        args = np.array(means, float), np.array(covariances), weights, pair, priors
+        return solve_pairs(*args, 1e-3, **given).outcome.tolist()
+
+    assert outcome([[0, 0], [1, 1]], [eye, 2 * eye]) == [DONE]
+    assert outcome([[0, 0], [1, 1]], [np.ones((2, 2)), np.ones((2, 2))]) == [SINGULAR]
+    assert outcome([[0, 0], [1, 0]], [np.diag([0, 1.0])] * 2) == [SINGULAR]
+    assert outcome([[0, 0], [1e60, 0]], [eye, 2 * eye]) == [UNSURE]
+    assert outcome([[0, 0], [np.nan, 0]], [eye, 2 * eye]) == [UNSURE]
+    assert outcome([[0, 0], [1, 0]], [eye, np.inf * eye]) != [DONE]
+    nothing = {"whitening": np.zeros((1, 2, 2)), "resolution": np.zeros(1)}
+    assert outcome([[0, 0], [1, 1]], [eye, eye], **nothing) == [UNSURE]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pairs": np.array([[0, 2]])}, "pairs must hold indices"),
+        ({"pairs": np.array([[-1, 1]])}, "pairs must hold indices"),
+        ({"gap": 1e-9}, "a gap from 1e-8"),
+        ({"gap": np.nan}, "a gap from 1e-8"),
+        ({"weights": np.ones(3)}, "weights must be"),
+        ({"whitening": np.zeros((1, 2, 2))}, "a whitening with a resolution"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(change, message):
+    given = {
+        "means": np.zeros((2, 2)),
+        "covariances": np.array([np.eye(2)] * 2),
+        "weights": np.ones(2),
+        "pairs": np.array([[0, 1]]),
+        "priors": np.full((1, 2), 0.5),
+        "gap": 1e-3,
+    }
+    with pytest.raises(ValueError, match=message):
+        solve_pairs(**given | change)
