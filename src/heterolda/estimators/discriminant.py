@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from inspect import signature
 from numbers import Real
 
 import numpy as np
@@ -29,13 +31,18 @@ from heterolda.estimators.warn import (
     warn_of_trivial_rules,
 )
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
-from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.sklearn_private import (
+    Interval,
+    StrOptions,
+    fit_context,
+    validate_parameter_constraints,
+)
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
-    check_labels,
     check_priors,
     check_sample_weight,
     check_several_classes,
+    validate_rows,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import (
@@ -50,6 +57,7 @@ from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import (
     ClassStatistics,
     all_labels,
+    coded_labels,
     with_all_classes,
 )
 from heterolda.statistics.moments import all_others
@@ -266,6 +274,18 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.max_error = max_error
         self.random_state = random_state
 
+    def _validate_params(self):
+        """Validate the parameters that are not the default; scikit-learn all of them."""
+        changed = {
+            name: value
+            for name, default in _defaults(type(self)).items()
+            if (value := getattr(self, name)) is not default
+        }
+        if changed:
+            validate_parameter_constraints(
+                self._parameter_constraints, changed, type(self).__name__
+            )
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
@@ -288,11 +308,11 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if lazy is not None and needs_no_rows(self):
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
         solver = resolve_solver(self.solver)
-        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
-        classes = check_labels(y)
+        X, y = validate_rows(self, X, y)
+        classes, codes = coded_labels(y)
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
-        statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
+        statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
         chosen = None
         if self.shrinkage == "cv" and len(classes) > 1:
             statistics.covariances()  # says what is wrong with too small classes
@@ -348,8 +368,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             X, y = validate_data(self, X, y, reset=first, **checks)
             weight = check_sample_weight(sample_weight, len(X))
             names = getattr(self, "feature_names_in_", None)
-            labels = check_labels(y, warn=False)
-            chunk = ClassStatistics.from_arrays(X, y, labels, weight, names)
+            labels, codes = coded_labels(y, warn=False)
+            chunk = ClassStatistics.from_codes(X, codes, labels, weight, names)
         else:
             if not first:  # says what is wrong before it goes through the data
                 validate_data(self, lazy.sample(X), reset=False)
@@ -637,6 +657,13 @@ def _against_all_others(means, cov, priors, weights):
         np.concatenate([others, priors]),
         np.concatenate([weights.sum() - weights, weights]),
     )
+
+
+@cache
+def _defaults(cls):
+    """The parameters of a class of estimators with their defaults."""
+    parameters = signature(cls.__init__).parameters
+    return {name: parameters[name].default for name in cls._get_param_names()}
 
 
 class _Frontiers(Sequence):

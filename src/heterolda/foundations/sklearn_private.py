@@ -1,7 +1,13 @@
 """The private names of scikit-learn that this library relies on, all in one file."""
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
@@ -22,4 +28,5 @@ __all__ = [
     "fit_context",
     "get_feature_names",
     "threadpool_controller",
+    "validate_parameter_constraints",
 ]

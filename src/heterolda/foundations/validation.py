@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
@@ -19,9 +20,44 @@ NUMERIC_TYPES = [
     *(np.int8, np.int16, np.int32, np.int64),
     *(np.uint8, np.uint16, np.uint32, np.uint64),
 ]
+_NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
 _LARGEST_WEIGHT = 1e100
 # Integer labels that span no more than this are looked up in a table.
 _SMALL_RANGE = 1 << 16
+
+
+def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What `validate_data` of scikit-learn returns and sets, for training data.
+
+    Plain arrays in which nothing can be wrong, which is the most common case, take a
+    tenth of the time.
+    """
+    if not _sound(X, y):
+        checked: tuple[NDArray[Any], NDArray[Any]]
+        checked = validate_data(estimator, X, y, dtype=NUMERIC_TYPES)
+        return checked
+    vars(estimator).pop("feature_names_in_", None)  # of an earlier fit
+    estimator.n_features_in_ = X.shape[1]
+    return X, y
+
+
+def _sound(X: Any, y: Any) -> bool:
+    """Whether plain arrays are training data for sure."""
+    if type(X) is not np.ndarray or type(y) is not np.ndarray:
+        return False
+    if X.ndim != 2 or y.shape != X.shape[:1] or not X.size or X.dtype not in _NUMERIC:
+        return False
+    if y.dtype.kind == "O" and not all_text(y):
+        return False
+    if y.dtype.kind not in "iubUfO" or (y.dtype.kind == "f" and not _finite(y)):
+        return False
+    return X.dtype.kind != "f" or _finite(X)
+
+
+def _finite(numbers: NDArray[Any]) -> bool:
+    """Whether the sum of numbers is finite: if so, all of them are."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(numbers.sum()))
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
@@ -245,9 +281,9 @@ def check_labels(
     With `warn`, scikit-learn warns if nearly every row has a class of its own, as the
     rows of a chunk well may.
     """
-    if y.ndim == 1 and len(y) and _are_labels(y, name):
+    if are_labels(y, name):
         # What is left of scikit-learn's check is the warning.
-        labels = _distinct(y)
+        labels = distinct(y)
         if warn and 2 * len(labels) > len(y):
             check_classification_targets(y)
         return labels
@@ -255,12 +291,14 @@ def check_labels(
     return np.unique(y)
 
 
-def _are_labels(y: NDArray[Any], name: str) -> bool:
+def are_labels(y: NDArray[Any], name: str = "y") -> bool:
     """Whether an array has class labels for sure; objects must be text."""
+    if y.ndim != 1 or not len(y):
+        return False
     if y.dtype.kind == "f":
         return bool(np.all(np.isfinite(y) & (y == np.rint(y))))
     if y.dtype.kind == "O":
-        if not all(isinstance(label, str) for label in y):
+        if not all_text(y):
             types = sorted({type(label).__name__ for label in y})
             raise TypeError(
                 f"Unknown label type: {name} is an array of objects of type "
@@ -271,7 +309,12 @@ def _are_labels(y: NDArray[Any], name: str) -> bool:
     return y.dtype.kind in "iubU"
 
 
-def _distinct(y: NDArray[Any]) -> NDArray[Any]:
+def all_text(y: NDArray[Any]) -> bool:
+    """Whether all objects are strings."""
+    return all(issubclass(kind, str) for kind in set(map(type, y.tolist())))
+
+
+def distinct(y: NDArray[Any]) -> NDArray[Any]:
     """Sorted distinct labels; integers of a small range are counted, not sorted."""
     if y.dtype.kind in "iu":
         wide = _wide(y)

@@ -5,6 +5,8 @@
 #include "arguments.h"
 
 #define KERNELS(ENTRY) \
+    ENTRY(class_moments) \
+    ENTRY(label_codes) \
     ENTRY(row_hashes)
 
 #define DECLARED(name) \
