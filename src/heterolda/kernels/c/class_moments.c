@@ -25,12 +25,14 @@ typedef struct {
 } Data;
 
 typedef struct {
-    double *weight, *mean, *scatter; /* of the class, for what came before */
-    double *z;                       /* a block of rows, each of `wide` numbers */
-    double *origin, *shift;
-    double *part;                    /* weights of the rows of the block */
+    /* Of the class, for what came before: weight, a row of it or its mean then, the mean
+       from there, and the upper half of the scatter. */
+    double *weight, *origin, *mean, *scatter;
+    double *z;     /* a block of rows, each of `wide` numbers, the last ones being zero */
+    double *shift; /* their mean, from the same origin */
+    double *part;  /* their weights */
     int64_t d, wide;
-    int64_t lost;                    /* feature whose squares have vanished, or -1 */
+    int64_t lost;  /* a feature whose squares have vanished, or -1 */
 } Work;
 
 #define BY_ROWS(X) \
@@ -87,65 +89,56 @@ static bool varies(const Work *w, int64_t n, int64_t i)
     return false;
 }
 
-/* Add a block of rows to the mean and the upper half of the scatter of a class. */
+/* Add a block of rows to the moments of a class. Subtracting a row first makes the
+   scatter of a constant feature exactly zero, and offsets lose no digits. */
 INLINE void add_block(Work *w, int64_t n, bool weighted, double smallest)
 {
     const int64_t d = w->d, wide = w->wide;
-    double *RESTRICT z = w->z, *RESTRICT shift = w->shift, *RESTRICT origin = w->origin;
-    double more = (double)n, before = *w->weight;
+    double *RESTRICT z = w->z, *RESTRICT shift = w->shift;
+    double before = *w->weight, more = (double)n;
     if (weighted) {
         more = 0.0;
         for (int64_t r = 0; r < n; r++)
             more += w->part[r];
     }
-    double total = before + more;
-    /* See add_rows in class_moments.py. */
-    bool known = before >= more;
-    memcpy(origin, known ? w->mean : z, (size_t)d * sizeof(double));
+    if (before == 0)
+        memcpy(w->origin, z, (size_t)d * sizeof(double));
     memset(shift, 0, (size_t)wide * sizeof(double));
     for (int64_t r = 0; r < n; r++) {
         double p = weighted ? w->part[r] : 1.0;
-        for (int64_t i = 0; i < wide; i++) {
-            z[r * wide + i] -= origin[i];
-            shift[i] += p * z[r * wide + i];
+        for (int64_t i = 0; i < d; i++) {
+            double x = z[r * wide + i] - w->origin[i];
+            z[r * wide + i] = x;
+            shift[i] += p * x;
         }
     }
     for (int64_t i = 0; i < d; i++)
         shift[i] /= more;
-    if (!known)
-        for (int64_t r = 0; r < n; r++)
-            for (int64_t i = 0; i < wide; i++)
-                z[r * wide + i] -= shift[i];
-    if (weighted)
-        for (int64_t r = 0; r < n; r++) {
-            double root = sqrt(w->part[r]);
-            for (int64_t i = 0; i < wide; i++)
-                z[r * wide + i] *= root;
-        }
-    if (!known)
-        for (int64_t i = 0; i < d; i++)
-            shift[i] += origin[i] - w->mean[i];
-    double move = more / total;
-    double outer = known ? -more * more / total : before * more / total;
+    for (int64_t r = 0; r < n; r++) {
+        double root = weighted ? sqrt(w->part[r]) : 1.0;
+        for (int64_t i = 0; i < wide; i++)
+            z[r * wide + i] = (z[r * wide + i] - shift[i]) * root;
+    }
+    /* Chan, Golub and LeVeque, pairwise update */
+    double total = before + more, outer = before * more / total;
+    for (int64_t i = 0; i < d; i++)
+        shift[i] -= w->mean[i];
     for (int64_t i = 0; i < d; i += TALL)
         for (int64_t j = i / BROAD * BROAD; j < d; j += BROAD) {
             double sums[TALL][BROAD];
             products(z, n, wide, i, j, sums);
             for (int64_t a = i; a < i + TALL && a < d; a++) {
-                double *RESTRICT row = w->scatter + a * d, *sum = sums[a - i];
+                double *row = w->scatter + a * d, *sum = sums[a - i];
                 double factor = outer * shift[a];
-                for (int64_t b = j > a ? j : a; b < j + BROAD && b < d; b++) {
-                    row[b] += sum[b - j];
-                    if (before > 0)
-                        row[b] += factor * shift[b];
-                }
+                for (int64_t b = j > a ? j : a; b < j + BROAD && b < d; b++)
+                    row[b] += sum[b - j] + factor * shift[b];
                 if (a >= j && a < j + BROAD && sum[a - j] < smallest && w->lost < 0 &&
                     varies(w, n, a))
                     w->lost = a;
             }
         }
     for (int64_t i = 0; i < d; i++)
-        w->mean[i] += before > 0 ? shift[i] * move : shift[i];
+        w->mean[i] += shift[i] * (more / total);
     *w->weight = total;
 }
 
@@ -189,33 +182,42 @@ static bool class_moments(const Data *x, const int64_t *codes, const double *wei
     step = step < LEAST_ROWS ? LEAST_ROWS : step > MOST_ROWS ? MOST_ROWS : step;
     int64_t *order = malloc(SORTED * sizeof(int64_t));
     int64_t *bounds = malloc((size_t)(k + 2) * sizeof(int64_t));
-    double *room = calloc((size_t)((step + 2) * wide + step), sizeof(double));
-    if (order && bounds && room) {
+    double *room = calloc((size_t)((step + 1) * wide + step), sizeof(double));
+    double *origins = calloc((size_t)(k * d + 1), sizeof(double));
+    bool done = order && bounds && room && origins;
+    if (done) {
         Work w = {.z = room, .d = d, .wide = wide, .lost = -1};
-        w.origin = room + step * wide;
-        w.shift = w.origin + wide;
+        w.shift = room + step * wide;
         w.part = w.shift + wide;
+        for (int64_t i = 0; i < k * d; i++)
+            if (totals[i / d] > 0) {
+                origins[i] = means[i];
+                means[i] = 0.0;
+            }
         for (int64_t start = 0; start < x->n; start += SORTED) {
             int64_t n = x->n - start < SORTED ? x->n - start : SORTED;
             sort_rows(codes, weight, start, n, k, bounds, order);
             for (int64_t c = 0; c < k; c++) {
                 w.weight = totals + c;
+                w.origin = origins + c * d;
                 w.mean = means + c * d;
                 w.scatter = scatters + c * d * d;
                 add_blocks(x, order + bounds[c], bounds[c + 1] - bounds[c], step,
                            weight, smallest, &w);
             }
         }
+        for (int64_t i = 0; i < k * d; i++)
+            means[i] += origins[i];
         for (int64_t c = 0; c < k; c++)
             for (int64_t i = 0; i < d; i++)
                 for (int64_t j = 0; j < i; j++)
                     scatters[(c * d + i) * d + j] = scatters[(c * d + j) * d + i];
         *lost = w.lost;
     }
-    bool done = order && bounds && room;
     free(order);
     free(bounds);
     free(room);
+    free(origins);
     return done;
 }
 
