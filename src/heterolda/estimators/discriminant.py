@@ -450,8 +450,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
         planes = rules.planes
-        trivial, costly = pairs[planes.trivial], criterion.costs is not None
-        warn_of_trivial_rules(statistics.classes, trivial, costs=costly)
+        trivial, costly = planes.trivial, criterion.costs is not None
+        warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
         if guard is not None:
             guarded = guard.verdict().guarded
@@ -473,7 +473,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.error_rates_ = rules.error_rates
         self.risk_ = rules.risk
         self.gap_ = planes.gap
-        self.trivial_ = planes.trivial
+        self.trivial_ = trivial
         self.guarded_ = guarded
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
@@ -496,7 +496,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
 
     def _make_committee(self, planes: Hyperplanes) -> Committee:
         """How the rules decide together."""
-        planes = replace(planes, dropped=None, floored=None)  # of no more use
+        if planes.dropped is not None or planes.floored is not None:
+            planes = replace(planes, dropped=None, floored=None)  # of no more use
         k = len(self.classes_)
         if k == 2:
             return Binary(planes)

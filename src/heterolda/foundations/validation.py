@@ -316,7 +316,7 @@ def all_text(y: NDArray[Any]) -> bool:
 
 def distinct(y: NDArray[Any]) -> NDArray[Any]:
     """Sorted distinct labels; integers of a small range are counted, not sorted."""
-    if y.dtype.kind in "iu":
+    if y.dtype.kind in "iu" and len(y):
         wide = _wide(y)
         low = wide.min()
         if int(wide.max()) - int(low) < _SMALL_RANGE:

@@ -405,9 +405,7 @@ class ClassStatistics:
             raise unreadable(path, "class statistics", error) from error
 
 
-def coded_labels(
-    y: NDArray[Any], *, warn: bool = True
-) -> tuple[NDArray[Any], Index]:
+def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], Index]:
     """`check_labels`, and the place of each label among the distinct ones."""
     if not are_labels(y):
         classes = check_labels(y, warn=warn)

@@ -193,10 +193,10 @@ def pooled_shares(
     """
     d = scatters.shape[1]
     if shrinkage is None:
-        rho = np.zeros(len(weights))
-        if not given and (weights <= d + 1).any():
-            rank = rank_of_features(scatters, weights)
-            rho = np.where(weights <= rank + 1, rank / (weights + rank), 0.0)
+        if given or weights.min(initial=np.inf) > d + 1:
+            return np.zeros(len(weights))
+        rank = rank_of_features(scatters, weights)
+        rho = np.where(weights <= rank + 1, rank / (weights + rank), 0.0)
     elif shrinkage == "auto":
         rank = rank_of_features(scatters, weights)
         rho = rank / (weights + rank)
