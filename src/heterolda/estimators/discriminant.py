@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from inspect import signature
 from numbers import Real
 
 import numpy as np
@@ -31,17 +29,13 @@ from heterolda.estimators.warn import (
     warn_of_trivial_rules,
 )
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
-from heterolda.foundations.sklearn_private import (
-    Interval,
-    StrOptions,
-    fit_context,
-    validate_parameter_constraints,
-)
+from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_priors,
     check_sample_weight,
     check_several_classes,
+    validate_parameters,
     validate_rows,
 )
 from heterolda.foundations.wording import listed
@@ -275,16 +269,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def _validate_params(self):
-        """Validate the parameters that are not the default; scikit-learn all of them."""
-        changed = {
-            name: value
-            for name, default in _defaults(type(self)).items()
-            if (value := getattr(self, name)) is not default
-        }
-        if changed:
-            validate_parameter_constraints(
-                self._parameter_constraints, changed, type(self).__name__
-            )
+        validate_parameters(self)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -658,13 +643,6 @@ def _against_all_others(means, cov, priors, weights):
         np.concatenate([others, priors]),
         np.concatenate([weights.sum() - weights, weights]),
     )
-
-
-@cache
-def _defaults(cls):
-    """The parameters of a class of estimators with their defaults."""
-    parameters = signature(cls.__init__).parameters
-    return {name: parameters[name].default for name in cls._get_param_names()}
 
 
 class _Frontiers(Sequence):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.types import Array
 
 # Real numbers that need no conversion before they are summed in float64.
@@ -24,6 +27,25 @@ _NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
 _LARGEST_WEIGHT = 1e100
 # Integer labels that span no more than this are looked up in a table.
 _SMALL_RANGE = 1 << 16
+
+
+def validate_parameters(estimator: Any) -> None:
+    """What scikit-learn's `_validate_params` does; defaults need no validation."""
+    changed = {
+        name: value
+        for name, default in _defaults(type(estimator)).items()
+        if (value := getattr(estimator, name)) is not default
+    }
+    if changed:
+        constraints = estimator._parameter_constraints
+        validate_parameter_constraints(constraints, changed, type(estimator).__name__)
+
+
+@cache
+def _defaults(kind: Any) -> dict[str, Any]:
+    """The parameters of a class of estimators with their defaults."""
+    parameters = signature(kind.__init__).parameters
+    return {name: parameters[name].default for name in kind._get_param_names()}
 
 
 def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -13,8 +13,8 @@ from heterolda.foundations.types import Array, Index
 # Below this a sum of squares has lost digits to underflow.
 SMALLEST_SQUARE = 1e-305
 
-# With no more features, or no more rows in a class, loops of our own are faster than the
-# linear algebra library.
+# With no more features, or no more rows in a class, loops of our own are faster than
+# the linear algebra library.
 _FEW_FEATURES = 48
 _FEW_ROWS = 128
 # Rows are gathered class by class into a buffer of about this size, small enough
@@ -62,11 +62,12 @@ def class_moments(
     scatters = np.zeros((n_classes, d, d))
     lost = np.full(1, -1, np.int64)
     step = len(X)
-    if X.dtype not in (np.float64, np.float32) or not X.flags.forc:
+    usable = X.flags.forc and X.flags.aligned
+    if not usable or X.dtype not in (np.float64, np.float32):
         step = max(1, _BUFFER_BYTES // 8 // max(d, 1))  # what is converted at a time
     for start in range(0, len(X), step or 1):
         rows = slice(start, start + step)
-        part = None if weight is None else np.ascontiguousarray(weight[rows])
+        part = None if weight is None else np.require(weight[rows], None, "CA")
         here = _native(X if step == len(X) else X[rows])
         sums = totals, means, scatters, SMALLEST_SQUARE, lost
         kernels.compiled.class_moments(*here, codes[rows], part, *sums)
@@ -78,10 +79,10 @@ def _native(X: NDArray[Any]) -> list[NDArray[Any] | None]:
     single = X.dtype == np.float32
     if not single:
         X = X.astype(np.float64, copy=False)
-    columns = X.flags.f_contiguous and not X.flags.c_contiguous
+    columns = X.flags.fnc and X.flags.aligned
     place = 2 * single + columns
     forms: list[NDArray[Any] | None] = [None] * 4
-    forms[place] = X.T if columns else np.ascontiguousarray(X)
+    forms[place] = X.T if columns else np.require(X, None, "CA")
     return forms
 
 

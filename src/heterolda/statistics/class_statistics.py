@@ -187,7 +187,7 @@ class ClassStatistics:
         sample_weight: Array | None = None,
         feature_names: NDArray[Any] | None = None,
     ) -> Self:
-        """`from_arrays` for rows whose labels are known by their places in `classes`."""
+        """`from_arrays` with the place of each label in `classes`."""
         sums = class_moments(X, codes, sample_weight, len(classes))
         stats = cls(classes, sums.weights, sums.means, sums.scatters, feature_names)
         with np.errstate(over="ignore", invalid="ignore"):
