@@ -349,8 +349,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         known = all_labels(classes, None if first else self.classes_)
         lazy = lazy_backend(X)
         if lazy is None:
-            checks = {"dtype": NUMERIC_TYPES, "ensure_min_samples": 0}
-            X, y = validate_data(self, X, y, reset=first, **checks)
+            X, y = validate_rows(self, X, y, reset=first, ensure_min_samples=0)
             weight = check_sample_weight(sample_weight, len(X))
             names = getattr(self, "feature_names_in_", None)
             labels, codes = coded_labels(y, warn=False)

@@ -42,29 +42,36 @@ def validate_parameters(estimator: Any) -> None:
 
 
 @cache
-def _defaults(kind: Any) -> dict[str, Any]:
+def _defaults(kind: type[Any]) -> dict[str, Any]:
     """The parameters of a class of estimators with their defaults."""
     parameters = signature(kind.__init__).parameters
     return {name: parameters[name].default for name in kind._get_param_names()}
 
 
-def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def validate_rows(
+    estimator: Any, X: Any, y: Any, *, reset: bool = True, **checks: Any
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """What `validate_data` of scikit-learn returns and sets, for training data.
 
     Plain arrays in which nothing can be wrong, which is the most common case, take a
     tenth of the time.
     """
-    if not _sound(X, y):
-        checked: tuple[NDArray[Any], NDArray[Any]]
-        checked = validate_data(estimator, X, y, dtype=NUMERIC_TYPES)
-        return checked
-    vars(estimator).pop("feature_names_in_", None)  # of an earlier fit
-    estimator.n_features_in_ = X.shape[1]
-    return X, y
+    if sound_arrays(X, y):
+        known = vars(estimator)
+        if reset:
+            known.pop("feature_names_in_", None)  # of an earlier fit
+            known["n_features_in_"] = X.shape[1]
+        if known["n_features_in_"] == X.shape[1] and "feature_names_in_" not in known:
+            return X, y
+    checks = {"reset": reset, "dtype": NUMERIC_TYPES, **checks}
+    checked: tuple[NDArray[Any], NDArray[Any]] = validate_data(
+        estimator, X, y, **checks
+    )
+    return checked
 
 
-def _sound(X: Any, y: Any) -> bool:
-    """Whether plain arrays are training data for sure."""
+def sound_arrays(X: Any, y: Any) -> bool:
+    """Whether these are plain arrays of training data, with nothing to be refused."""
     if type(X) is not np.ndarray or type(y) is not np.ndarray:
         return False
     if X.ndim != 2 or y.shape != X.shape[:1] or not X.size or X.dtype not in _NUMERIC:
@@ -87,8 +94,8 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
 
     A single number stands for n equal ones.
     """
-    if sample_weight is None:
-        return None
+    if sample_weight is None or _sound_weight(sample_weight, n):
+        return sample_weight  # type: ignore[return-value]
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
     try:
@@ -121,6 +128,15 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
             f" has values above {_LARGEST_WEIGHT:g}: divide by a constant",
         )
     return weight
+
+
+def _sound_weight(weight: Any, n: int) -> bool:
+    """Whether this is a plain array of weights, with nothing to be refused."""
+    if type(weight) is not np.ndarray or weight.dtype != np.float64:
+        return False
+    if weight.shape != (n,) or not n:
+        return False
+    return bool(weight.min() >= 0 and weight.max() <= _LARGEST_WEIGHT)
 
 
 def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:

@@ -21,6 +21,7 @@ from heterolda.foundations.validation import (
     check_number,
     check_sample_weight,
     encode,
+    sound_arrays,
     union_of_labels,
 )
 from heterolda.foundations.wording import listed
@@ -155,8 +156,12 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        names = get_feature_names(X)
-        data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
+        data: Any = X
+        labels: Any = y
+        names = None
+        if not sound_arrays(X, y):
+            names = get_feature_names(X)
+            data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
         classes, codes = coded_labels(labels, warn=False)
         weight = check_sample_weight(sample_weight, len(data))
         return cls.from_codes(data, codes, classes, weight, names)
