@@ -31,18 +31,19 @@ _SMALL_RANGE = 1 << 16
 
 def validate_parameters(estimator: Any) -> None:
     """What scikit-learn's `_validate_params` does; defaults need no validation."""
+    kind: Any = type(estimator)
     changed = {
         name: value
-        for name, default in _defaults(type(estimator)).items()
+        for name, default in _defaults(kind).items()
         if (value := getattr(estimator, name)) is not default
     }
     if changed:
         constraints = estimator._parameter_constraints
-        validate_parameter_constraints(constraints, changed, type(estimator).__name__)
+        validate_parameter_constraints(constraints, changed, kind.__name__)
 
 
 @cache
-def _defaults(kind: type[Any]) -> dict[str, Any]:
+def _defaults(kind: Any) -> dict[str, Any]:
     """The parameters of a class of estimators with their defaults."""
     parameters = signature(kind.__init__).parameters
     return {name: parameters[name].default for name in kind._get_param_names()}
