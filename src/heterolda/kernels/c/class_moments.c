@@ -177,6 +177,9 @@ static bool class_moments(const Data *x, const int64_t *codes, const double *wei
                           int64_t k, double *totals, double *means, double *scatters,
                           double smallest, int64_t *lost)
 {
+    *lost = -1;
+    if (x->n == 0)
+        return true;
     const int64_t d = x->d, wide = (d + BROAD - 1) / BROAD * BROAD;
     int64_t step = BLOCK_NUMBERS / (wide + 1);
     step = step < LEAST_ROWS ? LEAST_ROWS : step > MOST_ROWS ? MOST_ROWS : step;
