@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from benchmarks.methods import PEERS
 from benchmarks.runner import Settings
 from benchmarks.shapes import PAPER_SHAPES, Shape, load
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Global
-from heterolda.foundations.validation import NUMERIC_TYPES, check_labels
+from heterolda.foundations.validation import validate_rows
 from heterolda.solvers.pencil import Pencil
+from heterolda.statistics.class_statistics import coded_labels
 
 # The columns, in seconds. "eigh" is a part of "pencils": one bare call for all pairs.
 STAGES = ("validation", "statistics", "pencils", "eigh", "search")
@@ -61,14 +61,16 @@ def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
     fitted = GaussianLinearDiscriminant(guard=False)
     with warnings.catch_warnings(action="ignore"):
         fitted.fit(X, y)
-    classes, pairs = fitted.classes_, fitted.pairs_
+    pairs = fitted.pairs_
 
     def validation() -> None:
-        validate_data(fitted, X, y, dtype=NUMERIC_TYPES)
-        check_labels(y)
+        validate_rows(fitted, X, y)
+        coded_labels(y)
+
+    classes, codes = coded_labels(y)
 
     def statistics() -> np.ndarray:
-        return ClassStatistics.from_arrays(X, y, classes).covariances()
+        return ClassStatistics.from_codes(X, codes, classes).covariances()
 
     covariances = statistics()
     weights = fitted.statistics_.weights[pairs]

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import ClassStatistics
-from heterolda.statistics import class_statistics as statistics_module
+from heterolda.kernels import class_moments as kernel
 from heterolda.statistics.class_statistics import all_labels, with_all_classes
 from heterolda.statistics.moments import all_others, check_room
 
@@ -149,8 +149,8 @@ def test_blocks_and_buffers_do_not_matter(make_classes, rng, monkeypatch):
     X, y = make_classes(n=200)
     weight = rng.uniform(0, 2, len(X))
     whole = ClassStatistics.from_data(X, y, weight)
-    monkeypatch.setattr(statistics_module, "_SORTED_ROWS", 37)
-    monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1)
+    monkeypatch.setattr(kernel, "_SORTED_ROWS", 37)
+    monkeypatch.setattr(kernel, "_BUFFER_BYTES", 1)
     assert_same(ClassStatistics.from_data(X, y, weight), whole)
 
 
@@ -179,7 +179,7 @@ def test_other_types_are_summed_in_float64(rng, dtype):
 def test_memory_layout_does_not_matter(
     make_classes, tmp_path, layout, dtype, monkeypatch
 ):
-    monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1000)  # several chunks
+    monkeypatch.setattr(kernel, "_BUFFER_BYTES", 1000)  # several chunks
     X, y = make_classes()
     X = X.astype(dtype)
     expected = ClassStatistics.from_data(X, y)
@@ -573,7 +573,7 @@ def test_a_first_row_far_from_all_others_costs_no_digits(rng, first, monkeypatch
     """An outlier first, in a buffer of its own: the others' scatter is not blurred."""
     X = rng.normal(size=(400, 2))
     X[0] = first
-    monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1)
+    monkeypatch.setattr(kernel, "_BUFFER_BYTES", 1)
     with_outlier = ClassStatistics.from_data(X, np.zeros(400, int))
     mean = X.mean(axis=0)
     expected = (X - mean).T @ (X - mean)
@@ -585,7 +585,7 @@ def test_a_first_row_far_from_all_others_costs_no_digits(rng, first, monkeypatch
 
 def test_drifting_data_loses_no_digits(rng, monkeypatch):
     """Chunks whose means move away from what is known, by many deviations."""
-    monkeypatch.setattr(statistics_module, "_BUFFER_BYTES", 1)
+    monkeypatch.setattr(kernel, "_BUFFER_BYTES", 1)
     X = rng.normal(size=(2000, 3)) + 1e4 * np.arange(2000)[:, None]
     X[:, 2] += 1e9
     stats = ClassStatistics.from_data(X, np.zeros(2000, int))

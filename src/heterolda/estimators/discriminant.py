@@ -32,10 +32,11 @@ from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
-    check_labels,
     check_priors,
     check_sample_weight,
     check_several_classes,
+    validate_parameters,
+    validate_rows,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import (
@@ -50,6 +51,7 @@ from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import (
     ClassStatistics,
     all_labels,
+    coded_labels,
     with_all_classes,
 )
 from heterolda.statistics.moments import all_others
@@ -266,6 +268,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.max_error = max_error
         self.random_state = random_state
 
+    def _validate_params(self):
+        validate_parameters(self)
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
@@ -288,11 +293,11 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if lazy is not None and needs_no_rows(self):
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
         solver = resolve_solver(self.solver)
-        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
-        classes = check_labels(y)
+        X, y = validate_rows(self, X, y)
+        classes, codes = coded_labels(y)
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
-        statistics = ClassStatistics.from_arrays(X, y, classes, weight, names)
+        statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
         chosen = None
         if self.shrinkage == "cv" and len(classes) > 1:
             statistics.covariances()  # says what is wrong with too small classes
@@ -344,12 +349,11 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         known = all_labels(classes, None if first else self.classes_)
         lazy = lazy_backend(X)
         if lazy is None:
-            checks = {"dtype": NUMERIC_TYPES, "ensure_min_samples": 0}
-            X, y = validate_data(self, X, y, reset=first, **checks)
+            X, y = validate_rows(self, X, y, reset=first, ensure_min_samples=0)
             weight = check_sample_weight(sample_weight, len(X))
             names = getattr(self, "feature_names_in_", None)
-            labels = check_labels(y, warn=False)
-            chunk = ClassStatistics.from_arrays(X, y, labels, weight, names)
+            labels, codes = coded_labels(y, warn=False)
+            chunk = ClassStatistics.from_codes(X, codes, labels, weight, names)
         else:
             if not first:  # says what is wrong before it goes through the data
                 validate_data(self, lazy.sample(X), reset=False)
@@ -430,8 +434,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
         planes = rules.planes
-        trivial, costly = pairs[planes.trivial], criterion.costs is not None
-        warn_of_trivial_rules(statistics.classes, trivial, costs=costly)
+        trivial, costly = planes.trivial, criterion.costs is not None
+        warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
         if guard is not None:
             guarded = guard.verdict().guarded
@@ -453,7 +457,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.error_rates_ = rules.error_rates
         self.risk_ = rules.risk
         self.gap_ = planes.gap
-        self.trivial_ = planes.trivial
+        self.trivial_ = trivial
         self.guarded_ = guarded
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
@@ -476,7 +480,8 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
 
     def _make_committee(self, planes: Hyperplanes) -> Committee:
         """How the rules decide together."""
-        planes = replace(planes, dropped=None, floored=None)  # of no more use
+        if planes.dropped is not None or planes.floored is not None:
+            planes = replace(planes, dropped=None, floored=None)  # of no more use
         k = len(self.classes_)
         if k == 2:
             return Binary(planes)

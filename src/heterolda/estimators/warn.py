@@ -39,7 +39,8 @@ _MOST_FEATURES = 3
 
 def warn_of_small_classes(statistics: ClassStatistics, borrowed: Array) -> None:
     """Say which classes have borrowed from the others, or else have few samples."""
-    if statistics.given:
+    enough = ROWS_PER_FEATURE * statistics.n_features
+    if statistics.given or (statistics.weights.min() >= enough and not borrowed.any()):
         return
     varies = np.count_nonzero(np.einsum("kjj->j", statistics.scatters) > 0)
     few = statistics.weights < ROWS_PER_FEATURE * varies
@@ -66,6 +67,9 @@ def warn_of_small_classes(statistics: ClassStatistics, borrowed: Array) -> None:
 def warn_of_coarse_features(means: Array, covariances: Array) -> None:
     """Warn of features whose digits rounding has taken."""
     variances = np.einsum("kii->ki", covariances)
+    # Most fits pass this test of all features at once.
+    if np.spacing(np.abs(means).max()) <= _MOST_ROUNDING * np.sqrt(variances.min()):
+        return
     coarse = np.spacing(np.abs(means)) > _MOST_ROUNDING * np.sqrt(variances)
     far = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
     if len(far):
@@ -83,6 +87,8 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
     Those whose errors differ from Fisher's by no more than chance are left out: of all
     pairs of Gaussian classes together, few fits in a hundred draw a warning.
     """
+    if not verdict.guarded.any():
+        return
     excess = verdict.errors[0] - verdict.errors[1]
     limit = ndtri(1 - _CHANCE / len(pairs)) * verdict.deviation
     clear = np.flatnonzero(verdict.guarded & (excess > limit))

@@ -2,7 +2,13 @@
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as n_threads
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
@@ -24,4 +30,5 @@ __all__ = [
     "get_feature_names",
     "n_threads",
     "threadpool_controller",
+    "validate_parameter_constraints",
 ]

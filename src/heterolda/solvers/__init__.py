@@ -6,6 +6,7 @@ A solver is a frozen dataclass of settings that keeps to the protocol `Solver`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol, cast
 
 import numpy as np
@@ -113,9 +114,14 @@ def resolve_solver(solver: str | Solver) -> Solver:
     return solver
 
 
+@lru_cache(maxsize=8)
+def _all_pairs(n_classes: int) -> NDArray[np.intp]:
+    return np.column_stack(np.triu_indices(n_classes, 1))
+
+
 def all_pairs(n_classes: int) -> NDArray[np.intp]:
     """Class indices (i, j), i < j, of all pairs, in the order of all our arrays."""
-    return np.column_stack(np.triu_indices(n_classes, 1))
+    return _all_pairs(n_classes).copy()
 
 
 def draws(solver: Solver) -> bool:

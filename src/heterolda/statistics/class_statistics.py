@@ -12,32 +12,30 @@ from sklearn.utils import check_X_y
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.sklearn_private import get_feature_names
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
+    are_labels,
     check_covariance,
     check_labels,
     check_number,
     check_sample_weight,
     encode,
+    sound_arrays,
     union_of_labels,
 )
 from heterolda.foundations.wording import listed
+from heterolda.kernels.class_moments import class_moments
+from heterolda.kernels.label_codes import label_codes
 from heterolda.statistics.moments import (
-    add_rows,
+    UNDERFLOW,
+    RangeError,
     check_moments,
     check_range,
-    gather,
     read_moments,
     shrink,
 )
 
-# Rows are gathered class by class into a buffer of about this size, small enough
-# to stay in cache while it is centred and multiplied.
-_BUFFER_BYTES = 1 << 20
-# Labels are sorted this many rows at a time, so that the gathered rows lie near each
-# other even if X is a memory map larger than memory.
-_SORTED_ROWS = 1 << 17
 _FILE_FORMAT = 1
 
 
@@ -158,11 +156,15 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        names = get_feature_names(X)
-        data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
-        classes = check_labels(labels, warn=False)
+        data: Any = X
+        labels: Any = y
+        names = None
+        if not sound_arrays(X, y):
+            names = get_feature_names(X)
+            data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
+        classes, codes = coded_labels(labels, warn=False)
         weight = check_sample_weight(sample_weight, len(data))
-        return cls.from_arrays(data, labels, classes, weight, names)
+        return cls.from_codes(data, codes, classes, weight, names)
 
     @classmethod
     def from_arrays(
@@ -178,36 +180,29 @@ class ClassStatistics:
         Every label in `y` is one of `classes`, which are distinct and sorted; some may
         be absent from `y`.
         """
-        n_classes, d = len(classes), X.shape[1]
-        stats = cls._empty(classes, d, feature_names)
-        room = np.empty(max(16 * d, _BUFFER_BYTES // 8))[: len(X) * d]
-        step = max(1, len(room) // max(d, 1))
-        ones = np.ones(step)
-        for start in range(0, len(X), _SORTED_ROWS):
-            codes = encode(y[start : start + _SORTED_ROWS], classes)
-            order = codes.argsort(kind="stable") + start
-            bounds = np.bincount(codes, minlength=n_classes).cumsum().tolist()
-            for k, (low, high) in enumerate(
-                zip([0, *bounds[:-1]], bounds, strict=True)
-            ):
-                rows = order[low:high]
-                if sample_weight is not None:
-                    rows = rows[sample_weight[rows] > 0]
-                for first in range(0, len(rows), step):
-                    block = rows[first : first + step]
-                    w = ones[: len(block)]
-                    if sample_weight is not None:
-                        w = sample_weight[block]
-                    stats.weights[k] = add_rows(
-                        gather(X, block, room),
-                        w,
-                        stats.weights[k],
-                        stats.means[k],
-                        stats.scatters[k],
-                    )
-        finite = np.isfinite(stats.scatters).all(axis=(1, 2))
-        if not finite.all():
-            check_range(stats.scatters[finite.argmin()], np.zeros(d, bool))
+        codes = encode(y, classes).astype(np.int64)
+        return cls.from_codes(X, codes, classes, sample_weight, feature_names)
+
+    @classmethod
+    def from_codes(
+        cls,
+        X: NDArray[Any],
+        codes: Index,
+        classes: NDArray[Any],
+        sample_weight: Array | None = None,
+        feature_names: NDArray[Any] | None = None,
+    ) -> Self:
+        """`from_arrays` with the place of each label in `classes`."""
+        sums = class_moments(X, codes, sample_weight, len(classes))
+        stats = cls(classes, sums.weights, sums.means, sums.scatters, feature_names)
+        with np.errstate(over="ignore", invalid="ignore"):
+            doubtful = not np.isfinite(stats.scatters.sum())
+        if doubtful:
+            finite = np.isfinite(stats.scatters).all(axis=(1, 2))
+            nowhere = np.zeros(X.shape[1], bool)
+            check_range(stats.scatters[finite.argmin()], nowhere)
+        if sums.lost >= 0:
+            raise RangeError.of_feature("X", sums.lost, UNDERFLOW)
         return stats
 
     @classmethod
@@ -413,6 +408,17 @@ class ClassStatistics:
             return cls(*read_moments(content))
         except (KeyError, TypeError, ValueError) as error:
             raise unreadable(path, "class statistics", error) from error
+
+
+def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], Index]:
+    """`check_labels`, and the place of each label among the distinct ones."""
+    if not are_labels(y):
+        classes = check_labels(y, warn=warn)
+        return classes, encode(y, classes).astype(np.int64)
+    classes, codes = label_codes(y)
+    if warn and 2 * len(classes) > len(y):
+        check_labels(y)  # which warns
+    return classes, codes
 
 
 def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray[Any]:

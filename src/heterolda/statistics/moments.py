@@ -1,4 +1,4 @@
-"""Moments of Gaussian classes: gathering, shrinking and mixing them."""
+"""Moments of Gaussian classes: checking, shrinking and mixing them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
     check_labels,
 )
 from heterolda.foundations.wording import listed
+from heterolda.kernels.class_moments import SMALLEST_SQUARE
 
-# Below this a sum of squares has lost digits to underflow.
-_SMALLEST_SQUARE = 1e-305
 # A pooled covariance counts as singular if the eigenvalues of its correlation form
 # spread further than this.
 SINGULAR = 1e-10
@@ -26,64 +25,6 @@ SINGULAR = 1e-10
 # A fit holds up to four copies of the class covariances: running sum, batch, merged,
 # factorised.
 _COPIES = 4
-
-
-def gather(X: NDArray[Any], rows: Index, room: Array) -> Array:
-    """Some rows of X in float64, in `room`, laid out in memory as X is."""
-    room = room[: len(rows) * X.shape[1]]
-    # Columns that lie one after the other, as those of data frames, stay so.
-    if X.flags.f_contiguous and not X.flags.c_contiguous:
-        columns = room.reshape(X.shape[1], len(rows))
-        if X.dtype == room.dtype:
-            X.T.take(rows, axis=1, out=columns, mode="clip")
-        else:
-            columns[...] = X.T[:, rows]
-        return columns.T
-    z = room.reshape(len(rows), X.shape[1])
-    if X.dtype == room.dtype and X.flags.c_contiguous:
-        X.take(rows, axis=0, out=z, mode="clip")
-    else:
-        z[...] = X[rows]
-    return z
-
-
-def add_rows(
-    z: Array, weight: Array, before: float, mean: Array, scatter: Array
-) -> float:
-    """Add rows to the mean and the centred scatter of a class, in place.
-
-    The rows z are overwritten; `before` is the total weight so far. Returns that with
-    the new rows.
-    """
-    more = float(weight.sum())
-    total = before + more
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Centring on a row first makes the scatter of a constant column exactly zero
-        # and takes out any offset before sums are formed. The mean of a class that
-        # has as much weight already does that too, and saves a pass.
-        known = before >= more
-        origin = mean if known else z[0].copy()
-        z -= origin
-        shift = (weight @ z) / more
-        if not known:
-            z -= shift
-            shift += origin - mean
-        if more != len(z) or (weight != 1).any():
-            z *= np.sqrt(weight)[:, None]
-        product = z.T @ z
-        if product.diagonal().min(initial=1.0) < _SMALLEST_SQUARE:
-            check_range(product, (z != 0).any(axis=0))
-        scatter += product
-        if known:
-            # What is taken off is at most half of what was summed: no digits are lost.
-            scatter -= np.outer(shift, shift * (more * more / total))
-            mean += shift * (more / total)
-        elif before == 0:
-            mean += shift
-        else:  # Chan, Golub and LeVeque, pairwise update
-            scatter += np.outer(shift, shift * (before * more / total))
-            mean += shift * (more / total)
-    return total
 
 
 def check_room(n_classes: int, n_features: int) -> None:
@@ -99,6 +40,12 @@ def check_room(n_classes: int, n_features: int) -> None:
             f"{size / 1e9:.0f} GB, of which a fit needs {_COPIES} times as much; this "
             f"machine has {there / 1e9:.0f} GB: choose fewer features"
         )
+
+
+UNDERFLOW = (
+    "vary so little that their squares underflow float64: multiply the feature by a "
+    "constant"
+)
 
 
 class RangeError(ParameterError):
@@ -131,14 +78,9 @@ def check_range(scatter: Array, varies: Mask, name: str = "X") -> None:
             "are so large that their squares overflow float64: divide the feature by "
             "a constant",
         )
-    vanished = varies & (squares < _SMALLEST_SQUARE)
+    vanished = varies & (squares < SMALLEST_SQUARE)
     if vanished.any():
-        raise RangeError.of_feature(
-            name,
-            int(np.argmax(vanished)),
-            "vary so little that their squares underflow float64: multiply the "
-            "feature by a constant",
-        )
+        raise RangeError.of_feature(name, int(np.argmax(vanished)), UNDERFLOW)
 
 
 def check_distances(means: Array) -> None:
@@ -251,10 +193,10 @@ def pooled_shares(
     """
     d = scatters.shape[1]
     if shrinkage is None:
-        rho = np.zeros(len(weights))
-        if not given and (weights <= d + 1).any():
-            rank = rank_of_features(scatters, weights)
-            rho = np.where(weights <= rank + 1, rank / (weights + rank), 0.0)
+        if given or weights.min(initial=np.inf) > d + 1:
+            return np.zeros(len(weights))
+        rank = rank_of_features(scatters, weights)
+        rho = np.where(weights <= rank + 1, rank / (weights + rank), 0.0)
     elif shrinkage == "auto":
         rank = rank_of_features(scatters, weights)
         rho = rank / (weights + rank)

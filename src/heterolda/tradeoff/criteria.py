@@ -23,6 +23,8 @@ from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 _NO_COST = 1e-200
 # Shares of priors times costs below this are next to what a float can hold.
 _LEAST_SHARE = 1e-290
+# Of the scores that are wrong, in the first and the second class of a pair.
+_SIGNS = np.array([1.0, -1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +180,13 @@ def _refuse_contradictions(
 
 def error_rates(planes: Hyperplanes) -> Array:
     """Error rates of both classes under the Gaussian model, as in `RatedRules`."""
+    trivial = planes.trivial[:, None]
+    if not trivial.any():
+        rates: Array = ndtr(_SIGNS * planes.means / planes.deviations)
+        return rates
     second = (planes.intercept > 0).astype(float)
     constant = np.column_stack([second, 1 - second])
-    trivial = planes.trivial[:, None]
-    rates = ndtr([1, -1] * planes.means / np.where(trivial, 1.0, planes.deviations))
+    rates = ndtr(_SIGNS * planes.means / np.where(trivial, 1.0, planes.deviations))
     return np.where(trivial, constant, rates)
 
 

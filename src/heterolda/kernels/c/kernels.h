@@ -6,6 +6,8 @@
 
 #define KERNELS(ENTRY) \
     ENTRY(solve_pairs) \
+    ENTRY(class_moments) \
+    ENTRY(label_codes) \
     ENTRY(row_hashes)
 
 #define DECLARED(name) \

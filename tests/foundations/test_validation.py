@@ -1,0 +1,111 @@
+"""The quick checks say what scikit-learn's say."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import validate_data
+
+from heterolda import GaussianLinearDiscriminant
+from heterolda.foundations.validation import (
+    NUMERIC_TYPES,
+    check_sample_weight,
+    validate_rows,
+)
+
+X = np.arange(12.0).reshape(6, 2)
+y = np.array([0, 1, 0, 1, 0, 1])
+NAN, INF = np.where(X == 3, np.nan, X), np.where(X == 3, np.inf, X)
+ROWS = {
+    "plain": (X, y),
+    "columns": (np.asfortranarray(X), y),
+    "float32": (X.astype("f4"), y.astype("u1")),
+    "integers": (X.astype("i2"), y.astype(str)),
+    "swapped": (X.astype(">f8"), y),
+    "objects": (X.astype(object), y.astype(str).astype(object)),
+    "complex": (X.astype(complex), y),
+    "text": (X.astype(str), y),
+    "huge": (np.full((6, 2), 1e308), y),
+    "nan": (NAN, y),
+    "infinite": (INF, y),
+    "labels nan": (X, np.where(y, np.nan, y)),
+    "objects nan": (X, np.where(y, np.nan, y).astype(object)),
+    "mixed": (X, np.array(["a", 1, "b", 2, "a", "b"], dtype=object)),
+    "column of labels": (X, y[:, None]),
+    "fewer labels": (X, y[:5]),
+    "no rows": (X[:0], y[:0]),
+    "no features": (X[:, :0], y),
+    "one row": (X[0], y),
+    "lists": (X.tolist(), y.tolist()),
+    "frame": (pd.DataFrame(X, columns=["a", "b"]), pd.Series(y)),
+    "no labels": (X, None),
+    "three features": (np.ones((6, 3)), y),
+}
+
+
+def outcome(function, estimator, rows, labels, **checks):
+    """What a check returns and sets, or its error and warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = function(estimator, rows, labels, **checks)
+            result = [(a.dtype, a.shape, a.tolist()) for a in found]
+        except (ValueError, TypeError) as error:
+            result = type(error), str(error)
+    state = {name: np.array(v).tolist() for name, v in vars(estimator).items()}
+    return result, state, [str(w.message) for w in caught]
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("before", [None, "plain", "frame"])
+@pytest.mark.parametrize("reset", [True, False])
+def test_rows_are_validated_as_by_sklearn(name, before, reset):
+    if before is None and not reset:
+        return  # it is never asked
+    results = []
+    for function in (validate_rows, validate_data):
+        estimator = BaseEstimator()
+        if before:
+            validate_data(estimator, *ROWS[before])
+        checks = {"dtype": NUMERIC_TYPES, "reset": reset}
+        results.append(outcome(function, estimator, *ROWS[name], **checks))
+    assert repr(results[0]) == repr(results[1])
+
+
+def test_plain_arrays_are_not_copied():
+    found = validate_rows(BaseEstimator(), X, y)
+    assert found[0] is X
+    assert found[1] is y
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [np.ones(3), np.array([1, np.nan, 1]), np.array([1, np.inf, 1]), -np.ones(3)],
+)
+def test_weights_that_pass_are_finite_and_not_negative(weight):
+    if (weight == 1).all():
+        assert check_sample_weight(weight, 3) is weight
+    else:
+        with pytest.raises(ValueError, match="sample_weight"):
+            check_sample_weight(weight, 3)
+    assert check_sample_weight(np.ones(3, np.float32), 3).dtype == float
+    assert check_sample_weight(np.empty(0), 0).shape == (0,)
+
+
+def test_parameters_are_validated_where_they_are_not_the_default():
+    class Child(GaussianLinearDiscriminant):
+        def __init__(self, *, guard=False, more=None):
+            super().__init__(guard=guard)
+            self.more = more
+
+    for bad in ({"guard": 1}, {"voting": "loud"}, {"shrinkage": 2.0}):
+        model = GaussianLinearDiscriminant(**bad)
+        (name,) = bad
+        with pytest.raises(InvalidParameterError, match=f"The '{name}' parameter of"):
+            model.fit(X, y)
+    model = GaussianLinearDiscriminant(guard=np.bool_(False), shrinkage="auto")
+    assert model.fit(X, y).shrinkage == "auto"
+    Child(more="anything")._validate_params()

@@ -1,0 +1,141 @@
+"""Moments of classes: compiled, in NumPy, and by exact fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import heterolda.kernels as kernels_package
+from heterolda.kernels import class_moments as module
+from heterolda.kernels.class_moments import class_moments, class_moments_numpy
+
+
+def exact(X, codes, weight, n_classes):
+    """Weights, means and scatters in rational arithmetic."""
+    d = X.shape[1]
+    totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
+    scatters = np.zeros((n_classes, d, d))
+    for k in range(n_classes):
+        rows = [[Fraction(float(x)) for x in row] for row in X[codes == k]]
+        w = [Fraction(float(x)) for x in weight[codes == k]]
+        if not sum(w):
+            continue
+        mean = [
+            sum(a * r[i] for a, r in zip(w, rows, strict=True)) / sum(w)
+            for i in range(d)
+        ]
+        totals[k], means[k] = sum(w), mean
+        for i in range(d):
+            for j in range(d):
+                scatters[k, i, j] = sum(
+                    a * (r[i] - mean[i]) * (r[j] - mean[j])
+                    for a, r in zip(w, rows, strict=True)
+                )
+    return totals, means, scatters
+
+
+def assert_close(found, expected, rtol=1e-13):
+    """Equal on the scale of the features' deviations."""
+    assert_allclose(found[0], expected[0], rtol=rtol)
+    size = np.sqrt(np.einsum("kii->ki", expected[2]))
+    size[size == 0] = 1.0
+    ulp = np.spacing(np.abs(expected[1])).max()
+    assert_allclose(found[1], expected[1], rtol=0, atol=ulp + rtol * size.max())
+    scale = size[:, :, None] * size[:, None, :]
+    assert_allclose(found[2] / scale, expected[2] / scale, rtol=0, atol=rtol)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e12])
+@pytest.mark.parametrize("d", [1, 3, 9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_exact_arithmetic(kernels, rng, offset, d, weighted):
+    X = rng.normal(size=(60, d)) * 10.0 ** rng.integers(-3, 4, d) + offset
+    codes = rng.integers(0, 3, 60)
+    weight = rng.uniform(0, 2, 60) * rng.integers(0, 2, 60) if weighted else np.ones(60)
+    found = class_moments(X, codes, weight if weighted else None, 4)
+    assert_close(found, exact(X, codes, weight, 4), rtol=1e-12)
+    assert found.lost == -1
+    assert not found.weights[3]  # an empty class
+    assert not found.means[3].any()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 31, 257, 40_000])
+@pytest.mark.parametrize("d", [1, 4, 7, 8, 13, 33])
+def test_both_forms_agree(rng, n, d):
+    X, codes = rng.normal(3, 1, size=(n, d)), rng.integers(0, 5, n)
+    for weight in (None, rng.integers(0, 3, n) * 0.7):
+        found = class_moments(X, codes, weight, 5)
+        assert_close(found, class_moments_numpy(X, codes, weight, 5))
+        assert_array_equal(found.scatters, found.scatters.mT)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "?", ">f8"])
+@pytest.mark.parametrize(
+    "layout", ["C", "F", "strided", "reversed", "read-only", "unaligned"]
+)
+def test_types_and_layouts(rng, dtype, layout, monkeypatch):
+    monkeypatch.setattr(module, "_BUFFER_BYTES", 1000)  # several calls of the kernel
+    X = rng.integers(-9, 9, size=(300, 5)).astype(dtype)
+    codes, weight = rng.integers(0, 3, 300), rng.uniform(size=300)
+    expected = class_moments_numpy(X.astype(float), codes, weight, 3)
+    if layout == "F":
+        X = np.asfortranarray(X)
+    elif layout == "strided":
+        X = np.repeat(X, 2, axis=1)[:, ::2]
+    elif layout == "reversed":
+        X = X[::-1].copy()[::-1]
+    elif layout == "unaligned":
+        room = np.empty(X.nbytes + 1, np.uint8)[1:].view(X.dtype).reshape(X.shape)
+        room[...] = X
+        X = room
+    else:
+        X.flags.writeable = layout == "C"
+    assert_close(class_moments(X, codes, weight, 3), expected)
+
+
+def test_many_features_take_the_linear_algebra_library(rng, monkeypatch):
+    X, codes = rng.normal(size=(300, 60)), rng.integers(0, 2, 300)
+    found = class_moments(X, codes, None, 2)
+    assert_array_equal(found.scatters, class_moments_numpy(X, codes, None, 2).scatters)
+    few = class_moments(X[:50], codes[:50], None, 2)  # few rows do not
+    assert_close(few, class_moments_numpy(X[:50], codes[:50], None, 2))
+
+
+def test_what_leaves_the_range_is_told(kernels, rng):
+    X, codes = rng.normal(size=(100, 3)), rng.integers(0, 2, 100)
+    X[:, 1] = 7.0  # constant: its squares are rightly zero
+    assert class_moments(X, codes, None, 2).lost == -1
+    assert not class_moments(X, codes, None, 2).scatters[:, 1].any()
+    tiny = class_moments(X * [1, 1, 1e-170], codes, None, 2)
+    assert tiny.lost == 2
+    huge = class_moments(X * [1, 1, 1e200], codes, None, 2)
+    assert not np.isfinite(huge.scatters[:, 2, 2]).any()
+    with np.errstate(over="ignore", invalid="ignore"):
+        bad = class_moments(
+            np.full((9, 2), 1e308) * [[1, -1]] * 1.7, codes[:9], None, 2
+        )
+    assert bad.weights.sum() == 9
+
+
+def test_the_kernel_refuses_what_does_not_fit(rng):
+    if kernels_package.compiled is None:
+        pytest.skip("nothing was compiled")
+    kernel = kernels_package.compiled.class_moments
+    X, codes = rng.normal(size=(4, 2)), np.zeros(4, np.int64)
+    sums = (
+        np.zeros(1),
+        np.zeros((1, 2)),
+        np.zeros((1, 2, 2)),
+        0.0,
+        np.zeros(1, np.int64),
+    )
+    for bad in (-1, 1, 2**62):
+        with pytest.raises(ValueError, match="codes"):
+            kernel(X, None, None, None, codes + bad, None, *sums)
+    with pytest.raises(ValueError, match="one of the arrays"):
+        kernel(None, None, None, None, codes, None, *sums)
+    with pytest.raises(ValueError, match="codes"):
+        kernel(X, None, None, None, codes[:3], None, *sums)
+    with pytest.raises(ValueError, match="size of the other"):
+        kernel(None, X, None, None, codes, None, *sums)
