@@ -5,7 +5,9 @@
 #include "arguments.h"
 
 #define KERNELS(ENTRY) \
-    ENTRY(row_hashes)
+    ENTRY(class_order) \
+    ENTRY(row_hashes) \
+    ENTRY(rule_counts)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
