@@ -12,10 +12,11 @@ from functools import cached_property
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import rule_counts
 from heterolda.solvers import Fisher, PairMoments, generator
 from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
-from heterolda.solvers.left_out import left_out_scores
+from heterolda.solvers.left_out import arc_weights, left_out_scores
 from heterolda.solvers.threshold import bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.row_sample import ClassRows
@@ -189,36 +190,69 @@ class Guard:
         planes: Hyperplanes,
     ) -> Array:
         """Counts of `rule_counts` by rules without the row in question."""
-        counts = np.zeros((len(members.pair), 3))
-        for k in np.unique(members.kind):
-            mine = np.flatnonzero(members.kind == k)
-            rows, weight = self.rows[k]
-            w = np.ones(len(rows)) if weight is None else weight
-            step = max(1, _BLOCK // rows.size)
+        careful = np.ones(len(members.pair), bool)
+        counts = np.zeros((len(careful), 3))
+        if self.unshrunk is None and planes.floored is not None:
+            first, second = np.log(moments.priors).T
+            rows = self.rows
+            counts, careful = left_out_counts(
+                *(rows.X, rows.weight, rows.order, rows.bounds),
+                (moments.means, moments.covariances, moments.weights),
+                moments.pairs,
+                first - second,
+                (
+                    np.column_stack(arc_weights(planes)),
+                    planes.deviations,
+                    planes.trivial,
+                    planes.coef,
+                ),
+                moments.fisher[0],
+                *(members.pair, members.starts),
+                frequencies=self.frequencies,
+            )
+            raised = planes.floored.any(axis=1) | np.any(planes.dropped, axis=1)
+            careful |= raised[members.pair]
+        for k in np.unique(members.kind[careful]):
+            mine = np.flatnonzero(careful & (members.kind == k))
+            step = max(1, _BLOCK // self.rows[k][0].size)
             for start in range(0, len(mine), step):
                 here = mine[start : start + step]
-                some, place = members.pair[here], members.place[here]
-                known = planes.take(some), place, rows, weight
-                ours, fisher = left_out_scores(
-                    moments.take(some).pencil,
-                    *known,
-                    borrowed=self.borrowed[k],
-                    frequencies=self.frequencies,
+                some = members.pair[here], members.place[here]
+                counts[here] = self._left_out_carefully(
+                    k, *some, moments, plain, planes
                 )
-                if self.unshrunk is not None:
-                    pencil = plain.take(some).pencil
-                    fisher = left_out_scores(
-                        pencil, *known, frequencies=self.frequencies
-                    )[1]
-                # Off the arc the rule with all rows stands in; where a row alone makes
-                # Fisher's matrix regular, that rule is wrong about it.
-                rules = planes.coef[some].T, planes.intercept[some]
-                seen = linear_scores(rows, *rules).T
-                one = np.where(np.isnan(ours), seen, ours) > 0
-                bad = np.where(place == 1, -1.0, 1.0)[:, None]
-                two = np.where(np.isnan(fisher), bad, fisher) > 0
-                counts[here] = np.array([one @ w, two @ w, (one != two) @ w]).T
         return counts
+
+    def _left_out_carefully(
+        self,
+        k: int,
+        some: Index,
+        place: Index,
+        moments: PairMoments,
+        plain: PairMoments,
+        planes: Hyperplanes,
+    ) -> Array:
+        """The same for some pairs of class k, by their pencils."""
+        rows, weight = self.rows[k]
+        w = np.ones(len(rows)) if weight is None else weight
+        rules = planes.take(some)
+        known = rules, place, rows, weight
+        ours, fisher = left_out_scores(
+            moments.take(some).pencil,
+            *known,
+            borrowed=self.borrowed[k],
+            frequencies=self.frequencies,
+        )
+        if self.unshrunk is not None:
+            pencil = plain.take(some).pencil
+            fisher = left_out_scores(pencil, *known, frequencies=self.frequencies)[1]
+        # Off the arc the rule with all rows stands in; where a row alone makes
+        # Fisher's matrix regular, that rule is wrong about it.
+        seen = linear_scores(rows, rules.coef.T, rules.intercept).T
+        one = np.where(np.isnan(ours), seen, ours) > 0
+        bad = np.where(place == 1, -1.0, 1.0)[:, None]
+        two = np.where(np.isnan(fisher), bad, fisher) > 0
+        return np.array([one @ w, two @ w, (one != two) @ w]).T
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@
 
 #define KERNELS(ENTRY) \
     ENTRY(class_order) \
+    ENTRY(left_out_counts) \
     ENTRY(row_hashes) \
     ENTRY(rule_counts)
 

@@ -2,32 +2,12 @@
    rule_counts.py. */
 #include "arguments.h"
 #include "kernels.h"
+#include "lines.h"
 #include "portable.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Features that are taken at a time, to a multiple of which lines are filled up. */
-#define STEP 4
-
-/* Scores of a row by all rules, whose coefficients for a feature are a line. */
-INLINE void add_features(const double *RESTRICT x, const double *RESTRICT lines,
-                         int64_t width, double *RESTRICT scores)
-{
-    const double *RESTRICT b = lines + width, *RESTRICT c = b + width,
-                 *RESTRICT e = c + width;
-    double x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
-    for (int64_t r = 0; r < width; r++)
-        scores[r] += (x0 * lines[r] + x1 * b[r]) + (x2 * c[r] + x3 * e[r]);
-}
-
-INLINE void add_feature(double x, const double *RESTRICT line, int64_t width,
-                        double *RESTRICT scores)
-{
-    for (int64_t r = 0; r < width; r++)
-        scores[r] += x * line[r];
-}
 
 /* The score of a row of numbers so large that products overflow, made smaller. */
 static double small_score(const double *x, const double *coef, double intercept,
@@ -75,19 +55,6 @@ static void count_carefully(const Task *t, double *counts)
             counts[3 * k + 2] += one != two ? w : 0.0;
         }
     }
-}
-
-/* Sums of products, in parts that are added at the end. */
-INLINE double dot(const double *RESTRICT x, const double *RESTRICT a, int64_t d)
-{
-    int64_t whole = d - d % STEP;
-    double p[STEP] = {0.0}, rest = 0.0;
-    for (int64_t i = 0; i < whole; i += STEP)
-        for (int k = 0; k < STEP; k++)
-            p[k] += x[i + k] * a[i + k];
-    for (int64_t i = whole; i < d; i++)
-        rest += x[i] * a[i];
-    return (p[0] + p[2]) + (p[1] + p[3]) + rest;
 }
 
 /* The two rules of a single pair. */
@@ -154,44 +121,20 @@ WIDE double count_pairs(const Task *t, int64_t width, const double *RESTRICT pac
                         double *RESTRICT scores, double *RESTRICT wrong,
                         double *RESTRICT sums)
 {
-    int64_t d = t->d, whole = d - d % STEP;
-    const double *RESTRICT lines = packed + width;
+    int64_t d = t->d;
     double rest = 0.0;
     memset(sums, 0, (size_t)(3 * t->n_pairs) * sizeof(double));
     memset(wrong, 0, (size_t)width * sizeof(double));
     for (int64_t j = 0; j < t->n; j++) {
         const double *x = t->X + t->order[j] * d;
         memcpy(scores, packed, (size_t)width * sizeof(double));
-        for (int64_t i = 0; i < whole; i += STEP)
-            add_features(x + i, lines + i * width, width, scores);
-        for (int64_t i = whole; i < d; i++)
-            add_feature(x[i], lines + i * width, width, scores);
+        add_lines(x, d, packed + width, width, width, scores);
         answers(scores, width, t->weight ? t->weight[t->order[j]] : 1.0, wrong);
         add_answers(scores, scores + t->n_pairs, t->n_pairs, sums);
     }
     for (int64_t r = 0; r < width; r++)
         rest += wrong[r];
     return rest;
-}
-
-/* All numbers are from 0 to n - 1. */
-static bool within(const int64_t *numbers, int64_t count, int64_t n)
-{
-    bool fine = true;
-    for (int64_t k = 0; k < count; k++)
-        fine &= (uint64_t)numbers[k] < (uint64_t)n;
-    return fine;
-}
-
-/* Bounds of parts, of which the last ends at `end`. */
-static bool increase(const int64_t *bounds, int64_t count, int64_t end)
-{
-    if (count < 1 || bounds[0] != 0 || bounds[count - 1] != end)
-        return false;
-    for (int64_t k = 1; k < count; k++)
-        if (bounds[k] < bounds[k - 1])
-            return false;
-    return true;
 }
 
 PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
