@@ -6,14 +6,13 @@ it may be far worse than the rule for equal covariances, which asks less of the 
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.left_out_counts import left_out_counts
-from heterolda.kernels.rule_counts import rule_counts
+from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
 from heterolda.solvers import Fisher, PairMoments, generator
 from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
 from heterolda.solvers.left_out import arc_weights, left_out_scores
@@ -124,33 +123,46 @@ class Guard:
         at: slice,
     ) -> tuple[Array, Array]:
         """Errors on rows of the rules and of Fisher's; deviations of the difference."""
-        rows, totals = self.rows, self.rows.totals
-        least = ROWS_PER_FEATURE * int(moments.rank.max())
-        members = self._members(at, judged)
-        few = (totals > 2) & (totals < least) & (self.pairs[0, 0] >= 0)
-        most = members
+        known, fisher = self.rows, plain.fisher
+        totals, pairs = known.totals, self.pairs[at]
+        if self.pairs[0, 0] < 0:
+            return self._errors_of_others(moments, planes, judged, pairs[:, 1])
+        least = ROWS_PER_FEATURE * moments.rank.max()
+        few = (totals > 2) & (totals < least)
+        where = known.X, known.weight, known.order, known.bounds
+        rows = RowsOfPairs(*where, ~few, pairs, judged)
+        counts = rule_counts(rows, (planes.coef, planes.intercept), fisher)
         if few.any():
-            most = members.of_classes(~few)
-        counts = rule_counts(
-            *(rows.X, rows.weight, rows.order, rows.bounds),
-            *((planes.coef, planes.intercept), plain.fisher),
-            *(most.pair, most.starts),
+            rows = RowsOfPairs(*where, few, pairs, judged)
+            counts += self._left_out(rows, moments, plain, planes)
+        share = moments.priors / totals[pairs]
+        errors = (share[:, :, None] * counts).sum(axis=1)
+        variance = (share**2 * counts[:, :, 2]).sum(axis=1)
+        return errors.T[:2], np.sqrt(variance)
+
+    def _errors_of_others(
+        self, moments: PairMoments, planes: Hyperplanes, judged: Mask, one: Index
+    ) -> tuple[Array, Array]:
+        """The same for one class against all others, which count by their priors."""
+        n = len(self.priors)
+        kind, pair = np.tile(np.arange(n), len(one)), np.repeat(np.arange(len(one)), n)
+        is_one = one[pair] == kind
+        classes = np.column_stack(
+            [np.where(is_one, -1, kind), np.where(is_one, kind, -1)]
         )
-        if few.any():
-            some = members.of_classes(few)
-            counts = np.concatenate(
-                [counts, self._left_out(some, moments, plain, planes)]
-            )
-            members = most + some
-        total, second = totals[members.kind], members.place == 1
-        share = moments.priors[members.pair, members.place] * members.part / total
-        n = len(judged)
-        errors = [
-            np.bincount(members.pair, share * np.where(second, total - c, c), n)
-            for c in counts.T[:2]
-        ]
-        variance = np.bincount(members.pair, share**2 * counts[:, 2], n)
-        return np.array(errors), np.sqrt(variance)
+        known, chosen = self.rows, np.ones(n, bool)
+        where = known.X, known.weight, known.order, known.bounds
+        rows = RowsOfPairs(*where, chosen, classes, judged[pair])
+        rules, fisher = (planes.coef, planes.intercept), moments.fisher
+        counts = rule_counts(
+            rows, *(tuple(column[pair] for column in two) for two in (rules, fisher))
+        ).sum(axis=1)
+        rest = np.where(np.eye(n), 0.0, self.priors).sum(axis=1)[one[pair]]
+        part = np.where(is_one, 1.0, self.priors[kind] / rest)
+        share = moments.priors[pair, is_one.astype(int)] * part / known.totals[kind]
+        errors = (share[:, None] * counts).reshape(-1, n, 3).sum(axis=1)
+        variance = (share**2 * counts[:, 2]).reshape(-1, n).sum(axis=1)
+        return errors.T[:2], np.sqrt(variance)
 
     def verdict(self) -> Verdict:
         """The verdict on all pairs."""
@@ -165,61 +177,37 @@ class Guard:
             )
         )
 
-    def _members(self, at: slice, judged: Mask) -> Members:
-        """The classes of the pairs of a batch that are judged."""
-        pairs, n_classes = self.pairs[at], len(self.priors)
-        if self.pairs[0, 0] >= 0:
-            kind = np.where(judged[:, None], pairs, n_classes).ravel()
-            order = kind.argsort(kind="stable")[: 2 * np.count_nonzero(judged)]
-            one = np.ones(len(order))
-            return Members(kind[order], order >> 1, order & 1, one, n_classes)
-        mine = np.flatnonzero(judged)
-        kind = np.repeat(np.arange(n_classes), len(mine))
-        pair = np.tile(mine, n_classes)
-        one = pairs[pair, 1]
-        rest = np.where(np.eye(n_classes), 0.0, self.priors).sum(axis=1)[one]
-        part = np.where(one == kind, 1.0, self.priors[kind] / rest)
-        place = (one == kind).astype(np.intp)
-        return Members(kind, pair, place, part, n_classes)
-
     def _left_out(
         self,
-        members: Members,
+        rows: RowsOfPairs,
         moments: PairMoments,
         plain: PairMoments,
         planes: Hyperplanes,
     ) -> Array:
         """Counts of `rule_counts` by rules without the row in question."""
-        careful = np.ones(len(members.pair), bool)
-        counts = np.zeros((len(careful), 3))
+        careful = np.ones(rows.classes.shape, bool)
+        counts = np.zeros((*careful.shape, 3))
         if self.unshrunk is None and planes.floored is not None:
             first, second = np.log(moments.priors).T
-            rows = self.rows
+            arc = np.column_stack(arc_weights(planes))
             counts, careful = left_out_counts(
-                *(rows.X, rows.weight, rows.order, rows.bounds),
+                rows,
                 (moments.means, moments.covariances, moments.weights),
-                moments.pairs,
                 first - second,
-                (
-                    np.column_stack(arc_weights(planes)),
-                    planes.deviations,
-                    planes.trivial,
-                    planes.coef,
-                ),
+                (arc, planes.deviations, planes.trivial, planes.coef),
                 moments.fisher[0],
-                *(members.pair, members.starts),
                 frequencies=self.frequencies,
             )
             raised = planes.floored.any(axis=1) | np.any(planes.dropped, axis=1)
-            careful |= raised[members.pair]
-        for k in np.unique(members.kind[careful]):
-            mine = np.flatnonzero(careful & (members.kind == k))
-            step = max(1, _BLOCK // self.rows[k][0].size)
+            careful |= raised[:, None]
+        for k in np.flatnonzero(rows.chosen):
+            mine = rows.members(k)
+            mine = mine[careful.ravel()[mine]]
+            step = max(1, _BLOCK // (moments.means.shape[1] * int(self.rows.totals[k])))
             for start in range(0, len(mine), step):
                 here = mine[start : start + step]
-                some = members.pair[here], members.place[here]
-                counts[here] = self._left_out_carefully(
-                    k, *some, moments, plain, planes
+                counts.reshape(-1, 3)[here] = self._left_out_carefully(
+                    k, here // 2, here % 2, moments, plain, planes
                 )
         return counts
 
@@ -249,47 +237,10 @@ class Guard:
         # Off the arc the rule with all rows stands in; where a row alone makes
         # Fisher's matrix regular, that rule is wrong about it.
         seen = linear_scores(rows, rules.coef.T, rules.intercept).T
-        one = np.where(np.isnan(ours), seen, ours) > 0
-        bad = np.where(place == 1, -1.0, 1.0)[:, None]
-        two = np.where(np.isnan(fisher), bad, fisher) > 0
+        second = (place == 1)[:, None]
+        one = (np.where(np.isnan(ours), seen, ours) > 0) != second
+        two = ((fisher > 0) != second) | np.isnan(fisher)
         return np.array([one @ w, two @ w, (one != two) @ w]).T
-
-
-@dataclass(frozen=True)
-class Members:
-    """Classes of pairs, sorted by class; a class is a member of several pairs.
-
-    Attributes
-    ----------
-    kind, pair, place : ndarray of shape (n,)
-        The class, the pair, and whether the class is its first or second, 0 or 1.
-    part : ndarray of shape (n,)
-        The share of the class in its side of the pair.
-    n_classes : int
-        Number of classes.
-    """
-
-    kind: Index
-    pair: Index
-    place: Index
-    part: Array
-    n_classes: int
-
-    @cached_property
-    def starts(self) -> Index:
-        """Where the members of each class begin, and where the last end."""
-        counts = np.bincount(self.kind, minlength=self.n_classes)
-        return np.append(0, counts.cumsum())
-
-    def of_classes(self, chosen: Mask) -> Members:
-        """Those of some classes."""
-        mine = chosen[self.kind]
-        columns = self.kind, self.pair, self.place, self.part
-        return Members(*(column[mine] for column in columns), self.n_classes)
-
-    def __add__(self, other: Members) -> Members:
-        two = zip(astuple(self)[:4], astuple(other)[:4], strict=True)
-        return Members(*map(np.concatenate, two), self.n_classes)
 
 
 def _with_fisher(

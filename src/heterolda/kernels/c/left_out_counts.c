@@ -1,4 +1,4 @@
-/* What two rules of a pair say of rows that they were not fitted to; see
+/* How many rows two rules of a pair that were not fitted to them get wrong; see
    left_out_counts.py.
 
    Own is the class of a row x, other the other one of the pair, W the weight of own,
@@ -19,7 +19,7 @@
    has (A - e S) w = c delta, so it gives q to within e z'A^-1 S w / c. Most rows are
    settled by these bounds. For the others A is factored; if it is next to singular, the
    pair is handed over. */
-#include "arguments.h"
+#include "class_rows.h"
 #include "kernels.h"
 #include "lines.h"
 
@@ -42,6 +42,8 @@ typedef struct {
     double *h, *root;   /* k z'S^-1 z and the root of z'S^-1 z, if `bounded` */
     bool bounded;
     double *q, *low, *high; /* bounds of the scores of all rows */
+    double *solved;         /* room for solutions of all rows */
+    int64_t *open;          /* rows that are not settled */
     signed char *side[2];   /* +1 for the other class, of both rules; 0 if not known */
     double *U, *scale, *delta, *x, *Sw, *y; /* room for a factor and for vectors */
 } Class;
@@ -58,7 +60,7 @@ INLINE double smaller(double a, double b)
 
 typedef struct {
     bool arc;
-    double b, B, a, odds;
+    double B, a, odds;
     const double *w;          /* of the rule with all rows, without the sign */
     double sign;              /* of w */
     double c, error;          /* q is that of all rows / c, within error root / c */
@@ -111,17 +113,17 @@ WIDE double quadratic(const double *S, const double *w, int64_t d, double *Sw)
 }
 
 /* z'S^-1 z of all rows, with the factor of S. */
-WIDE void leverages(Class *c, double *room)
+WIDE void leverages(Class *c)
 {
     int64_t d = c->d, n = c->n;
     double *U = c->U, *x = c->x;
     for (int64_t i = 0; i < d; i++) {
-        double inverse = 1 / U[i * d + i], *y = room + i * n;
+        double inverse = 1 / U[i * d + i], *y = c->solved + i * n;
         for (int64_t j = 0; j < i; j++)
             x[j] = -U[j * d + i];
         for (int64_t r = 0; r < n; r++)
             y[r] = c->columns[i * n + r] / c->scale[i];
-        add_lines(x, i, room, n, n, y);
+        add_lines(x, i, c->solved, n, n, y);
         for (int64_t r = 0; r < n; r++) {
             y[r] *= inverse;
             c->h[r] += y[r] * y[r];
@@ -130,10 +132,12 @@ WIDE void leverages(Class *c, double *room)
     for (int64_t r = 0; r < n; r++) {
         c->root[r] = sqrt(c->h[r]);
         c->h[r] *= c->k;
+        if (!(c->h[r] < 1 - SINGULAR)) /* nothing is known of this row */
+            c->h[r] = c->root[r] = NAN;
     }
 }
 
-static void prepare(Class *c, const double *X, const int64_t *order, double *room)
+static void prepare(Class *c, const double *X, const int64_t *order)
 {
     int64_t d = c->d, n = c->n;
     for (int64_t r = 0; r < n; r++)
@@ -152,38 +156,59 @@ static void prepare(Class *c, const double *X, const int64_t *order, double *roo
     c->bounded = factor(c->U, d, c->x) > 0;
     memset(c->h, 0, (size_t)n * sizeof(double));
     if (c->bounded)
-        leverages(c, room);
+        leverages(c);
+}
+
+/* The products of all rows with c->y. */
+WIDE void project(Class *c)
+{
+    memset(c->q, 0, (size_t)c->n * sizeof(double));
+    add_lines(c->y, c->d, c->columns, c->n, c->n, c->q);
+}
+
+/* Bounds of u for all rows; the arguments are the constants of a rule. */
+INLINE void bound_u(const Class *c, double s, double R, double over, double error,
+                    double *RESTRICT low, double *RESTRICT high)
+{
+    const double *RESTRICT h = c->h, *RESTRICT root = c->root, *RESTRICT q = c->q;
+    for (int64_t r = 0; r < c->n; r++) {
+        double doubt = error * root[r], rest = 1 / (1 - h[r]);
+        double from = q[r] * over - doubt - s / R * h[r], to = q[r] * over + doubt;
+        low[r] = smaller(from, from * rest);
+        high[r] = larger(to, to * rest);
+    }
 }
 
 /* Bounds of the scores of all rows. The variance is that with all rows, D the distance
    of the means. */
 WIDE void bound_scores(Class *c, const Rule *rule, double variance, double D)
 {
-    int64_t n = c->n;
     double *RESTRICT low = c->low, *RESTRICT high = c->high;
-    const double *RESTRICT h = c->h, *RESTRICT root = c->root, *RESTRICT q0 = c->q;
-    double s = c->s, B = rule->B, R = B * c->k, k = c->k, sigma = sqrt(variance);
+    const double *RESTRICT root = c->root, *RESTRICT q = c->q;
+    double s = c->s, g = c->g, k = c->k, B = rule->B, R = B * k, sigma = sqrt(variance);
     double over = 1 / rule->c, error = rule->error * over + SLACK * sigma;
-    for (int64_t r = 0; r < n; r++) {
-        double q = q0[r] * over, doubt = error * root[r], most = h[r] / R;
-        double rest = h[r] < 1 - SINGULAR ? 1 / (1 - h[r]) : HUGE_VAL;
-        double from = q - doubt - s * most, to = q + doubt;
-        from = smaller(from, from * rest);
-        to = larger(to, to * rest);
-        double size = larger(fabs(from), fabs(to));
-        if (rule->arc) {
-            double moved = (s + R * size) * root[r] / B;
-            double less = larger(sigma / c->g - moved, 0.0), more = sigma + moved;
+    bound_u(c, s, R, over, error, low, high);
+    if (rule->arc) {
+        for (int64_t r = 0; r < c->n; r++) {
+            double size = larger(fabs(low[r]), fabs(high[r]));
+            double moved = (s + R * size) * root[r] / B, more = sigma + moved;
+            double less = larger(sigma / g - moved, 0.0);
             less = larger(less * less - k * size * size, 0.0);
-            high[r] = -B * less - (1 + s) * from;
-            low[r] = -B * more * more - (1 + s) * to;
-        } else {
-            double fixed = -0.5 * D * over - rule->odds + 0.5 * s * q;
-            double factor = -0.5 * R * q - (1 + 0.5 * s);
-            double wide = 0.5 * (s + R * size) * doubt + 0.5 * over * rule->error * sigma;
-            high[r] = fixed + wide + larger(factor * from, factor * to);
-            low[r] = fixed - wide + smaller(factor * from, factor * to);
+            double least = -B * more * more - (1 + s) * high[r];
+            high[r] = -B * less - (1 + s) * low[r];
+            low[r] = least;
         }
+        return;
+    }
+    double fixed = -0.5 * D * over - rule->odds, wide = 0.5 * over * rule->error * sigma;
+    for (int64_t r = 0; r < c->n; r++) {
+        double size = larger(fabs(low[r]), fabs(high[r]));
+        double doubt = wide + 0.5 * (s + R * size) * error * root[r];
+        double middle = fixed + 0.5 * s * over * q[r];
+        double slope = 0.5 * R * over * q[r] + (1 + 0.5 * s);
+        double one = -slope * low[r], two = -slope * high[r];
+        low[r] = middle - doubt + smaller(one, two);
+        high[r] = middle + doubt + larger(one, two);
     }
 }
 
@@ -210,27 +235,47 @@ static bool factor_pair(Class *c, const Rule *rule)
     return factor(U, d, c->x) > 0;
 }
 
-/* The score of a row by the factored matrix; NaN if nothing is known. */
-static double exact_score(Class *c, const Rule *rule, const double *z, double D,
-                          double variance)
+/* y = U'^-1 z of so many rows, in columns; p, q and the product with c->y of each. */
+WIDE void solve_rows(Class *c, const int64_t *rows, int64_t n, double *RESTRICT y,
+                     double *RESTRICT p, double *RESTRICT q, double *RESTRICT cross)
+{
+    int64_t d = c->d;
+    for (int64_t i = 0; i < d; i++) {
+        double *RESTRICT line = y + i * n, inverse = 1 / c->U[i * d + i];
+        for (int64_t j = 0; j < i; j++)
+            c->x[j] = -c->U[j * d + i];
+        for (int64_t r = 0; r < n; r++)
+            line[r] = c->z[rows[r] * d + i] / c->scale[i];
+        add_lines(c->x, i, y, n, n, line);
+        for (int64_t r = 0; r < n; r++) {
+            line[r] *= inverse;
+            p[r] += line[r] * line[r];
+        }
+    }
+    add_lines(c->delta, d, y, n, n, q);
+    add_lines(c->y, d, y, n, n, cross);
+}
+
+/* The score of a row from p and q, or NaN if nothing is known. For the arc, `known` is
+   the variance of the rule with all rows by A, and y has the stride n. */
+static double exact_score(Class *c, const Rule *rule, double p, double q, double cross,
+                          double D, double variance, const double *y, int64_t n)
 {
     int64_t d = c->d;
     double s = c->s, R = rule->B * c->k, *x = c->x;
-    for (int64_t i = 0; i < d; i++)
-        x[i] = z[i] / c->scale[i];
-    solve_lower(c->U, d, x);
-    double p = dot(x, x, d), q = dot(x, c->delta, d);
     if (!(1 - R * p > SINGULAR))
         return NAN;
     double u = (q - s * p) / (1 - R * p), t = R * u - s;
     if (!rule->arc)
         return -0.5 * D - rule->odds + 0.5 * (s * q - R * q * u) - (1 + 0.5 * s) * u;
-    double known = variance + 2 * t * dot(x, c->y, d) - c->k * u * u;
-    /* v = known + k u^2 + t^2 z'A^-1 S A^-1 z, of which this is the most. */
+    double known = variance + 2 * t * cross - c->k * u * u;
+    /* To this z'A^-1 S A^-1 z is added t^2 times, which is at most p / B. */
     double most = rule->B > 0 && rule->a >= 0 ? t * t * p / rule->B : HUGE_VAL;
     double low = -rule->B * known - (1 + s) * u, high = low - rule->B * most;
     if (known > SLACK * variance && (low > 0) == (high > 0))
         return low;
+    for (int64_t i = 0; i < d; i++)
+        x[i] = y[i * n];
     solve_upper(c->U, d, x);
     for (int64_t i = 0; i < d; i++)
         x[i] /= c->scale[i];
@@ -238,35 +283,18 @@ static double exact_score(Class *c, const Rule *rule, const double *z, double D,
     return known > SLACK * variance ? -rule->B * known - (1 + s) * u : NAN;
 }
 
-/* The sides of all rows by one rule; false if the pair is to be handed over. */
-static bool find_sides(Class *c, const Rule *rule, double variance,
-                       signed char *side)
+/* The sides of some rows by the factored matrix; false if one is not known. */
+static bool find_exact_sides(Class *c, const Rule *rule, const int64_t *rows, int64_t n,
+                             signed char *side)
 {
-    int64_t d = c->d, n = c->n, open = n;
-    memset(side, 0, (size_t)n);
-    if (c->bounded && rule->B > 0 && rule->a >= 0 && variance > 0) {
-        double D = 0.0;
-        for (int64_t i = 0; i < d; i++) {
-            c->y[i] = rule->sign * rule->w[i];
-            D += c->y[i] * (c->mean[i] - rule->mean[i]);
-        }
-        memset(c->q, 0, (size_t)n * sizeof(double));
-        add_lines(c->y, d, c->columns, n, n, c->q);
-        bound_scores(c, rule, variance, D);
-        double slack = SLACK * (rule->B * variance + D);
-        for (int64_t r = 0; r < n; r++) {
-            side[r] = (signed char)((c->low[r] > slack) - (c->high[r] < -slack));
-            open -= side[r] != 0;
-        }
-    }
-    if (!open)
-        return true;
-    if (!factor_pair(c, rule))
-        return false;
+    int64_t d = c->d;
+    size_t size = (size_t)d * sizeof(double);
+    double variance = 0.0, D, *p = c->low, *q = c->high, *cross = c->q;
     solve_lower(c->U, d, c->delta);
-    double D = dot(c->delta, c->delta, d);
+    D = dot(c->delta, c->delta, d);
+    memset(c->y, 0, size);
     if (rule->arc) {
-        memcpy(c->x, c->delta, (size_t)d * sizeof(double));
+        memcpy(c->x, c->delta, size);
         solve_upper(c->U, d, c->x);
         for (int64_t i = 0; i < d; i++)
             c->x[i] /= c->scale[i];
@@ -276,29 +304,58 @@ static bool find_sides(Class *c, const Rule *rule, double variance,
         solve_lower(c->U, d, c->y);
     }
     for (int64_t r = 0; r < n; r++)
-        if (!side[r]) {
-            double score = exact_score(c, rule, c->z + r * d, D, variance);
-            if (isnan(score))
-                return false;
-            side[r] = score > 0 ? 1 : -1;
-        }
+        p[r] = q[r] = cross[r] = 0.0;
+    solve_rows(c, rows, n, c->solved, p, q, cross);
+    for (int64_t r = 0; r < n; r++) {
+        double score = exact_score(c, rule, p[r], q[r], cross[r], D, variance,
+                                   c->solved + r, n);
+        if (isnan(score))
+            return false;
+        side[rows[r]] = score > 0 ? 1 : -1;
+    }
     return true;
+}
+
+/* The sides of all rows by one rule; false if the pair is to be handed over. */
+static bool find_sides(Class *c, const Rule *rule, double variance, signed char *side)
+{
+    int64_t d = c->d, n = c->n, open = 0;
+    memset(side, 0, (size_t)n);
+    if (c->bounded && rule->B > 0 && rule->a >= 0 && variance > 0) {
+        double D = 0.0;
+        for (int64_t i = 0; i < d; i++) {
+            c->y[i] = rule->sign * rule->w[i];
+            D += c->y[i] * (c->mean[i] - rule->mean[i]);
+        }
+        project(c);
+        bound_scores(c, rule, variance, D);
+        double slack = SLACK * (rule->B * variance + D);
+        for (int64_t r = 0; r < n; r++)
+            side[r] = (signed char)((c->low[r] > slack) - (c->high[r] < -slack));
+    }
+    for (int64_t r = 0; r < n; r++)
+        if (!side[r])
+            c->open[open++] = r;
+    if (!open)
+        return true;
+    return factor_pair(c, rule) && find_exact_sides(c, rule, c->open, open, side);
 }
 
 typedef struct {
     const double *means, *covariances, *weights, *log_odds, *arc, *deviations;
-    const double *coef, *fisher;
-    const int64_t *pairs;
     const bool *trivial;
+    const double *coef, *fisher;
     int64_t frequencies;
 } Pairs;
 
-/* Counts of a class in one of its pairs; false if the pair is to be handed over. */
-static bool count_pair(Class *c, const Pairs *all, int64_t own, int64_t pair,
-                       const double *row_weight, const int64_t *order, double *counts)
+/* Counts of a class at its place in a pair; false if the pair is to be handed over. */
+static bool count_pair(Class *c, const Pairs *all, const int64_t *classes,
+                       int64_t at, const double *row_weight, const int64_t *order,
+                       double *counts)
 {
-    int64_t d = c->d, place = all->pairs[2 * pair] == own ? 0 : 1;
-    int64_t other = all->pairs[2 * pair + 1 - place];
+    int64_t d = c->d, pair = at / 2, place = at % 2, other = classes[at ^ 1];
+    if (other < 0)
+        return false;
     double Wo = all->weights[other], N = c->W + Wo, sign = place ? 1.0 : -1.0;
     double odds = -sign * all->log_odds[pair];
     if (all->frequencies)
@@ -309,10 +366,9 @@ static bool count_pair(Class *c, const Pairs *all, int64_t own, int64_t pair,
     if (all->trivial[pair]) {
         memset(c->side[0], odds < 0 ? 1 : -1, (size_t)c->n);
     } else {
-        double sigma = all->deviations[2 * pair + place];
-        rule.b = all->arc[2 * pair + place];
-        rule.a = all->arc[2 * pair + 1 - place];
-        rule.B = rule.b * c->g;
+        double sigma = all->deviations[at];
+        rule.a = all->arc[at ^ 1];
+        rule.B = all->arc[at] * c->g;
         rule.w = all->coef + pair * d;
         rule.c = 1.0;
         rule.error = sigma * c->s;
@@ -328,10 +384,9 @@ static bool count_pair(Class *c, const Pairs *all, int64_t own, int64_t pair,
     rule.error = sqrt(variance) / (c->W * (c->W - 2));
     if (!find_sides(c, &rule, variance, c->side[1]))
         return false;
-    counts[0] = counts[1] = counts[2] = 0.0;
     for (int64_t r = 0; r < c->n; r++) {
         double w = row_weight ? row_weight[order[r]] : 1.0;
-        bool one = (c->side[0][r] > 0) != place, two = (c->side[1][r] > 0) != place;
+        bool one = c->side[0][r] > 0, two = c->side[1][r] > 0;
         counts[0] += one ? w : 0.0;
         counts[1] += two ? w : 0.0;
         counts[2] += one != two ? w : 0.0;
@@ -348,85 +403,90 @@ static bool are_whole(const double *weight, const int64_t *order, int64_t n)
     return true;
 }
 
+/* All pairs of a class, if rows of it can be left out. */
+static void count_class(const ClassRows *rows, const Pairs *all, int64_t k,
+                        const int64_t *places, int64_t n_places, int64_t most,
+                        double *room, double *counts, bool *handed)
+{
+    int64_t n = rows->bounds[k + 1] - rows->bounds[k], d = rows->d;
+    const int64_t *order = rows->order + rows->bounds[k];
+    double W = all->weights[k];
+    if (!(W > 2 + SINGULAR && W < HUGE_VAL) || !are_whole(rows->weight, order, n))
+        return;
+    Class c = {d, n, W, (W - 1) / (W - 2), W / ((W - 1) * (W - 1)), 1 / (W - 1)};
+    c.mean = all->means + k * d;
+    c.cov = all->covariances + k * d * d;
+    c.z = room;
+    c.columns = c.z + most * d;
+    c.solved = c.columns + most * d;
+    c.U = c.solved + most * d;
+    c.scale = c.U + d * d;
+    c.delta = c.scale + d;
+    c.x = c.delta + d;
+    c.Sw = c.x + d;
+    c.y = c.Sw + d;
+    c.h = c.y + d;
+    c.root = c.h + most;
+    c.q = c.root + most;
+    c.low = c.q + most;
+    c.high = c.low + most;
+    c.open = (int64_t *)(c.high + most);
+    c.side[0] = (signed char *)(c.open + most);
+    c.side[1] = c.side[0] + most;
+    prepare(&c, rows->X, order);
+    for (int64_t j = 0; j < n_places; j++)
+        handed[places[j]] = !count_pair(&c, all, rows->classes, places[j], rows->weight,
+                                        order, counts + 3 * places[j]);
+}
+
 PyObject *py_left_out_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {
-        {"X", "d", "nd"},        {"weight", "d", "n?"},     {"order", "l", "m"},
-        {"bounds", "l", "b"},    {"means", "d", "kd"},      {"covariances", "d", "kdd"},
-        {"weights", "d", "k"},   {"classes", "l", "p2"},    {"log_odds", "d", "p"},
-        {"arc", "d", "p2"},      {"deviations", "d", "p2"}, {"trivial", "b", "p"},
-        {"coef", "d", "pd"},     {"fisher", "d", "pd"},     {"pairs", "l", "j"},
-        {"starts", "l", "b"},    {"frequencies", "l"},      {"counts", "d!", "j3"},
-        {"handed", "b!", "j"},
+        CLASS_ROWS,
+        {"means", "d", "kd"},
+        {"covariances", "d", "kdd"},
+        {"weights", "d", "k"},
+        {"log_odds", "d", "p"},
+        {"arc", "d", "p2"},
+        {"deviations", "d", "p2"},
+        {"trivial", "b", "p"},
+        {"coef", "d", "pd"},
+        {"fisher", "d", "pd"},
+        {"frequencies", "l"},
+        {"counts", "d!", "p23"},
+        {"handed", "b!", "p2"},
     };
     Sizes size;
+    ClassRows rows;
     (void)self;
     if (!take_arguments(args, n_args, a, COUNT(a), size))
         return NULL;
-    const double *X = a[0].data, *weight = a[1].data;
-    const int64_t *order = a[2].data, *bounds = a[3].data, *members = a[14].data,
-                  *starts = a[15].data;
-    Pairs all = {a[4].data,  a[5].data,  a[6].data,  a[8].data,  a[9].data, a[10].data,
-                 a[12].data, a[13].data, a[7].data, a[11].data, a[16].integer};
-    int64_t d = SIZE('d'), n_classes = SIZE('k'), most = 0;
-    double *counts = a[17].data;
-    bool *handed = a[18].data;
-    if (SIZE('b') != n_classes + 1 || !within(order, SIZE('m'), SIZE('n')) ||
-        !within(members, SIZE('j'), SIZE('p')) ||
-        !within(all.pairs, 2 * SIZE('p'), n_classes) ||
-        !increase(bounds, SIZE('b'), SIZE('m')) ||
-        !increase(starts, SIZE('b'), SIZE('j'))) {
-        PyErr_SetString(PyExc_ValueError, "order, bounds, pairs or starts is wrong");
+    /* Without rows or pairs other sizes may be anything. */
+    if (!take_class_rows(a, size, &rows) || !rows.m || !rows.n_pairs || !rows.d)
         return give_back(a, COUNT(a));
-    }
-    for (int64_t k = 0; k < SIZE('j'); k++) {
-        handed[k] = true;
-        counts[3 * k] = counts[3 * k + 1] = counts[3 * k + 2] = 0.0;
-    }
-    for (int64_t k = 0; k < n_classes; k++)
-        if (starts[k + 1] > starts[k] && bounds[k + 1] - bounds[k] > most)
-            most = bounds[k + 1] - bounds[k];
-    if (!most || !d)
-        return give_back(a, COUNT(a));
+    Pairs all = {a[7].data,  a[8].data,  a[9].data,  a[10].data, a[11].data,
+                 a[12].data, a[13].data, a[14].data, a[15].data, a[16].integer};
+    int64_t d = rows.d, most = 0;
+    for (int64_t k = 0; k < rows.n_classes; k++)
+        if (rows.chosen[k] && rows.bounds[k + 1] - rows.bounds[k] > most)
+            most = rows.bounds[k + 1] - rows.bounds[k];
+    int64_t *places = malloc((size_t)(2 * rows.n_pairs) * sizeof(int64_t));
     double *room = NULL;
     if (most < PTRDIFF_MAX / 256 / (d + 4) - d)
-        room = malloc((size_t)(most * (3 * d + 6) + d * (d + 6)) * sizeof(double));
-    if (!room) {
+        room = malloc((size_t)(most * (3 * d + 7) + d * (d + 6)) * sizeof(double));
+    if (!room || !places) {
         PyErr_NoMemory();
-        return give_back(a, COUNT(a));
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        for (int64_t k = 0; k < rows.n_classes; k++) {
+            int64_t n = places_of(&rows, k, places);
+            if (n)
+                count_class(&rows, &all, k, places, n, most, room, a[17].data,
+                            a[18].data);
+        }
+        Py_END_ALLOW_THREADS
     }
-    Py_BEGIN_ALLOW_THREADS
-    for (int64_t k = 0; k < n_classes; k++) {
-        int64_t n = bounds[k + 1] - bounds[k];
-        const int64_t *mine = order + bounds[k];
-        double W = all.weights[k];
-        if (starts[k + 1] == starts[k] || !n || !(W > 2 + SINGULAR && W < HUGE_VAL) ||
-            !are_whole(weight, mine, n))
-            continue;
-        Class c = {d, n, W, (W - 1) / (W - 2), W / ((W - 1) * (W - 1)), 1 / (W - 1)};
-        c.mean = all.means + k * d;
-        c.cov = all.covariances + k * d * d;
-        c.z = room;
-        c.columns = c.z + most * d;
-        c.U = c.columns + 2 * most * d;
-        c.scale = c.U + d * d;
-        c.delta = c.scale + d;
-        c.x = c.delta + d;
-        c.Sw = c.x + d;
-        c.y = c.Sw + d;
-        c.h = c.y + d;
-        c.root = c.h + most;
-        c.q = c.root + most;
-        c.low = c.q + most;
-        c.high = c.low + most;
-        c.side[0] = (signed char *)(c.high + most);
-        c.side[1] = c.side[0] + most;
-        prepare(&c, X, mine, c.columns + most * d);
-        for (int64_t j = starts[k]; j < starts[k + 1]; j++)
-            handed[j] = !count_pair(&c, &all, k, members[j], weight, mine,
-                                    counts + 3 * j);
-    }
-    Py_END_ALLOW_THREADS
+    free(places);
     free(room);
     return give_back(a, COUNT(a));
 }

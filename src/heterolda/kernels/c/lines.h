@@ -41,24 +41,4 @@ INLINE double dot(const double *x, const double *a, int64_t d)
     return (p[0] + p[2]) + (p[1] + p[3]) + rest;
 }
 
-/* All numbers are from 0 to n - 1. */
-static inline int within(const int64_t *numbers, int64_t count, int64_t n)
-{
-    int fine = 1;
-    for (int64_t k = 0; k < count; k++)
-        fine &= (uint64_t)numbers[k] < (uint64_t)n;
-    return fine;
-}
-
-/* Bounds of parts, of which the last ends at `end`. */
-static inline int increase(const int64_t *bounds, int64_t count, int64_t end)
-{
-    if (count < 1 || bounds[0] != 0 || bounds[count - 1] != end)
-        return 0;
-    for (int64_t k = 1; k < count; k++)
-        if (bounds[k] < bounds[k - 1])
-            return 0;
-    return 1;
-}
-
 #endif

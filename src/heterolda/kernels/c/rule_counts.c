@@ -1,6 +1,5 @@
-/* How many rows of each class the two rules of a pair give to its second class; see
-   rule_counts.py. */
-#include "arguments.h"
+/* How many rows of each class two rules of a pair get wrong; see rule_counts.py. */
+#include "class_rows.h"
 #include "kernels.h"
 #include "lines.h"
 #include "portable.h"
@@ -27,7 +26,7 @@ typedef struct {
     const int64_t *order;
     int64_t n, d; /* of the class, and features */
     const double *coef[2], *intercept[2];
-    const int64_t *pairs;
+    const int64_t *places; /* 2 * pair, and 1 more if the class is second */
     int64_t n_pairs;
 } Task;
 
@@ -48,8 +47,8 @@ static void count_carefully(const Task *t, double *counts)
         const double *x = t->X + t->order[j] * t->d;
         double w = t->weight ? t->weight[t->order[j]] : 1.0;
         for (int64_t k = 0; k < t->n_pairs; k++) {
-            bool one = plain_score(t, x, t->pairs[k], 0) > 0;
-            bool two = plain_score(t, x, t->pairs[k], 1) > 0;
+            bool one = plain_score(t, x, t->places[k] / 2, 0) > 0;
+            bool two = plain_score(t, x, t->places[k] / 2, 1) > 0;
             counts[3 * k] += one ? w : 0.0;
             counts[3 * k + 1] += two ? w : 0.0;
             counts[3 * k + 2] += one != two ? w : 0.0;
@@ -60,7 +59,7 @@ static void count_carefully(const Task *t, double *counts)
 /* The two rules of a single pair. */
 WIDE double count_one_pair(const Task *t, double *counts)
 {
-    int64_t d = t->d, pair = t->pairs[0];
+    int64_t d = t->d, pair = t->places[0] / 2;
     const double *a = t->coef[0] + pair * d, *b = t->coef[1] + pair * d;
     double rest = 0.0;
     counts[0] = counts[1] = counts[2] = 0.0;
@@ -85,7 +84,7 @@ static void pack(const Task *t, int64_t width, double *packed)
     memset(packed, 0, (size_t)(width * (t->d + 1)) * sizeof(double));
     for (int rule = 0; rule < 2; rule++)
         for (int64_t k = 0; k < t->n_pairs; k++) {
-            int64_t pair = t->pairs[k];
+            int64_t pair = t->places[k] / 2;
             double *at = packed + rule * t->n_pairs + k;
             const double *coef = t->coef[rule] + pair * t->d;
             *at = t->intercept[rule][pair];
@@ -137,71 +136,82 @@ WIDE double count_pairs(const Task *t, int64_t width, const double *RESTRICT pac
     return rest;
 }
 
+/* Weights that rules give to second become weights that they get wrong. */
+static void store(const Task *t, const double *sums, double *counts)
+{
+    double total = 0.0;
+    for (int64_t j = 0; j < t->n; j++)
+        total += t->weight ? t->weight[t->order[j]] : 1.0;
+    for (int64_t k = 0; k < t->n_pairs; k++) {
+        bool second = t->places[k] % 2;
+        double *mine = counts + 3 * t->places[k];
+        mine[0] = second ? total - sums[3 * k] : sums[3 * k];
+        mine[1] = second ? total - sums[3 * k + 1] : sums[3 * k + 1];
+        mine[2] = sums[3 * k + 2];
+    }
+}
+
+static void count_class(const Task *t, double *room, int64_t most, double *counts)
+{
+    double *scores = room + 2 * most * (t->d + 1), *wrong = scores + 2 * most,
+           *lines = wrong + 2 * most, *sums = lines + 3 * most, rest;
+    if (t->n_pairs == 1) {
+        rest = count_one_pair(t, sums);
+    } else {
+        int64_t width = (2 * t->n_pairs + STEP - 1) / STEP * STEP;
+        pack(t, width, room);
+        rest = count_pairs(t, width, room, scores, wrong, lines);
+        for (int64_t i = 0; i < 3 * t->n_pairs; i++)
+            sums[i] = lines[i % 3 * t->n_pairs + i / 3];
+    }
+    if (rest != 0)
+        count_carefully(t, sums);
+    store(t, sums, counts);
+}
+
 PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {
-        {"X", "d", "nd"},         {"weight", "d", "n?"},  {"order", "l", "m"},
-        {"bounds", "l", "b"},     {"coef", "d", "pd"},    {"intercept", "d", "p"},
-        {"other_coef", "d", "pd"}, {"other_intercept", "d", "p"},
-        {"pairs", "l", "j"},      {"starts", "l", "b"},   {"counts", "d!", "j3"},
+        CLASS_ROWS,
+        {"coef", "d", "pd"},
+        {"intercept", "d", "p"},
+        {"other_coef", "d", "pd"},
+        {"other_intercept", "d", "p"},
+        {"counts", "d!", "p23"},
     };
     Sizes size;
+    ClassRows rows;
     (void)self;
     if (!take_arguments(args, n_args, a, COUNT(a), size))
         return NULL;
-    const int64_t *order = a[2].data, *bounds = a[3].data, *pairs = a[8].data,
-                  *starts = a[9].data;
-    int64_t n_classes = SIZE('b') - 1, d = SIZE('d'), most = 0;
-    double *counts = a[10].data;
-    if (!within(order, SIZE('m'), SIZE('n')) || !within(pairs, SIZE('j'), SIZE('p')) ||
-        !increase(bounds, SIZE('b'), SIZE('m')) ||
-        !increase(starts, SIZE('b'), SIZE('j'))) {
-        PyErr_SetString(PyExc_ValueError, "order, bounds, pairs or starts is wrong");
+    /* Without rows or pairs other sizes may be anything. */
+    if (!take_class_rows(a, size, &rows) || !rows.m || !rows.n_pairs)
         return give_back(a, COUNT(a));
-    }
-    for (int64_t k = 0; k < n_classes; k++)
-        most = starts[k + 1] - starts[k] > most ? starts[k + 1] - starts[k] : most;
-    if (!SIZE('m') || !most) { /* then other sizes may be anything */
-        memset(counts, 0, (size_t)(3 * SIZE('j')) * sizeof(double));
-        return give_back(a, COUNT(a));
-    }
-    most += STEP;
-    if (most > PTRDIFF_MAX / 64 / (d + 5)) {
+    int64_t most = 2 * rows.n_pairs + STEP, d = rows.d;
+    double *room = NULL;
+    int64_t *places = malloc((size_t)most * sizeof(int64_t));
+    if (most < PTRDIFF_MAX / 64 / (d + 6))
+        room = malloc((size_t)(most * (2 * d + 12)) * sizeof(double));
+    if (!room || !places) {
         PyErr_NoMemory();
-        return give_back(a, COUNT(a));
-    }
-    double *room = malloc((size_t)(most * (2 * d + 9)) * sizeof(double));
-    if (!room) {
-        PyErr_NoMemory();
-        return give_back(a, COUNT(a));
-    }
-    Py_BEGIN_ALLOW_THREADS
-    double *scores = room + 2 * most * (d + 1), *wrong = scores + 2 * most,
-           *sums = wrong + 2 * most;
-    for (int64_t k = 0; k < n_classes; k++) {
-        Task t = {a[0].data,
-                  a[1].data,
-                  order + bounds[k],
-                  bounds[k + 1] - bounds[k],
-                  d,
-                  {a[4].data, a[6].data},
-                  {a[5].data, a[7].data},
-                  pairs + starts[k],
-                  starts[k + 1] - starts[k]};
-        double *mine = counts + 3 * starts[k], rest = 0.0;
-        if (t.n_pairs == 1) {
-            rest = count_one_pair(&t, mine);
-        } else if (t.n_pairs > 1) {
-            int64_t width = (2 * t.n_pairs + STEP - 1) / STEP * STEP;
-            pack(&t, width, room);
-            rest = count_pairs(&t, width, room, scores, wrong, sums);
-            for (int64_t i = 0; i < 3 * t.n_pairs; i++)
-                mine[i] = sums[i % 3 * t.n_pairs + i / 3];
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        for (int64_t k = 0; k < rows.n_classes; k++) {
+            Task t = {rows.X,
+                      rows.weight,
+                      rows.order + rows.bounds[k],
+                      rows.bounds[k + 1] - rows.bounds[k],
+                      d,
+                      {a[7].data, a[9].data},
+                      {a[8].data, a[10].data},
+                      places,
+                      places_of(&rows, k, places)};
+            if (t.n_pairs)
+                count_class(&t, room, most, a[11].data);
         }
-        if (rest != 0)
-            count_carefully(&t, mine);
+        Py_END_ALLOW_THREADS
     }
-    Py_END_ALLOW_THREADS
+    free(places);
     free(room);
     return give_back(a, COUNT(a));
 }
