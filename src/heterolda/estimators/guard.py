@@ -250,7 +250,8 @@ def _with_fisher(
     few, before = moments.take(some), planes.take(some)
     fisher = None
     if plain is moments:
-        fisher = _plain_fisher([a[some] for a in moments.fisher], few, before)
+        coef, intercept = moments.fisher
+        fisher = _plain_fisher(coef[some], intercept[some], few, before)
     if fisher is None:
         fisher = Fisher().solve(plain.take(some).pencil, generator(Fisher()))
         if plain is not moments:
@@ -259,30 +260,31 @@ def _with_fisher(
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = 1 - before.error * (1 - before.gap) / fisher.error
     fisher = replace(fisher, gap=np.where(fisher.error > 0, gap, 0.0))
+    if len(some) == len(planes.error):
+        return fisher
     index = np.arange(len(planes.error))
-    index[some] = len(index) + np.arange(len(some))
+    index[some] = np.arange(len(index), len(index) + len(some))
     return Hyperplanes.concatenate([planes, fisher]).take(index)
 
 
 def _plain_fisher(
-    rules: list[Array], moments: PairMoments, planes: Hyperplanes
+    coef: Array, intercept: Array, moments: PairMoments, planes: Hyperplanes
 ) -> Hyperplanes | None:
     """Fisher's rules, if all covariances are regular; `planes` are the model's."""
-    coef, intercept = rules
     if planes.floored is None or planes.floored.any() or np.any(planes.dropped):
         return None
     pairs, weights = moments.pairs, moments.weights[moments.pairs]
-    cov = moments.covariances[pairs]
-    variances = _variances(coef, cov)
-    delta = moments.means[pairs[:, 1]] - moments.means[pairs[:, 0]]
-    D = np.einsum("pi,pi->p", coef, delta)
-    same = (weights * variances).sum(axis=1) / weights.sum(axis=1)
-    ours = np.where(planes.trivial[:, None], 0.0, _variances(planes.coef, cov))
+    both = np.array([coef, planes.coef]).swapaxes(0, 1)[:, None]  # (n, 1, 2, d)
+    products = both @ moments.covariances[pairs]
+    variances, ours = np.einsum("pkri,pkri->rpk", products, both)
+    D = ((moments.means[pairs[:, 1]] - moments.means[pairs[:, 0]]) * coef).sum(axis=1)
     # Otherwise the variances are not those that the solver went by.
+    excess = (weights * variances).sum(axis=1) - weights.sum(axis=1) * D
+    ours -= planes.deviations**2
     if not (
         (variances > 0).all()
-        and np.allclose(same, D, rtol=_SAME, atol=0.0)
-        and np.allclose(ours, planes.deviations**2, rtol=_SAME, atol=0.0)
+        and (np.abs(excess) <= _SAME * weights.sum(axis=1) * D).all()
+        and (np.abs(ours) <= _SAME * planes.deviations**2).all()
     ):
         return None
     log_priors = np.log(moments.priors)
@@ -300,17 +302,10 @@ def _plain_fisher(
     )
 
 
-def _variances(w: Array, covariances: Array) -> Array:
-    """Variances along w in both classes of each pair."""
-    products = (covariances @ w[:, None, :, None])[..., 0]
-    variances: Array = np.einsum("pi,pki->pk", w, products)
-    return variances
-
-
 def _under_model(planes: Hyperplanes, moments: PairMoments) -> Hyperplanes:
     """The rules with deviations and errors under the covariances of the model."""
-    variances = _variances(planes.coef, moments.covariances[moments.pairs])
-    deviations = np.sqrt(np.maximum(variances, 0.0))
+    w, cov = planes.coef, moments.covariances[moments.pairs]
+    deviations = np.sqrt(np.maximum(np.einsum("pi,pkij,pj->pk", w, cov, w), 0.0))
     usable = (deviations > 0).all(axis=1) & ~planes.trivial
     t, D = planes.means[:, 1], planes.means[:, 1] - planes.means[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
