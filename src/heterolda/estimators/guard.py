@@ -7,16 +7,15 @@ it may be far worse than the rule for equal covariances, which asks less of the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
 
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.kernels.left_out_counts import left_out_counts
+from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
 from heterolda.solvers import Fisher, PairMoments, generator
-from heterolda.solvers.fisher import fisher_rules
 from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
-from heterolda.solvers.left_out import left_out_scores
-from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.left_out import arc_weights, left_out_scores
 from heterolda.solvers.threshold import bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.row_sample import ClassRows
@@ -27,9 +26,10 @@ _MORE = 0.03
 # With fewer rows than this for each feature, a class is judged by rules that were
 # fitted without the row in question. With more, all rows may stay: it is the same.
 ROWS_PER_FEATURE = 5
-# Numbers that the rules without a row take at a time, and rows of a class.
+# Numbers that the rules without a row take at a time.
 _BLOCK = 1 << 20
-_ROWS = 1 << 13
+# How far variances may be from those that the solver went by.
+_SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -95,75 +95,74 @@ class Guard:
         self, moments: PairMoments, planes: Hyperplanes, at: slice
     ) -> Hyperplanes:
         """The rules of a batch of pairs, some replaced by Fisher's."""
-        plain = pencil = moments.pencil
-        if self.unshrunk is not None:
-            plain = pencil.with_covariances(self.unshrunk.covariances()[self.pairs[at]])
-        errors, deviation = self._errors(pencil, plain, planes, at)
-        guarded = errors[0] > (1 + _MORE) * errors[1]
-        guarded &= planes.status != Status.SEPARABLE
+        judged = planes.status != Status.SEPARABLE
         if self.borrows.any():
             # What was borrowed has seen the rows: errors on these are too few.
             first, second = self.pairs[at].T  # -1 stands for all others
-            guarded &= ~self.borrows[second] & ((first < 0) | ~self.borrows[first])
+            judged &= ~self.borrows[second] & ((first < 0) | ~self.borrows[first])
+        errors, deviation = np.zeros((2, len(judged))), np.zeros(len(judged))
+        plain = moments
+        if judged.any():
+            if self.unshrunk is not None:
+                plain = moments.with_covariances(self.unshrunk.covariances())
+            errors, deviation = self._errors(moments, plain, planes, judged, at)
+        guarded = errors[0] > (1 + _MORE) * errors[1]
         self.verdicts.append(
             Verdict(guarded, errors, deviation, planes.error, planes.coef)
         )
         if not guarded.any():
             return planes
-        fisher = Fisher().solve(plain, generator(Fisher()))
-        if self.unshrunk is not None:
-            fisher = _under_model(fisher, pencil)
-        # The bound that was proven for the optimum holds for any rule.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gap = 1 - planes.error * (1 - planes.gap) / fisher.error
-        fisher = replace(fisher, gap=np.where(fisher.error > 0, gap, 0.0))
-        return Hyperplanes.where(guarded, fisher, planes)
+        return _with_fisher(np.flatnonzero(guarded), moments, plain, planes)
 
     def _errors(
-        self, pencil: Pencil, plain: Pencil, planes: Hyperplanes, at: slice
+        self,
+        moments: PairMoments,
+        plain: PairMoments,
+        planes: Hyperplanes,
+        judged: Mask,
+        at: slice,
     ) -> tuple[Array, Array]:
         """Errors on rows of the rules and of Fisher's; deviations of the difference."""
-        coef, intercept = fisher_rules(plain)
-        normals = np.array([planes.coef, coef])
-        offsets = np.array([planes.intercept, intercept])
-        rank = int(pencil.basis.any(axis=1).sum(axis=1).max())
-        least = ROWS_PER_FEATURE * rank
-        second = self.rows.all_of_two() if pencil.weights.min() >= least else None
-        if second is not None:
-            rules = normals[:, 0].T, offsets[:, 0]
-            counts, totals = _counts_of_two(self.rows, second, *rules)
-            share = pencil.priors[0] / totals
-            errors, variance = share @ counts[:, :2], share**2 @ counts[:, 2]
-            return errors[:, None], np.sqrt([variance])
-        errors, variance = np.zeros((2, len(coef))), np.zeros(len(coef))
-        for k in range(len(self.priors)):
-            mine, place, part = self._members(k, at)
-            if not len(mine):
-                continue  # its pairs are in other batches
-            at_rows, given = self.rows.places(k), self.rows.weight
-            # Counts of rows are exact in single precision, which is much faster.
-            w: Any = np.ones(len(at_rows), np.float32)
-            if given is not None:
-                w = given[at_rows]
-            total = float(w.sum())
-            if 2 < total < least and self.pairs[0, 0] >= 0:
-                left_out = self._left_out(k, pencil, plain, planes, mine, place)
-                tally = _second(left_out > 0, w)
-            else:
-                some, there = normals[:, mine], offsets[:, mine].ravel()
-                some = some.reshape(-1, coef.shape[1]).T
-                tally = np.zeros((3, len(mine)))
-                for start in range(0, len(at_rows), _ROWS):
-                    here = slice(start, start + _ROWS)
-                    rows = self.rows.X.take(at_rows[here], axis=0)
-                    rows = rows.astype(np.float64, copy=False)
-                    positive = linear_scores(rows, some, there) > 0
-                    tally += _second(np.split(positive, 2, axis=1), w[here])
-            share = pencil.priors[mine, place] * part / total
-            wrong = np.where(place == 1, total - tally[:2], tally[:2])
-            errors[:, mine] += share * wrong
-            variance[mine] += share**2 * tally[2]
-        return errors, np.sqrt(variance)
+        known, fisher = self.rows, plain.fisher
+        totals, pairs = known.totals, self.pairs[at]
+        if self.pairs[0, 0] < 0:
+            return self._errors_of_others(moments, planes, judged, pairs[:, 1])
+        least = ROWS_PER_FEATURE * moments.rank.max()
+        few = (totals > 2) & (totals < least)
+        where = known.X, known.weight, known.order, known.bounds
+        rows = RowsOfPairs(*where, ~few, pairs, judged)
+        counts = rule_counts(rows, (planes.coef, planes.intercept), fisher)
+        if few.any():
+            rows = RowsOfPairs(*where, few, pairs, judged)
+            counts += self._left_out(rows, moments, plain, planes)
+        share = moments.priors / totals[pairs]
+        errors = (share[:, :, None] * counts).sum(axis=1)
+        variance = (share**2 * counts[:, :, 2]).sum(axis=1)
+        return errors.T[:2], np.sqrt(variance)
+
+    def _errors_of_others(
+        self, moments: PairMoments, planes: Hyperplanes, judged: Mask, one: Index
+    ) -> tuple[Array, Array]:
+        """The same for one class against all others, which count by their priors."""
+        n = len(self.priors)
+        kind, pair = np.tile(np.arange(n), len(one)), np.repeat(np.arange(len(one)), n)
+        is_one = one[pair] == kind
+        classes = np.column_stack(
+            [np.where(is_one, -1, kind), np.where(is_one, kind, -1)]
+        )
+        known, chosen = self.rows, np.ones(n, bool)
+        where = known.X, known.weight, known.order, known.bounds
+        rows = RowsOfPairs(*where, chosen, classes, judged[pair])
+        rules, fisher = (planes.coef, planes.intercept), moments.fisher
+        counts = rule_counts(
+            rows, *(tuple(column[pair] for column in two) for two in (rules, fisher))
+        ).sum(axis=1)
+        rest = np.where(np.eye(n), 0.0, self.priors).sum(axis=1)[one[pair]]
+        part = np.where(is_one, 1.0, self.priors[kind] / rest)
+        share = moments.priors[pair, is_one.astype(int)] * part / known.totals[kind]
+        errors = (share[:, None] * counts).reshape(-1, n, 3).sum(axis=1)
+        variance = (share**2 * counts[:, 2]).reshape(-1, n).sum(axis=1)
+        return errors.T[:2], np.sqrt(variance)
 
     def verdict(self) -> Verdict:
         """The verdict on all pairs."""
@@ -178,93 +177,139 @@ class Guard:
             )
         )
 
-    def _members(self, k: int, at: slice) -> tuple[Index, Index, Array | float]:
-        """Pairs of a batch with class k, its place there, and its part of the side."""
-        pairs = self.pairs[at]
-        if self.pairs[0, 0] >= 0:
-            mine, place = np.nonzero(pairs == k)
-            return mine, place, 1.0
-        one = pairs[:, 1]
-        rest = np.where(np.eye(len(self.priors)), 0.0, self.priors).sum(axis=1)[one]
-        part = np.where(one == k, 1.0, self.priors[k] / rest)
-        return np.arange(len(pairs)), (one == k).astype(np.intp), part
-
     def _left_out(
         self,
-        k: int,
-        pencil: Pencil,
-        plain: Pencil,
+        rows: RowsOfPairs,
+        moments: PairMoments,
+        plain: PairMoments,
         planes: Hyperplanes,
-        mine: Index,
-        place: Index,
     ) -> Array:
-        """Scores of rows of class k by rules without them, (2, n_rows, n_pairs)."""
-        rows, weight = self.rows[k]
-        step = max(1, _BLOCK // rows.size)
-        blocks = []
-        for start in range(0, len(mine), step):
-            some, there = mine[start : start + step], place[start : start + step]
-            few, rules = pencil.take(some), planes.take(some)
-            known = rules, there, rows, weight
-            ours, fisher = left_out_scores(
-                few, *known, borrowed=self.borrowed[k], frequencies=self.frequencies
+        """Counts of `rule_counts` by rules without the row in question."""
+        careful = np.ones(rows.classes.shape, bool)
+        counts = np.zeros((*careful.shape, 3))
+        if self.unshrunk is None and planes.floored is not None:
+            first, second = np.log(moments.priors).T
+            arc = np.column_stack(arc_weights(planes))
+            counts, careful = left_out_counts(
+                rows,
+                (moments.means, moments.covariances, moments.weights),
+                first - second,
+                (arc, planes.deviations, planes.trivial, planes.coef),
+                moments.fisher[0],
+                frequencies=self.frequencies,
             )
-            if self.unshrunk is not None:
-                fisher = left_out_scores(
-                    plain.take(some), *known, frequencies=self.frequencies
-                )[1]
-            # Off the arc the rule with all rows stands in; where a row alone makes
-            # Fisher's matrix regular, that rule is wrong about it.
-            seen = linear_scores(rows, rules.coef.T, rules.intercept).T
-            ours = np.where(np.isnan(ours), seen, ours)
-            bad = np.where(there == 1, -1.0, 1.0)[:, None]
-            blocks.append([ours.T, np.where(np.isnan(fisher), bad, fisher).T])
-        return np.concatenate(blocks, axis=2)
+            raised = planes.floored.any(axis=1) | np.any(planes.dropped, axis=1)
+            careful |= raised[:, None]
+        for k in np.flatnonzero(rows.chosen):
+            mine = rows.members(k)
+            mine = mine[careful.ravel()[mine]]
+            step = max(1, _BLOCK // (moments.means.shape[1] * int(self.rows.totals[k])))
+            for start in range(0, len(mine), step):
+                here = mine[start : start + step]
+                counts.reshape(-1, 3)[here] = self._left_out_carefully(
+                    k, here // 2, here % 2, moments, plain, planes
+                )
+        return counts
+
+    def _left_out_carefully(
+        self,
+        k: int,
+        some: Index,
+        place: Index,
+        moments: PairMoments,
+        plain: PairMoments,
+        planes: Hyperplanes,
+    ) -> Array:
+        """The same for some pairs of class k, by their pencils."""
+        rows, weight = self.rows[k]
+        w = np.ones(len(rows)) if weight is None else weight
+        rules = planes.take(some)
+        known = rules, place, rows, weight
+        ours, fisher = left_out_scores(
+            moments.take(some).pencil,
+            *known,
+            borrowed=self.borrowed[k],
+            frequencies=self.frequencies,
+        )
+        if self.unshrunk is not None:
+            pencil = plain.take(some).pencil
+            fisher = left_out_scores(pencil, *known, frequencies=self.frequencies)[1]
+        # Off the arc the rule with all rows stands in; where a row alone makes
+        # Fisher's matrix regular, that rule is wrong about it.
+        seen = linear_scores(rows, rules.coef.T, rules.intercept).T
+        second = (place == 1)[:, None]
+        one = (np.where(np.isnan(ours), seen, ours) > 0) != second
+        two = ((fisher > 0) != second) | np.isnan(fisher)
+        return np.array([one @ w, two @ w, (one != two) @ w]).T
 
 
-def _second(answers: Any, w: Any) -> Array:
-    """Weight of the rows that each of two rules, and that only one, gives to second."""
-    ours, other = answers
-    return np.array([w @ one.astype(w.dtype) for one in (ours, other, ours != other)])
+def _with_fisher(
+    some: Index, moments: PairMoments, plain: PairMoments, planes: Hyperplanes
+) -> Hyperplanes:
+    """The rules, with Fisher's for some pairs."""
+    few, before = moments.take(some), planes.take(some)
+    fisher = None
+    if plain is moments:
+        coef, intercept = moments.fisher
+        fisher = _plain_fisher(coef[some], intercept[some], few, before)
+    if fisher is None:
+        fisher = Fisher().solve(plain.take(some).pencil, generator(Fisher()))
+        if plain is not moments:
+            fisher = _under_model(fisher, few)
+    # The bound that was proven for the optimum holds for any rule.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = 1 - before.error * (1 - before.gap) / fisher.error
+    fisher = replace(fisher, gap=np.where(fisher.error > 0, gap, 0.0))
+    if len(some) == len(planes.error):
+        return fisher
+    index = np.arange(len(planes.error))
+    index[some] = np.arange(len(index), len(index) + len(some))
+    return Hyperplanes.concatenate([planes, fisher]).take(index)
 
 
-def _counts_of_two(
-    rows: ClassRows, second: Mask, normals: Array, offsets: Array
-) -> tuple[Array, Array]:
-    """Rows of two classes that either rule gets wrong, and that just one of them does.
+def _plain_fisher(
+    coef: Array, intercept: Array, moments: PairMoments, planes: Hyperplanes
+) -> Hyperplanes | None:
+    """Fisher's rules, if all covariances are regular; `planes` are the model's."""
+    if planes.floored is None or planes.floored.any() or np.any(planes.dropped):
+        return None
+    pairs, weights = moments.pairs, moments.weights[moments.pairs]
+    both = np.array([coef, planes.coef]).swapaxes(0, 1)[:, None]  # (n, 1, 2, d)
+    products = both @ moments.covariances[pairs]
+    variances, ours = np.einsum("pkri,pkri->rpk", products, both)
+    D = ((moments.means[pairs[:, 1]] - moments.means[pairs[:, 0]]) * coef).sum(axis=1)
+    # Otherwise the variances are not those that the solver went by.
+    excess = (weights * variances).sum(axis=1) - weights.sum(axis=1) * D
+    ours -= planes.deviations**2
+    if not (
+        (variances > 0).all()
+        and (np.abs(excess) <= _SAME * weights.sum(axis=1) * D).all()
+        and (np.abs(ours) <= _SAME * planes.deviations**2).all()
+    ):
+        return None
+    log_priors = np.log(moments.priors)
+    t = 0.5 * D + log_priors[:, 1] - log_priors[:, 0]
+    deviations = np.sqrt(variances)
+    return replace(
+        planes,
+        coef=coef,
+        intercept=intercept,
+        error=bayes_error(t, D, *deviations.T, *moments.priors.T),
+        n_iter=np.ones(len(D), np.intp),
+        status=np.full(len(D), Status.CLOSED_FORM, np.intp),
+        means=np.array([t - D, t]).T,
+        deviations=deviations,
+    )
 
-    `second` says which rows are of the second class, `normals` has the two rules in
-    its columns. The result has one row for each class, and the total weights of the
-    classes. Nothing is gathered.
-    """
-    table = np.zeros(8)
-    step = max(1, _BLOCK // rows.X.shape[1])
-    for start in range(0, len(rows.X), step):
-        here = slice(start, start + step)
-        block = rows.X[here].astype(np.float64, copy=False)
-        positive = linear_scores(block, normals, offsets) > 0
-        code = second[here] * np.int64(4)
-        code += positive[:, 0]
-        code += positive[:, 1] * np.int64(2)
-        weight = None if rows.weight is None else rows.weight[here]
-        table += np.bincount(code, weight, minlength=8)
-    one, two = table.reshape(2, 2, 2)  # class, answer of Fisher's rule, answer of ours
-    counts = [
-        [one[:, 1].sum(), one[1].sum(), one[0, 1] + one[1, 0]],
-        [two[:, 0].sum(), two[0].sum(), two[0, 1] + two[1, 0]],
-    ]
-    return np.array(counts), np.array([one.sum(), two.sum()])
 
-
-def _under_model(planes: Hyperplanes, pencil: Pencil) -> Hyperplanes:
-    """The rules with deviations and errors under the covariances of the pencil."""
-    w = -planes.coef
-    squares = np.einsum("pi,pkij,pj->kp", w, pencil.covariances, w)
-    deviations = np.sqrt(np.maximum(squares, 0.0)).T
+def _under_model(planes: Hyperplanes, moments: PairMoments) -> Hyperplanes:
+    """The rules with deviations and errors under the covariances of the model."""
+    w, cov = planes.coef, moments.covariances[moments.pairs]
+    deviations = np.sqrt(np.maximum(np.einsum("pi,pkij,pj->pk", w, cov, w), 0.0))
     usable = (deviations > 0).all(axis=1) & ~planes.trivial
     t, D = planes.means[:, 1], planes.means[:, 1] - planes.means[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = bayes_error(t, D, *deviations.T, *pencil.priors.T)
+        error = bayes_error(t, D, *deviations.T, *moments.priors.T)
     return replace(
         planes,
         deviations=np.where(usable[:, None], deviations, planes.deviations),

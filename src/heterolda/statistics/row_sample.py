@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import encode
+from heterolda.kernels.class_order import class_order
 from heterolda.kernels.row_hashes import Hashes, row_hashes
 
 # Distinct rows of a class that are kept: so many numbers for each pair that it is in,
@@ -65,35 +68,55 @@ class ClassRows:
         Their weights.
     classes : ndarray of shape (n_classes,)
         The labels, sorted.
+    codes : ndarray of int64 of shape (n,) or None, default=None
+        Index of the class of each row, if that is known.
     """
 
     X: NDArray[Any]
     y: NDArray[Any]
     weight: Array | None
     classes: NDArray[Any]
+    codes: Index | None = None
 
-    def all_of_two(self) -> NDArray[np.bool_] | None:
-        """Which rows are of the second of two classes, if no class has too many."""
-        if len(self.classes) > 2:
-            return None
-        second: NDArray[np.bool_] = self.y == self.classes[1]
-        n = np.count_nonzero(second)
-        most = most_rows(self.X.shape[1], 2)
-        return second if max(n, len(second) - n) <= most else None
+    @cached_property
+    def _order(self) -> tuple[Index, Index]:
+        """Indices of the rows class by class, and bounds of those of each class."""
+        codes, n_classes = self.codes, len(self.classes)
+        if codes is None:
+            codes = encode(self.y, self.classes).astype(np.int64)
+        order, bounds = class_order(codes, self.weight, n_classes)
+        most = most_rows(self.X.shape[1], n_classes)
+        if len(order) <= most or np.diff(bounds).max() <= most:
+            return order, bounds
+        parts = np.split(order, bounds[1:-1])
+        for k, rows in enumerate(parts):
+            if len(rows) > most:
+                parts[k] = rows[smallest(hashes_of(self.X, rows), most)]
+        counts = [0, *map(len, parts)]
+        return np.concatenate(parts), np.cumsum(counts, dtype=np.int64)
 
-    def places(self, k: int) -> Index:
-        """Indices of the rows of class k."""
-        rows = np.flatnonzero(self.y == self.classes[k])
-        if self.weight is not None:
-            rows = rows[self.weight[rows] > 0]
-        most = most_rows(self.X.shape[1], len(self.classes))
-        if len(rows) > most:
-            rows = rows[smallest(hashes_of(self.X, rows), most)]
-        return rows
+    @property
+    def order(self) -> Index:
+        """Indices of the rows of all classes, class by class."""
+        return self._order[0]
+
+    @property
+    def bounds(self) -> Index:
+        """Where the rows of each class begin in `order`, and where the last end."""
+        return self._order[1]
+
+    @cached_property
+    def totals(self) -> Array:
+        """Total weight of the rows of each class."""
+        order, bounds = self._order
+        if self.weight is None:
+            return np.diff(bounds).astype(np.float64)
+        parts = np.split(self.weight[order], bounds[1:-1])
+        return np.array([part.sum() for part in parts])
 
     def __getitem__(self, k: int) -> tuple[Array, Array | None]:
         """Rows and weights of class k."""
-        rows = self.places(k)
+        rows = self.order[self.bounds[k] : self.bounds[k + 1]]
         weight = None if self.weight is None else self.weight[rows]
         return self.X.take(rows, axis=0).astype(np.float64, copy=False), weight
 

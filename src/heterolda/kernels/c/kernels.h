@@ -5,10 +5,13 @@
 #include "arguments.h"
 
 #define KERNELS(ENTRY) \
-    ENTRY(solve_pairs) \
     ENTRY(class_moments) \
+    ENTRY(class_order) \
     ENTRY(label_codes) \
-    ENTRY(row_hashes)
+    ENTRY(left_out_counts) \
+    ENTRY(row_hashes) \
+    ENTRY(rule_counts) \
+    ENTRY(solve_pairs)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
