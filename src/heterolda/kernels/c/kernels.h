@@ -5,7 +5,11 @@
 #include "arguments.h"
 
 #define KERNELS(ENTRY) \
-    ENTRY(row_hashes)
+    ENTRY(count_votes) \
+    ENTRY(couple) \
+    ENTRY(linear_scores) \
+    ENTRY(row_hashes) \
+    ENTRY(vote_winners)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
