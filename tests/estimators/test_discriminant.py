@@ -784,7 +784,7 @@ def test_many_classes_take_the_sparse_way_to_the_same_votes(make_classes, monkey
     X, y = make_classes(n_classes=9)
     model = GaussianLinearDiscriminant().fit(X, y)
     dense = model.decision_function(X), model.predict_proba(X)
-    monkeypatch.setattr("heterolda.estimators.votes._MANY_CLASSES", 3)
+    monkeypatch.setattr("heterolda.kernels.votes._MANY_CLASSES", 3)
     assert_array_equal(model.decision_function(X), dense[0])
     assert_allclose(model.predict_proba(X), dense[1], rtol=1e-12)
 

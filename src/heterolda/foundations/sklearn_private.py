@@ -1,6 +1,7 @@
 """The private names of scikit-learn that this library relies on, all in one file."""
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as n_threads
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _get_feature_names as get_feature_names
@@ -21,5 +22,6 @@ __all__ = [
     "StrOptions",
     "fit_context",
     "get_feature_names",
+    "n_threads",
     "threadpool_controller",
 ]

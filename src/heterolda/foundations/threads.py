@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
+from typing import TypeVar
 
-from heterolda.foundations.sklearn_private import threadpool_controller
+from heterolda.foundations.sklearn_private import n_threads, threadpool_controller
 
-__all__ = ["no_warnings", "one_blas_thread"]
+__all__ = ["in_threads", "no_warnings", "one_blas_thread"]
+
+_T = TypeVar("_T")
 
 
 class _Silence:
@@ -72,3 +76,19 @@ def one_blas_thread() -> Iterator[None]:
             yield
     finally:
         _LIMITING.release()
+
+
+def in_threads(part: Callable[[slice], _T], n: int, worth: int) -> list[_T]:
+    """Results of a function of consecutive slices of n things, one for each thread.
+
+    There are as many threads as the work is worth, but no more than OMP_NUM_THREADS, or
+    the share of the processors that joblib leaves to its workers.
+    """
+    most = min(worth, n)
+    count = min(most, n_threads()) if most > 1 else 1
+    if count == 1:
+        return [part(slice(0, n))]
+    slices = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
+    with ThreadPoolExecutor(count - 1) as pool:
+        others = [pool.submit(part, one) for one in slices[1:]]
+        return [part(slices[0]), *(other.result() for other in others)]
