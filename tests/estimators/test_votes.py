@@ -3,6 +3,7 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -26,7 +27,8 @@ from heterolda.estimators.votes import (
 )
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.kernels.coupling import couple_numpy
-from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
+from heterolda.kernels.ordered_scores import ordered_scores
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
 
 
 def make_planes(error, means=None, deviations=None, status=None):
@@ -184,20 +186,6 @@ def test_sharpened_probabilities_stay_positive():
     assert_allclose(sharpen(p, 0.5)[1, 1], 1e-150, rtol=1e-12)
 
 
-@pytest.mark.parametrize("voting", ["weighted", "majority", "coupled"])
-@pytest.mark.usefixtures("numpy_kernels")
-def test_many_classes_take_the_sparse_way_to_the_same_answers(rng, monkeypatch, voting):
-    pairs = np.array(list(combinations(range(5), 2)))
-    scores = rng.normal(size=(40, 10))
-    answers = []
-    for many in (64, 4):
-        monkeypatch.setattr("heterolda.kernels.votes._MANY_CLASSES", many)
-        committee = OneVsOne(make_planes(np.linspace(0, 0.4, 10)), pairs, 5, voting)
-        answers.append((committee.decisions(scores), committee.probabilities(scores)))
-    for dense, sparse in zip(*answers, strict=True):
-        assert_allclose(sparse, dense, rtol=1e-13)
-
-
 def test_one_vs_all_compares_log_odds_not_scores():
     """The scale of a score is arbitrary; doubling it changes no winner."""
     means = np.tile([-1.0, 1.0], (4, 1))
@@ -351,7 +339,7 @@ def test_the_posterior_is_made_once_per_fitted_model(
     assert_array_equal(again, found)
     committee = model._committee
     afresh = LogOdds.from_hyperplanes(committee.planes)
-    scores = linear_scores(X, model.coef_.T, model.intercept_)
+    scores = ordered_scores(X, model.coef_, model.intercept_)
     assert_array_equal(committee.posterior(scores), afresh(scores))
 
     # Copies make their own; another fit makes another.
@@ -373,3 +361,91 @@ def test_threads_that_ask_first_get_the_same_posterior(rng):
         results = list(pool.map(model.predict_proba, [X] * 16))
     for found in results:
         assert_array_equal(found, expected)
+
+
+def agreeing_answers(model, X):
+    """The winners, after a look at whether all answers agree with each other."""
+    decisions, p = model.decision_function(X), model.predict_proba(X)
+    winners = np.searchsorted(model.classes_, model.predict(X))
+    if decisions.ndim == 1:
+        assert_array_equal(winners, decisions > 0)
+    else:
+        assert_array_equal(winners, decisions.argmax(axis=1))
+    assert_array_equal(winners, p.argmax(axis=1))
+    return winners, decisions, p
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("voting", ["weighted", "majority"])
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_a_row_alone_and_among_others_has_the_same_answers(
+    rng, monkeypatch, n_classes, voting
+):
+    """Also on thresholds, at exact ties of votes and scores, and beyond all ranges."""
+    y = np.arange(60 * n_classes) % n_classes
+    angle = 2 * np.pi * y / n_classes
+    X = rng.normal(size=(len(y), 2))
+    X += 2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    model = GaussianLinearDiscriminant(voting=voting, guard=False).fit(X, y)
+    # Equal weights in a circle, through the middle of which all thresholds go.
+    committee = model._committee
+    model.intercept_ = np.zeros(len(model.coef_))
+    committee.planes.error[:] = 0.25
+    grid = np.arange(-3, 4) / 10
+    rows = np.array([(a, b) for a in grid for b in grid] + [(1e308, -1e308)])
+    rows = np.vstack([rows, X[:40], 1e300 * X[:9], 1e-310 * X[:9]])
+    found = agreeing_answers(model, rows)
+    for r in range(len(rows)):
+        for alone, among in zip(agreeing_answers(model, rows[[r]]), found, strict=True):
+            if r % 7 == 0 or alone.dtype == np.intp:
+                assert_allclose(alone[0], among[r], rtol=1e-13)
+    monkeypatch.setattr("heterolda.foundations.threads.n_threads", lambda: 3)
+    monkeypatch.setattr("heterolda.estimators.prediction._WORTH_A_THREAD", 1)
+    monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", 1)
+    many = np.tile(rows, (9, 1))
+    for them, few in zip(agreeing_answers(model, many), found, strict=True):
+        assert_allclose(them, np.concatenate([few] * 9), rtol=1e-13)
+
+
+def test_answers_do_not_depend_on_threads(rng, monkeypatch):
+    y = np.arange(900) % 9
+    X = rng.normal(size=(900, 4)) + 2 * rng.normal(size=(9, 4))[y]
+    model = GaussianLinearDiscriminant().fit(X, y)
+    monkeypatch.setattr("heterolda.estimators.prediction._WORTH_A_THREAD", 1)
+    answers = []
+    for count in (1, 2, 5):
+        monkeypatch.setattr(
+            "heterolda.foundations.threads.n_threads", lambda count=count: count
+        )
+        monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", count)
+        answers.append(agreeing_answers(model, X))
+        for kind in (np.float32, np.int8):
+            some = X.astype(kind)
+            winners, *others = agreeing_answers(model, some)
+            for here, there in zip(
+                (winners, *others),
+                agreeing_answers(model, some.astype(float)),
+                strict=True,
+            ):
+                assert_array_equal(here, there)
+    for other in answers[1:]:
+        for mine, first in zip(other, answers[0], strict=True):
+            assert_array_equal(mine, first)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("voting", ["weighted", "coupled"])
+@pytest.mark.parametrize("sharpness", [1.0, 0.5])
+def test_rows_have_the_answers_of_their_scores(rng, voting, sharpness):
+    pairs = np.array(list(combinations(range(4), 2)))
+    coef, intercept = rng.normal(size=(6, 3)), np.zeros(6)
+    planes = replace(make_planes(np.full(6, 0.25)), coef=coef, intercept=intercept)
+    X = rng.normal(size=(200, 3))
+    X[::9] = 0.0  # all scores zero: ties
+    for log_odds in (None, lambda s: 2 * s):
+        committee = OneVsOne(planes, pairs, 4, voting, log_odds, sharpness)
+        scores = ordered_scores(X, coef, intercept)
+        for method in ("decisions", "winners", "probabilities"):
+            found = committee.of_rows(method, X, coef, intercept)
+            expected = getattr(committee, method)(scores)
+            assert_allclose(found, expected, rtol=1e-12)

@@ -60,7 +60,10 @@ class LinearRules:
         committee = self._committee
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
-        width = max(committee.numbers_per_row(method), X.shape[1])
+        width = committee.numbers_per_row(method)
+        # Rows of float64 are used where they lie; of others a block is converted.
+        if X.dtype != np.float64 or not X.flags.c_contiguous:
+            width = max(width, X.shape[1])
         step = max(256, _BLOCK_SIZE // width)
 
         def block(start, stop):
@@ -111,7 +114,7 @@ class LinearRules:
             Labels: those of the largest decision value and the largest probability.
         """
         winners = self._blockwise(X, "winners")
-        return self.classes_[winners]
+        return self.classes_.take(winners)
 
     @_also_lazily
     def predict_proba(self, X):

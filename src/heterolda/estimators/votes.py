@@ -1,9 +1,9 @@
 """From the scores of the rules to decisions and probabilities.
 
 `Binary`, `OneVsOne` and `OneVsAll` each turn scores of shape (n_samples, n_pairs) into
-decision values, winning classes and class probabilities that agree with each other: also
-those of a row alone and of the same row among others, because a score depends on its row
-and its rule only (:mod:`heterolda.kernels.linear_scores`).
+decision values, winning classes and class probabilities that agree with each other:
+also those of a row alone and of the same row among others, because a score depends on
+its row and its rule only (:mod:`heterolda.kernels.ordered_scores`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import heterolda.kernels as kernels
 from heterolda.estimators.posterior import LogOdds
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.coupling import Curve, couple, couple_numpy, couple_rows
-from heterolda.kernels.linear_scores import linear_scores
+from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.votes import (
     Ballot,
     count_votes,
+    incidence,
     leaders,
-    sparse_incidence,
     vote_winners,
 )
 from heterolda.solvers.hyperplanes import Hyperplanes
@@ -60,7 +60,7 @@ class Committee(ABC):
 
     def of_rows(self, method: str, rows: Array, coef: Array, intercept: Array) -> Array:
         """What a method says of the scores of rows by rules."""
-        result: Array = getattr(self, method)(linear_scores(rows, coef, intercept))
+        result: Array = getattr(self, method)(ordered_scores(rows, coef, intercept))
         return result
 
     def numbers_per_row(self, method: str) -> int:
@@ -199,7 +199,7 @@ class OneVsOne(Committee):
         """Put winners in the place of -1."""
         tied = np.flatnonzero(winner < 0)
         if len(tied):
-            winner[tied] = self.winners(linear_scores(rows[tied], coef, intercept))
+            winner[tied] = self.winners(ordered_scores(rows[tied], coef, intercept))
         return winner
 
     def _coupled(self, scores: Array) -> Array:
@@ -269,8 +269,7 @@ def rank_ties(votes: Array, scores: Array) -> Array:
     if not len(tied):
         return votes
     n_classes, some = votes.shape[1], votes[tied]
-    # Each sum in the order of the pairs, however many rows there are.
-    confidence = (sparse_incidence(n_classes).T.tocsr() @ scores[tied].T).T
+    confidence = scores[tied] @ incidence(n_classes)
     # Reversed, because the last of equals counts as the best for a stable sort.
     order = np.lexsort((confidence[:, ::-1], some[:, ::-1]), axis=-1)
     order = n_classes - 1 - order

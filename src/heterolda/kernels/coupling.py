@@ -8,7 +8,7 @@ import numpy as np
 
 import heterolda.kernels as kernels
 from heterolda.foundations.types import Array
-from heterolda.kernels.linear_scores import linear_scores
+from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.votes import count_votes, incidence, n_classes_of
 
 # Log-odds are kept within these limits, where exp is finite and positive.
@@ -74,7 +74,7 @@ def couple_rows(
 ) -> tuple[Array, Array]:
     """The same from rows and rules; and the votes of the rules with these weights."""
     if kernels.compiled is None:
-        scores = linear_scores(X, coef, intercept)
+        scores = ordered_scores(X, coef, intercept)
         return couple_numpy(curve.log_odds(scores)), count_votes(scores, weight)
     p = np.empty((len(X), n_classes_of(weight)))
     votes = np.empty_like(p)
@@ -88,7 +88,7 @@ def couple_numpy(log_odds: Array) -> Array:
     n_classes = n_classes_of(log_odds[0])
     against = odds @ incidence(n_classes, 1.0, 0.0)
     against += (1 / odds) @ incidence(n_classes, 0.0, 1.0)
-    p: Array = 1 / (1 + against)
+    p: Array = 1 / (1 + np.ascontiguousarray(against))
     p /= p.sum(axis=1, keepdims=True)
     return p
 

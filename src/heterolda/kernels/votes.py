@@ -15,9 +15,7 @@ from scipy.sparse import csr_array
 
 import heterolda.kernels as kernels
 from heterolda.foundations.types import Array, Index
-from heterolda.kernels.linear_scores import linear_scores
-
-_MANY_CLASSES = 64
+from heterolda.kernels.ordered_scores import ordered_scores_numpy
 
 
 class Ballot(NamedTuple):
@@ -56,9 +54,9 @@ class Ballot(NamedTuple):
 def vote_winners(X: Array, coef: Array, intercept: Array, ballot: Ballot) -> Index:
     """The class of most votes for each row, and -1 where several have most votes.
 
-    Not all rules are evaluated. All those of one class at a time are, and the class has
-    won as soon as its votes exceed the most that any other one can still get. Scores are
-    those of `linear_scores`, so the winners are those of all rules.
+    Few rules are evaluated: all those of one class, then of the class that can still
+    get most votes, until one whose votes are known exceeds what all others can get.
+    Scores are those of `ordered_scores`, so the winners are those of all rules.
     """
     if kernels.compiled is None:
         return vote_winners_numpy(X, coef, intercept, ballot)
@@ -73,7 +71,8 @@ def vote_winners_numpy(
     X: Array, coef: Array, intercept: Array, ballot: Ballot
 ) -> Index:
     """The same by the votes of all rules."""
-    return leaders(count_votes(linear_scores(X, coef, intercept), ballot.weight))
+    scores = ordered_scores_numpy(X, coef, intercept)
+    return leaders(count_votes_numpy(scores, ballot.weight))
 
 
 def count_votes(scores: Array, weight: Array) -> Array:
@@ -90,7 +89,7 @@ def count_votes_numpy(scores: Array, weight: Array) -> Array:
     n_classes = n_classes_of(weight)
     first = np.triu_indices(n_classes, 1)[0]
     moved = np.where(scores > 0, weight, 0.0)
-    votes: Array = moved @ incidence(n_classes)
+    votes: Array = np.ascontiguousarray(moved @ incidence(n_classes))
     votes += np.bincount(first, weight, n_classes)
     return votes
 
@@ -108,24 +107,13 @@ def n_classes_of(weight: Array) -> int:
     return (1 + int(np.sqrt(1 + 8 * len(weight)))) // 2
 
 
-def incidence(n_classes: int, first: float = -1.0, second: float = 1.0) -> Any:
-    """Matrix of shape (n_pairs, n_classes) that marks the two classes of each pair.
-
-    Sparse if there are many classes, so that a row costs O(n_pairs) and no more.
-    """
-    make = sparse_incidence if n_classes > _MANY_CLASSES else _dense_incidence
-    return make(n_classes, first, second)
-
-
 @lru_cache(maxsize=8)
-def sparse_incidence(n_classes: int, first: float = -1.0, second: float = 1.0) -> Any:
-    """The same, always sparse."""
+def incidence(n_classes: int, first: float = -1.0, second: float = 1.0) -> Any:
+    """Sparse matrix of shape (n_pairs, n_classes) that marks the classes of each pair.
+
+    A product with it adds in the order of the pairs, however many rows there are.
+    """
     pairs = np.column_stack(np.triu_indices(n_classes, 1))
     rows = np.repeat(np.arange(len(pairs)), 2)
     marks = np.tile([first, second], len(pairs))
     return csr_array((marks, (rows, pairs.ravel())), shape=(len(pairs), n_classes))
-
-
-@lru_cache(maxsize=8)
-def _dense_incidence(n_classes: int, first: float, second: float) -> Any:
-    return sparse_incidence(n_classes, first, second).toarray()

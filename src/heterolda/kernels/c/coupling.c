@@ -23,16 +23,19 @@ INLINE Four four_exp(Four x)
     k = subtract(k, four(shift));
     Four r = subtract(x, scaled(6.93147180369123816490e-01, k));
     r = subtract(r, scaled(1.90821492927058770002e-10, k));
-    /* 1 + r + r^2 (1/2! + r/3! + ...), of |r| up to 0.35. */
-    static const double terms[] = {
-        1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
-        1.0 / 5040,      1.0 / 720,      1.0 / 120,     1.0 / 24,     1.0 / 6,
-        1.0 / 2,
-    };
-    Four sum = four(1.0 / 6227020800);
-    for (int i = 0; i < 11; i++)
-        sum = shifted(times(sum, r), terms[i]);
-    sum = add(times(times(r, r), sum), r);
+    /* 1 + r + r^2 (1/2! + r/3! + ...), of |r| up to 0.35; even and odd powers apart. */
+    Four r2 = times(r, r), even = four(1.0 / 479001600), odd = four(1.0 / 6227020800);
+    even = shifted(times(even, r2), 1.0 / 3628800);
+    odd = shifted(times(odd, r2), 1.0 / 39916800);
+    even = shifted(times(even, r2), 1.0 / 40320);
+    odd = shifted(times(odd, r2), 1.0 / 362880);
+    even = shifted(times(even, r2), 1.0 / 720);
+    odd = shifted(times(odd, r2), 1.0 / 5040);
+    even = shifted(times(even, r2), 1.0 / 24);
+    odd = shifted(times(odd, r2), 1.0 / 120);
+    even = shifted(times(even, r2), 1.0 / 2);
+    odd = shifted(times(odd, r2), 1.0 / 6);
+    Four sum = add(times(r2, add(even, times(odd, r))), r);
     return times(shifted(sum, 1.0), power);
 }
 

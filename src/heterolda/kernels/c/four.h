@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(HETEROLDA_PLAIN)
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi" /* nothing of this is called from elsewhere */
 #endif
@@ -21,6 +21,11 @@ typedef int64_t FourBits __attribute__((vector_size(32)));
 INLINE Four four(double x)
 {
     return (Four){x, x, x, x};
+}
+
+INLINE Four of_four(double a, double b, double c, double d)
+{
+    return (Four){a, b, c, d};
 }
 
 INLINE Four add(Four a, Four b)
@@ -80,6 +85,12 @@ typedef struct {
 INLINE Four four(double x)
 {
     EACH(x);
+}
+
+INLINE Four of_four(double a, double b, double c, double d)
+{
+    Four result = {{a, b, c, d}};
+    return result;
 }
 
 INLINE Four add(Four a, Four b)

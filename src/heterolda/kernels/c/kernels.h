@@ -7,7 +7,7 @@
 #define KERNELS(ENTRY) \
     ENTRY(count_votes) \
     ENTRY(couple) \
-    ENTRY(linear_scores) \
+    ENTRY(ordered_scores) \
     ENTRY(row_hashes) \
     ENTRY(vote_winners)
 

@@ -1,4 +1,4 @@
-/* Scores of linear rules, of several rows side by side; see linear_scores.py.
+/* Scores of linear rules, of several rows side by side; see ordered_scores.py.
 
    The rows of a tile lie in lanes: x[k * LANES + r] is feature k of row r. Each sum runs
    over the features from left to right, whatever rows and rules are beside it, so a
@@ -28,8 +28,9 @@ INLINE void fill_lanes(const double *RESTRICT X, int64_t d, const int64_t *rows,
     for (int r = 0; r < LANES; r++)
         at[r] = X + rows[r] * d;
     for (int64_t k = 0; k < d; k++)
-        for (int r = 0; r < LANES; r++)
-            x[k * LANES + r] = at[r][k];
+        for (int r = 0; r < LANES; r += 4)
+            store(of_four(at[r][k], at[r + 1][k], at[r + 2][k], at[r + 3][k]),
+                  x + k * LANES + r);
 }
 
 /* A score that is too large to be computed like others. */

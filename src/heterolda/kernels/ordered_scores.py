@@ -13,7 +13,7 @@ _LARGEST_SCORE, _ROOM = 1e300, 1e8
 _FEW_PRODUCTS = 1 << 16
 
 
-def linear_scores(X: Array, coef: Array, intercept: Array) -> Array:
+def ordered_scores(X: Array, coef: Array, intercept: Array) -> Array:
     """The products of a row and a rule, summed from left to right, plus intercept.
 
     The order decides the sign of scores that are zero but for rounding, so a score
@@ -21,14 +21,14 @@ def linear_scores(X: Array, coef: Array, intercept: Array) -> Array:
     products overflow.
     """
     if kernels.compiled is None:
-        return linear_scores_numpy(X, coef, intercept)
+        return ordered_scores_numpy(X, coef, intercept)
     scores = np.empty((len(X), len(coef)))
     X, coef = np.ascontiguousarray(X), np.ascontiguousarray(coef)
-    kernels.compiled.linear_scores(X, coef, np.ascontiguousarray(intercept), scores)
+    kernels.compiled.ordered_scores(X, coef, np.ascontiguousarray(intercept), scores)
     return scores
 
 
-def linear_scores_numpy(X: Array, coef: Array, intercept: Array) -> Array:
+def ordered_scores_numpy(X: Array, coef: Array, intercept: Array) -> Array:
     """The same, feature by feature."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = _products(X, coef)

@@ -1,4 +1,4 @@
-/* Scores of rows by linear rules, the sums taken in a fixed order; see linear_scores.py. */
+/* Scores of rows by linear rules, the sums taken in a fixed order; see ordered_scores.py. */
 #include "arguments.h"
 #include "kernels.h"
 #include "lanes.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* x has room for a tile. */
-WIDE static void linear_scores(const double *X, int64_t n, Rules rules, int64_t n_rules,
+WIDE static void ordered_scores(const double *X, int64_t n, Rules rules, int64_t n_rules,
                                double *x, double *out)
 {
     Four found[2 * GROUP];
@@ -33,30 +33,31 @@ WIDE static void linear_scores(const double *X, int64_t n, Rules rules, int64_t 
 /* The same for a single rule, without moving the rows. */
 WIDE static void scores_of_one(const double *X, int64_t n, Rules rules, double *out)
 {
-    const double *w = rules.coef;
+    const double *w = rules.coef, *at[2 * LANES];
     int64_t d = rules.d;
-    for (int64_t start = 0; start < n; start += LANES) {
-        double sums[LANES] = {0};
-        int64_t m = n - start < LANES ? n - start : LANES;
-        const double *x = X + start * d;
-        if (m == LANES)
-            for (int64_t k = 0; k < d; k++)
-                for (int64_t r = 0; r < LANES; r++)
-                    sums[r] += w[k] * x[r * d + k];
-        else
-            for (int64_t k = 0; k < d; k++)
-                for (int64_t r = 0; r < m; r++)
-                    sums[r] += w[k] * x[r * d + k];
+    for (int64_t start = 0; start < n; start += 2 * LANES) {
+        int64_t m = n - start < 2 * LANES ? n - start : 2 * LANES;
+        double scores[2 * LANES];
+        Four s[4] = {four(0.0), four(0.0), four(0.0), four(0.0)};
+        for (int64_t r = 0; r < 2 * LANES; r++)
+            at[r] = X + (start + (r < m ? r : 0)) * d;
+        for (int64_t k = 0; k < d; k++)
+            for (int i = 0; i < 4; i++) {
+                const double **x = at + 4 * i;
+                Four these = of_four(x[0][k], x[1][k], x[2][k], x[3][k]);
+                s[i] = add(s[i], scaled(w[k], these));
+            }
+        memcpy(scores, s, sizeof scores);
         for (int64_t r = 0; r < m; r++) {
-            double score = sums[r] + rules.intercept[0];
-            out[start + r] = isfinite(score * ROOM)
-                                 ? score
-                                 : huge_score(x + r * d, 1, w, rules.intercept[0], d);
+            double score = scores[r] + rules.intercept[0];
+            if (!isfinite(score * ROOM))
+                score = huge_score(at[r], 1, w, rules.intercept[0], d);
+            out[start + r] = score;
         }
     }
 }
 
-PyObject *py_linear_scores(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+PyObject *py_ordered_scores(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {
         {"X", "d", "nd"}, {"coef", "d", "pd"}, {"intercept", "d", "p"}, {"scores", "d!", "np"},
@@ -75,7 +76,7 @@ PyObject *py_linear_scores(PyObject *self, PyObject *const *args, Py_ssize_t n_a
     if (SIZE('p') == 1)
         scores_of_one(a[0].data, SIZE('n'), rules, a[3].data);
     else
-        linear_scores(a[0].data, SIZE('n'), rules, SIZE('p'), x, a[3].data);
+        ordered_scores(a[0].data, SIZE('n'), rules, SIZE('p'), x, a[3].data);
     Py_END_ALLOW_THREADS
     free(x);
     return give_back(a, COUNT(a));
