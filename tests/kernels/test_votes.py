@@ -89,27 +89,17 @@ def test_winners_equal_those_of_all_rules_on_millions_of_rows(
 @needs_compiler
 def test_exact_ties_of_weighted_votes_are_found(rng):
     """Of equal weights in a circle, and of unequal ones with equal sums."""
-    # 0 beats 1, 1 beats 2, 2 beats 0, and all beat 3.
-    weight = np.array([0.75, 0.75, 1.0, 0.75, 1.0, 1.0])
-    intercept = np.array([-1.0, 1.0, -1.0, -1.0, -1.0, -1.0])
-    coef = np.zeros((6, 1))
-    ballot = Ballot.of_rules(weight, coef, intercept, np.ones(6))
-    assert_array_equal(
-        vote_winners(np.zeros((3, 1)), coef, intercept, ballot), [-1] * 3
-    )
-    # 0 beats 1 and 2, but 3 beats 0, and 3 beats 1: 0.5 + 0.75 = 0.625 + 0.625.
-    weight = np.array([0.5, 0.75, 0.625, 1.0, 0.625, 1.0])
-    intercept = np.array([-1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
-    ballot = Ballot.of_rules(weight, coef, intercept, np.ones(6))
-    votes = count_votes(intercept[None], weight)
-    assert_array_equal(votes, [[1.25, 1.0, 1.0, 1.25]])
-    assert_array_equal(
-        vote_winners(np.zeros((3, 1)), coef, intercept, ballot), [-1] * 3
-    )
-    # Without the tie.
-    ballot = ballot._replace(weight=weight + [0, 0, 0.125, 0, 0, 0])
-    ballot = Ballot.of_rules(ballot.weight, coef, intercept, np.ones(6))
-    assert_array_equal(vote_winners(np.zeros((3, 1)), coef, intercept, ballot), [3] * 3)
+    coef, X = np.zeros((6, 1)), np.zeros((3, 1))
+    for weight, scores, winner in (
+        # 0 beats 1, 1 beats 2, 2 beats 0, and all beat 3.
+        ([0.75, 0.75, 1, 0.75, 1, 1], [-1, 1, -1, -1, -1, -1], -1),
+        # 0 beats 1 and 2; 3 beats 0 and 1: 0.5 + 0.75 = 0.625 + 0.625, or more.
+        ([0.5, 0.75, 0.625, 1, 0.625, 1], [-1, -1, 1, -1, 1, -1], -1),
+        ([0.5, 0.75, 0.75, 1, 0.625, 1], [-1, -1, 1, -1, 1, -1], 3),
+    ):
+        intercept = np.array(scores, float)
+        ballot = Ballot.of_rules(np.array(weight, float), coef, intercept, np.ones(6))
+        assert_array_equal(vote_winners(X, coef, intercept, ballot), [winner] * 3)
     # Among many rules.
     coef, intercept, ballot = make_rules(rng, 7, 2, "coarse")
     winners = vote_winners(2 * rng.normal(size=(20_000, 2)), coef, intercept, ballot)
