@@ -780,15 +780,6 @@ def test_scores_of_huge_rows_keep_their_sign(make_classes):
                 assert label == (exact > 0)
 
 
-def test_many_classes_take_the_sparse_way_to_the_same_votes(make_classes, monkeypatch):
-    X, y = make_classes(n_classes=9)
-    model = GaussianLinearDiscriminant().fit(X, y)
-    dense = model.decision_function(X), model.predict_proba(X)
-    monkeypatch.setattr("heterolda.estimators.votes._MANY_CLASSES", 3)
-    assert_array_equal(model.decision_function(X), dense[0])
-    assert_allclose(model.predict_proba(X), dense[1], rtol=1e-12)
-
-
 def test_a_refused_fit_statistics_changes_nothing(four):
     X, y = four
     model = GaussianLinearDiscriminant().fit(X, y)

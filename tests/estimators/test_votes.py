@@ -3,6 +3,7 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -19,14 +20,15 @@ from heterolda.estimators.votes import (
     Binary,
     OneVsAll,
     OneVsOne,
-    couple,
     rank_ties,
     sharpen,
     swap_largest_to_winner,
     vote_weights,
 )
 from heterolda.foundations.roots import bracketed_roots
-from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
+from heterolda.kernels.coupling import couple_numpy
+from heterolda.kernels.ordered_scores import ordered_scores
+from heterolda.solvers.hyperplanes import Hyperplanes, Status
 
 
 def make_planes(error, means=None, deviations=None, status=None):
@@ -86,11 +88,10 @@ def test_vote_sums_are_exact_in_any_order(rng):
 
 
 def test_ties_are_set_apart_by_the_least_step():
-    pairs = np.array(list(combinations(range(4), 2)))
     votes = np.array([[2.0, 2.0, 1.0, 1.0], [3.0, 2.0, 1.0, 0.0]])
     scores = np.zeros((2, 6))
     scores[0, 0] = 0.5  # class 1 is a little surer than class 0
-    ranked = rank_ties(votes, scores, pairs)
+    ranked = rank_ties(votes.copy(), scores)
     assert ranked[0, 1] == np.nextafter(2.0, 3.0)
     assert ranked[0, 0] == 2.0
     assert ranked[0, 2] == np.nextafter(1.0, 3.0)  # the first of equals comes first
@@ -102,13 +103,13 @@ def test_coupling_is_exact_for_consistent_pairs(rng):
         p = rng.dirichlet(np.ones(k), size=50)
         pairs = np.array(list(combinations(range(k), 2)))
         log_odds = np.log(p[:, pairs[:, 1]] / p[:, pairs[:, 0]])
-        assert_allclose(couple(log_odds, pairs, k), p, rtol=1e-10)
+        assert_allclose(couple_numpy(log_odds), p, rtol=1e-10)
 
 
 def test_coupling_equals_its_formula(rng):
     pairs = np.array(list(combinations(range(4), 2)))
     r = rng.uniform(0.01, 0.99, size=(20, 6))  # probability of the second class
-    coupled = couple(np.log(r / (1 - r)), pairs, 4)
+    coupled = couple_numpy(np.log(r / (1 - r)))
     for row, got in zip(r, coupled, strict=True):
         p = np.zeros(4)
         for i in range(4):
@@ -121,9 +122,8 @@ def test_coupling_equals_its_formula(rng):
 
 
 def test_coupling_of_certainties_is_finite():
-    pairs = np.array(list(combinations(range(4), 2)))
     for odds in (700.0, -700.0):
-        p = couple(np.full((1, 6), odds), pairs, 4)
+        p = couple_numpy(np.full((1, 6), odds))
         assert np.all(p > 0)
         assert_allclose(p.sum(), 1)
 
@@ -159,7 +159,7 @@ def test_coupled_voting_takes_the_likeliest_class(rng):
         committee = OneVsOne(
             make_planes([0.1] * 6), pairs, 4, "coupled", log_odds, sharpness=power
         )
-        p = couple((log_odds or (lambda s: 2 * s))(scores), pairs, 4) ** power
+        p = couple_numpy((log_odds or (lambda s: 2 * s))(scores)) ** power
         p /= p.sum(axis=1, keepdims=True)
         assert_allclose(committee.probabilities(scores), p, rtol=1e-12)
         assert_allclose(committee.decisions(scores), p, rtol=1e-12)
@@ -182,19 +182,6 @@ def test_sharpened_probabilities_stay_positive():
     assert_allclose(sharpen(p, 1.0)[0], p[0], rtol=1e-14)
     assert np.all(sharpen(p, 2.0)[1] > 0)  # squares of 1e-300 would be zero
     assert_allclose(sharpen(p, 0.5)[1, 1], 1e-150, rtol=1e-12)
-
-
-@pytest.mark.parametrize("voting", ["weighted", "majority", "coupled"])
-def test_many_classes_take_the_sparse_way_to_the_same_answers(rng, monkeypatch, voting):
-    pairs = np.array(list(combinations(range(5), 2)))
-    scores = rng.normal(size=(40, 10))
-    answers = []
-    for many in (64, 4):
-        monkeypatch.setattr("heterolda.estimators.votes._MANY_CLASSES", many)
-        committee = OneVsOne(make_planes(np.linspace(0, 0.4, 10)), pairs, 5, voting)
-        answers.append((committee.decisions(scores), committee.probabilities(scores)))
-    for dense, sparse in zip(*answers, strict=True):
-        assert_allclose(sparse, dense, rtol=1e-13)
 
 
 def test_one_vs_all_compares_log_odds_not_scores():
@@ -350,7 +337,7 @@ def test_the_posterior_is_made_once_per_fitted_model(
     assert_array_equal(again, found)
     committee = model._committee
     afresh = LogOdds.from_hyperplanes(committee.planes)
-    scores = linear_scores(X, model.coef_.T, model.intercept_)
+    scores = ordered_scores(X, model.coef_, model.intercept_)
     assert_array_equal(committee.posterior(scores), afresh(scores))
 
     # Copies make their own; another fit makes another.
@@ -372,3 +359,89 @@ def test_threads_that_ask_first_get_the_same_posterior(rng):
         results = list(pool.map(model.predict_proba, [X] * 16))
     for found in results:
         assert_array_equal(found, expected)
+
+
+def agreeing_answers(model, X):
+    """The winners, after a look at whether all answers agree with each other."""
+    decisions, p = model.decision_function(X), model.predict_proba(X)
+    winners = np.searchsorted(model.classes_, model.predict(X))
+    if decisions.ndim == 1:
+        assert_array_equal(winners, decisions > 0)
+    else:
+        assert_array_equal(winners, decisions.argmax(axis=1))
+    assert_array_equal(winners, p.argmax(axis=1))
+    return winners, decisions, p
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("voting", ["weighted", "majority"])
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_a_row_alone_and_among_others_has_the_same_answers(
+    rng, monkeypatch, n_classes, voting
+):
+    """Also on thresholds, at exact ties of votes and scores, and beyond all ranges."""
+    y = np.arange(60 * n_classes) % n_classes
+    angle = 2 * np.pi * y / n_classes
+    X = rng.normal(size=(len(y), 2))
+    X += 2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    model = GaussianLinearDiscriminant(voting=voting, guard=False).fit(X, y)
+    # Equal weights in a circle, through the middle of which all thresholds go.
+    committee = model._committee
+    model.intercept_ = np.zeros(len(model.coef_))
+    committee.planes.error[:] = 0.25
+    grid = np.arange(-3, 4) / 10
+    rows = np.array([(a, b) for a in grid for b in grid] + [(1e308, -1e308)])
+    rows = np.vstack([rows, X[:40], 1e300 * X[:9], 1e-310 * X[:9]])
+    found = agreeing_answers(model, rows)
+    for r in range(len(rows)):
+        for alone, among in zip(agreeing_answers(model, rows[[r]]), found, strict=True):
+            if r % 7 == 0 or alone.dtype == np.intp:
+                assert_allclose(alone[0], among[r], rtol=1e-13)
+    monkeypatch.setattr("heterolda.foundations.threads.n_threads", lambda: 3)
+    monkeypatch.setattr("heterolda.estimators.prediction._WORTH_A_THREAD", 1)
+    monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", 1)
+    many = np.tile(rows, (9, 1))
+    for them, few in zip(agreeing_answers(model, many), found, strict=True):
+        assert_allclose(them, np.concatenate([few] * 9), rtol=1e-13)
+
+
+def test_answers_do_not_depend_on_threads(rng, monkeypatch):
+    y = np.arange(900) % 9
+    X = rng.normal(size=(900, 4)) + 2 * rng.normal(size=(9, 4))[y]
+    model = GaussianLinearDiscriminant().fit(X, y)
+    monkeypatch.setattr("heterolda.estimators.prediction._WORTH_A_THREAD", 1)
+    answers = []
+    for count in (1, 2, 5):
+        monkeypatch.setattr(
+            "heterolda.foundations.threads.n_threads", lambda count=count: count
+        )
+        monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", count)
+        answers.append(agreeing_answers(model, X))
+        for kind in (np.float32, np.int8):
+            some = X.astype(kind)
+            expected = agreeing_answers(model, some.astype(float))
+            for here, there in zip(
+                agreeing_answers(model, some), expected, strict=True
+            ):
+                assert_array_equal(here, there)
+    for other in answers[1:]:
+        for mine, first in zip(other, answers[0], strict=True):
+            assert_array_equal(mine, first)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("voting", ["weighted", "coupled"])
+@pytest.mark.parametrize("sharpness", [1.0, 0.5])
+def test_rows_have_the_answers_of_their_scores(rng, voting, sharpness):
+    pairs = np.array(list(combinations(range(4), 2)))
+    coef, intercept = rng.normal(size=(6, 3)), np.zeros(6)
+    planes = replace(make_planes(np.full(6, 0.25)), coef=coef, intercept=intercept)
+    X = rng.normal(size=(200, 3))
+    X[::9] = 0.0  # all scores zero: ties
+    for log_odds in (None, lambda s: 2 * s):
+        committee = OneVsOne(planes, pairs, 4, voting, log_odds, sharpness)
+        scores = ordered_scores(X, coef, intercept)
+        for method in ("decisions", "winners", "probabilities"):
+            found = committee.of_rows(method, X, coef, intercept)
+            expected = getattr(committee, method)(scores)
+            assert_allclose(found, expected, rtol=1e-12)

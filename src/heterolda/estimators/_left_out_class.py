@@ -6,8 +6,9 @@ import numpy as np
 
 from heterolda.estimators._left_out_fit import Fit
 from heterolda.estimators._left_out_pairs import PairsWithoutRows
-from heterolda.estimators.votes import Ballot, vote_weights, vote_winners
+from heterolda.estimators.votes import vote_weights, winners_of_votes
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.kernels.votes import count_votes
 from heterolda.solvers.hyperplanes import linear_scores
 
 # A winner that leads by fewer votes, and this share of the errors, is in doubt as long
@@ -32,9 +33,8 @@ class ClassWithoutRows:
             if len(some := np.flatnonzero(mask & ~free))
         ]
         # The pairs without the class keep their rules and votes.
-        weights = vote_weights(fit.error, n_classes, fit.voting)
-        weights[self.at] = 0.0
-        self.ballot = Ballot.of_weights(weights, fit.pairs, n_classes)
+        self.weights = vote_weights(fit.error, n_classes, fit.voting)
+        self.weights[self.at] = 0.0
 
     def winners(self, rows: Array, weight: Array) -> tuple[Index, int]:
         """Winning classes of rows by votes without them; how often was solved anew.
@@ -99,7 +99,7 @@ class ClassWithoutRows:
         scores[:, self.at] = (self.sign * mine).T
         weights = vote_weights(error.ravel(), len(fit.priors), fit.voting)
         weights = weights.reshape(error.shape)
-        unchanged = self.ballot.votes(scores)
+        unchanged = count_votes(scores, self.weights)
 
         def count(for_own: Mask, for_other: Mask) -> Array:
             votes = unchanged.copy()
@@ -110,7 +110,7 @@ class ClassWithoutRows:
         second = self.sign * mine > 0
         own = second == (self.sign < 0)
         votes = count(own, ~own)
-        winner = vote_winners(votes, scores, fit.pairs)
+        winner = winners_of_votes(votes, scores)
         least, most = votes, votes
         if not certain.all():
             least = count(own & certain, ~own & certain)

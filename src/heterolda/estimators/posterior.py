@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.types import Array, Index
+from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS, Curve
 from heterolda.solvers.hyperplanes import Hyperplanes
 
-# Log-odds are kept within these limits, where exp is finite and positive.
-MOST_LOG_ODDS = 700.0
-# Least log-odds for the second class at a positive score: enough to decide argmax.
-LEAST_LOG_ODDS = 1e-9
+__all__ = ["LEAST_LOG_ODDS", "MOST_LOG_ODDS", "LogOdds", "SidedLogOdds"]
+
 # Numbers beyond this, or below its inverse, are too near to those without a square.
 _EXTREME = 1e140
 
@@ -117,17 +117,16 @@ class LogOdds:
             unit=kept,
         )
 
+    @cached_property
+    def curve(self) -> Curve:
+        """The same for the kernels."""
+        slope = np.array([self.slope, self.slope])
+        limits = self.low, self.high, self.unit
+        return Curve(np.zeros_like(slope), slope, self.bend, *limits)
+
     def __call__(self, scores: Array) -> Array:
         """Log-odds at scores of shape (n_samples, n_pairs)."""
-        s = np.clip(scores, self.low, self.high)
-        with np.errstate(over="ignore"):
-            if (self.unit != 1).any():
-                s /= self.unit
-            odds = s * (self.bend * s + self.slope)
-        odds = np.clip(odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
-        return np.where(
-            scores > 0, np.maximum(odds, LEAST_LOG_ODDS), np.minimum(odds, 0.0)
-        )
+        return self.curve.log_odds(scores)
 
 
 @dataclass(frozen=True)
@@ -144,15 +143,14 @@ class SidedLogOdds:
     offset: Array
     slope: Array
 
+    @property
+    def curve(self) -> Curve:
+        """The same for the kernels."""
+        n_pairs = self.slope.shape[1]
+        infinity, one = np.full(n_pairs, np.inf), np.ones(n_pairs)
+        bend = np.zeros(n_pairs)
+        return Curve(self.offset, self.slope, bend, -infinity, infinity, one)
+
     def __call__(self, scores: Array) -> Array:
         """Log-odds at scores of shape (n_samples, n_pairs)."""
-        positive = scores > 0
-        with np.errstate(over="ignore"):
-            line = np.where(
-                positive,
-                self.offset[1] + self.slope[1] * scores,
-                self.slope[0] * scores - self.offset[0],
-            )
-        odds: Array = np.clip(line, -MOST_LOG_ODDS, MOST_LOG_ODDS)
-        odds[positive] = np.maximum(odds[positive], LEAST_LOG_ODDS)
-        return odds
+        return self.curve.log_odds(scores)

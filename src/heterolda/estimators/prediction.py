@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 from functools import partial, wraps
+from itertools import pairwise
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import NUMERIC_TYPES
-from heterolda.solvers.hyperplanes import linear_scores
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
+# Products of features and coefficients that are worth a thread.
+_WORTH_A_THREAD = 1 << 22
 
 
 def _also_lazily(method):
@@ -50,32 +53,32 @@ class LinearRules:
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _scores(self, rows, normals):
-        """Scores of rows of float64, one column for each rule."""
-        return linear_scores(rows, normals, self.intercept_)
-
     def _blockwise(self, X, method: str):
-        """Apply a method of the committee to the scores of X, block by block."""
+        """Apply a method of the committee to X, block by block, perhaps in threads."""
         self._check_ready()
         X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
-        function = getattr(self._committee, method)
-        normals = np.ascontiguousarray(self.coef_.T)
+        committee = self._committee
+        coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
+        intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
+        width = committee.numbers_per_row(method)
         # Rows of float64 are used where they lie; of others a block is converted.
-        width = normals.shape[1] if X.dtype == np.float64 else max(normals.shape)
+        if X.dtype != np.float64 or not X.flags.c_contiguous:
+            width = max(width, X.shape[1])
         step = max(256, _BLOCK_SIZE // width)
 
-        def block(start):
-            rows = X[start : start + step].astype(np.float64, copy=False)
-            return function(self._scores(rows, normals))
+        def block(start, stop):
+            rows = X[start:stop].astype(np.float64, copy=False)
+            return committee.of_rows(method, rows, coef, intercept)
 
-        first = block(0)
         if len(X) <= step:
-            return first
-        result = np.empty((len(X), *first.shape[1:]), first.dtype)
-        result[:step] = first
-        for start in range(step, len(X), step):
-            result[start : start + step] = block(start)
-        return result
+            return block(0, len(X))
+
+        def part(some):
+            ends = [*range(some.start, some.stop, step), some.stop]
+            return [block(*between) for between in pairwise(ends)]
+
+        parts = in_threads(part, len(X), X.size * len(coef) // _WORTH_A_THREAD)
+        return np.concatenate([one for blocks in parts for one in blocks])
 
     @_also_lazily
     def decision_function(self, X):
@@ -111,7 +114,7 @@ class LinearRules:
             Labels: those of the largest decision value and the largest probability.
         """
         winners = self._blockwise(X, "winners")
-        return self.classes_[winners]
+        return self.classes_.take(winners)
 
     @_also_lazily
     def predict_proba(self, X):

@@ -1,7 +1,9 @@
 """From the scores of the rules to decisions and probabilities.
 
 `Binary`, `OneVsOne` and `OneVsAll` each turn scores of shape (n_samples, n_pairs) into
-decision values, winning classes and class probabilities that agree with each other.
+decision values, winning classes and class probabilities that agree with each other:
+also those of a row alone and of the same row among others, because a score depends on
+its row and its rule only (:mod:`heterolda.kernels.ordered_scores`).
 """
 
 from __future__ import annotations
@@ -13,14 +15,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import expit
 
+import heterolda.kernels as kernels
 from heterolda.estimators.posterior import LogOdds
 from heterolda.foundations.types import Array, Index
+from heterolda.kernels.coupling import Curve, couple, couple_numpy, couple_rows
+from heterolda.kernels.ordered_scores import ordered_scores
+from heterolda.kernels.votes import (
+    Ballot,
+    count_votes,
+    incidence,
+    leaders,
+    vote_winners,
+)
 from heterolda.solvers.hyperplanes import Hyperplanes
-
-_MANY_CLASSES = 64
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,16 @@ class Committee(ABC):
     @abstractmethod
     def probabilities(self, scores: Array) -> Array:
         """Class probabilities, largest for the winner."""
+
+    def of_rows(self, method: str, rows: Array, coef: Array, intercept: Array) -> Array:
+        """What a method says of the scores of rows by rules."""
+        result: Array = getattr(self, method)(ordered_scores(rows, coef, intercept))
+        return result
+
+    def numbers_per_row(self, method: str) -> int:
+        """How many numbers a row needs."""
+        del method
+        return len(self.planes.coef)
 
     @cached_property
     def posterior(self) -> Callable[[Array], Array]:
@@ -89,39 +108,6 @@ class Binary(Committee):
 
 
 @dataclass(frozen=True)
-class Ballot:
-    """How the rules of all pairs vote.
-
-    Attributes
-    ----------
-    start : ndarray of shape (n_classes,)
-        Votes of the classes if no score is positive.
-    moves : matrix of shape (n_pairs, n_classes)
-        What a positive score adds to them.
-    """
-
-    start: Array
-    moves: Any
-
-    @classmethod
-    def of_weights(cls, weights: Array, pairs: Index, n_classes: int) -> Ballot:
-        """The votes of pairs that count so much each."""
-        start: Array = np.zeros(n_classes)
-        np.add.at(start, pairs[:, 0], weights)
-        moves = _incidence(pairs, n_classes)
-        if isinstance(moves, np.ndarray):
-            return cls(start, weights[:, None] * moves)
-        return cls(start, moves.multiply(weights[:, None]).tocsr())
-
-    def votes(self, scores: Array) -> Array:
-        """Sums of votes, of shape (n_samples, n_classes)."""
-        positive = np.greater(scores, 0, out=np.empty_like(scores))
-        votes: Array = positive @ self.moves
-        votes += self.start
-        return votes
-
-
-@dataclass(frozen=True)
 class OneVsOne(Committee):
     """One rule for each pair of classes; their votes decide.
 
@@ -147,29 +133,38 @@ class OneVsOne(Committee):
     sharpness: float = 1.0
 
     @cached_property
+    def _weights(self) -> Array:
+        """Weights of the votes."""
+        return vote_weights(self.planes.error, self.n_classes, self.voting)
+
+    @cached_property
     def _ballot(self) -> Ballot:
-        """The votes of all rules."""
-        weights = vote_weights(self.planes.error, self.n_classes, self.voting)
-        return Ballot.of_weights(weights, self.pairs, self.n_classes)
+        """The votes of all rules, and a guess from scores in standard deviations."""
+        planes, scale = self.planes, self.planes.deviations.mean(axis=1)
+        return Ballot.of_rules(self._weights, planes.coef, planes.intercept, scale)
+
+    @cached_property
+    def _curve(self) -> Curve | None:
+        """The log-odds in the form that kernels take, if there is one."""
+        curve: Curve | None = getattr(self.posterior, "curve", None)
+        return curve
 
     def votes(self, scores: Array) -> Array:
         """Sums of votes, of shape (n_samples, n_classes)."""
-        return self._ballot.votes(scores)
+        return count_votes(scores, self._weights)
 
     def decisions(self, scores: Array) -> Array:
         """Sums of votes, with exact ties set apart; or coupled probabilities."""
         if self.voting == "coupled":
             return self._coupled(scores)
-        return rank_ties(self.votes(scores), scores, self.pairs)
+        return rank_ties(self.votes(scores), scores)
 
     def winners(self, scores: Array) -> Index:
         """The class of most votes; exact ties go to the larger sum of scores."""
-        coupled = self.voting == "coupled"
-        votes = self._coupled(scores) if coupled else self.votes(scores)
-        if not coupled:
-            return vote_winners(votes, scores, self.pairs)
-        winner: Index = votes.argmax(axis=1)
-        return winner
+        if self.voting == "coupled":
+            winner: Index = self._coupled(scores).argmax(axis=1)
+            return winner
+        return winners_of_votes(self.votes(scores), scores)
 
     def probabilities(self, scores: Array) -> Array:
         """Coupled pairwise posteriors, the largest swapped to the winner."""
@@ -178,9 +173,42 @@ class OneVsOne(Committee):
             return coupled
         return swap_largest_to_winner(coupled, self.winners(scores))
 
+    def of_rows(self, method: str, rows: Array, coef: Array, intercept: Array) -> Array:
+        """The same without all scores, where they are not needed."""
+        rules, coupled_decide = (coef, intercept), self.voting == "coupled"
+        if method == "winners" and not coupled_decide:
+            winner = vote_winners(rows, *rules, self._ballot)
+            return self._break_ties(winner, rows, *rules)
+        if self._curve is None or not (coupled_decide or method == "probabilities"):
+            return super().of_rows(method, rows, *rules)
+        coupled, votes = couple_rows(rows, *rules, self._weights, self._curve)
+        coupled = self._sharpened(coupled)
+        if coupled_decide:
+            return coupled.argmax(axis=1) if method == "winners" else coupled
+        winner = self._break_ties(leaders(votes), rows, *rules)
+        return swap_largest_to_winner(coupled, winner)
+
+    def numbers_per_row(self, method: str) -> int:
+        """How many numbers a row needs."""
+        few = kernels.compiled is not None and method != "decisions"
+        return self.n_classes if few else super().numbers_per_row(method)
+
+    def _break_ties(
+        self, winner: Index, rows: Array, coef: Array, intercept: Array
+    ) -> Index:
+        """Put winners in the place of -1."""
+        tied = np.flatnonzero(winner < 0)
+        if len(tied):
+            winner[tied] = self.winners(ordered_scores(rows[tied], coef, intercept))
+        return winner
+
     def _coupled(self, scores: Array) -> Array:
         """Coupled pairwise posteriors."""
-        coupled = couple(self.posterior(scores), self.pairs, self.n_classes)
+        if self._curve is not None:
+            return self._sharpened(couple(scores, self._curve))
+        return self._sharpened(couple_numpy(self.posterior(scores)))
+
+    def _sharpened(self, coupled: Array) -> Array:
         return coupled if self.sharpness == 1 else sharpen(coupled, self.sharpness)
 
 
@@ -220,51 +248,38 @@ def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
     return np.ldexp(np.round(np.ldexp(1 - error, digits)), -digits)
 
 
-def vote_winners(votes: Array, scores: Array, pairs: Index) -> Index:
+def winners_of_votes(votes: Array, scores: Array) -> Index:
     """The class of most votes; exact ties go to the larger sum of scores."""
-    winner: Index = votes.argmax(axis=1)
-    # Votes are rounded so that ties are exact: the last of them shows it.
-    last = votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)
-    tied = np.flatnonzero(winner != last)
+    winner = leaders(votes)
+    tied = np.flatnonzero(winner < 0)
     if len(tied):
-        ranked = rank_ties(votes[tied], scores[tied], pairs)
-        winner[tied] = ranked.argmax(axis=1)
+        winner[tied] = rank_ties(votes[tied], scores[tied]).argmax(axis=1)
     return winner
 
 
-def rank_ties(votes: Array, scores: Array, pairs: Index) -> Array:
-    """Order classes with exactly equal votes by their summed scores.
+def rank_ties(votes: Array, scores: Array) -> Array:
+    """Order classes with exactly equal votes by their summed scores, in place.
 
     Votes have shape (n_samples, n_classes), scores (n_samples, n_pairs). Those of the
     better of tied classes are raised by the least step that a float allows. Classes
     tied in their scores too are taken in the order of `classes_`.
     """
-    confidence = scores @ _incidence(pairs, votes.shape[1])
+    ordered = np.sort(votes, axis=1)
+    tied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if not len(tied):
+        return votes
+    n_classes, some = votes.shape[1], votes[tied]
+    confidence = scores[tied] @ incidence(n_classes)
     # Reversed, because the last of equals counts as the best for a stable sort.
-    order = np.lexsort((confidence[:, ::-1], votes[:, ::-1]), axis=-1)
-    order = votes.shape[1] - 1 - order
-    ranked = np.take_along_axis(votes, order, axis=1)
-    for k in range(1, votes.shape[1]):
+    order = np.lexsort((confidence[:, ::-1], some[:, ::-1]), axis=-1)
+    order = n_classes - 1 - order
+    ranked = np.take_along_axis(some, order, axis=1)
+    for k in range(1, n_classes):
         step = np.nextafter(ranked[:, k - 1], np.inf)
         ranked[:, k] = np.maximum(ranked[:, k], step)
-    result = np.empty_like(votes)
-    np.put_along_axis(result, order, ranked, axis=1)
-    return result
-
-
-def couple(log_odds: Array, pairs: Index, n_classes: int) -> Array:
-    """Class probabilities from log-odds of the second class of each pair.
-
-    p_i is proportional to 1 / (1 + sum over j of p_j / p_i), the odds taken from the
-    pairs: exact if the pairs agree with each other (Price, Knerr, Personnaz and
-    Dreyfus 1995).
-    """
-    odds = np.exp(log_odds)
-    against = odds @ _incidence(pairs, n_classes, first=1.0, second=0.0)
-    against += (1 / odds) @ _incidence(pairs, n_classes, first=0.0, second=1.0)
-    p: Array = 1 / (1 + against)
-    p /= p.sum(axis=1, keepdims=True)
-    return p
+    np.put_along_axis(some, order, ranked, axis=1)
+    votes[tied] = some
+    return votes
 
 
 def sharpen(probabilities: Array, power: float) -> Array:
@@ -288,17 +303,3 @@ def swap_largest_to_winner(probabilities: Array, winner: Index) -> Array:
     beaten = np.argmax(probabilities, axis=1) != winner  # an exact tie
     probabilities[rows[beaten], winner[beaten]] = np.nextafter(highest[beaten], 2.0)
     return probabilities
-
-
-def _incidence(
-    pairs: Index, n_classes: int, first: float = -1.0, second: float = 1.0
-) -> Any:
-    """Matrix of shape (n_pairs, n_classes) that marks the two classes of each pair.
-
-    Sparse if there are many classes, so that a row costs O(n_pairs) and no more.
-    """
-    rows = np.repeat(np.arange(len(pairs)), 2)
-    marks = np.tile([first, second], len(pairs))
-    shape = len(pairs), n_classes
-    matrix = csr_array((marks, (rows, pairs.ravel())), shape=shape)
-    return matrix if n_classes > _MANY_CLASSES else matrix.toarray()

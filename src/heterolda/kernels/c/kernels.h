@@ -7,11 +7,15 @@
 #define KERNELS(ENTRY) \
     ENTRY(class_moments) \
     ENTRY(class_order) \
+    ENTRY(count_votes) \
+    ENTRY(couple) \
     ENTRY(label_codes) \
     ENTRY(left_out_counts) \
+    ENTRY(ordered_scores) \
     ENTRY(row_hashes) \
     ENTRY(rule_counts) \
-    ENTRY(solve_pairs)
+    ENTRY(solve_pairs) \
+    ENTRY(vote_winners)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);

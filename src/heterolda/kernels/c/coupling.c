@@ -1,0 +1,181 @@
+/* Class probabilities from the scores of all pairs of classes; see coupling.py. */
+#include "arguments.h"
+#include "kernels.h"
+#include "lanes.h"
+
+#include <stdlib.h>
+
+/* Log-odds of the second class of a pair: with s clipped and divided by the unit,
+   offset[1] + s (bend s + slope[1]) if the score is positive, and
+   s (bend s + slope[0]) - offset[0] if not, kept within the limits. */
+typedef struct {
+    const double *offset, *slope; /* of shape (2, n_pairs) */
+    const double *bend, *low, *high, *unit;
+    double most, least;
+} Posterior;
+
+/* exp of numbers within +-708, to the last bit or two. */
+INLINE Four four_exp(Four x)
+{
+    const double shift = 6755399441055744.0; /* 2^52 + 2^51: its last bit counts ones */
+    Four k = add(scaled(1.4426950408889634, x), four(shift));
+    Four power = power_of_two(k);
+    k = subtract(k, four(shift));
+    Four r = subtract(x, scaled(6.93147180369123816490e-01, k));
+    r = subtract(r, scaled(1.90821492927058770002e-10, k));
+    /* 1 + r + r^2 (1/2! + r/3! + ...), of |r| up to 0.35; even and odd powers apart. */
+    Four r2 = times(r, r), even = four(1.0 / 479001600), odd = four(1.0 / 6227020800);
+    even = shifted(times(even, r2), 1.0 / 3628800);
+    odd = shifted(times(odd, r2), 1.0 / 39916800);
+    even = shifted(times(even, r2), 1.0 / 40320);
+    odd = shifted(times(odd, r2), 1.0 / 362880);
+    even = shifted(times(even, r2), 1.0 / 720);
+    odd = shifted(times(odd, r2), 1.0 / 5040);
+    even = shifted(times(even, r2), 1.0 / 24);
+    odd = shifted(times(odd, r2), 1.0 / 120);
+    even = shifted(times(even, r2), 1.0 / 2);
+    odd = shifted(times(odd, r2), 1.0 / 6);
+    Four sum = add(times(r2, add(even, times(odd, r))), r);
+    return times(shifted(sum, 1.0), power);
+}
+
+INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four score)
+{
+    Four zero = four(0.0), s = larger(smaller(score, four(of->high[p])), four(of->low[p]));
+    if (of->unit[p] != 1)
+        s = over(s, four(of->unit[p]));
+    Four bent = scaled(of->bend[p], s);
+    Four no = times(s, shifted(bent, of->slope[p]));
+    Four yes = times(s, shifted(bent, of->slope[n_pairs + p]));
+    no = smaller(larger(shifted(no, -of->offset[p]), four(-of->most)), zero);
+    yes = smaller(larger(shifted(yes, of->offset[n_pairs + p]), four(of->least)),
+                  four(of->most));
+    return if_greater(score, zero, yes, no);
+}
+
+/* Probabilities of a tile, n_classes times LANES, from n_pairs times LANES scores. */
+INLINE void couple_tile(const Posterior *of, const double *scores, int64_t n_pairs,
+                        int64_t n_classes, double *against)
+{
+    for (int64_t h = 0; h < LANES; h += 4) {
+        Four total = four(0.0), one = four(1.0);
+        for (int64_t k = 0; k < n_classes; k++)
+            store(one, against + k * LANES + h);
+        for (int64_t i = 0, p = 0; i < n_classes; i++) {
+            Four own = load(against + i * LANES + h);
+            for (int64_t j = i + 1; j < n_classes; j++, p++) {
+                double *other = against + j * LANES + h;
+                Four score = load(scores + p * LANES + h);
+                Four odds = four_exp(four_log_odds(of, n_pairs, p, score));
+                own = add(own, odds);
+                store(add(load(other), over(one, odds)), other);
+            }
+            own = over(one, own);
+            total = add(total, own);
+            store(own, against + i * LANES + h);
+        }
+        for (int64_t k = 0; k < n_classes; k++) {
+            double *at = against + k * LANES + h;
+            store(over(load(at), total), at);
+        }
+    }
+}
+
+/* Votes of a tile in the same form. */
+INLINE void count_tile(const double *weight, const double *scores, int64_t n_classes,
+                       double *votes)
+{
+    for (int64_t h = 0; h < LANES; h += 4) {
+        for (int64_t k = 0; k < n_classes; k++)
+            store(four(0.0), votes + k * LANES + h);
+        for (int64_t i = 0, p = 0; i < n_classes; i++) {
+            Four own = load(votes + i * LANES + h);
+            for (int64_t j = i + 1; j < n_classes; j++, p++) {
+                double *other = votes + j * LANES + h;
+                Four w = four(weight[p]);
+                Four won = if_greater(load(scores + p * LANES + h), four(0.0), w, four(0.0));
+                own = add(own, subtract(w, won));
+                store(add(load(other), won), other);
+            }
+            store(own, votes + i * LANES + h);
+        }
+    }
+}
+
+/* Either of scores, or of rows and rules. Votes and weights may be NULL. */
+WIDE static void couple(const double *scores, const double *X, Rules rules, int64_t n,
+                        int64_t n_pairs, int64_t n_classes, const Posterior *of,
+                        const double *weight, double *room, double *out, double *votes)
+{
+    double *tile = room, *found = tile + n_pairs * LANES;
+    double *x = found + n_classes * LANES;
+    int64_t rows[LANES], which[GROUP];
+    for (int64_t start = 0; start < n; start += LANES) {
+        int64_t m = n - start < LANES ? n - start : LANES;
+        for (int64_t r = 0; r < LANES; r++)
+            rows[r] = start + (r < m ? r : 0);
+        if (scores != NULL)
+            fill_lanes(scores, n_pairs, rows, tile);
+        else
+            fill_lanes(X, rules.d, rows, x);
+        for (int64_t p = 0; p < n_pairs && scores == NULL; p += GROUP) {
+            Four four_scores[2 * GROUP];
+            int64_t q = n_pairs - p < GROUP ? n_pairs - p : GROUP;
+            for (int64_t g = 0; g < GROUP; g++)
+                which[g] = p + (g < q ? g : 0);
+            lane_scores(rules, which, x, four_scores);
+            memcpy(tile + p * LANES, four_scores, (size_t)q * LANES * sizeof(double));
+        }
+        couple_tile(of, tile, n_pairs, n_classes, found);
+        for (int64_t r = 0; r < m; r++)
+            for (int64_t k = 0; k < n_classes; k++)
+                out[(start + r) * n_classes + k] = found[k * LANES + r];
+        if (votes == NULL)
+            continue;
+        count_tile(weight, tile, n_classes, found);
+        for (int64_t r = 0; r < m; r++)
+            for (int64_t k = 0; k < n_classes; k++)
+                votes[(start + r) * n_classes + k] = found[k * LANES + r];
+    }
+}
+
+PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    Argument a[] = {
+        {"scores", "d", "np?"},  {"X", "d", "nd?"},      {"coef", "d", "pd?"},
+        {"intercept", "d", "p?"}, {"weight", "d", "p?"},  {"offset", "d", "2p"},
+        {"slope", "d", "2p"},    {"bend", "d", "p"},     {"low", "d", "p"},
+        {"high", "d", "p"},      {"unit", "d", "p"},     {"most", "d"},
+        {"least", "d"},          {"probabilities", "d!", "nk"}, {"votes", "d!", "nk?"},
+    };
+    Sizes size;
+    (void)self;
+    if (!take_arguments(args, n_args, a, COUNT(a), size))
+        return NULL;
+    Py_ssize_t d = a[1].data ? SIZE('d') : 0, n_pairs = SIZE('p'), n_classes = SIZE('k');
+    double *room = NULL;
+    if (a[0].data == NULL && (a[1].data == NULL || a[2].data == NULL || a[3].data == NULL))
+        PyErr_SetString(PyExc_ValueError, "scores, or rows and rules are needed");
+    else if (a[14].data != NULL && a[4].data == NULL)
+        PyErr_SetString(PyExc_ValueError, "votes need weights");
+    else if (n_classes < 2 || n_classes > ((Py_ssize_t)1 << 30) ||
+             n_pairs != n_classes * (n_classes - 1) / 2)
+        PyErr_SetString(PyExc_ValueError, "one rule is needed for each pair of classes");
+    else if (!(a[11].number > 0 && a[11].number <= 700))
+        PyErr_SetString(PyExc_ValueError, "log-odds must be kept within 700");
+    else if ((room = malloc((size_t)(n_pairs + n_classes + d) * LANES * 8)) == NULL)
+        PyErr_NoMemory();
+    else {
+        Rules rules = {a[2].data, a[3].data, d};
+        Posterior of = {
+            a[5].data, a[6].data, a[7].data, a[8].data, a[9].data, a[10].data,
+            a[11].number, a[12].number,
+        };
+        Py_BEGIN_ALLOW_THREADS
+        couple(a[0].data, a[1].data, rules, SIZE('n'), n_pairs, n_classes, &of,
+               a[4].data, room, a[13].data, a[14].data);
+        Py_END_ALLOW_THREADS
+    }
+    free(room);
+    return give_back(a, COUNT(a));
+}

@@ -1,0 +1,127 @@
+"""Coupled probabilities: compiled, in NumPy, and by their formula."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import heterolda.kernels as package
+from heterolda.kernels.coupling import (
+    LEAST_LOG_ODDS,
+    MOST_LOG_ODDS,
+    Curve,
+    couple,
+    couple_numpy,
+    couple_rows,
+)
+from heterolda.kernels.ordered_scores import ordered_scores
+from heterolda.kernels.votes import count_votes_numpy
+
+
+def make_curve(rng, n_pairs, sided=False):
+    """A curve with all its parts."""
+    if sided:
+        offset, slope = rng.uniform(0, 2, size=(2, 2, n_pairs))
+        zero = np.zeros(n_pairs)
+        return Curve(offset, slope, zero, zero - np.inf, zero + np.inf, zero + 1)
+    slope = rng.uniform(0.1, 3, size=n_pairs)
+    low, high = -rng.uniform(0, 2, n_pairs), rng.uniform(0, 2, n_pairs)
+    low[::3], high[::4] = -np.inf, np.inf
+    unit = np.where(rng.random(n_pairs) < 0.5, 1.0, 2.0)
+    bend = 0.3 * rng.normal(size=n_pairs)
+    return Curve(np.zeros((2, n_pairs)), np.array([slope] * 2), bend, low, high, unit)
+
+
+def naive_log_odds(curve, scores):
+    result = np.empty_like(scores)
+    for r, row in enumerate(scores):
+        for p, score in enumerate(row):
+            s = min(max(score, curve.low[p]), curve.high[p]) / curve.unit[p]
+            side = int(score > 0)
+            odds = s * (curve.bend[p] * s + curve.slope[side, p])
+            odds += curve.offset[1, p] if side else -curve.offset[0, p]
+            least, most = (LEAST_LOG_ODDS, MOST_LOG_ODDS) if side else (-700.0, 0.0)
+            result[r, p] = min(max(odds, least), most)
+    return result
+
+
+@pytest.mark.parametrize("sided", [False, True])
+@pytest.mark.parametrize("k", [2, 3, 5, 26])
+def test_both_forms_give_the_same_probabilities(rng, k, sided):
+    n_pairs = k * (k - 1) // 2
+    curve = make_curve(rng, n_pairs, sided)
+    for n in (0, 1, 8, 13):
+        scores = 10.0 ** rng.uniform(-3, 3, size=(n, n_pairs))
+        scores *= rng.choice([-1, 0, 1], size=scores.shape)
+        log_odds = curve.log_odds(scores)
+        assert_allclose(log_odds, naive_log_odds(curve, scores), rtol=1e-13)
+        expected = couple_numpy(log_odds) if n else np.empty((0, k))
+        assert_allclose(couple(scores, curve), expected, rtol=1e-13)
+        assert_allclose(expected.sum(axis=1), 1.0)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_row_has_the_same_probabilities_alone_and_among_others(rng):
+    curve = make_curve(rng, 10)
+    scores = rng.normal(size=(37, 10))
+    together = couple(scores, curve)
+    assert_array_equal(couple(scores[::-1], curve), together[::-1])
+    if package.compiled is not None:
+        for r in range(37):
+            assert_array_equal(couple(scores[[r]], curve)[0], together[r])
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_rows_and_their_scores_have_the_same_probabilities(rng, k):
+    n_pairs = k * (k - 1) // 2
+    curve, weight = make_curve(rng, n_pairs), rng.integers(1, 8, n_pairs) / 8
+    coef, intercept = rng.normal(size=(n_pairs, 4)), rng.normal(size=n_pairs)
+    X = rng.normal(size=(30, 4))
+    X[:3] *= 1e307
+    p, votes = couple_rows(X, coef, intercept, weight, curve)
+    scores = ordered_scores(X, coef, intercept)
+    assert_array_equal(p, couple(scores, curve))
+    assert_array_equal(votes, count_votes_numpy(scores, weight))
+
+
+@pytest.mark.skipif(package.compiled is None, reason="nothing was compiled")
+def test_the_exponential_is_right_to_the_last_bits():
+    line = np.concatenate([np.linspace(-700, 700, 100_001), np.linspace(-1, 1, 9999)])
+    one, zero = np.ones(1), np.zeros(1)
+    curve = Curve(
+        np.zeros((2, 1)), np.ones((2, 1)), zero, zero - np.inf, zero + np.inf, one
+    )
+    p = couple(line[:, None], curve)
+    used = curve.log_odds(line[:, None])[:, 0]
+    ratio = np.exp(np.float128(used) if hasattr(np, "float128") else used)
+    assert_allclose(p[:, 1], np.asarray(ratio / (1 + ratio), float), rtol=2e-15)
+    assert_allclose(p[:, 0], np.asarray(1 / (1 + ratio), float), rtol=2e-15)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_the_largest_log_odds_give_finite_probabilities(rng):
+    curve = make_curve(rng, 6, sided=True)
+    for scores in (np.full((2, 6), 1e300), np.full((2, 6), -1e300), np.zeros((2, 6))):
+        p = couple(scores, curve)
+        assert np.all(p > 0)
+        assert_allclose(p.sum(axis=1), 1)
+
+
+@pytest.mark.skipif(package.compiled is None, reason="nothing was compiled")
+def test_arguments_that_do_not_fit_are_refused(rng):
+    curve, p, weight = make_curve(rng, 3), np.empty((2, 3)), np.ones(3)
+    X, coef, scores = np.ones((2, 4)), np.ones((3, 4)), np.ones((2, 3))
+    limits = 700.0, 1e-9
+    for bad, message in (
+        ((None, None, None, None, None, *curve, *limits, p, None), "are needed"),
+        ((None, X, coef, None, None, *curve, *limits, p, None), "are needed"),
+        ((scores, None, None, None, None, *curve, *limits, p, p.copy()), "weights"),
+        ((scores, None, None, None, weight, *curve, 800.0, 1e-9, p, None), "700"),
+        ((scores, None, None, None, weight, *curve, np.nan, 1e-9, p, None), "700"),
+        (
+            (scores, None, None, None, weight, *curve, *limits, p[:, :2].copy(), None),
+            "each pair",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            package.compiled.couple(*bad)

@@ -1,0 +1,161 @@
+"""Votes without asking every rule, against the votes of all."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import heterolda.kernels as package
+from heterolda.estimators.votes import vote_weights
+from heterolda.kernels.ordered_scores import ordered_scores
+from heterolda.kernels.votes import (
+    Ballot,
+    count_votes,
+    count_votes_numpy,
+    leaders,
+    n_classes_of,
+    vote_winners,
+    vote_winners_numpy,
+)
+
+needs_compiler = pytest.mark.skipif(
+    package.compiled is None, reason="nothing was compiled"
+)
+
+
+def make_rules(rng, n_classes, d, kind="weighted"):
+    """Rules that agree with each other more or less, and their votes."""
+    pairs = np.array(list(combinations(range(n_classes), 2)))
+    centres = 2 * rng.normal(size=(n_classes, d))
+    coef = centres[pairs[:, 1]] - centres[pairs[:, 0]]
+    middle = centres[pairs].mean(axis=1)
+    coef += 0.5 * rng.normal(size=coef.shape)
+    intercept = -np.sum(coef * middle, axis=1)
+    error = {
+        "weighted": rng.uniform(0, 0.5, len(pairs)),
+        "coarse": rng.integers(0, 5, len(pairs)) / 8,  # exact ties of unequal weights
+        "majority": np.zeros(len(pairs)),
+    }[kind]
+    weight = vote_weights(error, n_classes, "weighted")
+    ballot = Ballot.of_rules(weight, coef, intercept, np.ones(len(pairs)))
+    return coef, intercept, ballot
+
+
+def exact_leaders(scores, weight, n_classes):
+    """In fractions."""
+    pairs = list(combinations(range(n_classes), 2))
+    found = []
+    for row in scores.tolist():
+        votes = [Fraction(0)] * n_classes
+        for s, w, (i, j) in zip(row, weight.tolist(), pairs, strict=True):
+            votes[j if s > 0 else i] += Fraction(w)
+        best = [k for k in range(n_classes) if votes[k] == max(votes)]
+        found.append(best[0] if len(best) == 1 else -1)
+    return np.array(found)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 5, 6, 9, 26])
+@pytest.mark.parametrize("kind", ["weighted", "coarse", "majority"])
+def test_winners_equal_those_of_all_rules_in_fractions(rng, n_classes, kind):
+    for n, d in ((0, 2), (1, 2), (9, 3), (100, 2)):
+        coef, intercept, ballot = make_rules(rng, n_classes, d, kind)
+        X = 2 * rng.normal(size=(n, d))
+        X[: n // 2] = np.round(X[: n // 2])
+        scores = ordered_scores(X, coef, intercept)
+        expected = exact_leaders(scores, ballot.weight, n_classes)
+        assert_array_equal(vote_winners(X, coef, intercept, ballot), expected)
+        assert_array_equal(leaders(count_votes(scores, ballot.weight)), expected)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("n_classes", "d", "n"),
+    [(3, 1, 1_000_000), (4, 2, 700_000), (5, 2, 500_000), (12, 3, 50_000)],
+)
+@pytest.mark.parametrize("kind", ["weighted", "coarse"])
+def test_winners_equal_those_of_all_rules_on_millions_of_rows(
+    rng, n_classes, d, n, kind
+):
+    coef, intercept, ballot = make_rules(rng, n_classes, d, kind)
+    X = 3 * rng.normal(size=(n, d))
+    winners = vote_winners(X, coef, intercept, ballot)
+    assert_array_equal(winners, vote_winners_numpy(X, coef, intercept, ballot))
+    assert len(np.unique(winners)) > 2
+
+
+@needs_compiler
+def test_exact_ties_of_weighted_votes_are_found(rng):
+    """Of equal weights in a circle, and of unequal ones with equal sums."""
+    coef, X = np.zeros((6, 1)), np.zeros((3, 1))
+    for weight, scores, winner in (
+        # 0 beats 1, 1 beats 2, 2 beats 0, and all beat 3.
+        ([0.75, 0.75, 1, 0.75, 1, 1], [-1, 1, -1, -1, -1, -1], -1),
+        # 0 beats 1 and 2; 3 beats 0 and 1: 0.5 + 0.75 = 0.625 + 0.625, or more.
+        ([0.5, 0.75, 0.625, 1, 0.625, 1], [-1, -1, 1, -1, 1, -1], -1),
+        ([0.5, 0.75, 0.75, 1, 0.625, 1], [-1, -1, 1, -1, 1, -1], 3),
+    ):
+        intercept = np.array(scores, float)
+        ballot = Ballot.of_rules(np.array(weight, float), coef, intercept, np.ones(6))
+        assert_array_equal(vote_winners(X, coef, intercept, ballot), [winner] * 3)
+    # Among many rules.
+    coef, intercept, ballot = make_rules(rng, 7, 2, "coarse")
+    winners = vote_winners(2 * rng.normal(size=(20_000, 2)), coef, intercept, ballot)
+    assert 0 < np.mean(winners < 0) < 0.5
+
+
+@needs_compiler
+def test_a_bad_guess_changes_no_winner(rng):
+    coef, intercept, ballot = make_rules(rng, 8, 3)
+    X = 2 * rng.normal(size=(3000, 3))
+    expected = vote_winners_numpy(X, coef, intercept, ballot)
+    shape = ballot.guess_coef.shape
+    for guess in (np.zeros(shape), np.full(shape, np.nan), -ballot.guess_coef):
+        bad = ballot._replace(guess_coef=guess)
+        assert_array_equal(vote_winners(X, coef, intercept, bad), expected)
+
+
+@needs_compiler
+def test_winners_of_strange_numbers(rng):
+    coef, intercept, ballot = make_rules(rng, 6, 3)
+    X = rng.normal(size=(500, 3)) * 10.0 ** rng.uniform(-320, 308, size=(500, 1))
+    X[::7] = 0.0
+    for factor in (1e-300, 1.0, 1e200):
+        rules = factor * coef, factor * intercept
+        found = vote_winners(X, *rules, ballot)
+        assert_array_equal(found, vote_winners_numpy(X, *rules, ballot))
+    found = vote_winners(np.full((9, 3), np.nan), coef, intercept, ballot)
+    expected = leaders(count_votes(np.full((9, 15), np.nan), ballot.weight))
+    assert_array_equal(found, expected)
+    bad = ballot._replace(weight=np.full(15, np.nan), total=np.full(6, np.nan))
+    assert_array_equal(vote_winners(X[:9], coef, intercept, bad), [-1] * 9)
+
+
+def test_both_forms_count_the_same_votes(rng):
+    for n_classes in (2, 3, 6, 30):
+        weight = make_rules(rng, n_classes, 2)[2].weight
+        scores = rng.integers(-1, 2, size=(50, len(weight))).astype(float)
+        expected = count_votes_numpy(scores, weight)
+        assert_array_equal(count_votes(scores, weight), expected)
+        assert_array_equal(count_votes(scores[::-1], weight), expected[::-1])
+
+
+def test_the_number_of_classes_follows_from_that_of_pairs():
+    for k in (2, 3, 4, 26, 1000, 30_000):
+        assert n_classes_of(np.broadcast_to(0.0, k * (k - 1) // 2)) == k
+
+
+@needs_compiler
+def test_numbers_of_pairs_and_classes_that_do_not_fit_are_refused():
+    X, coef, votes = np.ones((2, 3)), np.ones((4, 3)), np.ones((2, 3))
+    four, three, winners = np.ones(4), np.ones(3), np.zeros(2, np.int64)
+    with pytest.raises(ValueError, match="each pair"):
+        package.compiled.vote_winners(
+            X, coef, four, four, three, np.ones((3, 3)), three, winners
+        )
+    with pytest.raises(ValueError, match="each pair"):
+        package.compiled.count_votes(np.ones((2, 4)), four, votes)
+    with pytest.raises(ValueError, match="each pair"):
+        package.compiled.count_votes(np.ones((2, 0)), np.ones(0), np.ones((2, 1)))
