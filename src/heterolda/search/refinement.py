@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.kernels.descent import descend
+from heterolda.kernels.log_odds import sides_of_log_odds
+from heterolda.kernels.whitening import independent
 from heterolda.search.algorithm2 import Reporter
-from heterolda.search.calibration import sides_of_log_odds
 from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import Candidate
-from heterolda.search.smooth import Coordinates, median_size, refine
+from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores, settle_ties
 
 # Decrease of the objective that is not worth a step while candidates are compared.
 _ROUGHLY = 1e-5
-# Numbers of a pair from which on folds are refined one after the other, which takes
-# less memory. Of fewer, refining all folds at once takes less time.
-_MANY_NUMBERS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -60,19 +59,23 @@ def refine_folds(
     shape (n_folds, n_features) and `intercept`, were fitted without its rows.
     """
     n_folds = len(coef)
-    normals = np.empty((len(candidates), *coef.shape))
-    offsets = np.empty((len(candidates), n_folds))
-    size = n_folds if data.X.size < _MANY_NUMBERS else 1
-    for group in (range(f, f + size) for f in range(0, n_folds, size)):
-        problems = [
-            _Problem.from_data(data.take(fold != f), coef[f], intercept[f])
-            for f in group
-        ]
-        shifts = _shifts(problems, candidates, tol=_ROUGHLY, max_iter=100)
-        for f, one, u in zip(group, problems, shifts, strict=True):
-            normals[:, f], offsets[:, f] = one.space.rules(u)
-            normals[:, f] += coef[f] / one.unit
-            offsets[:, f] += intercept[f] / one.unit
+    units = np.ones(n_folds)
+    shifts = []
+    for f in range(n_folds):
+        one = _Problem.from_data(data.take(fold != f), coef[f], intercept[f])
+        units[f] = one.unit
+        if one.able:
+            u = one.shifts(candidates, tol=_ROUGHLY, max_iter=100)
+            shifts.append((f, one.space.rules(u)))
+    normals, offsets = coef / units[:, None], intercept / units
+    # Where no pair of rows and start can move, all candidates share their rules.
+    shape = len(candidates), *coef.shape
+    normals, offsets = np.broadcast_to(normals, shape), np.broadcast_to(offsets, shape[:2])
+    if shifts:
+        normals, offsets = normals.copy(), offsets.copy()
+    for f, (normal, offset) in shifts:
+        normals[:, f] += normal
+        offsets[:, f] += offset
 
     held = data.take(fold >= 0)
     fold = fold[fold >= 0]
@@ -114,30 +117,29 @@ def refine_rows(
     the fewest so far. A KeyboardInterrupt that it raises ends the refinement with the
     rule reached so far.
     """
-    costs = data.error_weights()
-    costs = np.ones(len(data.codes)) if costs is None else costs
-    errors_start = _count(data, coef, intercept)
+    errors_start = errors = _count(data, coef, intercept)
     history: list[float] = []
-    problem = _Problem.from_data(data, coef, intercept)
-    shift = np.zeros((1, problem.Z.shape[1]))
 
-    def watch(u: Array) -> None:
-        nonlocal shift
-        shift = u
-        errors = float(costs[problem.start + problem.Z @ u[0] <= 0].sum())
+    def watch(n_iter: int, errors: float) -> None:
         history.append(errors if history else errors_start)
-        report(len(history), history[-1], min(history))
+        report(n_iter, history[-1], min(history))
 
-    with suppress(KeyboardInterrupt):
-        (shift,) = _shifts([problem], [candidate], report=watch)
-    if np.any(shift):
-        normals, offsets = problem.space.rules(problem.unit * shift)
-        coef, intercept = coef + normals[0], intercept + float(offsets[0])
+    problem = _Problem.from_data(data, coef, intercept)
+    if candidate.moves and problem.able:
+        shift = np.zeros((1, problem.Z.shape[1]))
+        costs = data.error_weights()
+        costs = np.ones(len(data.codes)) if costs is None else costs
+        with suppress(KeyboardInterrupt):
+            problem.shifts([candidate], costs=costs, report=watch, out=shift)
+        if np.any(shift):
+            normals, offsets = problem.space.rules(problem.unit * shift)
+            coef, intercept = coef + normals[0], intercept + float(offsets[0])
+            errors = _count(data, coef, intercept)
     return PairResult.from_rows(
         data,
         np.append(intercept, -coef),
         errors_start=errors_start,
-        errors=_count(data, coef, intercept),
+        errors=errors,
         history=np.array(history or [errors_start]),
         unit=problem.unit,
     )
@@ -152,24 +154,27 @@ class _Problem:
 
     Attributes
     ----------
-    space : Coordinates
-        The coordinates, in which the rows have unit second moment.
-    Z : ndarray of shape (n, r + 1)
-        The rows there, times +1 in the second class and -1 in the first.
     start, weight : ndarray of shape (n,)
         Margins at the start in units of their median size, and weights of sum one.
     unit : float
         That median.
+    able : bool
+        Whether there are rows enough to leave the start.
+    space : Coordinates or None
+        The coordinates, in which the rows have unit second moment; None if not able.
+    Z : ndarray of shape (n, r + 1) or None
+        The rows there, times +1 in the second class and -1 in the first.
     penalty : float
-        Factor lambda of the anchor for kappa = 1; infinite if the rows are too few.
+        Factor lambda of the anchor for kappa = 1; infinite if not able.
     """
 
-    space: Coordinates
-    Z: Array
     start: Array
     weight: Array
     unit: float
-    penalty: float
+    able: bool
+    space: Any = None
+    Z: Any = None
+    penalty: float = np.inf
 
     @classmethod
     def from_data(cls, data: TrainingData, coef: Array, intercept: float) -> _Problem:
@@ -177,43 +182,30 @@ class _Problem:
         X, sign, weight = _arrays(data)
         start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
         unit = median_size(start, weight)
-        space = Coordinates.from_rows(X, weight)
-        size, n = space.Z.shape[1], float(data.totals().sum())
-        penalty = size / (n - size) if n > size else np.inf
-        return cls(space, sign[:, None] * space.Z, start / unit, weight, unit, penalty)
+        n = float(data.totals().sum())
+        few = n <= len(X) and independent(X, weight)
+        space = None if few else Coordinates.from_rows(X, weight)
+        if space is None or n <= space.Z.shape[1]:
+            return cls(start / unit, weight, unit, False)
+        size = space.Z.shape[1]
+        Z = sign[:, None] * space.Z
+        return cls(start / unit, weight, unit, True, space, Z, size / (n - size))
 
-
-def _shifts(
-    problems: list[_Problem], candidates: list[Candidate], **settings: Any
-) -> list[Array]:
-    """Shifts (n_candidates, r + 1) of each problem's start, all found together."""
-    Z = _padded([one.Z for one in problems])
-    starts = _padded([one.start for one in problems])
-    weights = _padded([one.weight for one in problems])
-    found = np.zeros((len(problems), len(candidates), Z.shape[2]))
-    moving = [c for c, candidate in enumerate(candidates) if candidate.moves]
-    able = [k for k, one in enumerate(problems) if one.penalty < np.inf]
-    if moving and able:
-        which = np.repeat(able, len(moving))
-        some = [candidates[c] for c in moving] * len(able)
-        loss = np.array([it.loss for it in some])
-        h = np.array([it.bandwidth for it in some])
-        penalty = np.array([it.anchor for it in some])
-        penalty *= np.array([one.penalty for one in problems])[which]
-        u = refine(Z, starts, weights, loss, h, penalty, which, **settings)
-        found[np.ix_(able, moving)] = u.reshape(len(able), len(moving), -1)
-    return [u[:, : one.Z.shape[1]] for u, one in zip(found, problems, strict=True)]
-
-
-def _padded(arrays: list[Array]) -> Array:
-    """Arrays as one, with zeros where some are smaller than others."""
-    if len(arrays) == 1:
-        return arrays[0][None]
-    shape = np.max([a.shape for a in arrays], axis=0)
-    joined = np.zeros((len(arrays), *shape))
-    for k, a in enumerate(arrays):
-        joined[k][tuple(slice(n) for n in a.shape)] = a
-    return joined
+    def shifts(self, candidates: list[Candidate], **settings: Any) -> Array:
+        """Shifts (n_candidates, r + 1) from the start."""
+        moving = [c for c, candidate in enumerate(candidates) if candidate.moves]
+        some = [candidates[c] for c in moving]
+        found = np.zeros((len(candidates), self.Z.shape[1]))
+        found[moving] = descend(
+            self.Z,
+            self.start,
+            self.weight,
+            np.array([it.loss for it in some]),
+            np.array([it.bandwidth for it in some]),
+            self.penalty * np.array([it.anchor for it in some]),
+            **settings,
+        )
+        return found
 
 
 def _count(data: TrainingData, coef: Array, intercept: float) -> float:

@@ -5,7 +5,11 @@
 #include "arguments.h"
 
 #define KERNELS(ENTRY) \
-    ENTRY(row_hashes)
+    ENTRY(descend) \
+    ENTRY(independent) \
+    ENTRY(log_odds) \
+    ENTRY(row_hashes) \
+    ENTRY(whiten)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
