@@ -43,7 +43,7 @@ def sides_of_log_odds(
     if kernels.compiled is None:
         return sides_of_log_odds_numpy(margins, sign, weight, fold, n_folds)
     sides = np.empty((2, 2, len(margins), n_folds + 1))
-    fold = fold.astype(np.int64, copy=False)
+    margins, fold = np.ascontiguousarray(margins), fold.astype(np.int64, copy=False)
     kernels.compiled.log_odds(margins, sign, weight, fold, sides)
     return sides
 

@@ -38,12 +38,15 @@ class FoldRules:
         the rows held out in the other folds; last, those that fit all rows held out.
     error : ndarray of shape (n_candidates, n_folds + 1)
         Error rates among the same rows; 1 where there are none.
+    moved : bool
+        Whether any rule has left its start; if not, all candidates are the same.
     """
 
     coef: Array
     intercept: Array
     sides: Array
     error: Array
+    moved: bool
 
 
 def refine_folds(
@@ -59,39 +62,45 @@ def refine_folds(
     shape (n_folds, n_features) and `intercept`, were fitted without its rows.
     """
     n_folds = len(coef)
-    units = np.ones(n_folds)
-    shifts = []
+    X, sign, weight = _arrays(data)
+    counts = data.frequencies()
+    scores = linear_scores(X, coef.T, intercept)
+    starts = sign[:, None] * scores
+    units, shifts = np.ones(n_folds), []
     for f in range(n_folds):
-        one = _Problem.from_data(data.take(fold != f), coef[f], intercept[f])
-        units[f] = one.unit
-        if one.able:
-            u = one.shifts(candidates, tol=_ROUGHLY, max_iter=100)
-            shifts.append((f, one.space.rules(u)))
-    normals, offsets = coef / units[:, None], intercept / units
-    # Where no pair of rows and start can move, all candidates share their rules.
+        rows = np.flatnonzero(fold != f)
+        share = weight[rows] / weight[rows].sum()
+        units[f] = median_size(starts[rows, f], share)
+        arrays = X[rows], sign[rows], share, starts[rows, f] / units[f]
+        problem = _Problem.from_rows(*arrays, float(counts[rows].sum()))
+        if problem is not None:
+            u = problem.shifts(candidates, tol=_ROUGHLY, max_iter=100)
+            shifts.append((f, problem.space.rules(u)))
     shape = len(candidates), *coef.shape
-    normals, offsets = np.broadcast_to(normals, shape), np.broadcast_to(offsets, shape[:2])
-    if shifts:
+    normals = np.broadcast_to(coef / units[:, None], shape)
+    offsets = np.broadcast_to(intercept / units, shape[:2])
+    if shifts:  # else all candidates share the memory of the starts
         normals, offsets = normals.copy(), offsets.copy()
     for f, (normal, offset) in shifts:
         normals[:, f] += normal
         offsets[:, f] += offset
 
-    held = data.take(fold >= 0)
-    fold = fold[fold >= 0]
-    X, sign, weight = _arrays(held)
-    margins = np.empty((len(candidates), len(X)))
-    for f in range(n_folds):
+    held = np.flatnonzero(fold >= 0)
+    X, sign, fold = X[held], sign[held], fold[held]
+    margins = np.empty((len(candidates), len(held)))
+    margins[:] = starts[held, fold] / units[fold]
+    for f, _ in shifts:
         rows = fold == f
-        scores = linear_scores(X[rows], normals[:, f].T, offsets[:, f])
-        margins[:, rows] = sign[rows] * scores.T
+        found = linear_scores(X[rows], normals[:, f].T, offsets[:, f])
+        margins[:, rows] = sign[rows] * found.T
     # Class weights count, but do not make rows more or fewer than there are.
-    weight *= held.frequencies().sum()
+    weight = weight[held] * (counts[held].sum() / weight[held].sum())
     return FoldRules(
         coef=normals,
         intercept=offsets,
         sides=sides_of_log_odds(margins, sign, weight, fold, n_folds),
         error=_error_rates(margins <= 0, weight, fold, n_folds),
+        moved=bool(shifts),
     )
 
 
@@ -124,15 +133,20 @@ def refine_rows(
         history.append(errors if history else errors_start)
         report(n_iter, history[-1], min(history))
 
-    problem = _Problem.from_data(data, coef, intercept)
-    if candidate.moves and problem.able:
+    X, sign, weight = _arrays(data)
+    start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
+    share = weight / weight.sum()
+    unit = median_size(start, share)
+    problem = None
+    if candidate.moves:
+        n = float(data.frequencies().sum())
+        problem = _Problem.from_rows(X, sign, share, start / unit, n)
+    if problem is not None:
         shift = np.zeros((1, problem.Z.shape[1]))
-        costs = data.error_weights()
-        costs = np.ones(len(data.codes)) if costs is None else costs
         with suppress(KeyboardInterrupt):
-            problem.shifts([candidate], costs=costs, report=watch, out=shift)
+            problem.shifts([candidate], costs=weight, report=watch, out=shift)
         if np.any(shift):
-            normals, offsets = problem.space.rules(problem.unit * shift)
+            normals, offsets = problem.space.rules(unit * shift)
             coef, intercept = coef + normals[0], intercept + float(offsets[0])
             errors = _count(data, coef, intercept)
     return PairResult.from_rows(
@@ -141,7 +155,7 @@ def refine_rows(
         errors_start=errors_start,
         errors=errors,
         history=np.array(history or [errors_start]),
-        unit=problem.unit,
+        unit=unit,
     )
 
 
@@ -154,42 +168,34 @@ class _Problem:
 
     Attributes
     ----------
+    space : Coordinates
+        The coordinates, in which the rows have unit second moment.
+    Z : ndarray of shape (n, r + 1)
+        The rows there, times +1 in the second class and -1 in the first.
     start, weight : ndarray of shape (n,)
         Margins at the start in units of their median size, and weights of sum one.
-    unit : float
-        That median.
-    able : bool
-        Whether there are rows enough to leave the start.
-    space : Coordinates or None
-        The coordinates, in which the rows have unit second moment; None if not able.
-    Z : ndarray of shape (n, r + 1) or None
-        The rows there, times +1 in the second class and -1 in the first.
     penalty : float
-        Factor lambda of the anchor for kappa = 1; infinite if not able.
+        Factor lambda of the anchor for kappa = 1.
     """
 
+    space: Coordinates
+    Z: Array
     start: Array
     weight: Array
-    unit: float
-    able: bool
-    space: Any = None
-    Z: Any = None
-    penalty: float = np.inf
+    penalty: float
 
     @classmethod
-    def from_data(cls, data: TrainingData, coef: Array, intercept: float) -> _Problem:
-        """The rows of two classes."""
-        X, sign, weight = _arrays(data)
-        start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
-        unit = median_size(start, weight)
-        n = float(data.totals().sum())
-        few = n <= len(X) and independent(X, weight)
-        space = None if few else Coordinates.from_rows(X, weight)
-        if space is None or n <= space.Z.shape[1]:
-            return cls(start / unit, weight, unit, False)
+    def from_rows(
+        cls, X: Array, sign: Array, weight: Array, start: Array, n: float
+    ) -> _Problem | None:
+        """Rows of total frequency n; None if these are too few to leave the start."""
+        if n <= len(X) and independent(X, weight):
+            return None
+        space = Coordinates.from_rows(X, weight)
         size = space.Z.shape[1]
-        Z = sign[:, None] * space.Z
-        return cls(start / unit, weight, unit, True, space, Z, size / (n - size))
+        if n <= size:
+            return None
+        return cls(space, sign[:, None] * space.Z, start, weight, size / (n - size))
 
     def shifts(self, candidates: list[Candidate], **settings: Any) -> Array:
         """Shifts (n_candidates, r + 1) from the start."""
@@ -220,10 +226,8 @@ def _count(data: TrainingData, coef: Array, intercept: float) -> float:
 
 
 def _arrays(data: TrainingData) -> tuple[Array, Array, Array]:
-    """Rows, +1 for the second class and -1 for the first, and weights of sum one."""
+    """Rows, +1 for the second class and -1 for the first, and weights of errors."""
     X = data.float_rows()
     sign = np.where(data.codes == 1, 1.0, -1.0)
     weight = data.error_weights()
-    if weight is None:
-        weight = np.ones(len(X))
-    return X, sign, weight / weight.sum()
+    return X, sign, np.ones(len(X)) if weight is None else weight

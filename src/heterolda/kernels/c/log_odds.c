@@ -224,23 +224,23 @@ static void lines_of(Rows *rows, const double *margins, int64_t rule, int64_t n_
         double totals[2], line[2][2];
         classes_of(rows, f, totals);
         bool first = totals[0] > NO_WEIGHT, second = totals[1] > NO_WEIGHT;
+        Bins both = {0};
         for (int side = 0; side < 2; side++) {
             Bins b = {0};
-            add_bins(rows, side, f, &b);
-            if (first && second) {
+            add_bins(rows, side, f, first && second ? &b : &both);
+            line[side][0] = line[side][1] = 1;
+            if (first && second)
                 line_of(&b, line[side]);
-            } else if (first || second) {
-                add_bins(rows, 1 - side, f, &b);
-                line[side][0] = 0;
-                line[side][1] = through_zero(&b);
-            } else {
-                line[side][0] = line[side][1] = 1;
-            }
+        }
+        if (first != second) {
+            line[0][0] = line[1][0] = 0;
+            line[0][1] = line[1][1] = through_zero(&both);
+        }
+        for (int side = 0; side < 2; side++)
             for (int part = 0; part < 2; part++) {
                 int64_t at = (part * 2 + side) * n_rules + rule;
                 sides[at * (rows->n_folds + 1) + f] = line[side][part];
             }
-        }
     }
 }
 

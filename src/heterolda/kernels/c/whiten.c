@@ -86,23 +86,42 @@ WIDE void heterolda_products(const double *columns, const double *weight, int64_
     }
 }
 
-/* Products of rows, each times the root of its weight, plus those of the roots. */
-WIDE void heterolda_row_products(const double *columns, const double *weight,
-                                 int64_t n, int64_t r, double *scratch, double *matrix)
+/* The same by rows, each times the root of its weight; moments has room for 2 d. */
+WIDE void heterolda_rows(const double *X, const double *weight, int64_t n, int64_t d,
+                         const double *centre, const double *size, double *moments,
+                         double *rows)
+{
+    double *RESTRICT mean = moments, *RESTRICT square = moments + d;
+    for (int64_t i = 0; i < 2 * d; i++)
+        moments[i] = 0;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < d; i++) {
+            rows[j * d + i] = (X[j * d + i] - centre[i]) / size[i];
+            mean[i] += weight[j] * rows[j * d + i];
+        }
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < d; i++) {
+            double z = rows[j * d + i] -= mean[i];
+            square[i] += weight[j] * z * z;
+        }
+    for (int64_t i = 0; i < d; i++)
+        square[i] = square[i] > 0 ? 1 / sqrt(square[i]) : 0.0;
+    for (int64_t j = 0; j < n; j++) {
+        double root = sqrt(weight[j]);
+        for (int64_t i = 0; i < d; i++)
+            rows[j * d + i] *= root * square[i];
+    }
+}
+
+/* Products of these rows, plus those of the roots of their weights. */
+WIDE void heterolda_row_products(const double *rows, const double *weight, int64_t n,
+                                 int64_t d, double *matrix)
 {
     for (int64_t j = 0; j < n; j++)
-        scratch[j] = sqrt(weight[j]);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t k = 0; k < n; k++)
-            matrix[j * n + k] = scratch[j] * scratch[k];
-    for (int64_t i = 0; i < r; i++) {
-        const double *RESTRICT z = columns + i * n;
-        for (int64_t j = 0; j < n; j++) {
-            double a = scratch[j] * z[j], *RESTRICT row = matrix + j * n;
-            for (int64_t k = 0; k <= j; k++)
-                row[k] += a * (scratch[k] * z[k]);
+        for (int64_t k = 0; k <= j; k++) {
+            double product = dot(rows + j * d, rows + k * d, d);
+            matrix[j * n + k] = product + sqrt(weight[j]) * sqrt(weight[k]);
         }
-    }
 }
 
 /* Cholesky factor L of a matrix, in place, and its inverse; false unless they prove
@@ -227,26 +246,22 @@ PyObject *py_independent(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
         return NULL;
     int64_t n = SIZE('n'), d = SIZE('d'), *proven = a[2].data;
     *proven = 0;
-    double *matrix = room(n, n), *inverse = room(n, n), *columns = room(n, d);
-    double *scratch = room(n, 1), *other = room(4, d);
-    int64_t *kept = malloc(((size_t)d + 1) * sizeof(int64_t));
-    if (!matrix || !inverse || !columns || !scratch || !other || !kept) {
+    double *matrix = room(n, n), *inverse = room(n, n), *rows = room(n, d);
+    double *other = room(4, d);
+    if (!matrix || !inverse || !rows || !other) {
         PyErr_NoMemory();
     } else if (n) {
         Py_BEGIN_ALLOW_THREADS
         heterolda_ranges(a[0].data, n, d, other, other + d);
-        int64_t r =
-            heterolda_columns(a[0].data, a[1].data, n, d, other, other + d,
-                              other + 2 * d, kept, other + 3 * d, columns);
-        heterolda_row_products(columns, a[1].data, n, r, scratch, matrix);
+        heterolda_rows(a[0].data, a[1].data, n, d, other, other + d, other + 2 * d,
+                       rows);
+        heterolda_row_products(rows, a[1].data, n, d, matrix);
         *proven = heterolda_factor(matrix, n, inverse);
         Py_END_ALLOW_THREADS
     }
     free(matrix);
     free(inverse);
-    free(columns);
-    free(scratch);
+    free(rows);
     free(other);
-    free(kept);
     return give_back(a, COUNT(a));
 }
