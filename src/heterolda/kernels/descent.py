@@ -1,4 +1,6 @@
-r"""Descent of a rule, from its start, to a minimum of
+r"""Descent of a rule, from its start, to a minimum of the smooth count of its errors.
+
+It is
 
     sum_j w_j loss(m_j / h) + lambda \|u\|^2,    m = start + Z u,
 
@@ -79,10 +81,8 @@ def descend(
         arrays = Z, start, weight, loss, h, penalty
         return descend_numpy(*arrays, tol, max_iter, costs, report, u)
     kernels.compiled.descend(
-        np.ascontiguousarray(Z.T),
-        start,
-        weight,
-        costs,
+        *(np.ascontiguousarray(a) for a in (Z.T, start, weight)),
+        None if costs is None else np.ascontiguousarray(costs),
         (loss == "logistic").astype(np.int64),
         h,
         penalty,

@@ -43,8 +43,8 @@ def sides_of_log_odds(
     if kernels.compiled is None:
         return sides_of_log_odds_numpy(margins, sign, weight, fold, n_folds)
     sides = np.empty((2, 2, len(margins), n_folds + 1))
-    margins, fold = np.ascontiguousarray(margins), fold.astype(np.int64, copy=False)
-    kernels.compiled.log_odds(margins, sign, weight, fold, sides)
+    arrays = (np.ascontiguousarray(a) for a in (margins, sign, weight))
+    kernels.compiled.log_odds(*arrays, np.ascontiguousarray(fold, np.int64), sides)
     return sides
 
 
