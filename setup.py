@@ -20,7 +20,6 @@ class BuildKernels(build_ext):
     def build_extensions(self) -> None:
         """Choose the options of the compiler that is there."""
         options = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno"]
-        options += ["-fno-trapping-math"]  # choices between numbers are no branches
         if self.compiler.compiler_type == "msvc":
             options = ["/std:c11", "/O2", "/fp:precise"]
         for extension in self.extensions:

@@ -1,10 +1,11 @@
 /* Descent of a rule to a minimum of the smooth count of its errors; see descent.py. */
 #include "arguments.h"
-#include "elementary.h"
 #include "kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "elementary.h"
 
 #define MEMORY 6
 #define ARMIJO 1e-4
@@ -35,17 +36,17 @@ INLINE double losses(const Problem *p, int64_t from, int64_t n, double *RESTRICT
     double value[BLOCK], over_h = 1 / p->h;
     if (p->logistic) {
         for (int64_t j = 0; j < n; j++) {
-            double x = m[j] * over_h, size = x > 0 ? x : -x;
+            double x = m[j] * over_h, size = fabs(x);
             double e = exp_of_negative(-size), inverse = 1 / (1 + e);
-            double q = x > 0 ? e * inverse : inverse;
+            double q = (x > 0 ? e : 1.0) * inverse;
             value[j] = log1p_of_share(e) + (x > 0 ? 0.0 : size);
             m[j] = -q * w[j] * over_h;
         }
     } else {
         for (int64_t j = 0; j < n; j++) {
-            double x = m[j] * over_h, size = x > 0 ? x : -x;
-            double e = exp_of_negative(-size), inverse = 1 / (1 + e);
-            value[j] = x > 0 ? e * inverse : inverse;
+            double x = m[j] * over_h;
+            double e = exp_of_negative(-fabs(x)), inverse = 1 / (1 + e);
+            value[j] = (x > 0 ? e : 1.0) * inverse;
             m[j] = -(e * inverse) * inverse * w[j] * over_h;
         }
     }

@@ -8,6 +8,12 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Without this a choice between two numbers is a branch, because one that is not taken
+   might raise a floating-point trap. No result depends on it. Include this header last. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
 #define LANES 8 /* partial sums; the compiler must not reorder a single one */
 
 INLINE double joined(const double *sum)

@@ -1,10 +1,11 @@
 /* Log-odds on the sides of rules that fit rows held out; see log_odds.py. */
 #include "arguments.h"
-#include "elementary.h"
 #include "kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "elementary.h"
 
 #define N_BINS 32
 #define WRONG 0.5
@@ -34,11 +35,11 @@ INLINE double costs(const Bins *b, const double *x, const double *theta, double 
     double cost[2 * N_BINS], offset = theta[0], slope = theta[1];
     for (int64_t k = 0; k < b->n; k++) {
         double right = b->right[k], wrong = b->wrong[k];
-        double z = offset + slope * x[k], size = z > 0 ? z : -z;
+        double z = offset + slope * x[k], size = fabs(z);
         double e = exp_of_negative(-size), inverse = 1 / (1 + e);
         double against = z > 0 ? wrong : right;
         cost[k] = (right + wrong) * log1p_of_share(e) + against * size;
-        p[k] = z > 0 ? inverse : e * inverse;
+        p[k] = (z > 0 ? 1.0 : e) * inverse;
     }
     return sum_of(cost, b->n);
 }

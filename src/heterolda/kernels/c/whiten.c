@@ -1,10 +1,11 @@
 /* Rows in coordinates of unit second moment; see whitening.py. */
 #include "arguments.h"
-#include "elementary.h"
 #include "kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "elementary.h"
 
 #define BLOCK 64
 #define CONSTANT 1e-14
