@@ -20,9 +20,10 @@ from heterolda import (
     recommended,
 )
 from heterolda.estimators import progress, smooth_search
-from heterolda.search import refinement
-from heterolda.search.calibration import power_of_probabilities, sides_of_log_odds
-from heterolda.search.lbfgs import minimise
+from heterolda.kernels.descent import LOSSES, descend, objective
+from heterolda.kernels.lbfgs import minimise
+from heterolda.kernels.log_odds import sides_of_log_odds
+from heterolda.search.calibration import power_of_probabilities
 from heterolda.search.refinement import refine_folds, refine_rows
 from heterolda.search.selection import (
     NONE,
@@ -32,7 +33,7 @@ from heterolda.search.selection import (
     estimate_choice,
     list_candidates,
 )
-from heterolda.search.smooth import LOSSES, Coordinates, median_size, objective, refine
+from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
 
 LOSS_NAMES = ["error", "logistic"]
@@ -69,20 +70,16 @@ def naive_objective(v, X, sign, weight, start, loss, h, penalty):
 
 def test_derivatives_are_those_of_the_values(rng):
     n, r = 40, 3
-    Z = rng.normal(size=(3, n, r))
-    starts = rng.normal(size=(3, n))
-    weights = rng.dirichlet(np.ones(n), 3)
+    Z, start = rng.normal(size=(n, r)), rng.normal(size=n)
+    weight = rng.dirichlet(np.ones(n))
     loss = np.array(["error", "logistic", "error", "logistic"])
     h, penalty = np.array([0.5, 0.3, 1.0, 0.7]), np.array([0.1, 0.0, 0.02, 0.1])
-    which = np.array([0, 1, 1, 2])
     u = rng.normal(size=(3, r))
     active = np.array([0, 2, 3])
-    arrays = Z, starts, weights, loss, h, penalty, which
+    arrays = Z, start, weight, loss, h, penalty
     values, gradient = objective(*arrays, u, active)
     for k, problem in enumerate(active):
-        f = which[problem]
-        settings = loss[problem], h[problem]
-        plain = naive_loss(Z[f] @ u[k] + starts[f], *settings) @ weights[f]
+        plain = naive_loss(Z @ u[k] + start, loss[problem], h[problem]) @ weight
         assert_allclose(values[k], plain + penalty[problem] * u[k] @ u[k])
         slope = approx_fprime(
             u[k], lambda x, k=k: objective(*arrays, x[None], active[k : k + 1])[0][0]
@@ -203,7 +200,7 @@ def test_a_fold_sees_nothing_of_its_rows(rng, pair):
     assert_allclose(found.error[1, 3], np.mean(wrong))
 
 
-def test_folds_together_and_one_by_one(rng, pair, monkeypatch):
+def test_folds_with_and_without_compiled_kernels(rng, pair, monkeypatch):
     X, y = pair
     # In some folds a feature is constant, so that their coordinates are fewer.
     X[:, 2] = np.where(np.arange(len(y)) == 7, X[:, 2], 1.0)
@@ -211,12 +208,11 @@ def test_folds_together_and_one_by_one(rng, pair, monkeypatch):
     candidates = [Candidate("logistic", 0.5, 0.1), NONE, Candidate("error", 0.25, 0.1)]
     starts = rng.normal(size=(3, 3)), rng.normal(size=3)
     data = TrainingData.from_arrays(X, y, None, None, None)
-    together = refine_folds(data, fold, *starts, candidates)
-    monkeypatch.setattr(refinement, "_MANY_NUMBERS", 1)
-    alone = refine_folds(data, fold, *starts, candidates)
+    compiled = refine_folds(data, fold, *starts, candidates)
+    monkeypatch.setattr("heterolda.kernels.compiled", None)
+    plain = refine_folds(data, fold, *starts, candidates)
     for name in ("coef", "intercept", "sides", "error"):
-        one, two = getattr(together, name), getattr(alone, name)
-        assert_allclose(one, two, rtol=1e-3, atol=1e-5)
+        assert_allclose(getattr(compiled, name), getattr(plain, name), atol=1e-6)
 
 
 def test_a_pair_with_no_more_rows_than_coefficients_keeps_its_start(rng):
@@ -836,7 +832,7 @@ def test_probabilities_of_four_classes_are_calibrated(rng, class_weight, voting)
 
 def test_refine_stops_where_the_anchor_wins(rng):
     Z = np.column_stack([np.ones(30), rng.normal(size=(30, 2))])
-    starts, weights = rng.normal(size=(1, 30)), np.full((1, 30), 1 / 30)
-    one, loss = np.zeros(1, dtype=int), np.array(["error"])
-    u = refine(Z[None], starts, weights, loss, np.ones(1), np.array([1e9]), one)
+    start, weight = rng.normal(size=30), np.full(30, 1 / 30)
+    loss, penalty = np.array(["error"]), np.array([1e9])
+    u = descend(Z, start, weight, loss, np.ones(1), penalty)
     assert np.abs(u).max() < 1e-8

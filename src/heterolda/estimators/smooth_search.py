@@ -176,7 +176,11 @@ def _choose(
         for voting in votings
     ]
     wrong = np.zeros((len(candidates), len(votings), len(data.codes)), dtype=bool)
+    moved = any(r.moved for r in folds.refined)  # else all candidates are the same
     for c in range(len(candidates)):
+        if c and not moved:
+            wrong[c] = wrong[0]
+            continue
         choices = [choice for k, choice in options if k == c]
         for rows, scores, joined in folds.committees(c, choices):
             for v, one in enumerate(joined):

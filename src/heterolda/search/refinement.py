@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.kernels.descent import descend
+from heterolda.kernels.log_odds import sides_of_log_odds
+from heterolda.kernels.whitening import independent
 from heterolda.search.algorithm2 import Reporter
-from heterolda.search.calibration import sides_of_log_odds
 from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import Candidate
-from heterolda.search.smooth import Coordinates, median_size, refine
+from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores, settle_ties
 
 # Decrease of the objective that is not worth a step while candidates are compared.
 _ROUGHLY = 1e-5
-# Numbers of a pair from which on folds are refined one after the other, which takes
-# less memory. Of fewer, refining all folds at once takes less time.
-_MANY_NUMBERS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -39,12 +38,15 @@ class FoldRules:
         the rows held out in the other folds; last, those that fit all rows held out.
     error : ndarray of shape (n_candidates, n_folds + 1)
         Error rates among the same rows; 1 where there are none.
+    moved : bool
+        Whether any rule has left its start; if not, all candidates are the same.
     """
 
     coef: Array
     intercept: Array
     sides: Array
     error: Array
+    moved: bool
 
 
 def refine_folds(
@@ -60,35 +62,45 @@ def refine_folds(
     shape (n_folds, n_features) and `intercept`, were fitted without its rows.
     """
     n_folds = len(coef)
-    normals = np.empty((len(candidates), *coef.shape))
-    offsets = np.empty((len(candidates), n_folds))
-    size = n_folds if data.X.size < _MANY_NUMBERS else 1
-    for group in (range(f, f + size) for f in range(0, n_folds, size)):
-        problems = [
-            _Problem.from_data(data.take(fold != f), coef[f], intercept[f])
-            for f in group
-        ]
-        shifts = _shifts(problems, candidates, tol=_ROUGHLY, max_iter=100)
-        for f, one, u in zip(group, problems, shifts, strict=True):
-            normals[:, f], offsets[:, f] = one.space.rules(u)
-            normals[:, f] += coef[f] / one.unit
-            offsets[:, f] += intercept[f] / one.unit
-
-    held = data.take(fold >= 0)
-    fold = fold[fold >= 0]
-    X, sign, weight = _arrays(held)
-    margins = np.empty((len(candidates), len(X)))
+    X, sign, weight = _arrays(data)
+    counts = data.frequencies()
+    scores = linear_scores(X, coef.T, intercept)
+    starts = sign[:, None] * scores
+    units, shifts = np.ones(n_folds), []
     for f in range(n_folds):
+        rows = np.flatnonzero(fold != f)
+        share = weight[rows] / weight[rows].sum()
+        units[f] = median_size(starts[rows, f], share)
+        arrays = X[rows], sign[rows], share, starts[rows, f] / units[f]
+        problem = _Problem.from_rows(*arrays, float(counts[rows].sum()))
+        if problem is not None:
+            u = problem.shifts(candidates, tol=_ROUGHLY, max_iter=100)
+            shifts.append((f, problem.space.rules(u)))
+    shape = len(candidates), *coef.shape
+    normals = np.broadcast_to(coef / units[:, None], shape)
+    offsets = np.broadcast_to(intercept / units, shape[:2])
+    if shifts:  # else all candidates share the memory of the starts
+        normals, offsets = normals.copy(), offsets.copy()
+    for f, (normal, offset) in shifts:
+        normals[:, f] += normal
+        offsets[:, f] += offset
+
+    held = np.flatnonzero(fold >= 0)
+    X, sign, fold = X[held], sign[held], fold[held]
+    margins = np.empty((len(candidates), len(held)))
+    margins[:] = starts[held, fold] / units[fold]
+    for f, _ in shifts:
         rows = fold == f
-        scores = linear_scores(X[rows], normals[:, f].T, offsets[:, f])
-        margins[:, rows] = sign[rows] * scores.T
+        found = linear_scores(X[rows], normals[:, f].T, offsets[:, f])
+        margins[:, rows] = sign[rows] * found.T
     # Class weights count, but do not make rows more or fewer than there are.
-    weight *= held.frequencies().sum()
+    weight = weight[held] * (counts[held].sum() / weight[held].sum())
     return FoldRules(
         coef=normals,
         intercept=offsets,
         sides=sides_of_log_odds(margins, sign, weight, fold, n_folds),
         error=_error_rates(margins <= 0, weight, fold, n_folds),
+        moved=bool(shifts),
     )
 
 
@@ -114,32 +126,36 @@ def refine_rows(
     the fewest so far. A KeyboardInterrupt that it raises ends the refinement with the
     rule reached so far.
     """
-    costs = data.error_weights()
-    costs = np.ones(len(data.codes)) if costs is None else costs
-    errors_start = _count(data, coef, intercept)
+    errors_start = errors = _count(data, coef, intercept)
     history: list[float] = []
-    problem = _Problem.from_data(data, coef, intercept)
-    shift = np.zeros((1, problem.Z.shape[1]))
 
-    def watch(u: Array) -> None:
-        nonlocal shift
-        shift = u
-        errors = float(costs[problem.start + problem.Z @ u[0] <= 0].sum())
+    def watch(n_iter: int, errors: float) -> None:
         history.append(errors if history else errors_start)
-        report(len(history), history[-1], min(history))
+        report(n_iter, history[-1], min(history))
 
-    with suppress(KeyboardInterrupt):
-        (shift,) = _shifts([problem], [candidate], report=watch)
-    if np.any(shift):
-        normals, offsets = problem.space.rules(problem.unit * shift)
-        coef, intercept = coef + normals[0], intercept + float(offsets[0])
+    X, sign, weight = _arrays(data)
+    start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
+    share = weight / weight.sum()
+    unit = median_size(start, share)
+    problem = None
+    if candidate.moves:
+        n = float(data.frequencies().sum())
+        problem = _Problem.from_rows(X, sign, share, start / unit, n)
+    if problem is not None:
+        shift = np.zeros((1, problem.Z.shape[1]))
+        with suppress(KeyboardInterrupt):
+            problem.shifts([candidate], costs=weight, report=watch, out=shift)
+        if np.any(shift):
+            normals, offsets = problem.space.rules(unit * shift)
+            coef, intercept = coef + normals[0], intercept + float(offsets[0])
+            errors = _count(data, coef, intercept)
     return PairResult.from_rows(
         data,
         np.append(intercept, -coef),
         errors_start=errors_start,
-        errors=_count(data, coef, intercept),
+        errors=errors,
         history=np.array(history or [errors_start]),
-        unit=problem.unit,
+        unit=unit,
     )
 
 
@@ -158,62 +174,44 @@ class _Problem:
         The rows there, times +1 in the second class and -1 in the first.
     start, weight : ndarray of shape (n,)
         Margins at the start in units of their median size, and weights of sum one.
-    unit : float
-        That median.
     penalty : float
-        Factor lambda of the anchor for kappa = 1; infinite if the rows are too few.
+        Factor lambda of the anchor for kappa = 1.
     """
 
     space: Coordinates
     Z: Array
     start: Array
     weight: Array
-    unit: float
     penalty: float
 
     @classmethod
-    def from_data(cls, data: TrainingData, coef: Array, intercept: float) -> _Problem:
-        """The rows of two classes."""
-        X, sign, weight = _arrays(data)
-        start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
-        unit = median_size(start, weight)
+    def from_rows(
+        cls, X: Array, sign: Array, weight: Array, start: Array, n: float
+    ) -> _Problem | None:
+        """Rows of total frequency n; None if these are too few to leave the start."""
+        if n <= len(X) and independent(X, weight):
+            return None
         space = Coordinates.from_rows(X, weight)
-        size, n = space.Z.shape[1], float(data.totals().sum())
-        penalty = size / (n - size) if n > size else np.inf
-        return cls(space, sign[:, None] * space.Z, start / unit, weight, unit, penalty)
+        size = space.Z.shape[1]
+        if n <= size:
+            return None
+        return cls(space, sign[:, None] * space.Z, start, weight, size / (n - size))
 
-
-def _shifts(
-    problems: list[_Problem], candidates: list[Candidate], **settings: Any
-) -> list[Array]:
-    """Shifts (n_candidates, r + 1) of each problem's start, all found together."""
-    Z = _padded([one.Z for one in problems])
-    starts = _padded([one.start for one in problems])
-    weights = _padded([one.weight for one in problems])
-    found = np.zeros((len(problems), len(candidates), Z.shape[2]))
-    moving = [c for c, candidate in enumerate(candidates) if candidate.moves]
-    able = [k for k, one in enumerate(problems) if one.penalty < np.inf]
-    if moving and able:
-        which = np.repeat(able, len(moving))
-        some = [candidates[c] for c in moving] * len(able)
-        loss = np.array([it.loss for it in some])
-        h = np.array([it.bandwidth for it in some])
-        penalty = np.array([it.anchor for it in some])
-        penalty *= np.array([one.penalty for one in problems])[which]
-        u = refine(Z, starts, weights, loss, h, penalty, which, **settings)
-        found[np.ix_(able, moving)] = u.reshape(len(able), len(moving), -1)
-    return [u[:, : one.Z.shape[1]] for u, one in zip(found, problems, strict=True)]
-
-
-def _padded(arrays: list[Array]) -> Array:
-    """Arrays as one, with zeros where some are smaller than others."""
-    if len(arrays) == 1:
-        return arrays[0][None]
-    shape = np.max([a.shape for a in arrays], axis=0)
-    joined = np.zeros((len(arrays), *shape))
-    for k, a in enumerate(arrays):
-        joined[k][tuple(slice(n) for n in a.shape)] = a
-    return joined
+    def shifts(self, candidates: list[Candidate], **settings: Any) -> Array:
+        """Shifts (n_candidates, r + 1) from the start."""
+        moving = [c for c, candidate in enumerate(candidates) if candidate.moves]
+        some = [candidates[c] for c in moving]
+        found = np.zeros((len(candidates), self.Z.shape[1]))
+        found[moving] = descend(
+            self.Z,
+            self.start,
+            self.weight,
+            np.array([it.loss for it in some]),
+            np.array([it.bandwidth for it in some]),
+            self.penalty * np.array([it.anchor for it in some]),
+            **settings,
+        )
+        return found
 
 
 def _count(data: TrainingData, coef: Array, intercept: float) -> float:
@@ -228,10 +226,8 @@ def _count(data: TrainingData, coef: Array, intercept: float) -> float:
 
 
 def _arrays(data: TrainingData) -> tuple[Array, Array, Array]:
-    """Rows, +1 for the second class and -1 for the first, and weights of sum one."""
+    """Rows, +1 for the second class and -1 for the first, and weights of errors."""
     X = data.float_rows()
     sign = np.where(data.codes == 1, 1.0, -1.0)
     weight = data.error_weights()
-    if weight is None:
-        weight = np.ones(len(X))
-    return X, sign, weight / weight.sum()
+    return X, sign, np.ones(len(X)) if weight is None else weight

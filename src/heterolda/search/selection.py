@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.search.smooth import LOSSES
+from heterolda.kernels.descent import LOSSES
 
 # Strengths of the anchor that are tried.
 _ANCHORS = (0.003, 0.03, 0.3, 3.0)

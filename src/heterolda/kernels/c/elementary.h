@@ -1,0 +1,89 @@
+/* Sums and elementary functions that compilers turn into wide instructions: without
+   branches and calls, and the same to the last bit whatever the width. */
+#ifndef HETEROLDA_ELEMENTARY_H
+#define HETEROLDA_ELEMENTARY_H
+
+#include "portable.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Without this a choice between two numbers is a branch, because one that is not taken
+   might raise a floating-point trap. No result depends on it. Include this header last. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
+#define LANES 8 /* partial sums; the compiler must not reorder a single one */
+
+INLINE double joined(const double *sum)
+{
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) +
+           ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
+INLINE double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t n)
+{
+    double sum[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            sum[l] += a[i + l] * b[i + l];
+    for (int l = 0; i < n; i++, l++)
+        sum[l] += a[i] * b[i];
+    return joined(sum);
+}
+
+/* exp(x) to an ulp or so, for x <= 0; at least exp(-708), the least that is normal. */
+INLINE double exp_of_negative(double x)
+{
+    const double shift = 6755399441055744.0; /* 1.5 * 2^52: rounds to an integer */
+    x = x < -708.0 ? -708.0 : x;
+    double t = x * 1.4426950408889634 + shift;
+    double k = t - shift;
+    double r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
+    double p = 1.6059043836821613e-10; /* the series, to r^13 / 13! */
+    p = p * r + 2.0876756987868099e-09;
+    p = p * r + 2.5052108385441719e-08;
+    p = p * r + 2.7557319223985891e-07;
+    p = p * r + 2.7557319223985893e-06;
+    p = p * r + 2.4801587301587302e-05;
+    p = p * r + 1.9841269841269841e-04;
+    p = p * r + 1.3888888888888889e-03;
+    p = p * r + 8.3333333333333333e-03;
+    p = p * r + 4.1666666666666667e-02;
+    p = p * r + 1.6666666666666667e-01;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    uint64_t bits;
+    memcpy(&bits, &t, 8);
+    bits = (bits + 1023) << 52; /* 2^k */
+    double scale;
+    memcpy(&scale, &bits, 8);
+    return p * scale;
+}
+
+/* log(1 + x) for 0 <= x <= 1: twice the area tangent of x / (2 + x), by its series. */
+INLINE double log1p_of_share(double x)
+{
+    double s = x / (2.0 + x), t = s * s, p = 1.0 / 33;
+    p = p * t + 1.0 / 31;
+    p = p * t + 1.0 / 29;
+    p = p * t + 1.0 / 27;
+    p = p * t + 1.0 / 25;
+    p = p * t + 1.0 / 23;
+    p = p * t + 1.0 / 21;
+    p = p * t + 1.0 / 19;
+    p = p * t + 1.0 / 17;
+    p = p * t + 1.0 / 15;
+    p = p * t + 1.0 / 13;
+    p = p * t + 1.0 / 11;
+    p = p * t + 1.0 / 9;
+    p = p * t + 1.0 / 7;
+    p = p * t + 1.0 / 5;
+    p = p * t + 1.0 / 3;
+    return 2.0 * (s + s * t * p);
+}
+
+#endif
