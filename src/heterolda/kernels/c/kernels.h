@@ -5,7 +5,10 @@
 #include "arguments.h"
 
 #define KERNELS(ENTRY) \
-    ENTRY(row_hashes)
+    ENTRY(row_hashes) \
+    ENTRY(algorithm2_block) \
+    ENTRY(algorithm2_errors) \
+    ENTRY(algorithm2_run)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
