@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Rows that are moved, evaluated or skipped together. */
-#define TILE 256
+#define TILE 128
 /* Rows are sorted by |M| into so many buckets, so many to a step. */
 #define N_BUCKETS 512
 #define BUCKETS_PER_STEP 8.0
