@@ -1,7 +1,13 @@
 """The private names of scikit-learn that this library relies on, all in one file."""
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    make_constraint,
+)
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
@@ -21,5 +27,6 @@ __all__ = [
     "StrOptions",
     "fit_context",
     "get_feature_names",
+    "make_constraint",
     "threadpool_controller",
 ]

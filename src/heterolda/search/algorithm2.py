@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -216,7 +217,8 @@ def paper_search(
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
     interrupted = False
-    with ThreadPoolExecutor(len(shares)) as pool:
+    several = ThreadPoolExecutor(len(shares)) if len(shares) > 1 else nullcontext()
+    with several as pool:
         start = sum(_at_once(pool, [partial(share.count, now) for share in shares]))
         state = np.array([1, start, start, 0])
         log[:, 0] = start, -1
@@ -250,15 +252,17 @@ def paper_search(
     )
 
 
-def _at_once(pool: ThreadPoolExecutor, calls: list[Callable[[], Any]]) -> list[Any]:
+def _at_once(
+    pool: ThreadPoolExecutor | None, calls: list[Callable[[], Any]]
+) -> list[Any]:
     """Make calls at the same time, the first of them in this thread."""
-    others = [pool.submit(call) for call in calls[1:]]
+    others = [pool.submit(call) for call in calls[1:]] if pool else []
     return [calls[0](), *(other.result() for other in others)]
 
 
 def _iterate(
     blocks: list[Block],
-    pool: ThreadPoolExecutor,
+    pool: ThreadPoolExecutor | None,
     search: tuple[Array, Count, Count],
     step: float,
     patience: int,

@@ -92,9 +92,7 @@ def search_pair(
     `search` is `paper_search` or `exact_search`, with all their options.
     """
     rows = _arrays(data)
-    X = rows[0]
-    sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
-    result = search(*rows, without_extremes(start, sizes))
+    result = search(*rows, _tamed(start, rows[0]))
     rule, errors, wrong = result.v, result.errors, np.nan
     if held_out is not None:
         others = _arrays(held_out)
@@ -115,6 +113,19 @@ def search_pair(
 def _arrays(data: TrainingData) -> tuple[Array, NDArray[np.bool_], Array | None]:
     """The arguments X, first and weight of the searches."""
     return data.float_rows(), data.codes == 0, data.error_weights()
+
+
+def _tamed(v: Array, X: Array) -> Array:
+    """The rule `without_extremes`; most often a look at all values at once will do."""
+    sizes = np.abs(v[v != 0])
+    largest = max(float(X.max()), -float(X.min()), 0.0)
+    if len(sizes) and largest > 0:
+        exponents = np.frexp([sizes.min(), sizes.max(), largest])[1].tolist()
+        low, high, size = exponents
+        # Some feature has the largest value; at any other place there may be a one.
+        if low + size > -_LARGEST_EXPONENT and high + max(size, 1) < _LARGEST_EXPONENT:
+            return v
+    return without_extremes(v, np.maximum(X.max(axis=0), -X.min(axis=0)))
 
 
 def without_extremes(v: Array, sizes: Array) -> Array:
