@@ -77,8 +77,7 @@ def count_errors(X: Array, first: Mask, weight: Count, v: Array) -> int:
     """Errors of v, from scratch; in units of the weights, which may be none."""
     if kernels.compiled is None:
         return count_errors_numpy(X, first, weight, v)
-    weights = weight if len(weight) else None
-    return int(kernels.compiled.algorithm2_errors(X, first, weights, v, None))
+    return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v), None))
 
 
 def count_errors_numpy(X: Array, first: Mask, weight: Count, v: Array) -> int:
@@ -91,8 +90,8 @@ def measure(X: Array, first: Mask, weight: Count, v: Array) -> tuple[int, Array]
     """Errors of v as above, and |M| of each row at the reference v; 0 in doubt."""
     if kernels.compiled is None:
         return measure_numpy(X, first, weight, v)
-    weights, sizes = weight if len(weight) else None, np.empty(len(X))
-    errors = kernels.compiled.algorithm2_errors(X, first, weights, v, sizes)
+    sizes = np.empty(len(X))
+    errors = kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v), sizes)
     return int(errors), sizes
 
 
@@ -256,9 +255,18 @@ class _CompiledBlock(Block):
     """The same in C; see algorithm2.c."""
 
     def __init__(self, X: Array, first: Mask, weight: Count, keep: bool):
-        weights = weight if len(weight) else None
-        self._block = kernels.compiled.algorithm2_block(X, first, weights, keep)
+        arrays = _ready(X, first, weight)
+        self._block = kernels.compiled.algorithm2_block(*arrays, keep)
 
     def run(self, *arguments: Any) -> None:
         """Make iterations, as above."""
         self.touched += kernels.compiled.algorithm2_run(self._block, *arguments)
+
+
+def _ready(X: Array, first: Mask, weight: Count, *others: Array) -> list[Any]:
+    """The arrays as they are taken in C: aligned, as some from elsewhere are not."""
+    arrays = X, first, weight, *others
+    ready: list[Any] = [np.require(one, requirements="CA") for one in arrays]
+    if not len(weight):
+        ready[2] = None
+    return ready

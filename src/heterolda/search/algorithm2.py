@@ -171,7 +171,7 @@ class PairRows:
         changes = np.zeros(2 * len(v), dtype=np.int64)
         if len(self.X):
             log, state = np.empty((2, 0), np.int64), np.array([1, 1, 1, 0])
-            self.block(False).run(v, changes, state, log, step, 1.0, 1, 0)
+            self.block(False).run(np.array(v), changes, state, log, step, 1.0, 1, 0)
         return changes
 
 
