@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from threading import Event, Lock, current_thread, main_thread
 from typing import Any
 
@@ -112,13 +111,18 @@ class SearchProgress:
     def run(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
         """Do the work of all pairs in threads; the main one waits for an interrupt.
 
-        What a single thread would do is done in this one, if an interrupt can wait.
+        What a single thread would do is done in this one, and then an interrupt waits
+        for the next report.
         """
         n_pairs = len(self.labels)
-        patient = self._patient() if min(n_jobs, n_pairs) == 1 else None
-        if patient is not None:
-            with patient:
+        if min(n_jobs, n_pairs) == 1 and _handler() is None:
+            return [work(k) for k in range(n_pairs)]
+        if min(n_jobs, n_pairs) == 1 and _handler() is signal.default_int_handler:
+            signal.signal(signal.SIGINT, lambda *_: self.stop.set())
+            try:
                 return [work(k) for k in range(n_pairs)]
+            finally:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
         with ThreadPoolExecutor(min(n_jobs, n_pairs)) as pool:
             futures = [pool.submit(work, k) for k in range(n_pairs)]
             try:
@@ -127,20 +131,6 @@ class SearchProgress:
             except KeyboardInterrupt:
                 self.stop.set()
             return [future.result() for future in futures]
-
-    def _patient(self) -> AbstractContextManager[Any] | None:
-        """A context in which an interrupt ends the search at its next report.
-
-        None if somebody else handles interrupts.
-        """
-        if current_thread() is not main_thread():
-            return nullcontext()  # where there are none
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            return None
-        context = ExitStack()
-        context.callback(signal.signal, signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGINT, lambda *_: self.stop.set())
-        return context
 
     def run_all(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
         """The same for work that is of no use in part: an interrupt is raised again."""
@@ -163,3 +153,9 @@ class SearchProgress:
     def _name(self, k: int) -> str:
         first, second = self.labels[k]
         return f"{first!r} and {second!r}"
+
+
+def _handler() -> Any:
+    """What handles an interrupt of this thread; None if none can come."""
+    here = current_thread() is main_thread()
+    return signal.getsignal(signal.SIGINT) if here else None

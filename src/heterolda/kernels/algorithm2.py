@@ -57,7 +57,7 @@ _SMALLEST_SCALE = 2.0**-900
 _LARGEST_SCALE = 2.0**900
 # Steps to the horizon, and how many more if rows may be touched in excess.
 _STEPS = 2.0
-_LENIENT_STEPS = 4.0
+_LENIENT_STEPS = 2.0
 
 # Entries of the state of a search.
 ITERATIONS, ERRORS, FEWEST, STALLED = range(4)

@@ -43,7 +43,7 @@ _NUMBERS_PER_THREAD = 2**20
 _NUMBERS_PER_CALL = 2**26
 # Rows that iterations may touch in excess, as a share of all, until rows are sorted
 # again: about as many as sorting them takes as long to touch.
-_LENIENCY = 2.0
+_LENIENCY = 4.0
 # Smallest share of the sum of all weights that a row may have.
 _LEAST_SHARE = 2.0**-40
 # Iterations that the log has room for at first.
@@ -155,6 +155,8 @@ class PairRows:
 
     def split(self, n: int) -> list[PairRows]:
         """Consecutive rows in n groups of about the same size."""
+        if n == 1:
+            return [self]
         ends = [len(self.X) * k // n for k in range(n + 1)]
         return [self.take(slice(a, b)) for a, b in pairwise(ends)]
 

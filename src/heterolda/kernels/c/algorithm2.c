@@ -129,13 +129,15 @@ typedef struct {
     double *scales;   /* y / c */
     double *margins;  /* signed, at the rule that the tile was last moved to */
     Tile *tiles;
-    double *synced;   /* that rule, d + 1 for each tile */
+    double *synced;   /* that rule, as p, d + 1 for each tile */
     float *terms;     /* z, (d + 1) TILE for each tile; of one tile if they are not kept */
     double *keys;     /* margin and y / c of each row, to sort by; where terms will be */
     int64_t *place;   /* next free position of each bucket */
-    double *reference, *current, *trial, *ratio; /* rules, and r */
-    double path;                                 /* P */
-    int64_t moves;                               /* L */
+    double *reference; /* the rule that terms are for */
+    double *trial;     /* the current one, and its neighbours */
+    double *p, *ratio; /* p of the current rule, and r */
+    double path;       /* P */
+    int64_t moves;     /* L */
     int64_t at_first; /* rows touched by the first iteration after the reference */
     int64_t excess;   /* what later ones touched beyond that, all together */
 } Block;
@@ -148,17 +150,18 @@ typedef struct {
 /* Smallest |M| in a tile. */
 INLINE double nearest_of(const double *margins)
 {
-    double low[8];
-    for (int k = 0; k < 8; k++)
-        low[k] = fabs(margins[k]);
-    for (int k = 8; k < TILE; k += 8)
-        for (int l = 0; l < 8; l++) {
-            double size = fabs(margins[k + l]);
-            low[l] = size < low[l] ? size : low[l];
-        }
-    for (int l = 1; l < 8; l++)
-        low[0] = low[l] < low[0] ? low[l] : low[0];
-    return low[0];
+    /* Positive numbers are in the order of their bits, and minima of integers are what
+       compilers can vectorise. */
+    int64_t low = INT64_MAX;
+    for (int k = 0; k < TILE; k++) {
+        int64_t bits;
+        memcpy(&bits, margins + k, 8);
+        bits &= INT64_MAX;
+        low = bits < low ? bits : low;
+    }
+    double nearest;
+    memcpy(&nearest, &low, 8);
+    return nearest;
 }
 
 INLINE int64_t bucket_of(double margin, double per_unit)
@@ -181,7 +184,8 @@ static void refresh(Block *b, const double *v, double step)
         double c;
         double total = margin_and_scale(b->data.X + j * d, d, v, &c);
         bool in_range = finite && SMALLEST_SCALE <= c && c <= LARGEST_SCALE;
-        keys[2 * j + 1] = in_range ? (b->data.first[j] ? 1.0 : -1.0) / c : 0.0;
+        double sign = 2.0 * (b->data.first[j] != 0) - 1.0; /* no branch: it is random */
+        keys[2 * j + 1] = in_range ? sign / c : 0.0;
         keys[2 * j] = in_range ? keys[2 * j + 1] * total : 0.0;
         place[bucket_of(keys[2 * j], per_unit) + 1]++;
     }
@@ -194,12 +198,14 @@ static void refresh(Block *b, const double *v, double step)
         b->scales[k] = keys[2 * j + 1];
     }
     for (int64_t t = 0; t < b->n_tiles; t++) {
-        memcpy(b->synced + t * (d + 1), v, (size_t)(d + 1) * sizeof *v);
+        for (int64_t i = 0; i <= d; i++)
+            b->synced[t * (d + 1) + i] = 1.0;
         b->tiles[t].until = b->tiles[t].nearest = nearest_of(b->margins + t * TILE);
         b->tiles[t].has_terms = false;
     }
     memcpy(b->reference, v, (size_t)(d + 1) * sizeof *v);
-    memcpy(b->current, v, (size_t)(d + 1) * sizeof *v);
+    for (int64_t i = 0; i <= d; i++)
+        b->p[i] = 1.0;
     b->path = 0;
     b->moves = b->excess = 0;
     b->ready = true;
@@ -222,30 +228,28 @@ INLINE void fill_tile(const Block *b, const int32_t *rows, const double *scales,
 }
 
 /* Whether some row of a tile may be within reach. */
-INLINE bool may_reach(Tile *tile, const double *synced, const double *v,
-                      const double *reference, int64_t d, double path, double reach)
+INLINE bool may_reach(Tile *tile, const double *synced, const double *p, int64_t d,
+                      double path, double reach)
 {
     if (path + reach < tile->until)
         return false;
     /* The rule may have come back on its path, and the tile can still be skipped. */
     double rest = tile->nearest;
     for (int64_t i = 0; i <= d; i++)
-        if (v[i] != synced[i])
-            rest -= fabs((v[i] - synced[i]) / reference[i]);
+        rest -= fabs(p[i] - synced[i]);
     tile->until = path + rest;
     return !(reach < rest);
 }
 
-/* Bring the margins of a tile to v; returns the smallest |M|. */
-INLINE double move_tile(const double *v, const double *reference, int64_t d,
-                        double *synced, double *RESTRICT margins,
-                        const float *RESTRICT terms)
+/* Bring the margins of a tile to the rule of p; returns the smallest |M|. */
+INLINE double move_tile(const double *p, int64_t d, double *synced,
+                        double *RESTRICT margins, const float *RESTRICT terms)
 {
     for (int64_t i = 0; i <= d; i++) {
-        if (v[i] == synced[i])
+        if (p[i] == synced[i])
             continue;
-        double change = (v[i] - synced[i]) / reference[i];
-        synced[i] = v[i];
+        double change = p[i] - synced[i];
+        synced[i] = p[i];
         for (int k = 0; k < TILE; k++)
             margins[k] += change * terms[i * TILE + k];
     }
@@ -349,8 +353,8 @@ INLINE void evaluate_tile(const Block *b, const int32_t *rows, int64_t n,
 
 /* How each neighbour changes the errors, in rows within reach; returns how many rows
    these tiles have. */
-WIDE int64_t find_changes(Block *b, const double *v, double step, double reach,
-                          double bound, int64_t *changes)
+WIDE int64_t find_changes(Block *b, double step, double reach, double bound,
+                          int64_t *changes)
 {
     int64_t d = b->data.d, touched = 0;
     memset(changes, 0, 2 * (size_t)(d + 1) * sizeof *changes);
@@ -358,13 +362,13 @@ WIDE int64_t find_changes(Block *b, const double *v, double step, double reach,
         Tile *tile = b->tiles + t;
         double *synced = b->synced + t * (d + 1), *margins = b->margins + t * TILE;
         const int32_t *rows = b->rows + t * TILE;
-        if (!may_reach(tile, synced, v, b->reference, d, b->path, reach))
+        if (!may_reach(tile, synced, b->p, d, b->path, reach))
             continue;
         float *terms = b->terms + (b->keep ? t * (d + 1) * TILE : 0);
         if (!b->keep || !tile->has_terms)
             fill_tile(b, rows, b->scales + t * TILE, terms);
         tile->has_terms = true;
-        tile->nearest = move_tile(v, b->reference, d, synced, margins, terms);
+        tile->nearest = move_tile(b->p, d, synced, margins, terms);
         tile->until = b->path + tile->nearest;
         if (tile->nearest > reach)
             continue;
@@ -383,16 +387,13 @@ static double advance(Block *b, const double *v, double step, double *bound,
     int64_t d = b->data.d;
     for (int64_t i = 0; i <= d; i++) {
         double reference = b->reference[i];
-        if (v[i] != b->current[i]) {
-            b->path += fabs((v[i] - b->current[i]) / reference);
-            b->moves++;
-        }
-        b->current[i] = b->trial[i] = v[i];
-        b->ratio[i] = 0.0;
-        if (reference != 0) {
-            b->ratio[i] = step * fabs(v[i]) / reference;
-            D += fabs(v[i] / reference - 1);
-        }
+        double p = reference != 0 ? v[i] / reference : 1.0;
+        b->path += fabs(p - b->p[i]);
+        b->moves += v[i] != b->trial[i];
+        b->trial[i] = v[i];
+        b->p[i] = p;
+        b->ratio[i] = reference != 0 ? step * fabs(v[i]) / reference : 0.0;
+        D += fabs(p - 1);
         R = fabs(b->ratio[i]) > R ? fabs(b->ratio[i]) : R;
     }
     double single = 0x1p-24 * (8 * R + 1.2 * b->path);
@@ -444,7 +445,7 @@ static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
             refresh(b, v, how->step);
             continue;
         }
-        int64_t touched = find_changes(b, v, how->step, reach, bound, changes);
+        int64_t touched = find_changes(b, how->step, reach, bound, changes);
         all += touched;
         if (b->moves == 0)
             b->at_first = touched;
@@ -464,7 +465,7 @@ static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
 static void free_block(Block *b)
 {
     void *owned[] = {b->rows,  b->scales,    b->margins, b->tiles, b->synced, b->terms,
-                     b->place, b->reference, b->current, b->trial, b->ratio};
+                     b->place, b->reference, b->trial,   b->p,     b->ratio};
     for (size_t k = 0; k < sizeof owned / sizeof owned[0]; k++)
         free(owned[k]);
     Py_XDECREF(give_back(b->given, COUNT(b->given)));
@@ -526,11 +527,11 @@ PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t 
     b->keys = (double *)b->terms;
     b->place = calloc(N_BUCKETS + 1, sizeof *b->place);
     b->reference = calloc(length, sizeof(double));
-    b->current = calloc(length, sizeof(double));
+    b->p = calloc(length, sizeof(double));
     b->trial = calloc(length, sizeof(double));
     b->ratio = calloc(length, sizeof(double));
     bool all = b->rows && b->scales && b->margins && b->tiles && b->synced && b->terms &&
-               b->place && b->reference && b->current && b->trial && b->ratio;
+               b->place && b->reference && b->trial && b->p && b->ratio;
     PyObject *capsule = all ? PyCapsule_New(b, BLOCK, destroy_block) : PyErr_NoMemory();
     if (!capsule)
         free_block(b);

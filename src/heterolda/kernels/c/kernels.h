@@ -8,7 +8,8 @@
     ENTRY(row_hashes) \
     ENTRY(algorithm2_block) \
     ENTRY(algorithm2_errors) \
-    ENTRY(algorithm2_run)
+    ENTRY(algorithm2_run) \
+    ENTRY(score_moments)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
