@@ -152,15 +152,20 @@ INLINE double nearest_of(const double *margins)
 {
     /* Positive numbers are in the order of their bits, and minima of integers are what
        compilers can vectorise. */
-    int64_t low = INT64_MAX;
-    for (int k = 0; k < TILE; k++) {
-        int64_t bits;
-        memcpy(&bits, margins + k, 8);
-        bits &= INT64_MAX;
-        low = bits < low ? bits : low;
-    }
+    int64_t low[16];
+    for (int l = 0; l < 16; l++)
+        low[l] = INT64_MAX;
+    for (int k = 0; k < TILE; k += 16)
+        for (int l = 0; l < 16; l++) {
+            int64_t bits;
+            memcpy(&bits, margins + k + l, 8);
+            bits &= INT64_MAX;
+            low[l] = bits < low[l] ? bits : low[l];
+        }
+    for (int l = 1; l < 16; l++)
+        low[0] = low[l] < low[0] ? low[l] : low[0];
     double nearest;
-    memcpy(&nearest, &low, 8);
+    memcpy(&nearest, low, 8);
     return nearest;
 }
 
