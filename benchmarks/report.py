@@ -19,7 +19,7 @@ from benchmarks.stages import STAGES
 
 Record = dict[str, Any]
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 ABOUT = {
     cases.FIT_PAPER: "The paper's Table 1. LDA svd is scikit-learn's default.",

@@ -5,7 +5,6 @@
 #include "portable.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Rows that are moved, evaluated or skipped together. */
@@ -472,9 +471,9 @@ static void free_block(Block *b)
     void *owned[] = {b->rows,  b->scales,    b->margins, b->tiles, b->synced, b->terms,
                      b->place, b->reference, b->trial,   b->p,     b->ratio};
     for (size_t k = 0; k < sizeof owned / sizeof owned[0]; k++)
-        free(owned[k]);
+        PyMem_Free(owned[k]);
     Py_XDECREF(give_back(b->given, COUNT(b->given)));
-    free(b);
+    PyMem_Free(b);
 }
 
 static void destroy_block(PyObject *capsule)
@@ -503,13 +502,13 @@ PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t 
         {"X", "d", "nd"}, {"first", "b", "n"}, {"weight", "l", "n?"}, {"keep", "l"}};
     Sizes size;
     (void)self;
-    Block *b = calloc(1, sizeof *b);
+    Block *b = PyMem_Calloc(1, sizeof *b);
     if (!b)
         return PyErr_NoMemory();
     memcpy(b->given, table, sizeof table);
     Argument *a = b->given;
     if (!take_arguments(args, n_args, a, COUNT(table), size)) {
-        free(b);
+        PyMem_Free(b);
         return NULL;
     }
     b->data = rows_of(&a[0], &a[1], &a[2], size);
@@ -523,18 +522,18 @@ PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t 
     b->keep = a[3].integer != 0;
     size_t terms = (b->keep ? n_tiles : 1) * length * TILE * sizeof(float);
     size_t keys = 2 * n * sizeof(double);
-    b->rows = calloc(n_tiles * TILE, sizeof *b->rows);
-    b->scales = calloc(n_tiles * TILE, sizeof *b->scales);
-    b->margins = calloc(n_tiles * TILE, sizeof *b->margins);
-    b->tiles = calloc(n_tiles, sizeof *b->tiles);
-    b->synced = calloc(n_tiles * length, sizeof *b->synced);
-    b->terms = malloc(terms > keys ? terms : keys);
+    b->rows = PyMem_Calloc(n_tiles * TILE, sizeof *b->rows);
+    b->scales = PyMem_Calloc(n_tiles * TILE, sizeof *b->scales);
+    b->margins = PyMem_Calloc(n_tiles * TILE, sizeof *b->margins);
+    b->tiles = PyMem_Calloc(n_tiles, sizeof *b->tiles);
+    b->synced = PyMem_Calloc(n_tiles * length, sizeof *b->synced);
+    b->terms = PyMem_Malloc(terms > keys ? terms : keys);
     b->keys = (double *)b->terms;
-    b->place = calloc(N_BUCKETS + 1, sizeof *b->place);
-    b->reference = calloc(length, sizeof(double));
-    b->p = calloc(length, sizeof(double));
-    b->trial = calloc(length, sizeof(double));
-    b->ratio = calloc(length, sizeof(double));
+    b->place = PyMem_Calloc(N_BUCKETS + 1, sizeof *b->place);
+    b->reference = PyMem_Calloc(length, sizeof(double));
+    b->p = PyMem_Calloc(length, sizeof(double));
+    b->trial = PyMem_Calloc(length, sizeof(double));
+    b->ratio = PyMem_Calloc(length, sizeof(double));
     bool all = b->rows && b->scales && b->margins && b->tiles && b->synced && b->terms &&
                b->place && b->reference && b->trial && b->p && b->ratio;
     PyObject *capsule = all ? PyCapsule_New(b, BLOCK, destroy_block) : PyErr_NoMemory();
@@ -572,8 +571,8 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
         refused(!b->busy, "a block takes one call at a time"))
         return give_back(a, COUNT(a));
     /* What Python could change on the way is copied first. */
-    double *v = malloc(length * sizeof *v);
-    int64_t *changes = calloc(2 * length, sizeof *changes);
+    double *v = PyMem_Malloc(length * sizeof *v);
+    int64_t *changes = PyMem_Calloc(2 * length, sizeof *changes);
     if (!v || !changes) {
         PyErr_NoMemory();
     } else {
@@ -587,8 +586,8 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
         memcpy(a[1].data, changes, 2 * length * sizeof *changes);
         memcpy(given, &state, sizeof state);
     }
-    free(v);
-    free(changes);
+    PyMem_Free(v);
+    PyMem_Free(changes);
     if (!give_back(a, COUNT(a)))
         return NULL;
     return PyLong_FromLongLong(touched);
