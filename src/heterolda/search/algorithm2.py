@@ -214,7 +214,8 @@ def paper_search(
     without which the search is slower.
     """
     rows = PairRows.from_arrays(X, first, weight)
-    shares = rows.split(max(1, min(threads, X.size // _NUMBERS_PER_THREAD)))
+    n_shares = min(threads, len(X), X.size // _NUMBERS_PER_THREAD)
+    shares = rows.split(max(1, n_shares))
     blocks = [share.block(copy) for share in shares]
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
