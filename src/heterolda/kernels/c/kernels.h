@@ -9,6 +9,7 @@
     ENTRY(algorithm2_block) \
     ENTRY(algorithm2_errors) \
     ENTRY(algorithm2_run) \
+    ENTRY(best_step) \
     ENTRY(score_moments)
 
 #define DECLARED(name) \
