@@ -13,26 +13,26 @@ from heterolda.foundations.types import Array, Count, Mask
 
 
 def best_step(
-    X: Array, first: Mask, weight: Count, margins: Array, i: int
+    X: Array, first: Mask, weight: Count, margins: Array, i: int, errors: int
 ) -> tuple[float, int] | None:
     """The middle of the best interval between breakpoints, and the errors there.
 
     Of equals the widest interval is taken, then the nearest, then the first. The two
     unbounded ones are entered as far as their end is from zero, or else by the span of
     the breakpoints. `margins` are w.x - w0, and coordinate i belongs to column i - 1 of
-    X, or to w0 if it is zero. None if no step changes anything.
+    X, or to w0 if it is zero. None if there are nowhere fewer errors than now.
     """
     if kernels.compiled is None:
-        return best_step_numpy(X, first, weight, margins, i)
+        return best_step_numpy(X, first, weight, margins, i, errors)
     weights = weight if len(weight) else None
     found: tuple[float, int] | None = kernels.compiled.best_step(
-        X, first, weights, margins, i
+        X, first, weights, margins, i, errors
     )
     return found
 
 
 def best_step_numpy(
-    X: Array, first: Mask, weight: Count, margins: Array, i: int
+    X: Array, first: Mask, weight: Count, margins: Array, i: int, errors: int
 ) -> tuple[float, int] | None:
     """The same in NumPy."""
     x = X[:, i - 1] if i > 0 else np.full(len(margins), -1.0)
@@ -47,7 +47,8 @@ def best_step_numpy(
     order = np.argsort(points[moving])
     gains = np.where(wrong, -w, w)[moving][order]
     with np.errstate(invalid="ignore", over="ignore"):
-        return _best_interval(points[moving][order], gains, int(w[wrong].sum()))
+        best = _best_interval(points[moving][order], gains, int(w[wrong].sum()))
+    return best if best is not None and best[1] < errors else None
 
 
 def _best_interval(

@@ -138,8 +138,8 @@ def _try_coordinate(
     rows: PairRows, v: Array, margins: Array, i: int, errors: int
 ) -> tuple[float, int]:
     """Best step of coordinate i and the errors after it; zero if none is better."""
-    found = best_step(rows.X, rows.first, rows.weight, margins, i)
-    if found is not None and found[1] < errors:
+    found = best_step(rows.X, rows.first, rows.weight, margins, i, errors)
+    if found is not None:
         # Breakpoints are rounded, so the errors are counted before the step is taken.
         trial = v.copy()
         trial[i] += found[0]

@@ -5,144 +5,163 @@
 #include <math.h>
 #include <string.h>
 
-#define DIGIT 11 /* bits that a pass of the sort looks at */
-#define N_PASSES 6
-#define N_BINS (1 << DIGIT)
+/* Breakpoints fall into bins, 16 for each power of two, for 40 powers below the largest
+   and both signs; those nearer to zero share the bin in the middle. */
+#define N_SIDE 640
+#define N_BINS (2 * N_SIDE + 1)
 /* Intervals narrower than this share of their ends are rounding. */
 #define NARROW 0x1p-40
 
 typedef struct {
-    uint64_t key;  /* the bits of a breakpoint, in the order of the numbers */
+    double at;
     uint64_t gain; /* change of the errors there; it may wrap around */
 } Breakpoint;
 
-static uint64_t key_of(double x)
+/* The best interval so far. */
+typedef struct {
+    bool found;
+    double step, width;
+    int64_t errors; /* found or not, others must not have more */
+} Best;
+
+static void consider(Best *best, double start, double end, uint64_t errors)
+{
+    double width = end - start, middle = start + width / 2;
+    int64_t count = (int64_t)errors;
+    if (count > best->errors || !(width > NARROW * fmax(fabs(start), fabs(end))))
+        return;
+    bool better = count < best->errors || width > best->width ||
+                  (width == best->width && fabs(middle) < fabs(best->step));
+    if (better)
+        *best = (Best){true, middle, width, count};
+}
+
+static int64_t size_bits(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, 8);
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+    return (int64_t)(bits >> 48 & 0x7FFF);
 }
 
-static double point_of(uint64_t key)
+static int64_t bin_of(double x, int64_t base)
 {
-    uint64_t bits = key >> 63 ? key & ~(UINT64_C(1) << 63) : ~key;
-    double x;
-    memcpy(&x, &bits, 8);
-    return x;
+    int64_t size = size_bits(x) - base;
+    size = size > 0 ? size : 0;
+    return x < 0 ? N_SIDE - size : N_SIDE + size;
 }
 
-/* Sort by the keys, digit by digit; returns which of the two arrays has the result. */
-static Breakpoint *sorted(Breakpoint *from, Breakpoint *to, int64_t m, int64_t *counts)
+/* Shell's sort: most bins have few breakpoints. */
+static void sort(Breakpoint *points, int64_t m)
 {
-    memset(counts, 0, N_PASSES * N_BINS * sizeof *counts);
-    for (int64_t k = 0; k < m; k++)
-        for (int pass = 0; pass < N_PASSES; pass++)
-            counts[pass * N_BINS + (from[k].key >> (DIGIT * pass) & (N_BINS - 1))]++;
-    for (int pass = 0; pass < N_PASSES; pass++) {
-        int64_t *place = counts + pass * N_BINS, sum = 0;
-        int shift = DIGIT * pass;
-        if (m && place[from[0].key >> shift & (N_BINS - 1)] == m)
-            continue; /* all have the same digit */
-        for (int64_t bin = 0; bin < N_BINS; bin++) {
-            int64_t here = place[bin];
-            place[bin] = sum;
-            sum += here;
+    int64_t gap = 1;
+    while (gap < m / 3)
+        gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (int64_t k = gap; k < m; k++) {
+            Breakpoint moved = points[k];
+            int64_t to = k;
+            for (; to >= gap && points[to - gap].at > moved.at; to -= gap)
+                points[to] = points[to - gap];
+            points[to] = moved;
         }
-        for (int64_t k = 0; k < m; k++)
-            to[place[from[k].key >> shift & (N_BINS - 1)]++] = from[k];
-        Breakpoint *swap = from;
-        from = to;
-        to = swap;
-    }
-    return from;
 }
 
-typedef struct {
-    bool found;
-    double step;
-    int64_t errors;
-} Best;
-
-/* The middle of the best interval between m sorted breakpoints. */
-static Best best_interval(const Breakpoint *points, int64_t m, uint64_t errors)
+/* Consider all intervals between breakpoints that are sorted into bins. Those within a
+   bin are looked at only if all its gains, were they to come first, would do. */
+static void consider_all(Best *best, Breakpoint *points, const int64_t *ends,
+                         uint64_t errors, double low, double high)
 {
-    Best best = {false, 0.0, 0};
-    double low = point_of(points[0].key), high = point_of(points[m - 1].key);
-    double span = high - low != 0 ? high - low : 1.0, width = 0.0;
-    double end = low - 2 * (low != 0 ? fabs(low) : span);
-    for (int64_t k = 0; k <= m; k++) {
-        double start = end;
-        end = k < m ? point_of(points[k].key)
-                    : high + 2 * (high != 0 ? fabs(high) : span);
-        double wide = end - start, middle = start + wide / 2;
-        if (wide > NARROW * fmax(fabs(start), fabs(end))) {
-            int64_t count = (int64_t)errors;
-            if (!best.found || count < best.errors ||
-                (count == best.errors &&
-                 (wide > width ||
-                  (wide == width && fabs(middle) < fabs(best.step))))) {
-                best = (Best){true, middle, count};
-                width = wide;
+    double span = high - low != 0 ? high - low : 1.0;
+    double last = low - 2 * (low != 0 ? fabs(low) : span);
+    for (int64_t bin = 0; bin < N_BINS; bin++) {
+        int64_t begin = bin ? ends[bin - 1] : 0, m = ends[bin] - begin;
+        Breakpoint *here = points + begin;
+        if (!m)
+            continue;
+        double nearest = here[0].at, farthest = here[0].at;
+        uint64_t net = 0, fewer = 0;
+        for (int64_t k = 0; k < m; k++) {
+            nearest = here[k].at < nearest ? here[k].at : nearest;
+            farthest = here[k].at > farthest ? here[k].at : farthest;
+            net += here[k].gain;
+            fewer += (int64_t)here[k].gain < 0 ? here[k].gain : 0;
+        }
+        consider(best, last, nearest, errors);
+        if ((int64_t)(errors + fewer) <= best->errors) {
+            uint64_t now = errors;
+            sort(here, m);
+            for (int64_t k = 0; k + 1 < m; k++) {
+                now += here[k].gain;
+                consider(best, here[k].at, here[k + 1].at, now);
             }
         }
-        if (k < m)
-            errors += points[k].gain;
+        errors += net;
+        last = farthest;
     }
-    return best;
+    consider(best, last, high + 2 * (high != 0 ? fabs(high) : span), errors);
 }
 
-static Best best_step(const double *x, int64_t stride, const uint8_t *first,
+static void best_step(const double *x, int64_t stride, const uint8_t *first,
                       const int64_t *weight, const double *margins, int64_t n,
-                      Breakpoint *room, int64_t *counts)
+                      Breakpoint *room, Breakpoint *points, Best *best)
 {
-    int64_t m = 0;
+    int64_t m = 0, ends[N_BINS] = {0};
     uint64_t errors = 0; /* at the far left */
+    double low = INFINITY, high = -INFINITY;
     for (int64_t j = 0; j < n; j++) {
-        double value = x ? x[j * stride] : -1.0, point = -margins[j] / value;
+        double value = x ? x[j * stride] : -1.0, at = -margins[j] / value;
         uint64_t w = weight ? (uint64_t)weight[j] : 1;
-        bool is_first = first[j] != 0;
         /* Other rows stay where they are at all finite steps, or do not count. */
-        bool moving = point - point == 0 && (int64_t)w > 0;
-        bool wrong = (moving ? value < 0 : margins[j] >= 0) != is_first;
+        bool moving = at - at == 0 && (int64_t)w > 0;
+        bool wrong = (moving ? value < 0 : margins[j] >= 0) != (first[j] != 0);
         errors += wrong ? w : 0;
-        room[m].key = key_of(point);
-        room[m].gain = wrong ? 0 - w : w;
-        m += moving;
+        if (moving) {
+            low = at < low ? at : low;
+            high = at > high ? at : high;
+            room[m++] = (Breakpoint){at, wrong ? 0 - w : w};
+        }
     }
-    Best none = {false, 0.0, 0};
-    return m ? best_interval(sorted(room, room + n + 1, m, counts), m, errors) : none;
+    if (!m)
+        return;
+    int64_t base = size_bits(fmax(fabs(low), fabs(high))) - N_SIDE;
+    for (int64_t k = 0; k < m; k++)
+        ends[bin_of(room[k].at, base)]++;
+    for (int64_t bin = 0, sum = 0; bin < N_BINS; bin++) {
+        int64_t here = ends[bin];
+        ends[bin] = sum;
+        sum += here;
+    }
+    for (int64_t k = 0; k < m; k++)
+        points[ends[bin_of(room[k].at, base)]++] = room[k];
+    consider_all(best, points, ends, errors, low, high);
 }
 
-/* The step and the errors after it, or None; for column i of X, with i = 0 for w0. */
+/* The step and the errors after it, or None if these are not fewer than now; for column
+   i - 1 of X, or w0 if i is zero. */
 PyObject *py_best_step(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    Argument a[] = {{"X", "d", "nd"},
-                    {"first", "b", "n"},
-                    {"weight", "l", "n?"},
-                    {"margins", "d", "n"},
-                    {"i", "l"}};
+    Argument a[] = {{"X", "d", "nd"},      {"first", "b", "n"}, {"weight", "l", "n?"},
+                    {"margins", "d", "n"}, {"i", "l"},          {"errors", "l"}};
     Sizes size;
     (void)self;
     if (!take_arguments(args, n_args, a, COUNT(a), size))
         return NULL;
-    int64_t n = SIZE('n'), d = SIZE('d'), i = a[4].integer;
-    Best best = {false, 0.0, 0};
+    int64_t n = SIZE('n'), d = SIZE('d'), i = a[4].integer, errors = a[5].integer;
+    Best best = {false, 0.0, 0.0, errors - (errors > INT64_MIN)};
     if (i < 0 || i > d) {
         PyErr_SetString(PyExc_ValueError, "i must be a column of X, or 0");
         return give_back(a, COUNT(a));
     }
     Breakpoint *room = PyMem_Malloc(2 * ((size_t)n + 1) * sizeof *room);
-    int64_t *counts = PyMem_Malloc(N_PASSES * N_BINS * sizeof *counts);
-    if (room && counts) {
+    if (room) {
         const double *x = i ? (const double *)a[0].data + i - 1 : NULL;
         Py_BEGIN_ALLOW_THREADS
-        best = best_step(x, d, a[1].data, a[2].data, a[3].data, n, room, counts);
+        best_step(x, d, a[1].data, a[2].data, a[3].data, n, room, room + n, &best);
         Py_END_ALLOW_THREADS
     } else {
         PyErr_NoMemory();
     }
     PyMem_Free(room);
-    PyMem_Free(counts);
     PyObject *none = give_back(a, COUNT(a));
     if (!none || !best.found)
         return none;
