@@ -20,7 +20,8 @@ class QuickParameters:
     """A mixin that goes before `BaseEstimator`: settings that are allowed pass."""
 
     def _validate_params(self) -> None:
-        for name, constraints in _constraints(type(self)):
+        kind: Any = type(self)
+        for name, constraints in _constraints(kind):
             value = getattr(self, name)
             if not any(one.is_satisfied_by(value) for one in constraints):
                 super()._validate_params()  # type: ignore[misc]

@@ -136,6 +136,9 @@ class TrainingData:
 
 def _codes(classes: NDArray[Any], y: NDArray[Any]) -> Index:
     """The class index of each row."""
+    codes: Index
     if len(classes) == 2:
-        return (y == classes[1]).astype(np.intp)
-    return np.searchsorted(classes, y)
+        codes = (y == classes[1]).astype(np.intp)
+    else:
+        codes = np.searchsorted(classes, y)
+    return codes
