@@ -2,7 +2,8 @@
 
 The naive form computes X @ w for each of the 2 (d + 1) neighbours of each iteration.
 Both take the same number of iterations and must take the same path. The ratio depends
-on the share of rows that can change sides, so on the data.
+on the share of rows that can change sides, so on the data. Whole fits have all of
+`LocalNeighborhoodSearch.fit` but the fit of the start.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 
 from benchmarks.runner import Case, Method, Settings
 from benchmarks.shapes import Shape
-from heterolda import GaussianLinearDiscriminant
+from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.search.algorithm2 import SearchResult, paper_search
 
 GROUP = "local search"
@@ -24,6 +26,14 @@ SIZES = (
     (4_601, 57, 400, 4_601, 10, 1 / 150),
     (50_000, 9, 400, 50_000, 10, 1 / 100),
     (1_000_000, 20, 60, 50_000, 10, 1 / 60),
+)
+
+
+# Rows, features and iterations of whole fits; for a quick run: iterations; the target.
+FITS = (
+    (5_000, 5, 300, 30, 1 / 60),
+    (20_000, 10, 300, 10, 1 / 60),
+    (500, 150, 300, 5, 1 / 60),
 )
 
 
@@ -50,9 +60,30 @@ class Search:
         return partial(naive_search, X, y == 0, start_rule(X, y, self.solver), n_iter)
 
 
+class Fit(Search):
+    """The same as a whole fit of the estimator, from a start that is fitted."""
+
+    def prepare(self, X, y, settings: Settings):
+        """The call of our fit."""
+        n_iter = self.quick_iter if settings.quick else self.n_iter
+        start = FrozenEstimator(fitted_start(X, y, self.solver))
+        limits = {"max_iter": n_iter, "patience": n_iter}
+        return partial(LocalNeighborhoodSearch(start, **limits).fit, X, y)
+
+    def prepare_naive(self, X, y, settings: Settings):
+        """The call of the naive form, for as many iterations as ours takes."""
+        n_iter = self.prepare(X, y, settings)().n_iter_[0]
+        return partial(naive_search, X, y == 0, start_rule(X, y, self.solver), n_iter)
+
+
+def fitted_start(X, y, solver: str):
+    """A fitted discriminant."""
+    return GaussianLinearDiscriminant(solver=solver).fit(X, y)
+
+
 def start_rule(X, y, solver: str):
-    """The rule (w0, w) of a fitted discriminant; class 0 comes first."""
-    model = GaussianLinearDiscriminant(solver=solver).fit(X, y)
+    """Its rule (w0, w); class 0 comes first."""
+    model = fitted_start(X, y, solver)
     return np.append(model.intercept_, -model.coef_[0])
 
 
@@ -80,9 +111,29 @@ def compare(ours: SearchResult, history: np.ndarray) -> str:
     return f"{ours.n_iter} iterations, {100 * ours.touched:.1f} % touched, {same}"
 
 
+def compare_fit(ours: LocalNeighborhoodSearch, history: np.ndarray) -> str:
+    """The same for a whole fit."""
+    same = np.array_equal(ours.history_[0], history)
+    return f"{ours.n_iter_[0]} iterations, {'same path' if same else 'PATHS DIFFER'}"
+
+
 def cases() -> list[Case]:
-    """Four sizes, two kinds of data, two starts."""
-    return [
+    """Whole fits and searches of several sizes, two kinds of data, two starts."""
+    fits = [
+        Case(
+            GROUP,
+            Shape(n, d, 2, kind=kind),
+            Method(f"{kind} data, from {solver}, whole fit", fit.prepare),
+            Method("naive NumPy form", fit.prepare_naive),
+            target,
+            compare=compare_fit,
+        )
+        for n, d, n_iter, quick_iter, target in FITS
+        for kind in ("round", "flat")
+        for solver in ("fisher", "global")
+        for fit in [Fit(solver, n_iter, quick_iter)]
+    ]
+    return fits + [
         Case(
             GROUP,
             Shape(n, d, 2, kind=kind),

@@ -156,7 +156,7 @@ def take_turns(
 ) -> tuple[list[tuple[float, float]], str]:
     """Times (ours, peer's) of each turn; who begins alternates. And the remark."""
     ours = case.ours.prepare(X, y, settings)
-    our_result = ours()  # not counted: compiles, loads, fills caches
+    our_result = ours()  # not counted: loads, fills caches
     try:
         peer = case.peer.prepare(X, y, settings)
         first, peer_result = case.peer.timed(peer)

@@ -408,7 +408,7 @@ def test_commands_start_without_the_heavy_libraries():
     )
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "typer" in loaded
-    assert not loaded & {"sklearn", "scipy", "pyarrow", "matplotlib", "numba"}
+    assert not loaded & {"sklearn", "scipy", "pyarrow", "matplotlib"}
 
 
 @pytest.mark.check

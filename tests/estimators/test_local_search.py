@@ -592,7 +592,7 @@ INTERRUPT = """
     y = rng.integers({classes}, size=60_000)
     X[:, 0] += y
     search = LocalNeighborhoodSearch(max_iter=10**8, patience=10**8, n_jobs={jobs})
-    LocalNeighborhoodSearch(max_iter=3).fit(X[:500], y[:500])  # compiles
+    LocalNeighborhoodSearch(max_iter=3).fit(X[:500], y[:500])  # imports
 
     def interrupt():
         time.sleep(1.5)
@@ -734,7 +734,7 @@ def test_memory_is_less_than_a_copy_of_the_data(rng, copy, most):
     X = rng.normal(size=(50_000, 20))
     y = rng.integers(2, size=50_000)
     search = LocalNeighborhoodSearch(max_iter=10, copy=copy)
-    search.fit(X[:100], y[:100])  # compiles
+    search.fit(X[:100], y[:100])  # imports
     tracemalloc.start()
     search.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]

@@ -244,7 +244,7 @@ def test_a_class_with_fewer_rows_than_folds_is_spread_without_a_warning(data_dir
 def test_one_thread_for_all_methods():
     code = (
         "from heterolda.experiments.protocol import Study\n"
-        "import threadpoolctl, numba\n"
+        "import threadpoolctl\n"
         "Study([], ['LDA', 'LogisticRegression']).warm_up()\n"
         "print(*(pool['num_threads'] for pool in threadpoolctl.threadpool_info()))"
     )

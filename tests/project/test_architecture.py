@@ -133,7 +133,7 @@ def loaded_by(statement):
 
 def test_import_pulls_in_no_extra():
     extras = {"dask", "distributed", "pyarrow", "matplotlib", "typer", "rich"}
-    extras |= {"skl2onnx", "onnxruntime", "numba", "polars"}
+    extras |= {"skl2onnx", "onnxruntime", "polars"}
     # scikit-learn itself may load pandas, and pandas pyarrow, where they are installed.
     ours = loaded_by("import heterolda")
     assert "heterolda" in ours

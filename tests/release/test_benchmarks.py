@@ -14,7 +14,7 @@ from benchmarks.__main__ import main, measure_all, write
 from benchmarks.accuracy.study import SET_ASIDE
 from benchmarks.cases import FIT_PAPER, TRANSCRIBED, all_cases
 from benchmarks.growth import Sweep, exponents
-from benchmarks.local_search import Search, compare
+from benchmarks.local_search import Fit, Search, compare, compare_fit
 from benchmarks.memory import TARGET, Memory
 from benchmarks.methods import OURS, PAPER, fitting, same_errors, transcribed
 from benchmarks.picture import draw
@@ -155,6 +155,8 @@ def test_the_naive_local_search_takes_our_path():
     assert "30 iterations" in compare(ours, naive)
     assert "same path" in compare(ours, naive)
     assert "PATHS DIFFER" in compare(ours, naive + 1)
+    fit = Fit("fisher", 30, 30).prepare(X, y, FEW)()
+    assert compare_fit(fit, naive) == "30 iterations, same path"
 
 
 def test_growth_has_exponents_and_a_picture():

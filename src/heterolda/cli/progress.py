@@ -66,7 +66,7 @@ class StudyProgress(_LiveBar):
     def finish(self, task: Task) -> None:
         """Move the bar, or print a line when a trial of a data set is complete."""
         self._done += task.work
-        # The first task waits for imports and compilation, which do not come again.
+        # The first task waits for imports, which do not come again.
         self._first = self._first or (time.monotonic(), self._done)
         self._left[task.dataset, task.trial] -= 1
         if _can_draw(self.console):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,7 +13,6 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
@@ -32,9 +32,10 @@ from heterolda.foundations.sklearn_private import (
     fit_context,
 )
 from heterolda.foundations.validation import (
-    NUMERIC_TYPES,
     check_class_weight,
     check_sample_weight,
+    validate_parameters,
+    validate_rows,
 )
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.exact import exact_search
@@ -267,6 +268,9 @@ class LocalNeighborhoodSearch(
         self.verbose = verbose
         self.copy = copy
 
+    def _validate_params(self):
+        validate_parameters(self)
+
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Fit the start and improve its rules.
@@ -289,7 +293,7 @@ class LocalNeighborhoodSearch(
         lazy = lazy_backend(X)
         if lazy is not None:
             return self._search_in_passes(lazy.DaskRows(X, y, sample_weight))
-        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES)
+        X, y = validate_rows(self, X, y)
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
         data = TrainingData.from_arrays(X, y, weight, self.class_weight, names)
@@ -301,8 +305,9 @@ class LocalNeighborhoodSearch(
         progress = self._make_progress(data.classes)
         progress.begin(X, y)
 
-        random_state = check_random_state(self.random_state)
-        held_out = choice = None
+        random_state = held_out = choice = None
+        if self.early_stopping or self.strategy != "paper":
+            random_state = check_random_state(self.random_state)
         if self.early_stopping:
             data, held_out = data.hold_out(self.validation_fraction, random_state)
         start = self._fit_start(data)
@@ -359,7 +364,7 @@ class LocalNeighborhoodSearch(
 
     def _make_progress(self, classes):
         """What the search reports to."""
-        labels = [tuple(classes[pair].tolist()) for pair in all_pairs(len(classes))]
+        labels = list(combinations(classes.tolist(), 2))
         max_reports = self.max_iter if self.strategy == "paper" else None
         return SearchProgress(self, labels, max_reports, self.verbose)
 
@@ -385,7 +390,7 @@ class LocalNeighborhoodSearch(
         """The search of pair k for the strategies "paper" and "exact"."""
         exact = self.strategy == "exact"
         seed = random_state.randint(2**31 - 1) if exact else 0
-        pairs = all_pairs(len(data.classes))
+        pairs = list(combinations(range(len(data.classes)), 2))
         options = {
             "step": self.step,
             "max_iter": self.max_iter,

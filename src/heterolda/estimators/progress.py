@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from threading import Event, Lock
+from threading import Event, Lock, current_thread, main_thread
 from typing import Any
 
 from heterolda.search.algorithm2 import Reporter
@@ -108,8 +109,20 @@ class SearchProgress:
         return self.run(work, n_jobs)
 
     def run(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
-        """Do the work of all pairs in threads; the main one waits for an interrupt."""
+        """Do the work of all pairs in threads; the main one waits for an interrupt.
+
+        What a single thread would do is done in this one, and then an interrupt waits
+        for the next report.
+        """
         n_pairs = len(self.labels)
+        if min(n_jobs, n_pairs) == 1 and _handler() is None:
+            return [work(k) for k in range(n_pairs)]
+        if min(n_jobs, n_pairs) == 1 and _handler() is signal.default_int_handler:
+            signal.signal(signal.SIGINT, lambda *_: self.stop.set())
+            try:
+                return [work(k) for k in range(n_pairs)]
+            finally:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
         with ThreadPoolExecutor(min(n_jobs, n_pairs)) as pool:
             futures = [pool.submit(work, k) for k in range(n_pairs)]
             try:
@@ -140,3 +153,9 @@ class SearchProgress:
     def _name(self, k: int) -> str:
         first, second = self.labels[k]
         return f"{first!r} and {second!r}"
+
+
+def _handler() -> Any:
+    """What handles an interrupt of this thread; None if none can come."""
+    here = current_thread() is main_thread()
+    return signal.getsignal(signal.SIGINT) if here else None

@@ -54,7 +54,7 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
     multiply the priors of a classifier that has priors, and the sample weights of any
     other.
     """
-    if not is_classifier(estimator):
+    if not is_classifier(_unfrozen(estimator)):
         raise TypeError(
             f"estimator must be a linear classifier, got {type(estimator).__name__}"
         )
@@ -113,7 +113,7 @@ def _frozen_start(
 ) -> Start:
     """Take the rules of a classifier that is fitted already, and leave it alone."""
     try:
-        check_is_fitted(estimator)
+        check_is_fitted(_unfrozen(estimator))
     except NotFittedError as error:
         raise NotFittedError(
             "estimator is not fitted: fit it before the search. In cross-validation, "
@@ -205,11 +205,11 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     intercept = np.broadcast_to(offsets, len(coef))
     if not np.isfinite(coef).all() or not np.isfinite(intercept).all():
         raise ValueError(f"estimator {name} has coefficients that are not finite")
+    if n_classes == 2 and len(coef) == 1:
+        return coef, intercept
     expected = all_pairs(n_classes)
     first, second = expected.T
     pairs = getattr(estimator, "pairs_", None)
-    if n_classes == 2 and len(coef) == 1:
-        return coef, intercept
     if pairs is not None and np.array_equal(pairs, expected):
         return coef, intercept
     if pairs is None and _is_libsvm(estimator):

@@ -42,7 +42,7 @@ from heterolda.experiments.workers import computed
 
 __all__ = ["Observer", "Split", "Study", "Task", "run_study"]
 
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,12 @@ class Study:
         return Split(X[train], y[train], X[test], y[test])
 
     def warm_up(self) -> None:
-        """Import, compile and keep to one thread, so that no method is timed for it."""
+        """Import, warm up and keep to one thread, so that no method is timed for it."""
         y = np.repeat([0, 1, 2, 3], 30)
         X = np.random.default_rng(0).normal(size=(len(y), 3)) + y[:, None]
         for name in self.methods:
             self.table[name].make(0).fit(X, y).predict(X)
-        # Of BLAS and OpenMP, which are loaded by now; Numba uses no more here.
+        # Of BLAS and OpenMP, which are loaded by now.
         threadpool_limits(1)
         gc.freeze()  # collections in the middle of a fit now pass over all of this
 

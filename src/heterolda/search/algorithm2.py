@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -23,6 +24,15 @@ from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Count, Mask
+from heterolda.kernels import algorithm2 as kernel
+from heterolda.kernels.algorithm2 import (
+    FEWEST,
+    ITERATIONS,
+    STALLED,
+    Block,
+    make_block,
+    move,
+)
 
 # Called with the number of iterations so far, the errors now and the fewest so far.
 Reporter = Callable[[int, float, float], object]
@@ -33,7 +43,7 @@ _NUMBERS_PER_THREAD = 2**20
 _NUMBERS_PER_CALL = 2**26
 # Rows that iterations may touch in excess, as a share of all, until rows are sorted
 # again: about as many as sorting them takes as long to touch.
-_LENIENCY = 2.0
+_LENIENCY = 4.0
 # Smallest share of the sum of all weights that a row may have.
 _LEAST_SHARE = 2.0**-40
 # Iterations that the log has room for at first.
@@ -112,7 +122,7 @@ def grid_weights(weight: Array) -> tuple[Count, float]:
 
 @dataclass(frozen=True)
 class PairRows:
-    """Rows of two classes, in the form that the compiled loops take.
+    """Rows of two classes, in the form that the kernels take.
 
     Attributes
     ----------
@@ -145,29 +155,25 @@ class PairRows:
 
     def split(self, n: int) -> list[PairRows]:
         """Consecutive rows in n groups of about the same size."""
+        if n == 1:
+            return [self]
         ends = [len(self.X) * k // n for k in range(n + 1)]
         return [self.take(slice(a, b)) for a, b in pairwise(ends)]
 
     def count(self, v: Array) -> int:
         """Errors of v, from scratch, in units."""
-        from heterolda.kernels.algorithm2 import count_errors
+        return kernel.count_errors(self.X, self.first, self.weight, v)
 
-        return int(count_errors(self.X, self.first, self.weight, v))
-
-    def block(self, keep: bool) -> Any:
+    def block(self, keep: bool) -> Block:
         """The block that the kernel works on; it may keep a copy of the rows."""
-        from heterolda.kernels.blocks import make_block
-
         return make_block(self.X, self.first, self.weight, keep)
 
     def changes(self, v: Array, step: float) -> Count:
         """How each neighbour of v changes the errors, in units."""
-        from heterolda.kernels.algorithm2 import run
-
         changes = np.zeros(2 * len(v), dtype=np.int64)
         if len(self.X):
             log, state = np.empty((2, 0), np.int64), np.array([1, 1, 1, 0])
-            run(self.block(False), v, changes, step, 1.0, 1, 0, state, log)
+            self.block(False).run(np.array(v), changes, state, log, step, 1.0, 1, 0)
         return changes
 
 
@@ -207,15 +213,15 @@ def paper_search(
     keeps a scaled copy of the rows in single precision, half the size of the data,
     without which the search is slower.
     """
-    from heterolda.kernels.algorithm2 import FEWEST, ITERATIONS, STALLED, TOUCHED
-
     rows = PairRows.from_arrays(X, first, weight)
-    shares = rows.split(max(1, min(threads, X.size // _NUMBERS_PER_THREAD)))
+    n_shares = min(threads, len(X), X.size // _NUMBERS_PER_THREAD)
+    shares = rows.split(max(1, n_shares))
     blocks = [share.block(copy) for share in shares]
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
     interrupted = False
-    with ThreadPoolExecutor(len(shares)) as pool:
+    several = ThreadPoolExecutor(len(shares)) if len(shares) > 1 else nullcontext()
+    with several as pool:
         start = sum(_at_once(pool, [partial(share.count, now) for share in shares]))
         state = np.array([1, start, start, 0])
         log[:, 0] = start, -1
@@ -238,7 +244,7 @@ def paper_search(
         errors = sum(
             _at_once(pool, [partial(share.count, path[-1]) for share in shares])
         )
-    touched = sum(block.counters[TOUCHED] for block in blocks)
+    touched = sum(block.touched for block in blocks)
     return SearchResult(
         path=path,
         errors=rows.unit * errors,
@@ -249,34 +255,34 @@ def paper_search(
     )
 
 
-def _at_once(pool: ThreadPoolExecutor, calls: list[Callable[[], Any]]) -> list[Any]:
+def _at_once(
+    pool: ThreadPoolExecutor | None, calls: list[Callable[[], Any]]
+) -> list[Any]:
     """Make calls at the same time, the first of them in this thread."""
-    others = [pool.submit(call) for call in calls[1:]]
+    others = [pool.submit(call) for call in calls[1:]] if pool else []
     return [calls[0](), *(other.result() for other in others)]
 
 
 def _iterate(
-    blocks: list[Any],
-    pool: ThreadPoolExecutor,
+    blocks: list[Block],
+    pool: ThreadPoolExecutor | None,
     search: tuple[Array, Count, Count],
     step: float,
     patience: int,
     until: int,
 ) -> None:
     """Make iterations: until a number of them on a single block, one on several."""
-    from heterolda.kernels.algorithm2 import move, run
-
     v, state, log = search
     changes = np.zeros((len(blocks), 2 * len(v)), dtype=np.int64)
     settings = step, _LENIENCY, patience, until if len(blocks) == 1 else 0
 
     calls: list[Callable[[], Any]] = [
-        partial(run, block, v, counts, *settings, state, log)
+        partial(block.run, v, counts, state, log, *settings)
         for block, counts in zip(blocks, changes, strict=True)
     ]
     _at_once(pool, calls)
     if len(blocks) > 1:
-        move.py_func(v, changes.sum(axis=0), step, state, log)
+        move(v, changes.sum(axis=0), step, state, log)
 
 
 def with_room(log: Count, n_iter: int) -> Count:
@@ -290,8 +296,8 @@ def best_rules(v: Array, log: Count, step: float) -> Array:
     history, moves = log
     found = history < np.minimum.accumulate(np.append(history[0], history[:-1]))
     path = [now.copy()]
-    for k, move in enumerate(moves[1 : int(np.argmin(history)) + 1].tolist(), 1):
-        i, back = divmod(move, 2)
+    for k, taken in enumerate(moves[1 : int(np.argmin(history)) + 1].tolist(), 1):
+        i, back = divmod(taken, 2)
         size = step * abs(now[i])
         now[i] += -size if back else size
         if found[k]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.types import Array, Count, Mask
+from heterolda.kernels.best_step import best_step
 from heterolda.search.algorithm2 import (
     PairRows,
     Reporter,
@@ -136,50 +137,13 @@ def _margins(X: Array, v: Array) -> Array:
 def _try_coordinate(
     rows: PairRows, v: Array, margins: Array, i: int, errors: int
 ) -> tuple[float, int]:
-    """Best step of coordinate i and the errors after it; zero if none is better.
-
-    It leads to the middle of the best interval between steps at which rows change
-    sides; of equals to the widest, then the nearest, then the first.
-    """
-    x = rows.X[:, i - 1] if i > 0 else np.full(len(margins), -1.0)
-    w = rows.weight if len(rows.weight) else np.ones(len(x), dtype=np.int64)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        points = -margins / x
-    # Other rows stay where they are at all finite steps, or do not count.
-    moving = np.isfinite(points) & (w > 0)
-    if not moving.any():
-        return 0.0, errors
-    staying = ((margins >= 0) != rows.first) & ~moving
-    wrong_at_left = ((x < 0) != rows.first) & moving
-    order = np.argsort(points[moving])
-    gains = np.where(wrong_at_left, -w, w)[moving][order]
-    step, change = _best_interval(points[moving][order], gains)
-    if w[staying].sum() + w[wrong_at_left].sum() + change < errors:
+    """Best step of coordinate i and the errors after it; zero if none is better."""
+    found = best_step(rows.X, rows.first, rows.weight, margins, i, errors)
+    if found is not None:
         # Breakpoints are rounded, so the errors are counted before the step is taken.
         trial = v.copy()
-        trial[i] += step
+        trial[i] += found[0]
         counted = rows.count(trial)
         if counted < errors:
-            return step, counted
+            return found[0], counted
     return 0.0, errors
-
-
-def _best_interval(points: Array, gains: Count) -> tuple[float, int]:
-    """Middle of the best interval between breakpoints, and its gains so far.
-
-    The two unbounded intervals are entered as far as their end is from zero, or else
-    by the span of the breakpoints.
-    """
-    low, high = points[0], points[-1]
-    span = (high - low) or 1.0
-    left, right = low - 2 * (abs(low) or span), high + 2 * (abs(high) or span)
-    ends = np.concatenate([[left], points, [right]])
-    widths = np.diff(ends)
-    middles = ends[:-1] + widths / 2
-    changes = np.append(0, np.cumsum(gains))
-    # Intervals that rounding may have made do not count.
-    real = widths > 2.0**-40 * np.maximum(np.abs(ends[:-1]), np.abs(ends[1:]))
-    best = np.flatnonzero(real & (changes == changes[real].min()))
-    best = best[widths[best] == widths[best].max()]
-    k = best[np.argmin(np.abs(middles[best]))]
-    return float(middles[k]), int(changes[k])

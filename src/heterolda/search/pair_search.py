@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array
+from heterolda.kernels.score_moments import score_moments
 from heterolda.search.algorithm2 import SearchResult, count_errors
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores
@@ -66,8 +67,7 @@ class PairResult:
         weight = data.error_weights()
         total = len(data.codes) if weight is None else weight.sum()
         scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
-        moments = [_moments(scores, data.weight, data.codes == k) for k in (0, 1)]
-        means, deviations = zip(*moments, strict=True)
+        moments = score_moments(scores, data.codes == 0, data.weight)
         return cls(
             rule=rule,
             errors_start=errors_start,
@@ -75,8 +75,8 @@ class PairResult:
             errors_held_out=errors_held_out,
             error_rate=errors / total,
             history=history,
-            means=means,
-            deviations=deviations,
+            means=(moments[0, 0], moments[1, 0]),
+            deviations=(moments[0, 1], moments[1, 1]),
             unit=unit,
         )
 
@@ -92,9 +92,7 @@ def search_pair(
     `search` is `paper_search` or `exact_search`, with all their options.
     """
     rows = _arrays(data)
-    X = rows[0]
-    sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
-    result = search(*rows, without_extremes(start, sizes))
+    result = search(*rows, _tamed(start, rows[0]))
     rule, errors, wrong = result.v, result.errors, np.nan
     if held_out is not None:
         others = _arrays(held_out)
@@ -117,6 +115,19 @@ def _arrays(data: TrainingData) -> tuple[Array, NDArray[np.bool_], Array | None]
     return data.float_rows(), data.codes == 0, data.error_weights()
 
 
+def _tamed(v: Array, X: Array) -> Array:
+    """The rule `without_extremes`; most often a look at all values at once will do."""
+    sizes = np.abs(v[v != 0])
+    largest = max(float(X.max()), -float(X.min()), 0.0)
+    if len(sizes) and largest > 0:
+        exponents = np.frexp([sizes.min(), sizes.max(), largest])[1].tolist()
+        low, high, size = exponents
+        # Some feature has the largest value; at any other place there may be a one.
+        if low + size > -_LARGEST_EXPONENT and high + max(size, 1) < _LARGEST_EXPONENT:
+            return v
+    return without_extremes(v, np.maximum(X.max(axis=0), -X.min(axis=0)))
+
+
 def without_extremes(v: Array, sizes: Array) -> Array:
     """The same rule, scaled by a power of two if its margins are extreme.
 
@@ -129,19 +140,3 @@ def without_extremes(v: Array, sizes: Array) -> Array:
     used = (v != 0) & (sizes != 0)
     largest = int(exponents[used].max()) if used.any() else 0
     return np.ldexp(v, -largest) if abs(largest) > _LARGEST_EXPONENT else v
-
-
-def _moments(
-    scores: Array, weight: Array | None, inside: NDArray[np.bool_]
-) -> tuple[float, float]:
-    """Mean and standard deviation of the scores of a class, weights as frequencies."""
-    s = scores[inside]
-    w = np.ones(len(s)) if weight is None else weight[inside]
-    total = w.sum()
-    mean = w @ s / total
-    away = s - mean
-    # A power of two, so that squares stay in the range and all else is the same.
-    unit = np.ldexp(1.0, np.frexp(np.abs(away).max())[1])
-    # For a total weight of 1 or less there is no unbiased estimate.
-    square = w @ (away / unit) ** 2 / max(total - 1, total / 2)
-    return mean, unit * np.sqrt(square)

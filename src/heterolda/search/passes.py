@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array, Count, Index
+from heterolda.kernels.algorithm2 import measure, move, rounding
 from heterolda.search.algorithm2 import (
     PairRows,
     Reporter,
@@ -179,19 +180,11 @@ def evaluate_rule(
 
     At most `room` rows are kept, and only such that are nearer than the horizon.
     """
-    from heterolda.kernels.algorithm2 import measure
-
-    sizes = np.empty(len(rows.X))
-    errors = int(measure(rows.X, rows.first, rows.weight, v, sizes))
+    errors, sizes = measure(rows.X, rows.first, rows.weight, v)
     # At the reference R is the step itself, and D is zero.
     movable = rows.take(sizes < step + rounding(len(v) - 1, step))
     near = NearestRows.of(rows, sizes, room, horizon)
     return RuleEvaluation(errors, movable.changes(v, step), near)
-
-
-def rounding(d: int, horizon: float) -> float:
-    """Bound on the rounding of |M| and of the canonical sum where D + R < horizon."""
-    return 2.0**-51 * (d + 8) * (d + 1 + horizon)
 
 
 class Walk:
@@ -230,11 +223,9 @@ class Walk:
 
     def move(self, changes: Count) -> None:
         """Go to the best neighbour, unless the search has ended."""
-        from heterolda.kernels.algorithm2 import move
-
         if not self.ended:
             self.log = with_room(self.log, int(self.state[0]))
-            move.py_func(self.v, changes, self.step, self.state, self.log)
+            move(self.v, changes, self.step, self.state, self.log)
 
     @property
     def reach(self) -> float:
@@ -267,8 +258,6 @@ class Walk:
 
     def move_in_memory(self, near: NearestRows, report: Reporter) -> None:
         """Move with the rows in memory, as far as the horizon."""
-        from heterolda.kernels.algorithm2 import run
-
         rows = near.rows
         if not len(rows.X):
             return
@@ -279,7 +268,7 @@ class Walk:
             while self.log.shape[1] < until:
                 self.log = with_room(self.log, self.log.shape[1])
             settings = self.step, 2.0, self.patience, until
-            run(block, self.v, changes, *settings, self.state, self.log)
+            block.run(self.v, changes, self.state, self.log, *settings)
             report_progress(report, self.state, rows.unit)
 
     def result(self, unit: float) -> SearchResult:

@@ -60,8 +60,10 @@ class TrainingData:
         """Check labels and class weights, and leave out rows of weight zero."""
         classes = check_labels(y)
         check_several_classes(len(classes))
-        codes = np.searchsorted(classes, y)
+        codes = _codes(classes, y)
         data = cls(X, y, classes, codes, weight, None, names)
+        if weight is None and class_weight is None:
+            return data
         totals = data.totals()
         if np.any(totals <= 0):
             raise ParameterError(
@@ -112,7 +114,7 @@ class TrainingData:
         return self.take(~held), self.take(held)
 
     def float_rows(self) -> Array:
-        """The rows as the compiled loops take them."""
+        """The rows as the kernels take them."""
         return np.ascontiguousarray(self.X, dtype=np.float64)
 
     def frequencies(self) -> Array:
@@ -130,3 +132,13 @@ class TrainingData:
         """Total weight of each class, without the class weights."""
         totals = np.bincount(self.codes, self.weight, minlength=len(self.classes))
         return totals.astype(np.float64)
+
+
+def _codes(classes: NDArray[Any], y: NDArray[Any]) -> Index:
+    """The class index of each row."""
+    codes: Index
+    if len(classes) == 2:
+        codes = (y == classes[1]).astype(np.intp)
+    else:
+        codes = np.searchsorted(classes, y)
+    return codes

@@ -5,6 +5,10 @@
 #include "arguments.h"
 
 #define KERNELS(ENTRY) \
+    ENTRY(algorithm2_block) \
+    ENTRY(algorithm2_errors) \
+    ENTRY(algorithm2_run) \
+    ENTRY(best_step) \
     ENTRY(class_moments) \
     ENTRY(class_order) \
     ENTRY(count_votes) \
@@ -17,6 +21,7 @@
     ENTRY(ordered_scores) \
     ENTRY(row_hashes) \
     ENTRY(rule_counts) \
+    ENTRY(score_moments) \
     ENTRY(solve_pairs) \
     ENTRY(vote_winners) \
     ENTRY(whiten)
