@@ -14,9 +14,6 @@
 #ifndef HETEROLDA_ARGUMENTS_H
 #define HETEROLDA_ARGUMENTS_H
 
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030B0000 /* one binary for Python 3.11 and all later ones */
-#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>
