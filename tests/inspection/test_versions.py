@@ -23,7 +23,8 @@ def test_versions_and_kernels_are_shown(capsys, monkeypatch):
 
 
 def test_an_absent_extra_is_no_error(capsys, monkeypatch):
-    monkeypatch.setattr("heterolda.inspection.versions._PACKAGES", ["no-such-thing"])
+    names = heterolda.show_versions.__globals__
+    monkeypatch.setitem(names, "_PACKAGES", ["no-such-thing"])
     heterolda.show_versions()
     assert "no-such-thing         not installed\n" in capsys.readouterr().out
 
