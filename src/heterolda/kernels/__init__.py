@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from importlib import import_module
 from multiprocessing import parent_process
 from typing import Any
 
@@ -26,21 +27,22 @@ def _load() -> tuple[Any, str]:
     if wanted == "numpy":
         return None, f"{VARIABLE}=numpy"
     try:
-        from heterolda.kernels import _compiled
+        return import_module("heterolda.kernels._compiled"), ""
     except ImportError as error:
         if wanted:
             raise
+        absent = isinstance(error, ModuleNotFoundError)
+        reason = "none were built" if absent else str(error)
         if parent_process() is None:  # workers need not repeat it
             warnings.warn_explicit(
-                f"heterolda runs without its compiled kernels ({error}): the same "
+                f"heterolda runs without its compiled kernels ({reason}): the same "
                 "answers take longer. Install it with a C compiler, or set the "
                 f"environment variable {VARIABLE} to 'numpy' to hide this line.",
-                RuntimeWarning,
+                UserWarning,
                 "heterolda",  # no file: a line of it would be a second line
                 0,
             )
-        return None, str(error)
-    return _compiled, ""
+        return None, reason
 
 
 compiled, _reason = _load()
