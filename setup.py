@@ -31,7 +31,8 @@ class BuildKernels(build_ext):
             options = ["/std:c11", "/O2", "/fp:precise"]
         link = []
         if SANITIZE:
-            link = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+            link = ["-fsanitize=address,undefined,float-cast-overflow"]
+            link += ["-fno-sanitize-recover=all"]
             options += [*link, "-g", "-O1", "-fno-omit-frame-pointer", "-fno-wrapv"]
             options += ["-DHETEROLDA_PLAIN"]
         for extension in self.extensions:
