@@ -41,7 +41,8 @@ def environment() -> dict[str, str]:
     return os.environ | {
         "LD_PRELOAD": " ".join(libraries),
         # Python keeps some memory until its end.
-        "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=64:allocator_may_return_null=1",
+        "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=64:"
+        "allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": str(BUILT / "lib"),
