@@ -11,6 +11,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,6 +85,13 @@ def package_files():
     return found - built - sources
 
 
+needs_kernels = pytest.mark.skipif(
+    not list((PACKAGE / "kernels").glob("_compiled.*")),
+    reason="no kernels could be built here",
+)
+
+
+@needs_kernels
 def test_the_wheel_works_from_elsewhere(dist, tmp_path):
     (wheel,) = dist.glob("*.whl")
     said = smoke(wheel, tmp_path, HETEROLDA_KERNELS="compiled")
@@ -103,6 +111,7 @@ def test_a_broken_compiler_is_no_obstacle(wheel_of):
     assert contents(wheel_of(CC="/bin/false")) == package_files()
 
 
+@needs_kernels
 def test_the_wheel_has_the_package_and_nothing_else(dist):
     (wheel,) = dist.glob("*.whl")
     extra = contents(wheel) - package_files()
@@ -161,8 +170,26 @@ def test_the_conda_recipe_needs_what_the_wheel_needs():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     recipe = (ROOT / "conda" / "meta.yaml").read_text()
     assert f'version = "{project["version"]}"' in recipe
+    assert "compiler('c')" in recipe
     for text in project["dependencies"]:
         assert f"    - {text.replace('>=', ' >=')}\n" in recipe
     named = re.findall(r"tests/[\w/]+\.py", recipe)
     assert named
     assert all((ROOT / name).is_file() for name in named)
+
+
+def test_the_workflows_run_what_there_is():
+    folder = ROOT / ".github" / "workflows"
+    if not folder.is_dir():
+        pytest.skip("the sources were unpacked from an sdist, which has no workflows")
+    makefile = (ROOT / "Makefile").read_text()
+    texts = [path.read_text() for path in folder.glob("*.yml")]
+    for text in texts:
+        for line in re.findall(r"- run: make ((?:[a-z-]+ )*)", text):
+            for target in line.split():
+                assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+        for name in re.findall(r"tests/[\w/]+\.py", text):
+            assert (ROOT / name).is_file()
+        for job in yaml.safe_load(text)["jobs"].values():
+            assert job["steps"]
+    assert len(texts) == 2
