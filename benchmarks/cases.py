@@ -136,14 +136,14 @@ def _kernels() -> list[Case]:
 
 def _fresh() -> list[Case]:
     """Import, the first fit and the first search."""
-    lda = "from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as LDA"
-    peer = first("fit LDA svd", lda, "LDA().fit(X, y)")
+    module, lda = "sklearn.discriminant_analysis", "LinearDiscriminantAnalysis"
+    peer = first("fit LDA svd", f"from {module} import {lda}", f"{lda}().fit(X, y)")
     ours = {
         "fit global": "GaussianLinearDiscriminant",
         "local search": "LocalNeighborhoodSearch",
     }
-    modules = importing("heterolda"), importing("sklearn.discriminant_analysis")
-    return [Case(FRESH, None, *modules, 1.2)] + [
+    imports = importing("heterolda", ours["fit global"]), importing(module, lda)
+    return [Case(FRESH, None, *imports, 1.2)] + [
         Case(
             FRESH,
             None,

@@ -170,9 +170,9 @@ def child_environment(threads: int) -> dict[str, str]:
     return os.environ | dict.fromkeys(names, str(threads))
 
 
-def importing(module: str) -> Method:
+def importing(module: str, name: str) -> Method:
     """Import in a fresh interpreter."""
-    return _fresh(f"import {module}", "", f"import {module}")
+    return _fresh(f"import {name}", "", f"from {module} import {name}")
 
 
 def first(name: str, imports: str, call: str) -> Method:
