@@ -30,6 +30,7 @@ TYPES = {
     "c": np.uint8,
 }
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)
+LARGE = 101  # at most one of the sizes
 # Numbers below this are good arguments, which a kernel must accept.
 SPOILED = 100
 
@@ -64,7 +65,126 @@ class Special:
     steady: tuple[str, ...] = ()
 
 
-SPECIAL: dict[str, Special] = {}
+def _below(letter: str, *shape: str, less: int = 0) -> Callable:
+    """Indices below a size."""
+    return lambda rng, s: rng.integers(
+        max(s[letter] - less, 1), size=[s[c] if c.isalpha() else int(c) for c in shape]
+    )
+
+
+def _ascending(letter: str, length: str) -> Callable:
+    """Bounds of parts, from zero to a size."""
+
+    def make(rng: np.random.Generator, s: dict[str, int]) -> np.ndarray:
+        inner = np.sort(rng.integers(s[letter] + 1, size=max(s[length] - 2, 0)))
+        return np.concatenate([[0], inner, [s[letter]]])[: s[length]]
+
+    return make
+
+
+def _drawn(*shape: str, unless: Callable | None = None) -> Callable:
+    """Normal numbers, or None where the sizes say so."""
+    return lambda rng, s: (
+        None if unless and unless(s) else rng.normal(size=[s[c] for c in shape])
+    )
+
+
+def _zeros(n: int) -> Callable:
+    return lambda rng, s: np.zeros(n, np.int64)
+
+
+def _covariances(rng: np.random.Generator, s: dict[str, int]) -> np.ndarray:
+    """Most are positive definite; some are singular."""
+    factors = rng.normal(size=(s["k"], s["d"], max(s["d"] + rng.integers(-2, 3), 1)))
+    return factors @ factors.swapaxes(1, 2)
+
+
+def _block(rng: np.random.Generator, s: dict[str, int]) -> Any:
+    """Rows as the local search keeps them."""
+    n = int(rng.choice(SIZES)) * int(rng.choice([1, 1, 20]))
+    X, weight = rng.normal(size=(n, s["v"] - 1)), rng.integers(3, size=n)
+    weight = None if rng.random() < 0.5 else weight
+    make = kernels.compiled.algorithm2_block
+    return make(X, rng.random(n) < 0.5, weight, int(rng.integers(2)))
+
+
+def _couples(s: dict[str, int]) -> int:
+    return s["k"] * (s["k"] - 1) // 2
+
+
+_FEW = {"k": lambda s: 2 + s["n"] % 5, "p": _couples}
+_IN_PARTS = {
+    "order": _below("n", "m"),
+    "bounds": _ascending("m", "b"),
+    "pairs": _below("p", "j"),
+    "starts": _ascending("j", "b"),
+}
+SPECIAL: dict[str, Special] = {
+    "algorithm2_errors": Special(sizes={"v": lambda s: s["d"] + 1}),
+    "algorithm2_run": Special(
+        sizes={"v": lambda s: 2 + s["i"] % 7, "c": lambda s: 2 * s["v"]},
+        values={
+            "state": _zeros(4),
+            "step": lambda rng, s: 0.1,
+            "until": lambda rng, s: s["i"],
+        },
+        before=(_block,),
+    ),
+    "class_moments": Special(
+        values={
+            "rows": _drawn("n", "d", unless=lambda s: s["n"] % 2),
+            "columns": _drawn("d", "n"),
+            "codes": _below("k", "n"),
+        },
+    ),
+    "class_order": Special(
+        sizes={"b": lambda s: 2 + s["n"] % 5},
+        values={"codes": _below("b", "n", less=1)},
+    ),
+    "count_votes": Special(sizes=_FEW),
+    "couple": Special(
+        sizes=_FEW,
+        values={
+            "scores": _drawn("n", "p", unless=lambda s: s["n"] % 2),
+            "X": _drawn("n", "d"),
+            "coef": _drawn("p", "d"),
+            "intercept": _drawn("p"),
+            "weight": _drawn("p"),
+            "most": lambda rng, s: 30.0,
+        },
+    ),
+    "descend": Special(
+        after=(lambda rng, s: None if rng.random() < 0.5 else lambda *of: None,),
+        steady=("max_iter",),
+    ),
+    "left_out_counts": Special(
+        sizes={"b": lambda s: s["k"] + 1},
+        values={
+            **_IN_PARTS,
+            "classes": _below("k", "p", "2"),
+            "covariances": _covariances,
+            "weights": lambda rng, s: rng.uniform(0, 20, s["k"]),
+        },
+    ),
+    "log_odds": Special(
+        sizes={"k": lambda s: 2 + s["n"] % 5},
+        values={"fold": _below("k", "n", less=1)},
+    ),
+    "rule_counts": Special(sizes={"b": lambda s: 2 + s["j"] % 5}, values=_IN_PARTS),
+    "solve_pairs": Special(
+        values={
+            "pairs": _below("k", "p", "2"),
+            "covariances": _covariances,
+            "weights": lambda rng, s: rng.uniform(1, 50, s["k"]),
+            "priors": lambda rng, s: rng.dirichlet([1, 1], s["p"]),
+            "gap": lambda rng, s: float(rng.choice([1e-8, 1e-3, 0.5])),
+            "whitening": _drawn("p", "d", "d", unless=lambda s: s["p"] % 2),
+            "resolution": _drawn("p", unless=lambda s: s["p"] % 2),
+        },
+    ),
+    "vote_winners": Special(sizes=_FEW),
+    "whiten": Special(sizes={"e": lambda s: s["d"] + 1}),
+}
 
 
 @cache
@@ -103,10 +223,11 @@ def check(data: bytes) -> bool:
 def good_arguments(name: str, rng: np.random.Generator, empty: bool) -> list[Any]:
     """Arguments as the table asks for them; some sizes may be zero."""
     special, table = SPECIAL.get(name, Special()), tables()[name]
-    sizes: dict[str, int] = {}
-    for letter in "".join(shape or "" for _, _, shape in table):
-        if letter.isalpha() and letter not in special.sizes:
-            sizes.setdefault(letter, int(rng.choice((*SIZES, 0) if empty else SIZES)))
+    letters = {c for _, _, shape in table for c in shape or "" if c.isalpha()}
+    free = sorted(letters - set(special.sizes))
+    sizes = {c: int(rng.choice((*SIZES, 0) if empty else SIZES)) for c in free}
+    if free and rng.random() < 0.1:
+        sizes[rng.choice(free)] = LARGE
     for letter, size in special.sizes.items():
         sizes[letter] = size(sizes)
     made = [

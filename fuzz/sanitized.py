@@ -54,6 +54,10 @@ def main(arguments: list[str]) -> int:
     """Build, test and fuzz; 1 if anything was found."""
     seconds = arguments[0] if arguments else "60"
     build()
+    check = (
+        "import sys, heterolda.kernels as k; assert sys.argv[1] in k.compiled.__file__"
+    )
+    subprocess.run([sys.executable, "-c", check, BUILT], env=environment(), check=True)
     tests = ["pytest", "-q", "-p", "no:cacheprovider", "-m", "not check"]
     for step in (
         [*tests, "tests/kernels"],

@@ -1,5 +1,7 @@
 /* Arguments from Python: arrays by the buffer protocol, checked before they are used.
 
+   No array that a kernel writes to shares memory with another one.
+
    A kernel describes its arguments in a table, takes them all at once, and gives them
    back at the end:
 
