@@ -26,7 +26,8 @@ class BuildKernels(build_ext):
 
     def build_extensions(self) -> None:
         """Choose the options of the compiler that is there."""
-        options = ["-std=c11", "-g0", "-O3", "-ffp-contract=off", "-fno-math-errno"]
+        options = ["-std=c11", "-g0", "-O3", "-fvisibility=hidden"]
+        options += ["-ffp-contract=off", "-fno-math-errno"]
         if self.compiler.compiler_type == "msvc":
             options = ["/std:c11", "/O2", "/fp:precise"]
         link = []
