@@ -22,8 +22,12 @@ def build() -> None:
     """Compile the kernels, beside a copy of the package."""
     command = [sys.executable, "setup.py", "--quiet", "build"]
     command += ["--build-base", str(BUILT), "--build-lib", str(BUILT / "lib")]
-    environment = os.environ | {"HETEROLDA_SANITIZE": "1"}
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    settings = os.environ | {"HETEROLDA_SANITIZE": "1"}
+    subprocess.run(command, cwd=ROOT, env=settings, check=True)
+    place = "import sys; from heterolda.kernels import compiled; "
+    place += "sys.exit(not compiled.__file__.startswith(sys.argv[1]))"
+    if run("-c", place, str(BUILT)):
+        raise RuntimeError("these kernels are not those that are imported")
 
 
 def environment() -> dict[str, str]:
@@ -50,23 +54,22 @@ def environment() -> dict[str, str]:
     }
 
 
+def run(*arguments: str) -> int:
+    """Run Python with them; its status."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment()).returncode
+
+
+def fuzz(seconds: str) -> int:
+    """Call the kernels with arguments of all kinds."""
+    return run("-m", "fuzz", seconds, "--reader", "kernels", "--plain")
+
+
 def main(arguments: list[str]) -> int:
-    """Build, test and fuzz; 1 if anything was found."""
-    seconds = arguments[0] if arguments else "60"
+    """Build, test and fuzz; 0 if nothing was found."""
     build()
-    check = (
-        "import sys, heterolda.kernels as k; assert sys.argv[1] in k.compiled.__file__"
-    )
-    subprocess.run([sys.executable, "-c", check, BUILT], env=environment(), check=True)
-    tests = ["pytest", "-q", "-p", "no:cacheprovider", "-m", "not check"]
-    for step in (
-        [*tests, "tests/kernels"],
-        ["fuzz", seconds, "--reader", "kernels", "--plain"],
-    ):
-        command = [sys.executable, "-m", *step]
-        if subprocess.run(command, cwd=ROOT, env=environment()).returncode:
-            return 1
-    return 0
+    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not check"]
+    return run(*tests, "tests/kernels") or fuzz(arguments[0] if arguments else "60")
 
 
 if __name__ == "__main__":
