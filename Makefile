@@ -8,13 +8,14 @@ SCRIPTS := bin
 endif
 BIN := $(VENV)/$(SCRIPTS)
 READY := $(VENV)/.ready
+INSTALLED := $(VENV)/.installed
 # How long `make fuzz` runs, and on which reader; by default on each for its share.
 SECONDS ?= 60
 READER ?=
 # Several processes work at once, each with one thread of linear algebra.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check coverage lint fuzz soak audit bench bench-scale accuracy hostile docs picture dist
+.PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale accuracy hostile docs picture dist
 .PHONY: test-oldest mutation clean
 
 demo: $(READY)
@@ -42,6 +43,10 @@ lint: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m fuzz $(SECONDS) $(addprefix --reader ,$(READER))
+
+# The compiled kernels, with every access to memory watched; needs gcc.
+sanitize: $(READY)
+	$(ONE_THREAD) $(BIN)/python -m fuzz.sanitized $(SECONDS)
 
 soak: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.soak
@@ -89,12 +94,17 @@ test-oldest:
 	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[test]'
 	$(ONE_THREAD) build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadgroup tests
 
-$(READY): pyproject.toml setup.py $(wildcard src/heterolda/kernels/c/*)
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	HETEROLDA_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $(INSTALLED)
+
+# The kernels; without a C compiler there are none, and NumPy does their work.
+$(READY): $(INSTALLED) setup.py $(wildcard src/heterolda/kernels/c/*)
+	$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $(READY)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
-	rm -rf docs/_build docs/gallery docs/api/generated
+	rm -rf docs/_build docs/gallery docs/api/generated src/heterolda/kernels/_compiled.*

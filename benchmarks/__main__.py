@@ -27,7 +27,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def measure_all(cases: list, settings: Settings) -> dict[str, Any]:
     """Run the cases one by one; an interrupt ends the run but keeps what it has."""
-    kinds = ("times", "stages", "growth", "memory", "failed")
+    kinds = ("times", "stages", "growth", "memory", "installed", "failed")
     found: dict[str, Any] = {kind: [] for kind in kinds}
     found["complete"] = False
     begin = time.perf_counter()

@@ -21,15 +21,26 @@ from sklearn.svm import LinearSVC
 
 from benchmarks import paper
 from benchmarks.runner import Call, Method, NotInstalled, Settings
-from heterolda import GaussianLinearDiscriminant
+from heterolda import (
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    kernels,
+    recommended,
+)
 
 # Models that predict are fitted to so many rows at most.
 TRAINING_ROWS = 20_000
+# A prediction of one row is too short to time alone.
+TIMES = 100
 
+# "global" has all the defaults, the guard included.
 OURS = {
     solver: GaussianLinearDiscriminant(solver=solver, random_state=0)
     for solver in ("global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2")
 }
+OURS["global without guard"] = GaussianLinearDiscriminant(guard=False)
+OURS["local search"] = LocalNeighborhoodSearch()
+OURS["recommended"] = recommended()
 PEERS = {
     "LDA svd": LinearDiscriminantAnalysis(),
     "LDA lsqr": LinearDiscriminantAnalysis(solver="lsqr"),
@@ -73,6 +84,41 @@ def predicting(name: str) -> Method:
         return partial(fitted.predict, X)
 
     return Method(f"predict {name}", prepare)
+
+
+def one_row(name: str, method: str) -> Method:
+    """A prediction of one row, many times; `method` is predict or predict_proba."""
+    model = OURS.get(name) or PEERS[name]
+
+    def prepare(X, y, settings: Settings) -> Call:
+        fitted = clone(model).fit(X[:TRAINING_ROWS], y[:TRAINING_ROWS])
+        call, row = getattr(fitted, method), X[:1]
+
+        def times() -> None:
+            for _ in range(TIMES):
+                call(row)
+
+        return times
+
+    return Method(f"{method} {name}, {TIMES} times", prepare)
+
+
+def on_numpy(method: Method) -> Method:
+    """The same without the compiled kernels."""
+
+    def prepare(X, y, settings: Settings) -> Call:
+        call = method.prepare(X, y, settings)
+
+        def without() -> object:
+            compiled, kernels.compiled = kernels.compiled, None
+            try:
+                return call()
+            finally:
+                kernels.compiled = compiled
+
+        return without
+
+    return Method("the same on NumPy", prepare)
 
 
 def _gram(X, y, settings: Settings) -> Call:
@@ -124,12 +170,24 @@ def child_environment(threads: int) -> dict[str, str]:
     return os.environ | dict.fromkeys(names, str(threads))
 
 
-def importing(module: str) -> Method:
-    """Import in a fresh interpreter, which states the seconds that it took."""
-    code = (
-        "import time; begin = time.perf_counter(); "
-        f"import {module}; print(time.perf_counter() - begin)"
+def importing(module: str, name: str) -> Method:
+    """Import in a fresh interpreter."""
+    return _fresh(f"import {name}", "", f"from {module} import {name}")
+
+
+def first(name: str, imports: str, call: str) -> Method:
+    """The first call in a fresh interpreter, after imports, on data of D1's size."""
+    before = (
+        f"import numpy as np; {imports}; y = np.arange(3000) % 2; "
+        "X = np.random.default_rng(0).normal(size=(3000, 8)) * (1 + y[:, None]); "
     )
+    return _fresh(f"first {name}", before, call)
+
+
+def _fresh(name: str, before: str, code: str) -> Method:
+    """A fresh interpreter, which states the seconds that some of its code took."""
+    clock = "time.perf_counter()"
+    code = f"import time; {before}begin = {clock}; {code}; print({clock} - begin)"
 
     def prepare(X, y, settings: Settings) -> Call:
         def call() -> float:
@@ -144,4 +202,4 @@ def importing(module: str) -> Method:
 
         return call
 
-    return Method(f"import {module}", prepare, stated=True)
+    return Method(name, prepare, stated=True)

@@ -1,7 +1,7 @@
-"""The data that is measured: the paper's twelve shapes and Gaussian classes.
+"""The data that is measured: the study's shapes and Gaussian classes.
 
-A shape that bears the name of one of the paper's real sets is read from the folder
-that HETEROLDA_DATA names. Without it, Gaussian classes of the same size stand in.
+A shape that bears the name of a real set is read from the folder that HETEROLDA_DATA
+names, or its subfolder `more`. Without it, Gaussian classes of the same size stand in.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class Shape:
     classes : int or tuple of int
         Number of classes, or the rows of each.
     name : str
-        One of the paper's sets, or nothing.
+        One of the study's sets, or nothing.
     kind : {"round", "flat"}
         For Gaussian classes: "round" ones have well-conditioned covariances, "flat"
         ones random factors with small eigenvalues.
@@ -74,7 +74,13 @@ PAPER_SHAPES = (
     Shape(4_898, 11, (20, 163, 1_457, 2_198, 880, 175, 5), "wine_white"),
     Shape(5_620, 64, 10, "optdigits"),
     Shape(6_435, 36, (1_533, 703, 1_358, 626, 707, 1_508), "satellite"),
+    Shape(10_992, 16, 10, "pendigits"),
     Shape(20_000, 16, 26, "letters"),
+)
+REAL_SHAPES = tuple(shape for shape in PAPER_SHAPES if shape.name not in _DRAWN)
+# The same without the data: classes of these sizes that are Gaussian.
+DRAWN_SHAPES = tuple(
+    shape if shape.name in _DRAWN else replace(shape, name="") for shape in PAPER_SHAPES
 )
 
 
@@ -97,7 +103,9 @@ def load(shape: Shape):
     if shape.name in _DRAWN:
         return _DRAWN[shape.name](random_state=0)
     if shape.source == "real":
-        path = Path(os.environ["HETEROLDA_DATA"]) / f"{shape.name}.csv.gz"
+        folder = Path(os.environ["HETEROLDA_DATA"])
+        places = [folder / f"{shape.name}.csv.gz", folder / f"more/{shape.name}.csv.gz"]
+        path = next((path for path in places if path.exists()), places[0])
         with gzip.open(path, "rt", encoding="utf-8") as file:
             _, *rows = csv.reader(file)
         table = np.array(rows)

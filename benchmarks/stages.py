@@ -20,11 +20,11 @@ from benchmarks.runner import Settings
 from benchmarks.shapes import PAPER_SHAPES, Shape, load
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Global
 from heterolda.foundations.validation import validate_rows
-from heterolda.solvers.pencil import Pencil
+from heterolda.solvers import solve_pairs
 from heterolda.statistics.class_statistics import coded_labels
 
-# The columns, in seconds. "eigh" is a part of "pencils": one bare call for all pairs.
-STAGES = ("validation", "statistics", "pencils", "eigh", "search")
+# The columns, in seconds; then the whole fit and LDA's.
+STAGES = ("validation", "statistics", "rules", "eigh", "model")
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Stages:
 
 def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
     """The stages of a fit of `Global`, each as a call of its own."""
-    fitted = GaussianLinearDiscriminant(guard=False)
+    model = GaussianLinearDiscriminant(guard=False)
     with warnings.catch_warnings(action="ignore"):
-        fitted.fit(X, y)
-    pairs = fitted.pairs_
+        model.fit(X, y)
+    pairs = model.pairs_
 
     def validation() -> None:
-        validate_rows(fitted, X, y)
+        validate_rows(model, X, y)
         coded_labels(y)
 
     classes, codes = coded_labels(y)
@@ -73,30 +73,20 @@ def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
         return ClassStatistics.from_codes(X, codes, classes).covariances()
 
     covariances = statistics()
-    weights = fitted.statistics_.weights[pairs]
-
-    def pencils() -> Pencil:
-        return Pencil.from_moments(
-            fitted.statistics_.means[pairs],
-            covariances[pairs],
-            weights / weights.sum(axis=1, keepdims=True),
-            weights,
-        )
-
-    pencil = pencils()
+    weights = model.statistics_.weights
+    moments = model.statistics_.means, covariances, model.priors_, weights
     matrices = covariances[pairs[:, 0]]
-    rng = np.random.default_rng(0)
     return {
         "validation": validation,
         "statistics": statistics,
-        "pencils": pencils,
+        "rules": lambda: solve_pairs(*moments, pairs, Global()),
         "eigh": lambda: np.linalg.eigh(matrices),
-        "search": lambda: Global().solve(pencil, rng),
-        "fit": lambda: clone(fitted).fit(X, y),
+        "model": lambda: clone(model).fit(X, y),
+        "fit": lambda: GaussianLinearDiscriminant().fit(X, y),
         "LDA svd": lambda: clone(PEERS["LDA svd"]).fit(X, y),
     }
 
 
 def measurements() -> list[Stages]:
-    """The paper's twelve shapes."""
+    """The study's shapes."""
     return [Stages(shape) for shape in PAPER_SHAPES]

@@ -1,8 +1,9 @@
-"""All readers of files."""
+"""All readers of files, and the compiled kernels where there are any."""
 
 from __future__ import annotations
 
-from fuzz import model_json, results_files, statistics_npz, tables
+from fuzz import kernels, model_json, results_files, statistics_npz, tables
+from heterolda.kernels import compiled
 
 READERS = {
     reader.name: reader
@@ -11,5 +12,6 @@ READERS = {
         statistics_npz.READER,
         *tables.TABLES,
         *results_files.RESULTS,
+        *([kernels.READER] if compiled is not None else []),
     )
 }

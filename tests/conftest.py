@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,11 @@ from helpers.browsing import open_browser
 # background may ignore interrupts, and its children with it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where no kernels could be built, the tests run without and expect no word about it.
+(PACKAGE,) = find_spec("heterolda").submodule_search_locations
+if not list(Path(PACKAGE, "kernels").glob("_compiled.*")):
+    os.environ.setdefault("HETEROLDA_KERNELS", "numpy")
 
 # What hypothesis draws is the same in every run of the same tests, until --seed asks
 # for something else. It tries constants of the modules that are imported so far, too,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ProjectionDisplay,
         compare,
         heteroscedasticity_report,
+        show_versions,
     )
     from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
     from heterolda.statistics.class_statistics import ClassStatistics
@@ -69,6 +70,7 @@ __all__ = [
     "load",
     "recommended",
     "save",
+    "show_versions",
 ]
 
 __version__ = "0.1.0"
@@ -99,6 +101,7 @@ __getattr__ = lazy_names(
             "ProjectionDisplay",
             "compare",
             "heteroscedasticity_report",
+            "show_versions",
         ],
         "estimators.fit_record": ["FitRecord", "Judgement"],
         "estimators.local_search": ["LocalNeighborhoodSearch"],

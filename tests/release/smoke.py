@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import heterolda
+from heterolda import kernels
 
 HERE = Path(__file__).resolve().parents[2] / "src"
 
@@ -33,7 +34,7 @@ def main():
     said = subprocess.run(module, capture_output=True, text=True)
     wanted = "heterolda" if said.returncode == 0 else "heterolda[cli]"
     assert wanted in said.stdout + said.stderr, said
-    print(f"heterolda {heterolda.__version__} works")
+    print(f"heterolda {heterolda.__version__} works (kernels: {kernels.in_use()})")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -12,16 +13,27 @@ from numpy.testing import assert_allclose
 from benchmarks import paper, small_samples
 from benchmarks.__main__ import main, measure_all, write
 from benchmarks.accuracy.study import SET_ASIDE
-from benchmarks.cases import FIT_PAPER, TRANSCRIBED, all_cases
+from benchmarks.cases import FIT_REAL, MEANS, TRANSCRIBED, all_cases
 from benchmarks.growth import Sweep, exponents
+from benchmarks.installed import Installed, needed
 from benchmarks.local_search import Fit, Search, compare, compare_fit
 from benchmarks.memory import TARGET, Memory
-from benchmarks.methods import OURS, PAPER, fitting, same_errors, transcribed
+from benchmarks.methods import (
+    OURS,
+    PAPER,
+    first,
+    fitting,
+    on_numpy,
+    one_row,
+    same_errors,
+    transcribed,
+)
 from benchmarks.picture import draw
-from benchmarks.report import machine, page, with_summary
+from benchmarks.report import ABOUT, machine, page, with_summary
 from benchmarks.runner import QUICK, Case, Method, NotInstalled, geometric_mean
-from benchmarks.shapes import PAPER_SHAPES, Shape, gaussian_classes, load
+from benchmarks.shapes import PAPER_SHAPES, REAL_SHAPES, Shape, gaussian_classes, load
 from benchmarks.stages import Stages, stages
+from heterolda import kernels
 
 TINY = Shape(120, 3, 2)
 FEW = replace(QUICK, threads=1, repetitions=3, minimum=3, longest=0.05)
@@ -45,7 +57,7 @@ def record_of(cases):
 
 
 def test_a_case_reports_median_spread_and_verdict():
-    case = Case(FIT_PAPER, TINY, fitting("global"), fitting("LDA svd"), 1e9)
+    case = Case(FIT_REAL, TINY, fitting("global"), fitting("LDA svd"), 1e9)
     entry = case.run(FEW)
     ratios = np.divide(entry["ours_seconds"], entry["peer_seconds"])
     assert len(ratios) == 3
@@ -55,7 +67,7 @@ def test_a_case_reports_median_spread_and_verdict():
 
 
 def test_an_unmet_target_is_reported():
-    case = Case(FIT_PAPER, TINY, waiting(0.02), waiting(0), 0.5)
+    case = Case(FIT_REAL, TINY, waiting(0.02), waiting(0), 0.5)
     record = record_of([case])
     assert record["times"][0]["met"] is False
     text = page(record)
@@ -65,7 +77,7 @@ def test_an_unmet_target_is_reported():
 
 
 def test_a_verdict_at_a_smaller_size_is_marked():
-    smaller = Case(FIT_PAPER, TINY, waiting(0), waiting(0.01), 1, Shape(60, 3, 2))
+    smaller = Case(FIT_REAL, TINY, waiting(0), waiting(0.01), 1, Shape(60, 3, 2))
     text = page(record_of([smaller]))
     assert "| met\\* |" in text
     assert "60 x 3, 2 classes" in text
@@ -75,16 +87,16 @@ def test_the_command_writes_figures_and_table(tmp_path, capsys):
     arguments = ["--quick", "--only", "fit liver", "--threads", "1"]
     assert main([*arguments, "--output", str(tmp_path)]) == 0
     record = json.loads((tmp_path / "benchmarks.json").read_text())
-    assert len(record["times"]) == 4
+    assert len(record["times"]) == 6
     assert not record["complete"]  # a selection
     assert record["machine"]["blas"]
     assert all(blas.endswith("threads: 1") for blas in record["machine"]["blas"])
     text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
-    assert text.count("| liver: 345 x 6, 2 classes | fit ") == 4
+    assert text.count("| liver: 345 x 6, 2 classes | fit ") == 6
     assert '`python -m benchmarks --quick --only "fit liver" --threads 1`' in text
     captured = capsys.readouterr()
     assert captured.out.strip() == text.strip()
-    assert "[5/5" in captured.err
+    assert "[7/7" in captured.err
 
 
 def test_a_pattern_without_cases_is_refused(capsys):
@@ -94,7 +106,7 @@ def test_a_pattern_without_cases_is_refused(capsys):
 
 
 def test_an_interrupt_or_a_failure_keeps_the_rest(tmp_path, capsys):
-    good = Case(FIT_PAPER, TINY, waiting(0), waiting(0.001))
+    good = Case(FIT_REAL, TINY, waiting(0), waiting(0.001))
     failing = replace(good, ours=refusing(ValueError("broken")))
     stopped = replace(good, peer=refusing(KeyboardInterrupt()))
     record = record_of([good, failing, good, stopped, good])
@@ -112,12 +124,12 @@ def test_an_interrupt_or_a_failure_keeps_the_rest(tmp_path, capsys):
 
 
 def test_an_absent_peer_is_reported():
-    absent = Case(FIT_PAPER, TINY, waiting(0), refusing(NotInstalled("not installed")))
+    absent = Case(FIT_REAL, TINY, waiting(0), refusing(NotInstalled("not installed")))
     assert "not installed" in page(record_of([absent]))
 
 
 def test_a_peer_that_refuses_the_data_is_reported():
-    case = Case(FIT_PAPER, TINY, waiting(0), refusing(ValueError("rank")))
+    case = Case(FIT_REAL, TINY, waiting(0), refusing(ValueError("rank")))
     record = record_of([case])
     assert record["complete"]
     assert "the peer fails: ValueError" in page(record)
@@ -127,11 +139,11 @@ def test_the_stages_of_a_fit_are_those_of_the_fit():
     X, y = gaussian_classes(Shape(200, 3, 4))
     calls = stages(X, y)
     fitted = calls["fit"]()
-    assert_allclose(calls["search"]().coef, fitted.coef_)
+    assert_allclose(calls["rules"]().coef, calls["model"]().coef_)
     assert_allclose(calls["statistics"](), fitted.statistics_.covariances())
     text = page(record_of([Stages(TINY)]))
     assert f"| {TINY.label} |" in text
-    assert "| data | validation | statistics | pencils | eigh | search |" in text
+    assert "| data | validation | statistics | rules | eigh | model | fit |" in text
 
 
 @pytest.mark.parametrize("solver", PAPER)
@@ -186,20 +198,23 @@ def test_memory_sees_a_peer_that_copies_the_data():
 
 
 def test_the_geometric_mean_needs_all_shapes():
-    case = Case(FIT_PAPER, TINY, waiting(0), waiting(0.001), 1.0)
+    case = Case(FIT_REAL, TINY, waiting(0), waiting(0.001), 1.0)
     entries = [case.run(FEW) for _ in range(2)]
     mean = geometric_mean(entries, 0.5, 2)
     assert_allclose(mean["ratio"], np.sqrt(entries[0]["ratio"] * entries[1]["ratio"]))
     assert with_summary(entries) == entries
-    assert len(with_summary(entries * 6)) == 13
+    n = len(REAL_SHAPES)
+    assert len(with_summary((entries * n)[:n])) == n + 1
 
 
 def test_the_table_is_sound():
     cases = all_cases()
     names = [case.name for case in cases]
     assert len(set(names)) == len(names)
-    assert sum(getattr(case, "group", "") == FIT_PAPER for case in cases) == 12
-    assert sum(getattr(case, "group", "") == TRANSCRIBED for case in cases) == 4
+    groups = Counter(getattr(case, "group", "") for case in cases)
+    assert {name: groups[name] for name in MEANS} == MEANS
+    assert groups[TRANSCRIBED] == 4
+    assert set(groups) - {""} == set(ABOUT)
 
 
 @pytest.mark.parametrize("kind", ["round", "flat"])
@@ -217,6 +232,33 @@ def test_real_sets_have_the_shapes_that_stand_in(data_dir, shape):
     assert len(counts) == shape.n_classes
     if not isinstance(shape.classes, int):
         assert tuple(counts.tolist()) == shape.classes
+
+
+def test_the_peer_of_a_kernel_is_the_same_call_on_numpy(monkeypatch):
+    monkeypatch.setattr(kernels, "compiled", "the extension")
+    seen = Method("look", lambda X, y, settings: lambda: kernels.compiled)
+    assert on_numpy(seen).prepare(None, None, FEW)() is None
+    assert seen.prepare(None, None, FEW)() == "the extension"
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba"])
+def test_one_row_is_predicted_by_both(method):
+    case = Case(FIT_REAL, TINY, one_row("global", method), one_row("LDA svd", method))
+    assert case.run(FEW)["ratio"] > 0
+
+
+def test_a_fresh_process_states_its_time():
+    seconds = first("sleep", "import time as t", "t.sleep(0.05)").prepare(0, 0, FEW)()
+    assert 0.05 <= seconds < 5
+
+
+def test_the_installed_size_is_that_of_what_is_needed():
+    names = needed("heterolda")
+    assert {"heterolda", "numpy", "scipy", "scikit-learn", "joblib"} <= names
+    assert not names & {"pandas", "pyarrow", "pytest", "matplotlib"}
+    text = page(record_of([Installed()]))
+    assert "| **all** |" in text
+    assert "| heterolda |" in text
 
 
 def test_small_samples_make_a_table(capsys):

@@ -1,22 +1,34 @@
 """The newcomer's command `make demo`."""
 
+import os
 import re
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_demo_runs(tmp_path):
+@pytest.mark.parametrize("kernels", ["compiled", "numpy"])
+def test_the_demo_runs(kernels, tmp_path):
+    if kernels == "compiled":
+        pytest.importorskip("heterolda.kernels._compiled")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
     reproduce, report = (
         line.replace("build/demo", str(tmp_path)).split()[1:]
         for line in recipe.splitlines()
     )
-    run = partial(subprocess.run, capture_output=True, text=True, check=True)
+    run = partial(
+        subprocess.run,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"HETEROLDA_KERNELS": kernels},
+    )
     command = [sys.executable, "-W", "error", "-m", "heterolda.cli"]
     tables = run([*command, *reproduce, "--folds", "2"]).stdout
     for name in ("D1", "D2", "breast_cancer", "wine", "digits"):

@@ -1,10 +1,12 @@
 """The fuzzer finds defects, keeps the files, and finds none in heterolda."""
 
 import random
+import shutil
+import sys
 
 import pytest
 
-from fuzz import __main__, watch
+from fuzz import __main__, kernels, sanitized, watch
 from fuzz.readers import READERS
 from helpers import faulty
 
@@ -57,7 +59,22 @@ def test_no_defect_for_a_while(name, request):
     # `make fuzz` does this for as long as somebody waits, and watches time and memory.
     reader = READERS[name]
     inputs = reader.inputs(random.Random(request.config.getoption("--seed")))
-    n = {"model": 100, "statistics": 100}.get(name, 15)
+    n = {"model": 100, "statistics": 100, "kernels": 1000}.get(name, 15)
     accepted = [reader.check(next(inputs)) for _ in range(n)]
     assert any(accepted)
     assert not all(accepted)
+
+
+def test_every_kernel_is_known_to_the_fuzzer():
+    compiled = pytest.importorskip("heterolda.kernels._compiled")
+    named = {name for name in dir(compiled) if not name.startswith("_")}
+    assert set(kernels.tables()) == named
+    assert set(kernels.SPECIAL) <= named
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("gcc") is None, reason="needs gcc"
+)
+def test_the_sanitizers_find_nothing():
+    sanitized.build()  # `make sanitize` runs the kernels' tests, too
+    assert sanitized.fuzz("3") == 0

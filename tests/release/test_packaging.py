@@ -11,47 +11,120 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 
 
+PACKAGE = ROOT / "src" / "heterolda"
+
+
+# One process builds, once.
+pytestmark = pytest.mark.xdist_group("packaging")
+
+
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory):
+    """The sdist, and a wheel made from it."""
     folder = tmp_path_factory.mktemp("dist")
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
     subprocess.run(build, check=True, capture_output=True)
     return folder
 
 
-def test_the_wheel_works_from_elsewhere(dist, tmp_path):
-    (wheel,) = dist.glob("*.whl")
+@pytest.fixture
+def wheel_of(dist, tmp_path):
+    """Build a wheel from the sdist with an environment of its own."""
+
+    def build(**environment):
+        (sdist,) = dist.glob("*.tar.gz")
+        pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index"]
+        subprocess.run(
+            [*pip, "--no-build-isolation", "--wheel-dir", tmp_path, sdist],
+            check=True,
+            capture_output=True,
+            env=os.environ | environment,
+        )
+        (wheel,) = tmp_path.glob("*.whl")
+        return wheel
+
+    return build
+
+
+def smoke(wheel, folder, **environment):
+    """Install a wheel into a folder, and run the main jobs from there."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--target", tmp_path / "site", wheel], check=True)
-    smoke = [sys.executable, ROOT / "tests" / "release" / "smoke.py"]
+    subprocess.run([*pip, "--target", folder / "site", wheel], check=True)
+    inherited = {k: v for k, v in os.environ.items() if k != "HETEROLDA_KERNELS"}
     said = subprocess.run(
-        smoke,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
+        [sys.executable, ROOT / "tests" / "release" / "smoke.py"],
+        cwd=folder,
+        env=inherited | {"PYTHONPATH": str(folder / "site")} | environment,
         capture_output=True,
         text=True,
     )
     assert said.returncode == 0, said.stderr
-    assert said.stdout.endswith(" works\n")
+    return said
 
 
+def contents(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if "dist-info" not in name}
+
+
+def package_files():
+    """What any wheel has: all but the sources of the kernels, and what they become."""
+    found = {
+        f"heterolda/{path.relative_to(PACKAGE).as_posix()}"
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    built = {name for name in found if name.startswith("heterolda/kernels/_compiled")}
+    sources = {name for name in found if name.startswith("heterolda/kernels/c/")}
+    assert sources
+    return found - built - sources
+
+
+needs_kernels = pytest.mark.skipif(
+    not list((PACKAGE / "kernels").glob("_compiled.*")),
+    reason="no kernels could be built here",
+)
+
+
+@needs_kernels
+def test_the_wheel_works_from_elsewhere(dist, tmp_path):
+    (wheel,) = dist.glob("*.whl")
+    said = smoke(wheel, tmp_path, HETEROLDA_KERNELS="compiled")
+    assert said.stdout.endswith(" works (kernels: compiled)\n")
+
+
+def test_the_pure_wheel_works_and_says_what_it_lacks(wheel_of, tmp_path):
+    wheel = wheel_of(HETEROLDA_PURE="1")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert contents(wheel) == package_files()
+    said = smoke(wheel, tmp_path)
+    assert said.stdout.endswith(" works (kernels: NumPy (none were built))\n")
+    assert said.stderr.count("runs without its compiled kernels") == 1
+
+
+def test_a_broken_compiler_is_no_obstacle(wheel_of):
+    assert contents(wheel_of(CC="/bin/false")) == package_files()
+
+
+@needs_kernels
 def test_the_wheel_has_the_package_and_nothing_else(dist):
     (wheel,) = dist.glob("*.whl")
+    extra = contents(wheel) - package_files()
+    assert contents(wheel) - extra == package_files()
+    (extension,) = extra
+    assert extension.startswith("heterolda/kernels/_compiled.")
+    if sys.platform == "linux":  # one binary for all versions of Python
+        assert extension.endswith(".abi3.so")
+        assert "-cp311-abi3-linux" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         (metadata,) = (n for n in names if n.endswith("dist-info/METADATA"))
         told = Parser().parsestr(archive.read(metadata).decode())
-    package = ROOT / "src" / "heterolda"
-    sources = {
-        f"heterolda/{path.relative_to(package).as_posix()}"
-        for path in package.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-    assert {n for n in names if "dist-info" not in n} == sources
     assert "heterolda/py.typed" in names
     assert any(n.endswith("licenses/LICENSE") for n in names)
     assert told["License-Expression"] == "BSD-3-Clause"
@@ -71,10 +144,16 @@ def test_the_sdist_has_tests_docs_and_examples(dist):
             "docs/guide/discriminant.md",
             "examples/plot_idea.py",
             "fuzz/__main__.py",
+            "setup.py",
+        ),
+        *(
+            path.relative_to(ROOT).as_posix()
+            for path in (PACKAGE / "kernels" / "c").iterdir()
         ),
     ):
         assert needed in names
-    assert not [name for name in names if ".venv" in name or "__pycache__" in name]
+    for unwanted in (".venv", "__pycache__", "build/", "_compiled."):
+        assert not [name for name in names if unwanted in name]
 
 
 def test_the_oldest_versions_are_those_of_the_metadata():
@@ -91,8 +170,26 @@ def test_the_conda_recipe_needs_what_the_wheel_needs():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     recipe = (ROOT / "conda" / "meta.yaml").read_text()
     assert f'version = "{project["version"]}"' in recipe
+    assert "compiler('c')" in recipe
     for text in project["dependencies"]:
         assert f"    - {text.replace('>=', ' >=')}\n" in recipe
     named = re.findall(r"tests/[\w/]+\.py", recipe)
     assert named
     assert all((ROOT / name).is_file() for name in named)
+
+
+def test_the_workflows_run_what_there_is():
+    folder = ROOT / ".github" / "workflows"
+    if not folder.is_dir():
+        pytest.skip("the sources were unpacked from an sdist, which has no workflows")
+    makefile = (ROOT / "Makefile").read_text()
+    texts = [path.read_text() for path in folder.glob("*.yml")]
+    for text in texts:
+        for line in re.findall(r"- run: make ((?:[a-z-]+ )*)", text):
+            for target in line.split():
+                assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+        for name in re.findall(r"tests/[\w/]+\.py", text):
+            assert (ROOT / name).is_file()
+        for job in yaml.safe_load(text)["jobs"].values():
+            assert job["steps"]
+    assert len(texts) == 2

@@ -81,9 +81,17 @@ def main(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.")
     ] = False,
+    show_versions: Annotated[
+        bool,
+        typer.Option(
+            "--show-versions", help="Print the versions of all that is used, and exit."
+        ),
+    ] = False,
 ) -> None:
-    """Print the version, or the help where no command is given."""
+    """Print versions, or the help where no command is given."""
     if version:
         print(f"heterolda {sys.modules['heterolda'].__version__}")
+    elif show_versions:
+        sys.modules["heterolda"].show_versions()
     elif context.invoked_subcommand is None:
         print(context.get_help(), end="")

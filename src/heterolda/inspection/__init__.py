@@ -10,6 +10,7 @@ from heterolda.inspection.heteroscedasticity import (
     HeteroscedasticityReport,
     heteroscedasticity_report,
 )
+from heterolda.inspection.versions import show_versions
 
 __all__ = [
     "BoundaryDisplay",
@@ -21,4 +22,5 @@ __all__ = [
     "ProjectionDisplay",
     "compare",
     "heteroscedasticity_report",
+    "show_versions",
 ]

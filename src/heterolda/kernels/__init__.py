@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import warnings
+from importlib import import_module
+from multiprocessing import parent_process
 from typing import Any
 
 VARIABLE = "HETEROLDA_KERNELS"
 
 
-def _load() -> Any:
-    """The extension module, or None."""
+def _load() -> tuple[Any, str]:
+    """The extension module, or None, and why there is none."""
     wanted = os.environ.get(VARIABLE, "")
     if wanted not in ("", "compiled", "numpy"):
         raise ImportError(
@@ -23,21 +25,29 @@ def _load() -> Any:
             f"{wanted!r}"
         )
     if wanted == "numpy":
-        return None
+        return None, f"{VARIABLE}=numpy"
     try:
-        from heterolda.kernels import _compiled
+        return import_module("heterolda.kernels._compiled"), ""
     except ImportError as error:
         if wanted:
             raise
-        warnings.warn(
-            f"heterolda runs without its compiled kernels ({error}): the same answers "
-            "take longer. Install it with a C compiler, or set the environment "
-            f"variable {VARIABLE} to 'numpy' to hide this line.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
-    return _compiled
+        absent = isinstance(error, ModuleNotFoundError)
+        reason = "none were built" if absent else str(error)
+        if parent_process() is None:  # workers need not repeat it
+            warnings.warn_explicit(
+                f"heterolda runs without its compiled kernels ({reason}): the same "
+                "answers take longer. Install it with a C compiler, or set the "
+                f"environment variable {VARIABLE} to 'numpy' to hide this line.",
+                UserWarning,
+                "heterolda",  # no file: a line of it would be a second line
+                0,
+            )
+        return None, reason
 
 
-compiled = _load()
+compiled, _reason = _load()
+
+
+def in_use() -> str:
+    """Which kernels are in use, in words."""
+    return "compiled" if compiled is not None else f"NumPy ({_reason or 'chosen'})"

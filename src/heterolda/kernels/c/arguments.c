@@ -79,6 +79,25 @@ static bool take_number(PyObject *object, Argument *a)
     return !(value == -1 && PyErr_Occurred());
 }
 
+/* Whether no array that is written to shares memory with another: what was checked, such
+   as indices, must not change on the way. */
+static bool are_apart(const Argument *table, Py_ssize_t n)
+{
+    for (Py_ssize_t k = 0; k < n; k++) {
+        if (!table[k].data || !table[k].shape || table[k].type[1] != '!')
+            continue;
+        uintptr_t begin = (uintptr_t)table[k].data;
+        uintptr_t end = begin + (size_t)table[k].view.len;
+        for (Py_ssize_t j = 0; j < n; j++) {
+            uintptr_t other = (uintptr_t)table[j].data;
+            if (j != k && table[j].data && begin < other + (size_t)table[j].view.len &&
+                other < end)
+                return refuse(&table[k], "an array of its own, as it is written to");
+        }
+    }
+    return true;
+}
+
 bool take_arguments(PyObject *const *args, Py_ssize_t n_args, Argument *table,
                     Py_ssize_t n, Sizes size)
 {
@@ -99,6 +118,10 @@ bool take_arguments(PyObject *const *args, Py_ssize_t n_args, Argument *table,
             give_back(table, n);
             return false;
         }
+    }
+    if (!are_apart(table, n)) {
+        give_back(table, n);
+        return false;
     }
     return true;
 }

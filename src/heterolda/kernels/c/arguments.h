@@ -1,5 +1,7 @@
 /* Arguments from Python: arrays by the buffer protocol, checked before they are used.
 
+   No array that a kernel writes to shares memory with another one.
+
    A kernel describes its arguments in a table, takes them all at once, and gives them
    back at the end:
 
@@ -14,9 +16,6 @@
 #ifndef HETEROLDA_ARGUMENTS_H
 #define HETEROLDA_ARGUMENTS_H
 
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030B0000 /* one binary for Python 3.11 and all later ones */
-#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>

@@ -1,0 +1,353 @@
+"""Compiled kernels: any arguments are refused, or worked on within their bounds.
+
+A "file" is the name of a kernel and a number, which all arguments are drawn from. What
+the arguments are is read from the tables in the C sources; `SPECIAL` says what these do
+not. `make sanitize` runs this with kernels that watch every access to memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fuzz.reader import Reader
+from heterolda import kernels
+
+SOURCES = Path(__file__).parent.parent / "src" / "heterolda" / "kernels" / "c"
+TYPES = {
+    "d": np.float64,
+    "f": np.float32,
+    "l": np.int64,
+    "i": np.int32,
+    "u": np.uint64,
+    "b": np.bool_,
+    "c": np.uint8,
+}
+SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)
+LARGE = 101  # at most one of the sizes
+# Numbers below this are good arguments, which a kernel must accept.
+SPOILED = 100
+
+_FLOATS = (
+    *(0.0, -0.0, 1.0, -1.0, 0.1, 5e-324, 1e-310, -1e-200, 1e150, 1e200, 1.7e308),
+    *(-1.7e308, np.inf, -np.inf, np.nan),
+)
+_INTEGERS = (0, 1, 2, -1, 7, 255, 2**31, 2**32 + 1, 2**53, 2**62, 2**63 - 1, -(2**63))
+_OBJECTS = (None, 0, 1.5, "text", b"bytes", [], [0.0], {}, ..., 2**70, -1, float("nan"))
+
+
+@dataclass(frozen=True)
+class Special:
+    """What the table of a kernel does not say of good arguments.
+
+    Attributes
+    ----------
+    sizes : dict
+        Of letters whose size follows from others: a function of the sizes so far.
+    values : dict
+        Of arguments by name: a function of the source of chance and the sizes.
+    before, after : tuple of callable
+        Arguments that are not in the table, from the source of chance and the sizes.
+    steady : tuple of str
+        Numbers that are not made large: they say how long to work.
+    """
+
+    sizes: dict[str, Callable] = field(default_factory=dict)
+    values: dict[str, Callable] = field(default_factory=dict)
+    before: tuple[Callable, ...] = ()
+    after: tuple[Callable, ...] = ()
+    steady: tuple[str, ...] = ()
+
+
+def _below(letter: str, *shape: str, less: int = 0) -> Callable:
+    """Indices below a size."""
+    return lambda rng, s: rng.integers(
+        max(s[letter] - less, 1), size=[s[c] if c.isalpha() else int(c) for c in shape]
+    )
+
+
+def _ascending(letter: str, length: str) -> Callable:
+    """Bounds of parts, from zero to a size."""
+
+    def make(rng: np.random.Generator, s: dict[str, int]) -> np.ndarray:
+        inner = np.sort(rng.integers(s[letter] + 1, size=max(s[length] - 2, 0)))
+        return np.concatenate([[0], inner, [s[letter]]])[: s[length]]
+
+    return make
+
+
+def _drawn(*shape: str, unless: Callable | None = None) -> Callable:
+    """Normal numbers, or None where the sizes say so."""
+    return lambda rng, s: (
+        None if unless and unless(s) else rng.normal(size=[s[c] for c in shape])
+    )
+
+
+def _zeros(n: int) -> Callable:
+    return lambda rng, s: np.zeros(n, np.int64)
+
+
+def _covariances(rng: np.random.Generator, s: dict[str, int]) -> np.ndarray:
+    """Most are positive definite; some are singular."""
+    factors = rng.normal(size=(s["k"], s["d"], max(s["d"] + rng.integers(-2, 3), 1)))
+    return factors @ factors.swapaxes(1, 2)
+
+
+def _block(rng: np.random.Generator, s: dict[str, int]) -> Any:
+    """Rows as the local search keeps them."""
+    n = int(rng.choice(SIZES)) * int(rng.choice([1, 1, 20]))
+    X, weight = rng.normal(size=(n, s["v"] - 1)), rng.integers(3, size=n)
+    weight = None if rng.random() < 0.5 else weight
+    make = kernels.compiled.algorithm2_block
+    return make(X, rng.random(n) < 0.5, weight, int(rng.integers(2)))
+
+
+def _couples(s: dict[str, int]) -> int:
+    return s["k"] * (s["k"] - 1) // 2
+
+
+_FEW = {"k": lambda s: 2 + s["n"] % 5, "p": _couples}
+_IN_PARTS = {
+    "order": _below("n", "m"),
+    "bounds": _ascending("m", "b"),
+    "pairs": _below("p", "j"),
+    "starts": _ascending("j", "b"),
+}
+SPECIAL: dict[str, Special] = {
+    "algorithm2_errors": Special(sizes={"v": lambda s: s["d"] + 1}),
+    "algorithm2_run": Special(
+        sizes={"v": lambda s: 2 + s["i"] % 7, "c": lambda s: 2 * s["v"]},
+        values={
+            "state": _zeros(4),
+            "step": lambda rng, s: 0.1,
+            "until": lambda rng, s: s["i"],
+        },
+        before=(_block,),
+    ),
+    "class_moments": Special(
+        values={
+            "rows": _drawn("n", "d", unless=lambda s: s["n"] % 2),
+            "columns": _drawn("d", "n"),
+            "codes": _below("k", "n"),
+        },
+    ),
+    "class_order": Special(
+        sizes={"b": lambda s: 2 + s["n"] % 5},
+        values={"codes": _below("b", "n", less=1)},
+    ),
+    "count_votes": Special(sizes=_FEW),
+    "couple": Special(
+        sizes=_FEW,
+        values={
+            "scores": _drawn("n", "p", unless=lambda s: s["n"] % 2),
+            "X": _drawn("n", "d"),
+            "coef": _drawn("p", "d"),
+            "intercept": _drawn("p"),
+            "weight": _drawn("p"),
+            "most": lambda rng, s: 30.0,
+        },
+    ),
+    "descend": Special(
+        after=(lambda rng, s: None if rng.random() < 0.5 else lambda *of: None,),
+        steady=("max_iter",),
+    ),
+    "left_out_counts": Special(
+        sizes={"b": lambda s: s["k"] + 1},
+        values={
+            **_IN_PARTS,
+            "classes": _below("k", "p", "2"),
+            "covariances": _covariances,
+            "weights": lambda rng, s: rng.uniform(0, 20, s["k"]),
+        },
+    ),
+    "log_odds": Special(
+        sizes={"k": lambda s: 2 + s["n"] % 5},
+        values={"fold": _below("k", "n", less=1)},
+    ),
+    "rule_counts": Special(sizes={"b": lambda s: 2 + s["j"] % 5}, values=_IN_PARTS),
+    "solve_pairs": Special(
+        values={
+            "pairs": _below("k", "p", "2"),
+            "covariances": _covariances,
+            "weights": lambda rng, s: rng.uniform(1, 50, s["k"]),
+            "priors": lambda rng, s: rng.dirichlet([1, 1], s["p"]),
+            "gap": lambda rng, s: float(rng.choice([1e-8, 1e-3, 0.5])),
+            "whitening": _drawn("p", "d", "d", unless=lambda s: s["p"] % 2),
+            "resolution": _drawn("p", unless=lambda s: s["p"] % 2),
+        },
+    ),
+    "vote_winners": Special(sizes=_FEW),
+    "whiten": Special(sizes={"e": lambda s: s["d"] + 1}),
+}
+
+
+@cache
+def tables() -> dict[str, list[tuple[str, str, str | None]]]:
+    """Name, type and shape of the arguments of each kernel; numbers have no shape."""
+    found = {}
+    for path in sorted(SOURCES.glob("*.c")):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
+        for name, body in re.findall(r"\*py_(\w+)\([^)]*\)\s*\{(.*?)\n\}", text, re.S):
+            table = re.search(r"Argument \w+\[\] = \{(.*?)\};", body, re.S)
+            entries = re.findall(
+                r'\{"(\w+)",\s*"(.!?)"(?:,\s*(?:"([^"]+)"|NULL))?\s*\}',
+                table[1] if table else "",
+            )
+            found[name] = [(name, kind, shape or None) for name, kind, shape in entries]
+    return found
+
+
+def check(data: bytes) -> bool:
+    """Call a kernel; whether it took its arguments."""
+    name, number = data.decode().split()
+    rng = np.random.default_rng(int(number))
+    spoiled = int(number) >= SPOILED
+    arguments = good_arguments(name, rng, spoiled)
+    for _ in range(rng.integers(1, 4) if spoiled else 0):
+        spoil(arguments, name, rng)
+    try:
+        getattr(kernels.compiled, name)(*arguments)
+    except (ValueError, TypeError, OverflowError, MemoryError):
+        if not spoiled:
+            raise
+        return False
+    return True
+
+
+def good_arguments(name: str, rng: np.random.Generator, empty: bool) -> list[Any]:
+    """Arguments as the table asks for them; some sizes may be zero."""
+    special, table = SPECIAL.get(name, Special()), tables()[name]
+    letters = {c for _, _, shape in table for c in shape or "" if c.isalpha()}
+    free = sorted(letters - set(special.sizes))
+    sizes = {c: int(rng.choice((*SIZES, 0) if empty else SIZES)) for c in free}
+    if free and rng.random() < 0.1:
+        sizes[rng.choice(free)] = LARGE
+    for letter, size in special.sizes.items():
+        sizes[letter] = size(sizes)
+    made = [
+        special.values[argument](rng, sizes)
+        if argument in special.values
+        else _value(rng, kind, shape, sizes)
+        for argument, kind, shape in table
+    ]
+    before = [make(rng, sizes) for make in special.before]
+    return [*before, *made, *(make(rng, sizes) for make in special.after)]
+
+
+def _value(rng: np.random.Generator, kind: str, shape: str | None, sizes: dict) -> Any:
+    if shape is None:
+        return rng.random() if kind == "d" else int(rng.integers(4))
+    if shape.endswith("?") and rng.random() < 0.3:
+        return None
+    lengths = [sizes.get(c) if c.isalpha() else int(c) for c in shape.rstrip("?")]
+    if kind[0] in "df":
+        values = rng.normal(size=lengths)
+        if rng.random() < 0.3:
+            values = values.round()  # ties
+    elif kind[0] == "u":
+        values = rng.integers(2**64, size=lengths, dtype=np.uint64)
+    else:
+        values = rng.integers(2, size=lengths)
+    return values.astype(TYPES[kind[0]])
+
+
+def spoil(arguments: list[Any], name: str, rng: np.random.Generator) -> None:
+    """Make one argument another, most often one that is not good."""
+    if not arguments or rng.random() < 0.02:
+        arguments.append(None)
+        return
+    if rng.random() < 0.02:
+        arguments.pop()
+        return
+    k = int(rng.integers(len(arguments)))
+    old = arguments[k]
+    if rng.random() < 0.05:
+        arguments[k] = _OBJECTS[rng.integers(len(_OBJECTS))]
+    elif rng.random() < 0.05:
+        arguments[k] = arguments[rng.integers(len(arguments))]
+    elif isinstance(old, np.ndarray) and old.dtype in _KNOWN:
+        change = _CHANGES[rng.choice(len(_CHANGES), p=_SHARES)]
+        arguments[k] = change(old, rng)
+    elif isinstance(old, float):
+        arguments[k] = float(rng.choice(_FLOATS))
+    elif isinstance(old, int) and not _is_steady(name, k):
+        arguments[k] = int(rng.choice(_INTEGERS))
+
+
+def _is_steady(name: str, k: int) -> bool:
+    special = SPECIAL.get(name, Special())
+    k -= len(special.before)
+    table = tables()[name]
+    return not 0 <= k < len(table) or table[k][0] in special.steady
+
+
+def _values(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Some elements are others: not finite, huge, out of range, equal."""
+    pool: list[Any] = [False, True]
+    if a.dtype.kind == "f":
+        pool = list(_FLOATS)
+    elif a.dtype.kind in "iu":
+        info = np.iinfo(a.dtype)
+        near = [n + k for n in a.shape for k in (-1, 0, 1)]
+        pool = [min(max(n, info.min), info.max) for n in (*_INTEGERS, *near)]
+    with np.errstate(over="ignore"):
+        few = np.array([pool[rng.integers(len(pool))] for _ in range(3)], a.dtype)
+    where = rng.random(a.shape) < rng.choice([0.1, 0.5, 1.0])
+    return np.where(where, few[rng.integers(3, size=a.shape)], a)
+
+
+def _another_size(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One row or column more or less, or none, or a dimension more or less."""
+    if a.ndim == 0 or rng.random() < 0.2:
+        return [a.ravel(), a[None], a.reshape(-1, 1), np.float64(1)][rng.integers(4)]
+    axis = int(rng.integers(a.ndim))
+    length = int(rng.choice([0, 1, max(a.shape[axis] - 1, 0), a.shape[axis] + 1]))
+    return np.resize(a, (*a.shape[:axis], length, *a.shape[axis + 1 :]))
+
+
+def _unaligned(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    room = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
+    room[...] = a
+    return room
+
+
+def _another_type(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    kinds = ["<f4", ">f8", "<i4", "<i8", "<u8", "?", "<c16", "O", "S3", "<f2", "<u1"]
+    return np.zeros(a.shape, rng.choice(kinds))
+
+
+def _not_in_order(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    doubled = np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a
+    return [doubled, a[::-1] if a.ndim else a, np.asfortranarray(a)][rng.integers(3)]
+
+
+def _read_only(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+
+
+_CHANGES = _values, _another_size, _unaligned, _another_type, _not_in_order, _read_only
+_KNOWN = set(map(np.dtype, TYPES.values()))
+_SHARES = 0.6, 0.2, 0.05, 0.05, 0.05, 0.05
+
+
+def seeds() -> list[bytes]:
+    """Good arguments of all kernels."""
+    return [f"{name} {k}".encode() for name in tables() for k in range(5)]
+
+
+def change(data: bytes, rng: Any) -> bytes:
+    """Other arguments of the same kernel."""
+    good = rng.random() < 0.02
+    number = rng.randrange(SPOILED) if good else rng.randrange(SPOILED, 2**60)
+    return b"%s %d" % (data.split()[0], number)
+
+
+READER = Reader("kernels", ".txt", seeds, change, check)

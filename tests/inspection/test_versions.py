@@ -1,0 +1,60 @@
+"""What is installed, for reports of defects."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import heterolda
+from heterolda import kernels
+
+
+def test_versions_and_kernels_are_shown(capsys, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    heterolda.show_versions()
+    shown = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
+    assert shown["heterolda"] == heterolda.__version__
+    assert shown["kernels"] == kernels.in_use()
+    assert shown["numpy"] == np.__version__
+    assert shown["python"].startswith(sys.version.split()[0])
+    assert shown["OMP_NUM_THREADS"] == "3"
+    assert {"platform", "processors", "pyarrow", "onnxruntime"} <= set(shown)
+
+
+def test_an_absent_extra_is_no_error(capsys, monkeypatch):
+    names = heterolda.show_versions.__globals__
+    monkeypatch.setitem(names, "_PACKAGES", ["no-such-thing"])
+    heterolda.show_versions()
+    assert "no-such-thing         not installed\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("numpy", "NumPy (HETEROLDA_KERNELS=numpy)"), ("fast", "got 'fast'")],
+)
+def test_the_environment_chooses_the_kernels(value, said):
+    code = "from heterolda import kernels; print(kernels.in_use())"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"HETEROLDA_KERNELS": value, "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert said in run.stdout + run.stderr
+
+
+def test_kernels_that_are_missing_are_told_in_one_line():
+    code = (
+        "import sys; sys.modules['heterolda.kernels._compiled'] = None\n"
+        "from heterolda import kernels; print(kernels.in_use())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.startswith("NumPy (")
+    (line,) = run.stderr.splitlines()
+    assert "without its compiled kernels" in line
