@@ -67,7 +67,8 @@ def test_both_forms_agree(rng, n, d):
     for weight in (None, rng.integers(0, 3, n) * 0.7):
         found = class_moments(X, codes, weight, 5)
         assert_close(found, class_moments_numpy(X, codes, weight, 5))
-        assert_array_equal(found.scatters, found.scatters.mT)
+        if kernels_package.compiled is not None:
+            assert_array_equal(found.scatters, found.scatters.mT)
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "?", ">f8"])
