@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     int64_t r; /* a multiple of 4 */
     const double *alpha, *beta, *c, *cos_low, *sin_low, *cos_high, *sin_high;
-    double low, high, log1, log2;
+    double length, cos_of_low, sin_of_low, cos_of_high, sin_of_high, log1, log2;
     int64_t n_evaluations;
 } Arc;
 
@@ -91,16 +91,21 @@ typedef struct {
 /* Where x is: the weights of the forms, cosine and sine of theta, and d theta / dx. */
 static Place place_of(const Arc *arc, double x)
 {
-    double length = arc->low + arc->high + 0.5 * M_PI, tail = exp(-fabs(x));
-    double share = tail / (1 + tail), near = length * share, far = length - near;
+    double tail = exp(-fabs(x)), share = tail / (1 + tail), near = arc->length * share;
     bool is_low = x <= 0;
+    double a = sin(near), b = cos(near);
+    /* theta is near - low, or pi/2 + high - near. */
+    double to_end = is_low ? a * arc->cos_of_low - b * arc->sin_of_low
+                           : a * arc->cos_of_high - b * arc->sin_of_high;
+    double across = is_low ? b * arc->cos_of_low + a * arc->sin_of_low
+                           : b * arc->cos_of_high + a * arc->sin_of_high;
     Place place = {
         .cos_form = is_low ? arc->cos_low : arc->cos_high,
         .sin_form = is_low ? arc->sin_low : arc->sin_high,
-        .a = sin(near),
-        .b = cos(near),
-        .cos = sin((is_low ? far : near) - arc->high),
-        .sin = sin((is_low ? near : far) - arc->low),
+        .a = a,
+        .b = b,
+        .cos = is_low ? across : to_end,
+        .sin = is_low ? to_end : across,
         .speed = near * (1 - share),
     };
     return place;
@@ -416,6 +421,8 @@ Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r
     for (int k = 0; k < 2; k++)
         if (fabs(c[poles[k]]) < lift)
             c[poles[k]] = copysign(lift, c[poles[k]]);
+    /* The arc goes from -low to pi/2 + high. */
+    double low = atan2(alpha[pole1], beta[pole1]), high = atan2(beta[pole2], alpha[pole2]);
     Arc arc = {
         .r = padded,
         .alpha = alpha,
@@ -425,8 +432,11 @@ Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r
         .sin_low = room + padded,
         .cos_high = room + 2 * padded,
         .sin_high = room + 3 * padded,
-        .low = atan2(alpha[pole1], beta[pole1]),
-        .high = atan2(beta[pole2], alpha[pole2]),
+        .length = low + high + 0.5 * M_PI,
+        .cos_of_low = cos(low),
+        .sin_of_low = sin(low),
+        .cos_of_high = cos(high),
+        .sin_of_high = sin(high),
         .log1 = log_priors[0],
         .log2 = log_priors[1],
     };

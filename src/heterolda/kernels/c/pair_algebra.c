@@ -20,17 +20,19 @@ static const double SMALL = 1e-4;
 
 bool make_diagonal(Diagonal *form, int64_t d)
 {
-    int64_t padded = d + 4, square = d * d, vectors = 16 * padded + 4 * d;
+    int64_t padded = d + 4, square = d * d + 8 * d, vectors = 16 * padded + 4 * d;
     form->d = d;
     form->most_rotations = 3 * square + 64;
     size_t doubles = (size_t)(vectors + 6 * square) * sizeof(double);
     size_t rotations = (size_t)form->most_rotations * sizeof(Rotation);
-    char *memory = form->memory = malloc(doubles + rotations + (size_t)d * sizeof(int64_t));
+    size_t indices = 2 * (size_t)d * sizeof(int64_t);
+    char *memory = form->memory = malloc(doubles + rotations + indices);
     if (!memory)
         return false;
     form->rotations = (Rotation *)memory;
     form->at = (int64_t *)(memory + rotations);
-    double *next = (double *)(memory + rotations + (size_t)d * sizeof(int64_t));
+    form->directions = form->at + d;
+    double *next = (double *)(memory + rotations + indices);
     double **long_ones[] = {&form->scale,   &form->delta,   &form->mirror_factor,
                             &form->off,     &form->alpha,   &form->beta,
                             &form->c,       &form->alpha0,  &form->beta0,
@@ -307,32 +309,37 @@ static bool rotate_to_diagonal(Diagonal *form)
     return true;
 }
 
-/* From the diagonal to the tridiagonal form, in place. */
-static void turn_back(const Diagonal *form, double *u)
-{
-    for (int64_t k = form->n_rotations - 1; k >= 0; k--) {
-        Rotation turn = form->rotations[k];
-        double a = u[turn.i], b = u[turn.i + 1];
-        u[turn.i] = turn.cos * a + turn.sin * b;
-        u[turn.i + 1] = turn.cos * b - turn.sin * a;
-    }
-}
-
-/* From the tridiagonal form to the m features that vary, in units of the scale; u is
-   overwritten. */
-WIDE static void mirror_back(const Diagonal *form, double *u, double *w)
+/* V u for k columns u, which are overwritten, and the m features that vary, in units of
+   the scale. */
+WIDE static void apply_to_columns(const Diagonal *form, double *u, int64_t k, bool turned,
+                                  double *w)
 {
     int64_t m = form->m, r = form->r;
+    double *RESTRICT along = form->column;
+    for (int64_t n = turned ? 0 : form->n_rotations; n > 0; n--) {
+        Rotation turn = form->rotations[n - 1];
+        double *RESTRICT a = u + turn.i * k, *RESTRICT b = a + k;
+        for (int64_t j = 0; j < k; j++) {
+            double before = a[j];
+            a[j] = turn.cos * before + turn.sin * b[j];
+            b[j] = turn.cos * b[j] - turn.sin * before;
+        }
+    }
     for (int64_t n = 1; n <= r; n++) {
         const double *v = form->mirrors + (n - 1) * r;
-        double along = form->mirror_factor[n - 1];
-        if (along != 0)
-            add_row(u, v, -along * dot(v, u, n), n);
+        double factor = form->mirror_factor[n - 1];
+        if (factor == 0)
+            continue;
+        memset(along, 0, (size_t)k * sizeof(double));
+        for (int64_t i = 0; i < n; i++)
+            add_row(along, u + i * k, v[i], k);
+        for (int64_t i = 0; i < n; i++)
+            add_row(u + i * k, along, -factor * v[i], k);
     }
-    for (int64_t i = 0; i < m; i++) {
-        int64_t from = form->triangular ? i : 0;
-        w[i] = dot(form->whitening + i * r + from, u + from, r - from);
-    }
+    memset(w, 0, (size_t)(m * k) * sizeof(double));
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = form->triangular ? i : 0; j < r; j++)
+            add_row(w + i * k, u + j * k, form->whitening[i * r + j], k);
 }
 
 /* (b S1 + a S2)^-1 delta in the tridiagonal form; false if that is not positive. */
@@ -357,14 +364,14 @@ static bool solve_tridiagonal(const Diagonal *form, double b, double a, double *
 
 void apply_basis(Diagonal *form, const double *u, double b, double a, double *w)
 {
-    double *y = form->column, *found = form->column + 2 * form->r;
+    double *y = form->column + form->r, *found = y + 2 * form->r;
     bool plain = form->plain && (b != 0 || a != 0);
     if (!plain || !solve_tridiagonal(form, b, a, y)) {
+        plain = false;
         for (int64_t j = 0; j < form->r; j++)
             y[j] = u[j] / form->length[j];
-        turn_back(form, y);
     }
-    mirror_back(form, y, found);
+    apply_to_columns(form, y, 1, plain, found);
     memset(w, 0, (size_t)form->d * sizeof(double));
     for (int64_t i = 0; i < form->m; i++)
         w[form->at[i]] = found[i] / form->scale[i];
@@ -375,65 +382,92 @@ INLINE double clipped(double value, double low, double high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Variances along one direction by the covariances themselves; where there is none, it
-   is raised to the floor. False if the direction is lost in rounding errors. */
-WIDE static bool refine(Diagonal *form, const Classes *pair, int64_t j, double resolution)
+/* Sums over the features of numbers times the squares of k columns. */
+WIDE static void sum_squares(const double *numbers, const double *v, int64_t m, int64_t k,
+                             double *RESTRICT sums)
+{
+    memset(sums, 0, (size_t)k * sizeof(double));
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < k; j++)
+            sums[j] += numbers[i] * (v[i * k + j] * v[i * k + j]);
+}
+
+/* The quadratic forms v'S v of k columns, S in units of the scale. */
+WIDE static void quadratic_forms(Diagonal *form, const double *S, const double *v,
+                                 int64_t k, double *room, double *RESTRICT squares)
+{
+    int64_t m = form->m;
+    memset(squares, 0, (size_t)k * sizeof(double));
+    for (int64_t i = 0; i < m; i++) {
+        const double *row = S + form->at[i] * form->d;
+        memset(room, 0, (size_t)k * sizeof(double));
+        for (int64_t l = 0; l < m; l++)
+            add_row(room, v + l * k, row[form->at[l]] / (form->scale[i] * form->scale[l]), k);
+        for (int64_t j = 0; j < k; j++)
+            squares[j] += v[i * k + j] * room[j];
+    }
+}
+
+/* Variances along k directions by the covariances themselves; where there is none, it
+   is raised to the floor. False if a direction is lost in rounding errors. */
+static bool refine(Diagonal *form, const Classes *pair, const int64_t *directions,
+                   int64_t k, double resolution)
 {
     int64_t m = form->m, d = form->d;
-    double *v = form->column, *unit = v + m, *room = unit + m;
-    memset(unit, 0, (size_t)form->r * sizeof(double));
-    unit[j] = 1;
-    turn_back(form, unit);
-    mirror_back(form, unit, v);
-    double square[2], noise[2] = {0, 0}, share[2] = {0, 0}, c = dot(v, form->delta, m);
-    for (int64_t i = 0; i < m; i++)
-        unit[i] = v[i] / form->scale[i];
-    for (int k = 0; k < 2; k++) {
-        const double *S = pair->covariance[k];
-        square[k] = 0;
+    /* The matrices are of no more use. */
+    double *u = form->product, *v = form->reduced, *room = form->sum, *numbers = room + k;
+    double *square[2], *noise[2], *share[2], *next = form->first;
+    memset(u, 0, (size_t)(form->r * k) * sizeof(double));
+    for (int64_t j = 0; j < k; j++)
+        u[directions[j] * k + j] = 1;
+    apply_to_columns(form, u, k, false, v);
+    for (int c = 0; c < 2; c++, next += 3 * k) {
+        square[c] = next, noise[c] = next + k, share[c] = next + 2 * k;
+        quadratic_forms(form, pair->covariance[c], v, k, room, square[c]);
         for (int64_t i = 0; i < m; i++) {
-            const double *row = S + form->at[i] * d;
-            for (int64_t l = 0; l < m; l++)
-                room[l] = row[form->at[l]];
-            square[k] += unit[i] * dot(room, unit, m);
+            double scale = form->scale[i];
+            numbers[i] = pair->covariance[c][form->at[i] * (d + 1)] / (scale * scale);
         }
-        square[k] = square[k] > 0 ? square[k] : 0;
-    }
-    double norm = square[0] + square[1];
-    if (!(norm > 0.5 && norm < 2))
-        return false;
-    for (int k = 0; k < 2; k++)
+        sum_squares(numbers, v, m, k, share[c]);
         for (int64_t i = 0; i < m; i++) {
-            int64_t at = form->at[i];
-            double scale = form->scale[i], place = 4 * EPS * fabs(pair->mean[k][at]);
-            double variance = pair->covariance[k][at * d + at] / (scale * scale);
-            place = place < scale ? place / scale : 1;
-            double size = v[i] * v[i] / norm;
-            noise[k] += ((64 + 4 * d) * EPS * variance + place * place) * size;
-            share[k] += variance * size;
+            double place = 4 * EPS * fabs(pair->mean[c][form->at[i]]) / form->scale[i];
+            place = place < 1 ? place : 1;
+            numbers[i] = (64 + 4 * d) * EPS * numbers[i] + place * place;
         }
-    double alpha = square[0] / norm, beta = square[1] / norm;
-    bool none1 = alpha <= clipped(noise[0], 64 * EPS, FLOOR);
-    bool none2 = beta <= clipped(noise[1], 64 * EPS, FLOOR);
-    form->alpha0[j] = none1 ? 0 : none2 ? 1 : alpha;
-    form->beta0[j] = none2 ? 0 : none1 ? 1 : beta;
-    double used1 = none1 ? FLOOR : none2 ? 1 - FLOOR : alpha;
-    double used2 = none2 ? FLOOR : none1 ? 1 - FLOOR : beta;
-    if (resolution > 0) {
-        double least1 = share[0] * resolution / 4, least2 = share[1] * resolution / 4;
-        least1 = least1 > FLOOR ? least1 : 0;
-        least2 = least2 > FLOOR ? least2 : 0;
-        used1 = clipped(used1, least1, 1 - least2);
-        used2 = clipped(used2, least2, 1 - least1);
+        sum_squares(numbers, v, m, k, noise[c]);
     }
-    form->alpha[j] = used1;
-    form->beta[j] = used2;
-    form->raised1[j] = used1 - alpha;
-    form->raised2[j] = used2 - beta;
-    form->length[j] = sqrt(norm);
-    form->c[j] = c / form->length[j];
-    form->floored[0] |= none1;
-    form->floored[1] |= none2;
+    for (int64_t j = 0; j < k; j++) {
+        int64_t at = directions[j];
+        double first = square[0][j] > 0 ? square[0][j] : 0;
+        double second = square[1][j] > 0 ? square[1][j] : 0, norm = first + second, c = 0;
+        if (!(norm > 0.5 && norm < 2))
+            return false;
+        double alpha = first / norm, beta = second / norm;
+        bool none1 = alpha <= clipped(noise[0][j] / norm, 64 * EPS, FLOOR);
+        bool none2 = beta <= clipped(noise[1][j] / norm, 64 * EPS, FLOOR);
+        form->alpha0[at] = none1 ? 0 : none2 ? 1 : alpha;
+        form->beta0[at] = none2 ? 0 : none1 ? 1 : beta;
+        double used1 = none1 ? FLOOR : none2 ? 1 - FLOOR : alpha;
+        double used2 = none2 ? FLOOR : none1 ? 1 - FLOOR : beta;
+        if (resolution > 0) {
+            double least1 = share[0][j] / norm * resolution / 4;
+            double least2 = share[1][j] / norm * resolution / 4;
+            least1 = least1 > FLOOR ? least1 : 0;
+            least2 = least2 > FLOOR ? least2 : 0;
+            used1 = clipped(used1, least1, 1 - least2);
+            used2 = clipped(used2, least2, 1 - least1);
+        }
+        form->alpha[at] = used1;
+        form->beta[at] = used2;
+        form->raised1[at] = used1 - alpha;
+        form->raised2[at] = used2 - beta;
+        form->length[at] = sqrt(norm);
+        for (int64_t i = 0; i < m; i++)
+            c += v[i * k + j] * form->delta[i];
+        form->c[at] = c / form->length[at];
+        form->floored[0] |= none1;
+        form->floored[1] |= none2;
+    }
     return true;
 }
 
@@ -468,7 +502,7 @@ Outcome diagonalise(Diagonal *form, const Classes *pair, const double *whitening
     if (!rotate_to_diagonal(form))
         return UNSURE;
     form->floored[0] = form->floored[1] = false;
-    form->plain = true;
+    int64_t k = 0, *directions = form->directions;
     for (int64_t j = 0; j < r; j++) {
         double alpha = form->alpha[j] = clipped(form->alpha[j], 0, 1);
         form->beta[j] = 1 - alpha;
@@ -477,13 +511,14 @@ Outcome diagonalise(Diagonal *form, const Classes *pair, const double *whitening
         form->beta0[j] = 1 - alpha;
         form->raised1[j] = form->raised2[j] = 0;
         form->length[j] = 1;
-        if (resolution > 0 || alpha < SMALL || alpha > 1 - SMALL) {
-            form->plain = false;
-            if (!refine(form, pair, j, resolution))
-                return UNSURE;
-        }
+        if (whitening || alpha < SMALL || alpha > 1 - SMALL)
+            directions[k++] = j;
+    }
+    form->plain = k == 0;
+    if (k && !refine(form, pair, directions, k, resolution))
+        return UNSURE;
+    for (int64_t j = 0; j < r; j++)
         if (!(fabs(form->c[j]) <= FARTHEST))
             return UNSURE;
-    }
     return DONE;
 }

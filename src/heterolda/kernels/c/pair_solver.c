@@ -46,6 +46,15 @@ WIDE static double quadratic(const double *S, const double *w, int64_t d)
     return sum;
 }
 
+/* What rounding may make of w'S w. */
+static double rounding(const double *S, const double *w, int64_t d)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < d; i++)
+        sum += sqrt(S[i * (d + 1)]) * fabs(w[i]);
+    return 2 * (64 + 4 * d) * EPS * sum * sum;
+}
+
 /* Threshold of least error along w, (39); see solvers/threshold.py. */
 static double best_threshold(double D, double sigma1, double sigma2, double log_tau)
 {
@@ -148,7 +157,11 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     double again = error_of(t, distance, sqrt(checked1), sqrt(checked2), pair->prior);
     for (int64_t i = 0; i < d; i++)
         any |= coef[i] != 0;
-    if (!any || !(sigma1 > 0 && sigma2 > 0) || !(fabs(again - error) <= SAME * error))
+    bool same = fabs(again - error) <= SAME * error;
+    if (whitening) /* next to a singular sum the check knows no more than this */
+        same = fabs(checked1 - v1) <= SAME * v1 + rounding(pair->covariance[0], coef, d) &&
+               fabs(checked2 - v2) <= SAME * v2 + rounding(pair->covariance[1], coef, d);
+    if (!any || !(sigma1 > 0 && sigma2 > 0) || !same)
         return UNSURE;
 
     double lower = best.log_bound, log_error = log(trivial ? trivial_error : error);

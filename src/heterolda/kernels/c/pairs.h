@@ -26,6 +26,7 @@ typedef struct {
     int64_t d;         /* features */
     int64_t m;         /* features that vary, and their indices */
     int64_t *at;
+    int64_t *directions; /* room for indices */
     int64_t r;         /* directions */
     double *scale;     /* of the m features */
     double *delta;     /* differences of the means, in units of the scale */
