@@ -105,6 +105,18 @@ def search_arrays(d, n_iter):
     return v, np.zeros(2 * (d + 1), np.int64), np.array([1, 9, 9, 0]), log
 
 
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_rules_that_are_not_finite_come_to_an_end(rng, value):
+    """Infinity times one tenth from infinity is no number, and equal to none."""
+    X, first = rng.normal(size=(300, 3)), rng.random(300) < 0.5
+    block = kernel.make_block(X, first, NONE, True)
+    v, changes, state, log = search_arrays(3, 20)
+    v[1], state[1:3] = value, 10**6
+    block.run(v, changes, state, log, 0.1, 4.0, 50, 20)
+    assert state[0] == 20
+
+
 @needs_compiled
 def test_what_does_not_fit_is_refused(rng):
     X, first = rng.normal(size=(50, 3)), rng.random(50) < 0.5

@@ -447,7 +447,7 @@ static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
         /* A new reference at the same rule would change nothing. */
         if (!b->ready || (stale && b->moves > 0)) {
             refresh(b, v, how->step);
-            continue;
+            reach = advance(b, v, how->step, &bound, &drift);
         }
         int64_t touched = find_changes(b, how->step, reach, bound, changes);
         all += touched;
