@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 import heterolda.kernels as kernels
@@ -58,9 +59,13 @@ class Committee(ABC):
     def probabilities(self, scores: Array) -> Array:
         """Class probabilities, largest for the winner."""
 
-    def of_rows(self, method: str, rows: Array, coef: Array, intercept: Array) -> Array:
+    def of_rows(
+        self, method: str, rows: Array, coef: Array, intercept: Array
+    ) -> NDArray[Any]:
         """What a method says of the scores of rows by rules."""
-        result: Array = getattr(self, method)(ordered_scores(rows, coef, intercept))
+        result: NDArray[Any] = getattr(self, method)(
+            ordered_scores(rows, coef, intercept)
+        )
         return result
 
     def numbers_per_row(self, method: str) -> int:
@@ -173,7 +178,9 @@ class OneVsOne(Committee):
             return coupled
         return swap_largest_to_winner(coupled, self.winners(scores))
 
-    def of_rows(self, method: str, rows: Array, coef: Array, intercept: Array) -> Array:
+    def of_rows(
+        self, method: str, rows: Array, coef: Array, intercept: Array
+    ) -> NDArray[Any]:
         """The same without all scores, where they are not needed."""
         rules, coupled_decide = (coef, intercept), self.voting == "coupled"
         if method == "winners" and not coupled_decide:

@@ -23,19 +23,18 @@ INLINE Four four_exp(Four x)
     k = subtract(k, four(shift));
     Four r = subtract(x, scaled(6.93147180369123816490e-01, k));
     r = subtract(r, scaled(1.90821492927058770002e-10, k));
-    /* 1 + r + r^2 (1/2! + r/3! + ...), of |r| up to 0.35; even and odd powers apart. */
-    Four r2 = times(r, r), even = four(1.0 / 479001600), odd = four(1.0 / 6227020800);
-    even = shifted(times(even, r2), 1.0 / 3628800);
-    odd = shifted(times(odd, r2), 1.0 / 39916800);
-    even = shifted(times(even, r2), 1.0 / 40320);
-    odd = shifted(times(odd, r2), 1.0 / 362880);
-    even = shifted(times(even, r2), 1.0 / 720);
-    odd = shifted(times(odd, r2), 1.0 / 5040);
-    even = shifted(times(even, r2), 1.0 / 24);
-    odd = shifted(times(odd, r2), 1.0 / 120);
-    even = shifted(times(even, r2), 1.0 / 2);
-    odd = shifted(times(odd, r2), 1.0 / 6);
-    Four sum = add(times(r2, add(even, times(odd, r))), r);
+    /* 1 + r + r^2 (1/2! + r/3! + ...), of |r| up to 0.35, in a tree of short chains. */
+    Four r2 = times(r, r), r4 = times(r2, r2), r8 = times(r4, r4);
+    Four a = shifted(scaled(1.0 / 6, r), 1.0 / 2);
+    Four b = shifted(scaled(1.0 / 120, r), 1.0 / 24);
+    Four c = shifted(scaled(1.0 / 5040, r), 1.0 / 720);
+    Four d = shifted(scaled(1.0 / 362880, r), 1.0 / 40320);
+    Four e = shifted(scaled(1.0 / 39916800, r), 1.0 / 3628800);
+    Four f = shifted(scaled(1.0 / 6227020800, r), 1.0 / 479001600);
+    Four low = add(a, times(b, r2)), middle = add(c, times(d, r2));
+    Four high = add(e, times(f, r2));
+    Four sum = add(add(low, times(middle, r4)), times(high, r8));
+    sum = add(times(r2, sum), r);
     return times(shifted(sum, 1.0), power);
 }
 
@@ -53,20 +52,26 @@ INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four 
     return if_greater(score, zero, yes, no);
 }
 
-/* Probabilities of a tile, n_classes times LANES, from n_pairs times LANES scores. */
-INLINE void couple_tile(const Posterior *of, const double *scores, int64_t n_pairs,
+/* Probabilities of a tile, n_classes times LANES, from n_pairs times LANES scores. Odds
+   take the place of the scores. Short loops, so that the processor works on many turns. */
+INLINE void couple_tile(const Posterior *of, double *scores, int64_t n_pairs,
                         int64_t n_classes, double *against)
 {
+    Four one = four(1.0);
+    for (int64_t p = 0; p < n_pairs; p++)
+        for (int64_t at = p * LANES; at < (p + 1) * LANES; at += 4)
+            store(four_log_odds(of, n_pairs, p, load(scores + at)), scores + at);
+    for (int64_t at = 0; at < n_pairs * LANES; at += 4)
+        store(four_exp(load(scores + at)), scores + at);
     for (int64_t h = 0; h < LANES; h += 4) {
-        Four total = four(0.0), one = four(1.0);
+        Four total = four(0.0);
         for (int64_t k = 0; k < n_classes; k++)
             store(one, against + k * LANES + h);
         for (int64_t i = 0, p = 0; i < n_classes; i++) {
             Four own = load(against + i * LANES + h);
             for (int64_t j = i + 1; j < n_classes; j++, p++) {
                 double *other = against + j * LANES + h;
-                Four score = load(scores + p * LANES + h);
-                Four odds = four_exp(four_log_odds(of, n_pairs, p, score));
+                Four odds = load(scores + p * LANES + h);
                 own = add(own, odds);
                 store(add(load(other), over(one, odds)), other);
             }
@@ -102,6 +107,13 @@ INLINE void count_tile(const double *weight, const double *scores, int64_t n_cla
     }
 }
 
+INLINE void take_rows(const double *lanes, int64_t n_classes, int64_t m, double *rows)
+{
+    for (int64_t r = 0; r < m; r++)
+        for (int64_t k = 0; k < n_classes; k++)
+            rows[r * n_classes + k] = lanes[k * LANES + r];
+}
+
 /* Either of scores, or of rows and rules. Votes and weights may be NULL. */
 WIDE static void couple(const double *scores, const double *X, Rules rules, int64_t n,
                         int64_t n_pairs, int64_t n_classes, const Posterior *of,
@@ -126,16 +138,12 @@ WIDE static void couple(const double *scores, const double *X, Rules rules, int6
             lane_scores(rules, which, x, four_scores);
             memcpy(tile + p * LANES, four_scores, (size_t)q * LANES * sizeof(double));
         }
+        if (votes != NULL) {
+            count_tile(weight, tile, n_classes, found);
+            take_rows(found, n_classes, m, votes + start * n_classes);
+        }
         couple_tile(of, tile, n_pairs, n_classes, found);
-        for (int64_t r = 0; r < m; r++)
-            for (int64_t k = 0; k < n_classes; k++)
-                out[(start + r) * n_classes + k] = found[k * LANES + r];
-        if (votes == NULL)
-            continue;
-        count_tile(weight, tile, n_classes, found);
-        for (int64_t r = 0; r < m; r++)
-            for (int64_t k = 0; k < n_classes; k++)
-                votes[(start + r) * n_classes + k] = found[k * LANES + r];
+        take_rows(found, n_classes, m, out + start * n_classes);
     }
 }
 

@@ -16,7 +16,7 @@
 #endif
 
 typedef double Four __attribute__((vector_size(32)));
-typedef int64_t FourBits __attribute__((vector_size(32)));
+typedef uint64_t FourBits __attribute__((vector_size(32)));
 
 INLINE Four four(double x)
 {
