@@ -579,6 +579,19 @@ def test_result_does_not_depend_on_the_jobs(four):
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
+def test_arrays_need_not_be_aligned(pair):
+    def unaligned(a):
+        moved = np.empty(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
+        moved[:] = a
+        return moved
+
+    X, y = pair
+    weight = np.arange(len(y)) % 3 + 1.0
+    one = smooth(loss="error").fit(X, y, weight)
+    two = smooth(loss="error").fit(unaligned(X), y, unaligned(weight))
+    assert_array_equal(one.coef_, two.coef_)
+
+
 def test_class_weight_moves_the_rule(pair):
     X, y = pair
     first, second = (smooth(class_weight={k: 20}).fit(X, y) for k in (0, 1))

@@ -81,8 +81,8 @@ def descend(
         arrays = Z, start, weight, loss, h, penalty
         return descend_numpy(*arrays, tol, max_iter, costs, report, u)
     kernels.compiled.descend(
-        *(np.ascontiguousarray(a) for a in (Z.T, start, weight)),
-        None if costs is None else np.ascontiguousarray(costs),
+        *(np.require(a, requirements="CA") for a in (Z.T, start, weight)),
+        None if costs is None else np.require(costs, requirements="CA"),
         (loss == "logistic").astype(np.int64),
         h,
         penalty,
