@@ -28,8 +28,8 @@ _MORE = 0.03
 ROWS_PER_FEATURE = 5
 # Numbers that the rules without a row take at a time.
 _BLOCK = 1 << 20
-# How far variances may be from those that the solver went by.
-_SAME = 1e-9
+# How far variances may be from those that the solver went by, some of which it raised.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -248,58 +248,68 @@ def _with_fisher(
 ) -> Hyperplanes:
     """The rules, with Fisher's for some pairs."""
     few, before = moments.take(some), planes.take(some)
-    fisher = None
     if plain is moments:
         coef, intercept = moments.fisher
-        fisher = _plain_fisher(coef[some], intercept[some], few, before)
-    if fisher is None:
-        fisher = Fisher().solve(plain.take(some).pencil, generator(Fisher()))
-        if plain is not moments:
-            fisher = _under_model(fisher, few)
+        fisher, bad = _direct_fisher(coef[some], intercept[some], few, before)
+        if bad.any():
+            again = np.flatnonzero(bad)
+            fisher = _replaced(fisher, again, _solved_fisher(few.take(again)))
+    else:
+        fisher = _under_model(_solved_fisher(plain.take(some)), few)
     # The bound that was proven for the optimum holds for any rule.
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = 1 - before.error * (1 - before.gap) / fisher.error
     fisher = replace(fisher, gap=np.where(fisher.error > 0, gap, 0.0))
+    return _replaced(planes, some, fisher)
+
+
+def _replaced(planes: Hyperplanes, some: Index, rules: Hyperplanes) -> Hyperplanes:
+    """Rules of which some are replaced."""
     if len(some) == len(planes.error):
-        return fisher
+        return rules
     index = np.arange(len(planes.error))
     index[some] = np.arange(len(index), len(index) + len(some))
-    return Hyperplanes.concatenate([planes, fisher]).take(index)
+    return Hyperplanes.concatenate([planes, rules]).take(index)
 
 
-def _plain_fisher(
+def _solved_fisher(moments: PairMoments) -> Hyperplanes:
+    """Fisher's rules by the pencils of the pairs."""
+    return Fisher().solve(moments.pencil, generator(Fisher()))
+
+
+def _direct_fisher(
     coef: Array, intercept: Array, moments: PairMoments, planes: Hyperplanes
-) -> Hyperplanes | None:
-    """Fisher's rules, if all covariances are regular; `planes` are the model's."""
-    if planes.floored is None or planes.floored.any() or np.any(planes.dropped):
-        return None
+) -> tuple[Hyperplanes, Mask]:
+    """Fisher's rules without pencils, and for which pairs that will not do.
+
+    These are pairs whose covariances, by the rules of the model (`planes`) or by
+    Fisher's, are not those that the solver went by, since they are next to singular.
+    """
     pairs, weights = moments.pairs, moments.weights[moments.pairs]
     both = np.array([coef, planes.coef]).swapaxes(0, 1)[:, None]  # (n, 1, 2, d)
     products = both @ moments.covariances[pairs]
     variances, ours = np.einsum("pkri,pkri->rpk", products, both)
     D = ((moments.means[pairs[:, 1]] - moments.means[pairs[:, 0]]) * coef).sum(axis=1)
-    # Otherwise the variances are not those that the solver went by.
-    excess = (weights * variances).sum(axis=1) - weights.sum(axis=1) * D
-    ours -= planes.deviations**2
-    if not (
-        (variances > 0).all()
-        and (np.abs(excess) <= _SAME * weights.sum(axis=1) * D).all()
-        and (np.abs(ours) <= _SAME * planes.deviations**2).all()
-    ):
-        return None
+    share = weights / weights.sum(axis=1, keepdims=True)
+    expected = planes.deviations**2
+    good = (variances > 0) & (np.abs(ours - expected) <= _SAME * expected)
+    bad = np.abs((share * variances).sum(axis=1) - D) > _SAME * D
     log_priors = np.log(moments.priors)
     t = 0.5 * D + log_priors[:, 1] - log_priors[:, 0]
-    deviations = np.sqrt(variances)
-    return replace(
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = np.sqrt(variances)
+        error = bayes_error(t, D, *deviations.T, *moments.priors.T)
+    fisher = replace(
         planes,
         coef=coef,
         intercept=intercept,
-        error=bayes_error(t, D, *deviations.T, *moments.priors.T),
+        error=error,
         n_iter=np.ones(len(D), np.intp),
         status=np.full(len(D), Status.CLOSED_FORM, np.intp),
         means=np.array([t - D, t]).T,
         deviations=deviations,
     )
+    return fisher, bad | ~good.all(axis=1)
 
 
 def _under_model(planes: Hyperplanes, moments: PairMoments) -> Hyperplanes:
