@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from benchmarks.methods import PEERS
 from benchmarks.runner import Settings
 from benchmarks.shapes import PAPER_SHAPES, Shape, load
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Global
-from heterolda.foundations.validation import NUMERIC_TYPES, check_labels
+from heterolda.foundations.validation import validate_rows
 from heterolda.solvers import solve_pairs
+from heterolda.statistics.class_statistics import coded_labels
 
 # The columns, in seconds; then the whole fit and LDA's.
 STAGES = ("validation", "statistics", "rules", "eigh", "model")
@@ -61,14 +61,15 @@ def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
     model = GaussianLinearDiscriminant(guard=False)
     with warnings.catch_warnings(action="ignore"):
         model.fit(X, y)
-    classes, pairs = model.classes_, model.pairs_
+    pairs = model.pairs_
+    classes, codes = coded_labels(y)
 
     def validation() -> None:
-        validate_data(model, X, y, dtype=NUMERIC_TYPES)
-        check_labels(y)
+        validate_rows(model, X, y)
+        coded_labels(y)
 
     def statistics() -> np.ndarray:
-        return ClassStatistics.from_arrays(X, y, classes).covariances()
+        return ClassStatistics.from_codes(X, codes, classes).covariances()
 
     covariances = statistics()
     weights = model.statistics_.weights
