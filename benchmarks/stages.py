@@ -62,12 +62,11 @@ def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
     with warnings.catch_warnings(action="ignore"):
         model.fit(X, y)
     pairs = model.pairs_
+    classes, codes = coded_labels(y)
 
     def validation() -> None:
         validate_rows(model, X, y)
         coded_labels(y)
-
-    classes, codes = coded_labels(y)
 
     def statistics() -> np.ndarray:
         return ClassStatistics.from_codes(X, codes, classes).covariances()
