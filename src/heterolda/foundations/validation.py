@@ -322,7 +322,7 @@ def check_labels(
     """
     if are_labels(y, name):
         # What is left of scikit-learn's check is the warning.
-        labels = distinct(y)
+        labels = _distinct(y)
         if warn and 2 * len(labels) > len(y):
             check_classification_targets(y)
         return labels
@@ -353,7 +353,7 @@ def all_text(y: NDArray[Any]) -> bool:
     return all(issubclass(kind, str) for kind in set(map(type, y.tolist())))
 
 
-def distinct(y: NDArray[Any]) -> NDArray[Any]:
+def _distinct(y: NDArray[Any]) -> NDArray[Any]:
     """Sorted distinct labels; integers of a small range are counted, not sorted."""
     if y.dtype.kind in "iu" and len(y):
         wide = _wide(y)

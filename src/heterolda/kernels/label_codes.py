@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
 from heterolda.foundations.types import Index
-from heterolda.foundations.validation import distinct, encode
 
 
 def label_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
@@ -34,9 +33,9 @@ def label_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
 
 
 def label_codes_numpy(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
-    """The same by sorting or, for integers of a small range, by counting."""
-    labels = distinct(y)
-    return labels, encode(y, labels).astype(np.int64)
+    """The same by sorting."""
+    labels, codes = np.unique(y, return_inverse=True)
+    return labels, codes.astype(np.int64, copy=False)
 
 
 def _objects(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
