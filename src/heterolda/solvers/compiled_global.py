@@ -25,7 +25,9 @@ from heterolda.solvers.pencil import differences, scaled_by
 from heterolda.solvers.principal_axes import PrincipalAxes
 
 # Operations on numbers that are worth a thread of their own: some milliseconds.
-_WORTH_A_THREAD = 10_000_000
+_WORTH_A_THREAD = 3_000_000
+# Singular pairs whose matrices are in memory at a time.
+_AT_A_TIME = 256
 
 
 def is_compiled(solver: object, n_features: int) -> bool:
@@ -48,7 +50,14 @@ def solve_compiled(moments: PairMoments, solver: Global) -> Hyperplanes:
     dropped = np.zeros((n_pairs, d))
     singular = np.flatnonzero(solved.outcome == SINGULAR)
     if len(singular):
-        dropped[singular] = _solve_singular(moments, solver, solved, singular)
+
+        def some(rows: slice) -> None:
+            for start in range(rows.start, rows.stop, _AT_A_TIME):
+                pairs = singular[start : min(start + _AT_A_TIME, rows.stop)]
+                dropped[pairs] = _solve_singular(moments, solver, solved, pairs)
+
+        worth = 10 * work * len(singular) // n_pairs // _WORTH_A_THREAD
+        in_threads(some, len(singular), worth)
     planes = Hyperplanes(
         coef=solved.coef,
         intercept=solved.intercept,
