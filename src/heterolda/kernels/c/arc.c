@@ -17,6 +17,8 @@
 static const double LIFT = 1e-30, FLAT = 1e-10;
 static const double RUNGS = 1.1, FIRST_RUNG = 0.7, ROUNDING = 1e-13, NEAREST = 1e-14;
 static const double NEGLIGIBLE = 1e-9, FARTHEST = 700.0;
+/* Least variance of a class, as a share of that of both, for the tridiagonal form. */
+static const double TRIDIAGONAL = 1e-4;
 static const double START[] = {-48, -24, -12, -6,  -3, -1.5, -0.5, 0,
                                0.5, 1.5, 3,   6,   12, 24,   48};
 enum {
@@ -34,8 +36,11 @@ typedef struct {
 } Point;
 
 typedef struct {
-    int64_t r; /* a multiple of 4 */
+    /* The pair in diagonal form, r a multiple of 4, or in tridiagonal form. */
+    int64_t r;
     const double *alpha, *beta, *c, *cos_low, *sin_low, *cos_high, *sin_high;
+    const Tridiagonal *tridiagonal;
+    double *room; /* for the latter: 8 numbers for each direction */
     double length, cos_of_low, sin_of_low, cos_of_high, sin_of_high, log1, log2;
     int64_t n_evaluations;
 } Arc;
@@ -66,10 +71,16 @@ static double log_add(double a, double b)
 /* The larger of two, NaN if one is NaN. */
 INLINE double larger(double a, double b) { return a >= b || isnan(a) ? a : b; }
 
+typedef struct {
+    const double *cos_form, *sin_form;
+    double a, b, cos, sin, speed;
+} Place;
+
 /* Sums of alpha u^2 and beta u^2 at g = a forms + b other forms, u = c / g. */
-WIDE static void variances(const Arc *arc, const double *cos_form, const double *sin_form,
-                           double a, double b, double *v1, double *v2)
+WIDE static void variances(const Arc *arc, const Place *place, double *v1, double *v2)
 {
+    const double *cos_form = place->cos_form, *sin_form = place->sin_form;
+    double a = place->a, b = place->b;
     double sum1[4] = {0, 0, 0, 0}, sum2[4] = {0, 0, 0, 0};
     for (int64_t i = 0; i < arc->r; i += 4)
         for (int k = 0; k < 4; k++) {
@@ -83,10 +94,97 @@ WIDE static void variances(const Arc *arc, const double *cos_form, const double 
     *v2 = (sum2[0] + sum2[1]) + (sum2[2] + sum2[3]);
 }
 
-typedef struct {
-    const double *cos_form, *sin_form;
-    double a, b, cos, sin, speed;
-} Place;
+/* Variances at four places of an arc in tridiagonal form: y = G^-1 delta, where G is
+   cos T + sin (I - T), gives y'T y and y'(I - T) y. NaN where G is not positive. */
+WIDE static void four_variances(const Arc *arc, const Place *places, double *v1, double *v2)
+{
+    const Tridiagonal *form = arc->tridiagonal;
+    int64_t n = form->n;
+    double *ratio = arc->room; /* what lies beside the diagonal over the pivot */
+    double sum[4], difference[4], pivot[4], y[4], after[4], both[4], first[4];
+    bool positive[4];
+    for (int k = 0; k < 4; k++) {
+        sum[k] = places[k].sin;
+        difference[k] = places[k].cos - places[k].sin;
+        pivot[k] = sum[k] + difference[k] * form->middle[0];
+        positive[k] = pivot[k] > 0;
+    }
+    for (int64_t i = 1; i < n; i++) {
+        double middle = form->middle[i], beside = form->beside[i - 1];
+        double *RESTRICT row = ratio + 4 * (i - 1);
+        for (int k = 0; k < 4; k++) {
+            double off = difference[k] * beside;
+            row[k] = off / pivot[k];
+            pivot[k] = sum[k] + difference[k] * middle - off * row[k];
+            positive[k] &= pivot[k] > 0;
+        }
+    }
+    for (int k = 0; k < 4; k++) {
+        after[k] = y[k] = form->distance / pivot[k];
+        both[k] = y[k] * y[k];
+        first[k] = form->middle[n - 1] * both[k];
+    }
+    for (int64_t i = n - 2; i >= 0; i--) {
+        double middle = form->middle[i], beside = 2 * form->beside[i];
+        const double *RESTRICT row = ratio + 4 * i;
+        for (int k = 0; k < 4; k++) {
+            y[k] = -row[k] * after[k];
+            both[k] += y[k] * y[k];
+            first[k] += y[k] * (middle * y[k] + beside * after[k]);
+            after[k] = y[k];
+        }
+    }
+    for (int k = 0; k < 4; k++) {
+        v1[k] = positive[k] ? first[k] : NAN;
+        v2[k] = positive[k] ? both[k] - first[k] : NAN;
+    }
+}
+
+/* G^-1 b, from the pivots of G and what lies beside its diagonal, over the pivots. */
+static void solve_beside(const double *pivot, const double *ratio, int64_t n, double *b)
+{
+    for (int64_t i = 1; i < n; i++)
+        b[i] -= ratio[i - 1] * b[i - 1];
+    b[n - 1] /= pivot[n - 1];
+    for (int64_t i = n - 2; i >= 0; i--)
+        b[i] = b[i] / pivot[i] - ratio[i] * b[i + 1];
+}
+
+/* Sums of u^2 times alpha, beta and, over g, alpha^2, alpha beta and beta^2. */
+static void sums_tridiagonal(const Arc *arc, const Place *place, double sums[5])
+{
+    const Tridiagonal *form = arc->tridiagonal;
+    const double *t = form->middle, *e = form->beside;
+    int64_t n = form->n;
+    double *pivot = arc->room, *ratio = pivot + n, *y = ratio + n, *Ty = y + n;
+    double *z = Ty + n, *x = z + n, difference = place->cos - place->sin;
+    pivot[0] = place->sin + difference * t[0];
+    for (int64_t i = 1; i < n; i++) {
+        double off = difference * e[i - 1];
+        ratio[i - 1] = off / pivot[i - 1];
+        pivot[i] = place->sin + difference * t[i] - off * ratio[i - 1];
+    }
+    y[n - 1] = form->distance / pivot[n - 1];
+    for (int64_t i = n - 2; i >= 0; i--)
+        y[i] = -ratio[i] * y[i + 1];
+    for (int64_t i = 0; i < n; i++) {
+        double before = i ? e[i - 1] * y[i - 1] : 0, after = i < n - 1 ? e[i] * y[i + 1] : 0;
+        z[i] = Ty[i] = before + t[i] * y[i] + after;
+        x[i] = y[i] - Ty[i];
+    }
+    solve_beside(pivot, ratio, n, z);
+    solve_beside(pivot, ratio, n, x);
+    for (int k = 0; k < 5; k++)
+        sums[k] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double rest = y[i] - Ty[i];
+        sums[0] += y[i] * Ty[i];
+        sums[1] += y[i] * rest;
+        sums[2] += Ty[i] * z[i];
+        sums[3] += rest * z[i];
+        sums[4] += rest * x[i];
+    }
+}
 
 /* Where x is: the weights of the forms, cosine and sine of theta, and d theta / dx. */
 static Place place_of(const Arc *arc, double x)
@@ -111,14 +209,11 @@ static Place place_of(const Arc *arc, double x)
     return place;
 }
 
-static Point evaluate(Arc *arc, double x)
+static Point point_of(Arc *arc, double x, const Place *place, double v1, double v2)
 {
-    Place place = place_of(arc, x);
-    double v1, v2;
-    variances(arc, place.cos_form, place.sin_form, place.a, place.b, &v1, &v2);
     Point point = {.x = x};
-    point.y1 = sqrt(v1) * place.cos;
-    point.y2 = sqrt(v2) * place.sin;
+    point.y1 = sqrt(v1) * place->cos;
+    point.y2 = sqrt(v2) * place->sin;
     point.log_ratio = 0.5 * log(v1 / v2);
     point.log_error1 = arc->log1 + log_ndtr(-point.y1);
     point.log_error2 = arc->log2 + log_ndtr(-point.y2);
@@ -131,6 +226,24 @@ static Point evaluate(Arc *arc, double x)
     return point;
 }
 
+static void evaluate(Arc *arc, const double *x, int n, Point *points)
+{
+    for (int k = 0; k < n; k += 4) {
+        Place places[4];
+        double v1[4], v2[4];
+        int many = n - k < 4 ? n - k : 4;
+        for (int j = 0; j < 4; j++)
+            places[j] = j < many ? place_of(arc, x[k + j]) : places[0];
+        if (arc->tridiagonal)
+            four_variances(arc, places, v1, v2);
+        for (int j = 0; j < many; j++) {
+            if (!arc->tridiagonal)
+                variances(arc, &places[j], &v1[j], &v2[j]);
+            points[k + j] = point_of(arc, x[k + j], &places[j], v1[j], v2[j]);
+        }
+    }
+}
+
 typedef struct {
     double y1, y2, speed; /* the last is -dy1/dx */
 } Motion;
@@ -139,18 +252,21 @@ typedef struct {
 WIDE static double slope_at(Arc *arc, double x, double *derivative, Motion *motion)
 {
     Place place = place_of(arc, x);
-    double v1 = 0, v2 = 0, both = 0, first = 0, second = 0;
-    for (int64_t i = 0; i < arc->r; i++) {
+    double sums[5] = {0, 0, 0, 0, 0};
+    if (arc->tridiagonal)
+        sums_tridiagonal(arc, &place, sums);
+    for (int64_t i = 0; !arc->tridiagonal && i < arc->r; i++) {
         double g = place.a * place.cos_form[i] + place.b * place.sin_form[i];
         double u = arc->c[i] / g, alpha = arc->alpha[i], beta = arc->beta[i];
         u *= u;
-        v1 += alpha * u;
-        v2 += beta * u;
+        sums[0] += alpha * u;
+        sums[1] += beta * u;
         u /= g;
-        first += alpha * alpha * u;
-        both += alpha * beta * u;
-        second += beta * beta * u;
+        sums[2] += alpha * alpha * u;
+        sums[3] += alpha * beta * u;
+        sums[4] += beta * beta * u;
     }
+    double v1 = sums[0], v2 = sums[1], first = sums[2], both = sums[3], second = sums[4];
     double sigma1 = sqrt(v1);
     motion->y1 = sigma1 * place.cos;
     motion->y2 = sqrt(v2) * place.sin;
@@ -291,19 +407,21 @@ static void close_piece(Search *search, const Point *from, const Point *to)
                 search->brackets[search->n_brackets].b = b.x;
                 search->brackets[search->n_brackets++].bound = bound;
             }
-        } else if (n + CUT_INTO > STACK ||
+        } else if (n + CUT_INTO > STACK || (isinf(b.x - a.x) && search->arc->tridiagonal) ||
                    search->arc->n_evaluations > MOST_EVALUATIONS) {
-            search->given_up = true;
+            search->given_up = true; /* the tridiagonal form is not accurate near the ends */
         } else {
-            /* The leftmost piece comes first. */
-            Point right = b;
-            for (int k = CUT_INTO - 1; k >= 0; k--) {
-                Point left = k ? evaluate(search->arc, inner_point(a.x, b.x, k)) : a;
-                if (k)
-                    consider(search, &left);
-                stack[n].a = left;
-                stack[n++].b = right;
-                right = left;
+            double x[CUT_INTO - 1];
+            Point inner[CUT_INTO + 1];
+            for (int k = 1; k < CUT_INTO; k++)
+                x[k - 1] = inner_point(a.x, b.x, k);
+            evaluate(search->arc, x, CUT_INTO - 1, inner + 1);
+            inner[0] = a;
+            inner[CUT_INTO] = b;
+            for (int k = CUT_INTO - 1; k >= 0; k--) { /* the leftmost piece comes first */
+                consider(search, &inner[k]);
+                stack[n].a = inner[k];
+                stack[n++].b = inner[k + 1];
             }
         }
     }
@@ -320,19 +438,21 @@ static int add_ladder(Search *search, double x, const Motion *motion, double a, 
     double log_error = log_add(arc->log1 + log_ndtr(-y1), arc->log2 + log_ndtr(-motion->y2));
     double log_loss = arc->log1 - 0.5 * (y1 * y1 + LOG_2PI) + log(motion->speed);
     double first = exp(log(FIRST_RUNG * search->gap) + log_error - log_loss);
-    points[count] = evaluate(arc, x);
-    consider_minimum(search, &points[count++]);
+    double places[2 * MOST_RUNGS + 1];
+    places[count++] = x;
     for (int side = 0; side < 2; side++) {
         /* At an error near zero the first rung would vanish. */
         double least = NEAREST * (1 + fabs(x)), nearest = first > least ? first : least;
         if (!(nearest < reach[side]))
             nearest = reach[side];
         double distance = nearest, growth = pow(reach[side] / nearest, 1.0 / n);
-        for (int k = 0; k < n; k++, distance *= growth) {
-            points[count] = evaluate(arc, side ? x + distance : x - distance);
-            consider(search, &points[count++]);
-        }
+        for (int k = 0; k < n; k++, distance *= growth)
+            places[count++] = side ? x + distance : x - distance;
     }
+    evaluate(arc, places, count, points);
+    consider_minimum(search, &points[0]);
+    for (int k = 1; k < count; k++)
+        consider(search, &points[k]);
     return count;
 }
 
@@ -351,14 +471,13 @@ static void branch_and_bound(Search *search)
 {
     Arc *arc = search->arc;
     Point points[MOST_POINTS], start[N_START];
-    for (int k = 0; k < N_START; k++) {
-        start[k] = evaluate(arc, START[k]);
+    int skipped = arc->tridiagonal ? 2 : 0, n_start = N_START - 2 * skipped, n = n_start;
+    evaluate(arc, START + skipped, n_start, start);
+    for (int k = 0; k < n_start; k++)
         consider(search, &start[k]);
-    }
-    int n = N_START;
-    memcpy(points, start, sizeof(start));
+    memcpy(points, start, (size_t)n_start * sizeof(Point));
     double best = search->best_log;
-    for (int k = 0; k + 1 < N_START; k++) {
+    for (int k = 0; k + 1 < n_start; k++) {
         if (!(start[k].slope < 0 && start[k + 1].slope > 0) ||
             !(log_add(start[k].log_error1, start[k + 1].log_error2) <= best))
             continue;
@@ -366,7 +485,7 @@ static void branch_and_bound(Search *search)
         const Point *near[4];
         for (int j = 0; j < 4; j++) {
             int at = k - 1 + j;
-            near[j] = &start[at < 0 ? 0 : at >= N_START ? N_START - 1 : at];
+            near[j] = &start[at < 0 ? 0 : at >= n_start ? n_start - 1 : at];
         }
         Motion motion;
         double x = newton_root(arc, near[1]->x, near[2]->x, interpolated(near), &motion);
@@ -388,7 +507,9 @@ static void branch_and_bound(Search *search)
             continue;
         double a = search->brackets[k].a, b = search->brackets[k].b;
         Motion motion;
-        Point found = evaluate(arc, newton_root(arc, a, b, 0.5 * (a + b), &motion));
+        double x = newton_root(arc, a, b, 0.5 * (a + b), &motion);
+        Point found;
+        evaluate(arc, &x, 1, &found);
         consider_minimum(search, &found);
     }
 }
@@ -403,6 +524,46 @@ static void forms_from(const double *mine, const double *other, int64_t pole, in
         cos_form[i] = (mine[i] * a + other[i] * b) / size;
         sin_form[i] = (mine[i] - a) / size;
     }
+}
+
+static Arc arc_between(double low1, double low2, double high1, double high2,
+                       const double *log_priors)
+{
+    /* It goes from -low to pi/2 + high. */
+    double low = atan2(low1, low2), high = atan2(high1, high2);
+    Arc arc = {
+        .length = low + high + 0.5 * M_PI,
+        .cos_of_low = cos(low),
+        .sin_of_low = sin(low),
+        .cos_of_high = cos(high),
+        .sin_of_high = sin(high),
+        .log1 = log_priors[0],
+        .log2 = log_priors[1],
+    };
+    return arc;
+}
+
+static Optimum search(Arc *arc, double gap, Place *place)
+{
+    Search search = {.arc = arc, .gap = gap, .log_bound = INFINITY};
+    search.best_log = arc->log1 < arc->log2 ? arc->log1 : arc->log2;
+    search.best_x = 0;
+    search.minimum_log = INFINITY;
+    branch_and_bound(&search);
+    /* A minimum is at least as good as any point, up to rounding. */
+    if (search.minimum_log <= search.best_log + ROUNDING)
+        search.best_x = search.minimum_x;
+    *place = place_of(arc, search.best_x);
+    Optimum optimum = {
+        .x = search.best_x,
+        .log_bound = search.log_bound,
+        .log_error = search.best_log,
+        .cos = place->cos,
+        .sin = place->sin,
+        .n_evaluations = arc->n_evaluations,
+        .proven = !search.given_up,
+    };
+    return optimum;
 }
 
 Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r,
@@ -421,50 +582,70 @@ Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r
     for (int k = 0; k < 2; k++)
         if (fabs(c[poles[k]]) < lift)
             c[poles[k]] = copysign(lift, c[poles[k]]);
-    /* The arc goes from -low to pi/2 + high. */
-    double low = atan2(alpha[pole1], beta[pole1]), high = atan2(beta[pole2], alpha[pole2]);
-    Arc arc = {
-        .r = padded,
-        .alpha = alpha,
-        .beta = beta,
-        .c = c,
-        .cos_low = room,
-        .sin_low = room + padded,
-        .cos_high = room + 2 * padded,
-        .sin_high = room + 3 * padded,
-        .length = low + high + 0.5 * M_PI,
-        .cos_of_low = cos(low),
-        .sin_of_low = sin(low),
-        .cos_of_high = cos(high),
-        .sin_of_high = sin(high),
-        .log1 = log_priors[0],
-        .log2 = log_priors[1],
-    };
+    Arc arc =
+        arc_between(alpha[pole1], beta[pole1], beta[pole2], alpha[pole2], log_priors);
+    arc.r = padded;
+    arc.alpha = alpha, arc.beta = beta, arc.c = c;
+    arc.cos_low = room, arc.sin_low = room + padded;
+    arc.cos_high = room + 2 * padded, arc.sin_high = room + 3 * padded;
     forms_from(alpha, beta, pole1, r, room, room + padded);
     forms_from(beta, alpha, pole2, r, room + 2 * padded, room + 3 * padded);
     for (int64_t i = r; i < padded; i++)
         for (int k = 0; k < 4; k++)
             room[k * padded + i] = 1;
-
-    Search search = {.arc = &arc, .gap = gap, .log_bound = INFINITY};
-    search.best_log = arc.log1 < arc.log2 ? arc.log1 : arc.log2;
-    search.best_x = 0;
-    search.minimum_log = INFINITY;
-    branch_and_bound(&search);
-    /* A minimum is at least as good as any point, up to rounding. */
-    if (search.minimum_log <= search.best_log + ROUNDING)
-        search.best_x = search.minimum_x;
-    Place place = place_of(&arc, search.best_x);
+    Place place;
+    Optimum optimum = search(&arc, gap, &place);
     for (int64_t i = 0; i < r; i++)
         u[i] = c[i] / (place.a * place.cos_form[i] + place.b * place.sin_form[i]);
-    Optimum optimum = {
-        .x = search.best_x,
-        .log_bound = search.log_bound,
-        .log_error = search.best_log,
-        .cos = place.cos,
-        .sin = place.sin,
-        .n_evaluations = arc.n_evaluations,
-        .proven = !search.given_up,
-    };
     return optimum;
+}
+
+/* A number below the smallest eigenvalue of T, or of I - T if `other`, by as little as
+   rounding allows: Laguerre's method comes from below and does not pass it. Zero if it
+   is not above SMALL, or in any doubt. */
+static double least_eigenvalue(const Tridiagonal *form, bool other)
+{
+    double x = 0;
+    for (int tries = 0; tries < 50; tries++) {
+        double D = 1, D1 = 0, D2 = 0, S1 = 0, S2 = 0;
+        for (int64_t i = 0; i < form->n; i++) {
+            double middle = other ? 1 - form->middle[i] : form->middle[i];
+            double square = i ? form->beside[i - 1] * form->beside[i - 1] : 0;
+            double inverse = 1 / D, share = square * inverse, slope = D1 * inverse;
+            double next = middle - x - share;
+            D2 = share * (D2 * inverse - 2 * slope * slope);
+            D1 = share * slope - 1;
+            D = next;
+            if (!(D > 0))
+                return 0;
+            S1 -= D1 / D;
+            S2 += D1 / D * (D1 / D) - D2 / D;
+        }
+        double n = (double)form->n, inner = (n - 1) * (n * S2 - S1 * S1);
+        double step = n / (S1 + sqrt(inner > 0 ? inner : 0));
+        if (!(step > 1e-13 * (x + step)))
+            return x > TRIDIAGONAL ? x : 0;
+        x += step * (1 - 1e-9) - 1e-15 * x;
+    }
+    return 0;
+}
+
+bool search_tridiagonal(const Tridiagonal *form, const double *log_priors, double gap,
+                        double *room, Optimum *optimum, double *v1, double *v2)
+{
+    double low = least_eigenvalue(form, false);
+    double high = low > 0 ? least_eigenvalue(form, true) : 0;
+    if (!(low > 0 && high > 0) || form->distance == 0)
+        return false;
+    Arc arc = arc_between(low, 1 - low, high, 1 - high, log_priors);
+    arc.tridiagonal = form;
+    arc.room = room;
+    Place places[4];
+    *optimum = search(&arc, gap, &places[0]);
+    double first[4], second[4];
+    for (int k = 1; k < 4; k++)
+        places[k] = places[0];
+    four_variances(&arc, places, first, second);
+    *v1 = first[0], *v2 = second[0];
+    return optimum->proven;
 }

@@ -37,7 +37,8 @@ bool make_diagonal(Diagonal *form, int64_t d)
                             &form->off,     &form->alpha,   &form->beta,
                             &form->c,       &form->alpha0,  &form->beta0,
                             &form->raised1, &form->raised2, &form->u,
-                            &form->length,  &form->middle,  &form->beside};
+                            &form->length,  &form->tridiagonal.middle,
+                            &form->tridiagonal.beside};
     for (size_t k = 0; k < sizeof(long_ones) / sizeof(long_ones[0]); k++, next += padded)
         *long_ones[k] = next;
     form->column = next;
@@ -216,7 +217,7 @@ WIDE static void reduce(Diagonal *form)
 /* Tridiagonal form of `reduced`: its diagonal in alpha, what lies beside it in off,
    off[k] between k and k + 1. The first reflection takes x to the last axis. Returns
    the component of x along it. */
-WIDE static double tridiagonalise(Diagonal *form, double *x)
+WIDE static double reflect(Diagonal *form, double *x)
 {
     int64_t r = form->r;
     double *A = form->reduced, *p = form->column, length = 0;
@@ -345,20 +346,21 @@ WIDE static void apply_to_columns(const Diagonal *form, double *u, int64_t k, bo
 /* (b S1 + a S2)^-1 delta in the tridiagonal form; false if that is not positive. */
 static bool solve_tridiagonal(const Diagonal *form, double b, double a, double *y)
 {
+    const Tridiagonal *tri = &form->tridiagonal;
     int64_t r = form->r;
     double *pivot = y + r, before = 0;
     for (int64_t k = 0; k < r; k++) {
-        double beside = k ? (b - a) * form->beside[k - 1] : 0;
-        pivot[k] = b * form->middle[k] + a * (1 - form->middle[k]);
+        double beside = k ? (b - a) * tri->beside[k - 1] : 0;
+        pivot[k] = b * tri->middle[k] + a * (1 - tri->middle[k]);
         if (k)
             pivot[k] -= beside * (beside / before);
         if (!(pivot[k] > 0))
             return false;
         before = pivot[k];
     }
-    y[r - 1] = form->distance / pivot[r - 1];
+    y[r - 1] = tri->distance / pivot[r - 1];
     for (int64_t k = r - 2; k >= 0; k--)
-        y[k] = -(b - a) * form->beside[k] / pivot[k] * y[k + 1];
+        y[k] = -(b - a) * tri->beside[k] / pivot[k] * y[k + 1];
     return true;
 }
 
@@ -471,8 +473,7 @@ static bool refine(Diagonal *form, const Classes *pair, const int64_t *direction
     return true;
 }
 
-Outcome diagonalise(Diagonal *form, const Classes *pair, const double *whitening,
-                    double resolution)
+Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whitening)
 {
     if (!scale_features(form, pair))
         return SINGULAR;
@@ -496,22 +497,30 @@ Outcome diagonalise(Diagonal *form, const Classes *pair, const double *whitening
     if (largest > 0)
         for (int64_t j = 0; j < r; j++)
             x[j] /= largest;
-    form->distance = largest * tridiagonalise(form, x);
-    memcpy(form->middle, form->alpha, (size_t)r * sizeof(double));
-    memcpy(form->beside, form->off, (size_t)r * sizeof(double));
+    Tridiagonal *tri = &form->tridiagonal;
+    tri->n = r;
+    tri->distance = largest * reflect(form, x);
+    memcpy(tri->middle, form->alpha, (size_t)r * sizeof(double));
+    memcpy(tri->beside, form->off, (size_t)r * sizeof(double));
+    form->floored[0] = form->floored[1] = false;
+    form->plain = true;
+    return DONE;
+}
+
+Outcome diagonalise(Diagonal *form, const Classes *pair, double resolution)
+{
     if (!rotate_to_diagonal(form))
         return UNSURE;
-    form->floored[0] = form->floored[1] = false;
-    int64_t k = 0, *directions = form->directions;
+    int64_t r = form->r, k = 0, *directions = form->directions;
     for (int64_t j = 0; j < r; j++) {
         double alpha = form->alpha[j] = clipped(form->alpha[j], 0, 1);
         form->beta[j] = 1 - alpha;
-        form->c[j] *= form->distance;
+        form->c[j] *= form->tridiagonal.distance;
         form->alpha0[j] = alpha;
         form->beta0[j] = 1 - alpha;
         form->raised1[j] = form->raised2[j] = 0;
         form->length[j] = 1;
-        if (whitening || alpha < SMALL || alpha > 1 - SMALL)
+        if (!form->triangular || alpha < SMALL || alpha > 1 - SMALL)
             directions[k++] = j;
     }
     form->plain = k == 0;

@@ -15,6 +15,9 @@ static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;
 /* Largest relative difference of an error and the same by the covariances. */
 static const double SAME = 1e-9;
 
+/* Directions from which on eigenvalues take longer than solving for each rule. */
+static const int64_t LARGE = 18;
+
 /* Entries of Status in hyperplanes.py. */
 enum { CERTIFIED = 1, TRIVIAL = 6 };
 
@@ -85,12 +88,12 @@ static double most_variation(const Diagonal *form)
 }
 
 /* Fisher's rule, (7). */
-static void fisher_rule(Diagonal *form, const Classes *pair, double log_tau, double *coef,
-                        double *intercept)
+static void fisher_rule(Diagonal *form, const Classes *pair, bool diagonal, double log_tau,
+                        double *coef, double *intercept)
 {
     double total = pair->weight[0] + pair->weight[1];
     double b = pair->weight[0] / total, a = pair->weight[1] / total;
-    for (int64_t j = 0; j < form->r; j++)
+    for (int64_t j = 0; diagonal && j < form->r; j++)
         form->u[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
     apply_basis(form, form->u, b, a, coef);
     double middle = sum_of_products(coef, pair->mean[0], form->d) +
@@ -100,19 +103,39 @@ static void fisher_rule(Diagonal *form, const Classes *pair, double log_tau, dou
         coef[i] = -coef[i];
 }
 
-static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whitening,
-                          double resolution, double gap, double *room, int64_t p,
-                          Rules *rules)
-{
-    int64_t d = form->d;
-    Outcome outcome = diagonalise(form, pair, whitening, resolution);
-    if (outcome != DONE)
-        return outcome;
-    int64_t r = form->r;
-    double log_priors[2] = {log(pair->prior[0]), log(pair->prior[1])};
-    double log_tau = log_priors[1] - log_priors[0], *coef = rules->coef + p * d;
-    fisher_rule(form, pair, log_tau, rules->fisher_coef + p * d, &rules->fisher_intercept[p]);
+/* What the search of an arc has found, by either form. */
+typedef struct {
+    Optimum best;
+    double size;             /* by which u is to be multiplied */
+    double D, v1, v2;        /* distance of the means and variances along w */
+    double raised1, raised2; /* what of the variances was raised */
+} Found;
 
+/* The scale of (11): for equal covariances the score is the log-odds. */
+static double size_of(const Optimum *best)
+{
+    return best->cos + best->sin > 0 ? best->cos + best->sin : 1.0;
+}
+
+static bool find_tridiagonal(Diagonal *form, const double *log_priors, double gap,
+                             double *room, Found *found)
+{
+    double v1, v2;
+    Optimum *best = &found->best;
+    if (!search_tridiagonal(&form->tridiagonal, log_priors, gap, room, best, &v1, &v2))
+        return false;
+    double size = found->size = size_of(best);
+    found->D = size * (best->cos * v1 + best->sin * v2);
+    found->v1 = size * size * v1;
+    found->v2 = size * size * v2;
+    found->raised1 = found->raised2 = 0;
+    return true;
+}
+
+static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
+                          double *room, Found *found)
+{
+    int64_t r = form->r;
     double *lifted = room + 4 * (r + 4), *u = form->u;
     for (int64_t j = 0; j < r + 4; j++) {
         if (j >= r) { /* directions in which nothing happens */
@@ -121,69 +144,82 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
         }
         lifted[j] = form->c[j];
     }
-    Optimum best =
-        search_arc(form->alpha, form->beta, lifted, r, log_priors, gap, room, u);
-    if (!best.proven)
-        return UNSURE;
-
-    /* The scale of (11): for equal covariances the score is the log-odds. */
-    double size = best.cos + best.sin > 0 ? best.cos + best.sin : 1.0;
-    double D = 0, v1 = 0, v2 = 0, raised1 = 0, raised2 = 0;
+    Optimum best = search_arc(form->alpha, form->beta, lifted, r, log_priors, gap, room, u);
+    *found = (Found){.best = best, .size = size_of(&best)};
     for (int64_t j = 0; j < r; j++) {
-        u[j] *= size;
+        u[j] *= found->size;
         double square = u[j] * u[j];
-        D += form->c[j] * u[j];
-        v1 += form->alpha[j] * square;
-        v2 += form->beta[j] * square;
-        raised1 += form->raised1[j] * square;
-        raised2 += form->raised2[j] * square;
+        found->D += form->c[j] * u[j];
+        found->v1 += form->alpha[j] * square;
+        found->v2 += form->beta[j] * square;
+        found->raised1 += form->raised1[j] * square;
+        found->raised2 += form->raised2[j] * square;
+        form->plain &= lifted[j] == form->c[j]; /* else u is not that of delta */
     }
-    double sigma1 = sqrt(v1), sigma2 = sqrt(v2);
+    return best.proven;
+}
+
+/* Whether the variances along w by the covariances themselves are those of the form. */
+static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
+                    const Found *found, double t, double error)
+{
+    int64_t d = form->d;
+    double first = quadratic(pair->covariance[0], w, d) + found->raised1;
+    double second = quadratic(pair->covariance[1], w, d) + found->raised2, distance = 0;
+    bool any = false;
+    for (int64_t i = 0; i < form->m; i++) {
+        distance += w[form->at[i]] * form->delta[i] * form->scale[i];
+        any |= w[form->at[i]] != 0;
+    }
+    if (!any)
+        return false;
+    if (!form->triangular) /* next to a singular sum no more is known than this */
+        return fabs(first - found->v1) <=
+                   SAME * found->v1 + rounding(pair->covariance[0], w, d) &&
+               fabs(second - found->v2) <=
+                   SAME * found->v2 + rounding(pair->covariance[1], w, d);
+    double again = error_of(t, distance, sqrt(first), sqrt(second), pair->prior);
+    return fabs(again - error) <= SAME * error;
+}
+
+/* The rule that was found, unless there is any doubt. */
+static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
+                       bool diagonal, double gap, double log_tau, int64_t p, Rules *rules)
+{
+    const Optimum *best = &found->best;
+    int64_t d = form->d;
+    double *coef = rules->coef + p * d, size = found->size;
+    double sigma1 = sqrt(found->v1), sigma2 = sqrt(found->v2), D = found->D;
     double t = best_threshold(D, sigma1, sigma2, log_tau);
     if (!isfinite(t))
-        t = best.sin / size * v2;
+        t = best->sin / size * found->v2;
     double error = error_of(t, D, sigma1, sigma2, pair->prior);
-    for (int64_t j = 0; j < r; j++) /* in the hard case u is not that of delta */
-        form->plain &= lifted[j] == form->c[j];
-    apply_basis(form, u, best.cos / size, best.sin / size, coef);
+    apply_basis(form, form->u, best->cos / size, best->sin / size, coef);
+    if (!(sigma1 > 0 && sigma2 > 0) || !is_same(form, pair, coef, found, t, error))
+        return false;
 
-    double trivial_error = pair->prior[0] < pair->prior[1] ? pair->prior[0] : pair->prior[1];
-    bool trivial = error >= trivial_error * (1 - NO_GAIN), any = false;
-    double checked1 = quadratic(pair->covariance[0], coef, d) + raised1;
-    double checked2 = quadratic(pair->covariance[1], coef, d) + raised2;
-    double distance = 0;
-    for (int64_t i = 0; i < form->m; i++)
-        distance += coef[form->at[i]] * form->delta[i] * form->scale[i];
-    double again = error_of(t, distance, sqrt(checked1), sqrt(checked2), pair->prior);
-    for (int64_t i = 0; i < d; i++)
-        any |= coef[i] != 0;
-    bool same = fabs(again - error) <= SAME * error;
-    if (whitening) /* next to a singular sum the check knows no more than this */
-        same = fabs(checked1 - v1) <= SAME * v1 + rounding(pair->covariance[0], coef, d) &&
-               fabs(checked2 - v2) <= SAME * v2 + rounding(pair->covariance[1], coef, d);
-    if (!any || !(sigma1 > 0 && sigma2 > 0) || !same)
-        return UNSURE;
-
-    double lower = best.log_bound, log_error = log(trivial ? trivial_error : error);
-    if (lower < log_error + log1p(-gap)) {
+    double least = pair->prior[0] < pair->prior[1] ? pair->prior[0] : pair->prior[1];
+    bool trivial = error >= least * (1 - NO_GAIN);
+    double lower = best->log_bound, log_error = log(trivial ? least : error);
+    if (diagonal && lower < log_error + log1p(-gap)) {
         /* No rule at all has an error below min(p1, p2) (1 - total variation). */
-        double alike = log(trivial_error) + log1p(-most_variation(form));
+        double alike = log(least) + log1p(-most_variation(form));
         lower = alike > lower ? alike : lower;
     }
     /* Where the error underflows, the logarithm still knows it on the arc. */
-    if (error < UNDERFLOW_ && best.log_error > log_error)
-        log_error = best.log_error;
-    double found = lower < log_error ? -expm1(lower - log_error) : 0.0;
+    if (error < UNDERFLOW_ && best->log_error > log_error)
+        log_error = best->log_error;
+    double proven = lower < log_error ? -expm1(lower - log_error) : 0.0;
     if (error == 0)
-        found = 0;
-    if (!(found <= gap))
-        return UNSURE;
+        proven = 0;
+    if (!(proven <= gap))
+        return false;
 
-    rules->error[p] = trivial ? trivial_error : error;
-    rules->gap[p] = found;
-    rules->n_iter[p] = best.n_evaluations;
+    rules->error[p] = trivial ? least : error;
+    rules->gap[p] = proven;
+    rules->n_iter[p] = best->n_evaluations;
     rules->status[p] = trivial ? TRIVIAL : CERTIFIED;
-    rules->rank[p] = r;
+    rules->rank[p] = form->r;
     rules->floored[2 * p] = form->floored[0];
     rules->floored[2 * p + 1] = form->floored[1];
     rules->intercept[p] =
@@ -194,7 +230,32 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     rules->deviations[2 * p + 1] = trivial ? 0 : sigma2;
     for (int64_t i = 0; i < d; i++)
         coef[i] = trivial ? 0.0 : -coef[i];
-    return DONE;
+    fisher_rule(form, pair, diagonal, log_tau, rules->fisher_coef + p * d,
+                &rules->fisher_intercept[p]);
+    return true;
+}
+
+static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whitening,
+                          double resolution, double gap, double *room, int64_t p,
+                          Rules *rules)
+{
+    Outcome outcome = tridiagonalise(form, pair, whitening);
+    if (outcome != DONE)
+        return outcome;
+    double log_priors[2] = {log(pair->prior[0]), log(pair->prior[1])};
+    double log_tau = log_priors[1] - log_priors[0];
+    Found found;
+    /* The tridiagonal form does for regular pairs, and is quicker if they are large. */
+    if (form->triangular && form->r >= LARGE &&
+        find_tridiagonal(form, log_priors, gap, room, &found) &&
+        write_rule(form, pair, &found, false, gap, log_tau, p, rules))
+        return DONE;
+    outcome = diagonalise(form, pair, resolution);
+    if (outcome != DONE)
+        return outcome;
+    bool done = find_diagonal(form, log_priors, gap, room, &found) &&
+                write_rule(form, pair, &found, true, gap, log_tau, p, rules);
+    return done ? DONE : UNSURE;
 }
 
 PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
@@ -246,7 +307,7 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     double *room = NULL;
     room_left = make_diagonal(&form, d);
     if (room_left) {
-        room = malloc((size_t)(5 * (d + 8)) * sizeof(double));
+        room = malloc((size_t)(8 * (d + 8)) * sizeof(double));
         room_left = room != NULL;
     }
     for (int64_t p = 0; room_left && p < SIZE('p'); p++) {

@@ -21,6 +21,13 @@ typedef struct {
     double prior[2], weight[2];
 } Classes;
 
+/* W'S1 W in the coordinates in which delta is along the last axis. */
+typedef struct {
+    int64_t n;
+    double *middle, *beside; /* beside[k] is between k and k + 1 */
+    double distance;         /* delta */
+} Tridiagonal;
+
 /* A pair in diagonal form, without its basis: V u is computed when it is needed. */
 typedef struct {
     int64_t d;         /* features */
@@ -40,9 +47,9 @@ typedef struct {
     double *mirror_factor;
     Rotation *rotations;
     int64_t n_rotations, most_rotations;
-    double *middle, *beside, *off; /* the tridiagonal form, and room for it */
-    double distance;               /* delta there: so much along the last axis */
-    bool plain;                    /* whether the diagonal form is just the same */
+    Tridiagonal tridiagonal;
+    double *off; /* room for it */
+    bool plain;  /* whether the diagonal form is just the same */
     /* Of length r, padded with directions in which nothing happens to a multiple of 4: */
     double *alpha, *beta, *c;
     double *alpha0, *beta0;   /* variances that are not told from zero are zero */
@@ -58,10 +65,11 @@ typedef enum { DONE = 0, SINGULAR = 1, UNSURE = 2 } Outcome;
 
 bool make_diagonal(Diagonal *form, int64_t d);
 void free_diagonal(Diagonal *form);
-/* With a whitening of S1 + S2 in units of the scale (d x d, some columns zero) and what
-   rounding leaves of variances, or NULL and 0: then a singular sum is refused. */
-Outcome diagonalise(Diagonal *form, const Classes *pair, const double *whitening,
-                    double resolution);
+/* The tridiagonal form. With a whitening of S1 + S2 in units of the scale (d x d, some
+   columns zero), or NULL: then a singular sum is refused. */
+Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whitening);
+/* The diagonal form from it, with what rounding leaves of variances. */
+Outcome diagonalise(Diagonal *form, const Classes *pair, double resolution);
 /* w = V u, for all d features. Where that is the same and b and a are not both zero, it
    is computed as (b S1 + a S2)^-1 delta, which takes less time. */
 void apply_basis(Diagonal *form, const double *u, double b, double a, double *w);
@@ -79,6 +87,11 @@ typedef struct {
 /* Sets the coordinates u of the best rule. `room` holds 4 numbers for each direction. */
 Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r,
                    const double *log_priors, double gap, double *room, double *u);
+
+/* The same in tridiagonal form, with the variances of the best rule; false if that is not
+   accurate enough. `room` holds 8 numbers for each direction. */
+bool search_tridiagonal(const Tridiagonal *form, const double *log_priors, double gap,
+                        double *room, Optimum *optimum, double *v1, double *v2);
 
 double ndtr(double x);
 double log_ndtr(double x);
