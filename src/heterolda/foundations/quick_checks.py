@@ -6,6 +6,7 @@ What is in any doubt goes the usual way, with its conversions and its messages.
 from __future__ import annotations
 
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,18 +22,23 @@ class QuickParameters:
 
     def _validate_params(self) -> None:
         kind: Any = type(self)
-        for name, constraints in _constraints(kind):
+        for name, default, constraints in _constraints(kind):
             value = getattr(self, name)
+            if value is default:
+                continue
             if not any(one.is_satisfied_by(value) for one in constraints):
                 super()._validate_params()  # type: ignore[misc]
                 return
 
 
 @cache
-def _constraints(kind: Any) -> list[tuple[str, list[Any]]]:
-    """What is allowed for each setting of an estimator."""
-    given = kind._parameter_constraints
-    return [(name, [make_constraint(one) for one in given[name]]) for name in given]
+def _constraints(kind: Any) -> list[tuple[str, Any, list[Any]]]:
+    """What is allowed for each setting of an estimator, the default among it."""
+    parameters = signature(kind.__init__).parameters
+    return [
+        (name, parameters[name].default, [make_constraint(one) for one in allowed])
+        for name, allowed in kind._parameter_constraints.items()
+    ]
 
 
 def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
