@@ -1,9 +1,12 @@
 """The meta-estimator: its starts, its weights, and what users do with it."""
 
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 import tracemalloc
 
 import numpy as np
@@ -31,8 +34,13 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from helpers.problems import count_errors, literal_search
-from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+from heterolda import (
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    SearchInterruptedWarning,
+)
 from heterolda.estimators import local_search
+from heterolda.search.algorithm2 import paper_search
 from heterolda.search.pair_search import PairResult
 from heterolda.search.training_data import TrainingData
 
@@ -618,6 +626,29 @@ def test_interrupt_leaves_the_best_rule_so_far(classes, jobs):
     pairs = classes * (classes - 1) // 2
     code = textwrap.dedent(INTERRUPT).format(classes=classes, jobs=jobs, pairs=pairs)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_of_the_second_pair_keeps_the_first(four, monkeypatch, jobs):
+    """A single thread works in the main one, where the interrupt comes."""
+    X, y = four
+    calls = []
+
+    def interrupted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        return paper_search(*args, **kwargs)
+
+    monkeypatch.setattr(local_search, "paper_search", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.warns(SearchInterruptedWarning, match="of 6 pairs"):
+        search = LocalNeighborhoodSearch(n_jobs=jobs).fit(X, y)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert search.n_iter_[-1] == 1
+    if jobs == 1:
+        assert search.n_iter_[0] > 1
 
 
 def test_a_failing_pair_raises_its_error(four, monkeypatch):

@@ -685,7 +685,7 @@ def test_interrupt_leaves_usable_rules(four, monkeypatch, stage):
 
     wait = progress.wait
     monkeypatch.setattr(progress, "wait", interrupted)
-    search = smooth(loss="error", anchor=0.1)
+    search = smooth(loss="error", anchor=0.1, n_jobs=2)
     with pytest.warns(SearchInterruptedWarning):
         search.fit(X, y)
     assert search.score(X, y) > 0.5

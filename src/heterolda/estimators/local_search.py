@@ -451,7 +451,7 @@ class LocalNeighborhoodSearch(
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = classes
         self.estimator_ = start.estimator
-        self.pairs_ = all_pairs(len(classes))
+        self.pairs_ = np.array(list(combinations(range(len(classes)), 2)), np.intp)
         self.coef_ = np.array([-r.rule[1:] for r in results])
         self.intercept_ = np.array([r.rule[0] for r in results])
         self.n_errors_start_ = np.array([r.errors_start for r in results], kind)

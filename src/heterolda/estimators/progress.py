@@ -109,22 +109,27 @@ class SearchProgress:
         return self.run(work, n_jobs)
 
     def run(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
-        """Do the work of all pairs in threads; the main one waits for an interrupt.
+        """Do the work of all pairs in threads; an interrupt waits for a report.
 
-        What a single thread would do is done in this one, and then an interrupt waits
-        for the next report.
+        A single thread is this one, unless somebody else handles interrupts.
         """
-        n_pairs = len(self.labels)
-        if min(n_jobs, n_pairs) == 1 and _handler() is None:
-            return [work(k) for k in range(n_pairs)]
-        if min(n_jobs, n_pairs) == 1 and _handler() is signal.default_int_handler:
+        n_threads = min(n_jobs, len(self.labels))
+        handler = _handler()
+        usual = handler is signal.default_int_handler
+        if usual:
             signal.signal(signal.SIGINT, lambda *_: self.stop.set())
-            try:
-                return [work(k) for k in range(n_pairs)]
-            finally:
+        try:
+            if n_threads == 1 and (usual or handler is None):
+                return [work(k) for k in range(len(self.labels))]
+            return self._run_in_pool(work, n_threads)
+        finally:
+            if usual:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-        with ThreadPoolExecutor(min(n_jobs, n_pairs)) as pool:
-            futures = [pool.submit(work, k) for k in range(n_pairs)]
+
+    def _run_in_pool(self, work: Callable[[int], Any], n_threads: int) -> list[Any]:
+        """Do the work in other threads while this one waits."""
+        with ThreadPoolExecutor(n_threads) as pool:
+            futures = [pool.submit(work, k) for k in range(len(self.labels))]
             try:
                 if wait(futures, return_when=FIRST_EXCEPTION).not_done:
                     self.stop.set()  # one has failed

@@ -293,14 +293,14 @@ def with_room(log: Count, n_iter: int) -> Count:
 def best_rules(v: Array, log: Count, step: float) -> Array:
     """Rules with a new lowest count, from repeating the moves in the log."""
     now = np.array(v, dtype=np.float64).tolist()  # whose products may overflow
-    history, moves = log
-    found = history < np.minimum.accumulate(np.append(history[0], history[:-1]))
-    path = [now.copy()]
-    for k, taken in enumerate(moves[1 : int(np.argmin(history)) + 1].tolist(), 1):
-        i, back = divmod(taken, 2)
+    history, moves = log.tolist()
+    fewest, path = history[0], [now.copy()]
+    for k in range(1, history.index(min(history)) + 1):
+        i, back = divmod(moves[k], 2)
         size = step * abs(now[i])
         now[i] += -size if back else size
-        if found[k]:
+        if history[k] < fewest:
+            fewest = history[k]
             path.append(now.copy())
     return np.array(path)
 

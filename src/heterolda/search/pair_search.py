@@ -67,7 +67,7 @@ class PairResult:
         weight = data.error_weights()
         total = len(data.codes) if weight is None else weight.sum()
         scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
-        moments = score_moments(scores, data.codes == 0, data.weight)
+        one, two = score_moments(scores, data.codes == 0, data.weight).tolist()
         return cls(
             rule=rule,
             errors_start=errors_start,
@@ -75,8 +75,8 @@ class PairResult:
             errors_held_out=errors_held_out,
             error_rate=errors / total,
             history=history,
-            means=(moments[0, 0], moments[1, 0]),
-            deviations=(moments[0, 1], moments[1, 1]),
+            means=(one[0], two[0]),
+            deviations=(one[1], two[1]),
             unit=unit,
         )
 

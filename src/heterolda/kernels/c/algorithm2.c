@@ -325,33 +325,35 @@ INLINE void evaluate_tile(const Block *b, const int32_t *rows, int64_t n,
     float single[TILE];
     int64_t weight[TILE];
     const Rows *data = &b->data;
-    Weight now = 0;
-    for (int k = 0; k < TILE; k++)
-        single[k] = (float)margins[k];
+    int32_t sure = 0, wrong = 0;
+    for (int k = 0; k < TILE; k++) {
+        float m = (float)margins[k];
+        single[k] = m;
+        wrong += m < 0;
+        sure += fabsf(m) > bound;
+    }
     if (data->weight)
         for (int k = 0; k < TILE; k++)
             weight[k] = k < n ? data->weight[rows[k]] : 0;
-    /* Round -1 moves nothing and so counts the errors of the current rule. */
-    for (int64_t i = -1; i <= data->d; i++) {
-        float r = i < 0 ? 0.0f : (float)b->ratio[i];
-        if (i >= 0 && b->ratio[i] == 0)
+    /* Errors of the current rule: of a neighbour that does not move. */
+    Weight now = (Weight)wrong;
+    if (sure < TILE)
+        now = count_carefully(data, rows, n, single, terms, b->trial, 0, 0.0, 0.0f, bound)
+                  .plus;
+    else if (data->weight)
+        now = count_weighted(single, terms, 0.0f, bound, weight).plus;
+    for (int64_t i = 0; i <= data->d; i++) {
+        if (b->ratio[i] == 0)
             continue;
-        int64_t at = i < 0 ? 0 : i;
-        const float *z = terms + at * TILE;
+        const float *z = terms + i * TILE;
+        float r = (float)b->ratio[i];
         Count found = data->weight ? count_weighted(single, z, r, bound, weight)
                                    : count(single, z, r, bound);
-        if (found.sure < TILE) {
-            double size = i < 0 ? 0.0 : step * fabs(b->trial[i]);
-            found = count_carefully(data, rows, n, single, z, b->trial, at, size, r,
-                                    bound);
-        }
-        if (i < 0) {
-            now = found.plus;
-        } else {
-            changes[2 * i] = (int64_t)((Weight)changes[2 * i] + found.plus - now);
-            changes[2 * i + 1] =
-                (int64_t)((Weight)changes[2 * i + 1] + found.minus - now);
-        }
+        if (found.sure < TILE)
+            found = count_carefully(data, rows, n, single, z, b->trial, i,
+                                    step * fabs(b->trial[i]), r, bound);
+        changes[2 * i] = (int64_t)((Weight)changes[2 * i] + found.plus - now);
+        changes[2 * i + 1] = (int64_t)((Weight)changes[2 * i + 1] + found.minus - now);
     }
 }
 
