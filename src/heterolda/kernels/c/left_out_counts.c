@@ -68,7 +68,7 @@ typedef struct {
 } Rule;
 
 /* Factor U'U of a matrix of unit diagonal, in place; the smallest pivot. */
-WIDE double factor(double *U, int64_t d, double *x)
+WIDE static double factor(double *U, int64_t d, double *x)
 {
     double least = 1.0;
     for (int64_t i = 0; i < d; i++) {
@@ -87,7 +87,7 @@ WIDE double factor(double *U, int64_t d, double *x)
 }
 
 /* Solve U'y = x in place. */
-WIDE void solve_lower(const double *U, int64_t d, double *RESTRICT x)
+WIDE static void solve_lower(const double *U, int64_t d, double *RESTRICT x)
 {
     for (int64_t i = 0; i < d; i++) {
         const double *RESTRICT line = U + i * d;
@@ -99,13 +99,13 @@ WIDE void solve_lower(const double *U, int64_t d, double *RESTRICT x)
 }
 
 /* Solve U y = x in place. */
-WIDE void solve_upper(const double *U, int64_t d, double *x)
+WIDE static void solve_upper(const double *U, int64_t d, double *x)
 {
     for (int64_t i = d - 1; i >= 0; i--)
         x[i] = (x[i] - dot(U + i * d + i + 1, x + i + 1, d - i - 1)) / U[i * d + i];
 }
 
-WIDE double quadratic(const double *S, const double *w, int64_t d, double *Sw)
+WIDE static double quadratic(const double *S, const double *w, int64_t d, double *Sw)
 {
     for (int64_t i = 0; i < d; i++)
         Sw[i] = dot(S + i * d, w, d);
@@ -113,7 +113,7 @@ WIDE double quadratic(const double *S, const double *w, int64_t d, double *Sw)
 }
 
 /* z'S^-1 z of all rows, with the factor of S. */
-WIDE void leverages(Class *c)
+WIDE static void leverages(Class *c)
 {
     int64_t d = c->d, n = c->n;
     double *U = c->U, *x = c->x;
@@ -160,7 +160,7 @@ static void prepare(Class *c, const double *X, const int64_t *order)
 }
 
 /* The products of all rows with c->y. */
-WIDE void project(Class *c)
+WIDE static void project(Class *c)
 {
     memset(c->q, 0, (size_t)c->n * sizeof(double));
     add_lines(c->y, c->d, c->columns, c->n, c->n, c->q);
@@ -181,7 +181,7 @@ INLINE void bound_u(const Class *c, double s, double R, double over, double erro
 
 /* Bounds of the scores of all rows. The variance is that with all rows, D the distance
    of the means. */
-WIDE void bound_scores(Class *c, const Rule *rule, double variance, double D)
+WIDE static void bound_scores(Class *c, const Rule *rule, double variance, double D)
 {
     double *RESTRICT low = c->low, *RESTRICT high = c->high;
     const double *RESTRICT root = c->root, *RESTRICT q = c->q;
@@ -236,7 +236,7 @@ static bool factor_pair(Class *c, const Rule *rule)
 }
 
 /* y = U'^-1 z of so many rows, in columns; p, q and the product with c->y of each. */
-WIDE void solve_rows(Class *c, const int64_t *rows, int64_t n, double *RESTRICT y,
+WIDE static void solve_rows(Class *c, const int64_t *rows, int64_t n, double *RESTRICT y,
                      double *RESTRICT p, double *RESTRICT q, double *RESTRICT cross)
 {
     int64_t d = c->d;
