@@ -105,6 +105,7 @@ def verdict_on(model, monkeypatch, *data):
     return found[0]
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.parametrize("n", [32, 200])
 def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
@@ -202,6 +203,7 @@ def test_where_it_applies(rng):
 
 
 @ignore_misfit
+@pytest.mark.usefixtures("kernels")
 def test_one_against_all_others(rng):
     X, y = with_dummy(rng, n=1500)
     y[rng.random(1500) < 0.3] = 2

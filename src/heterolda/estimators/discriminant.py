@@ -302,7 +302,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if self.shrinkage == "cv" and len(classes) > 1:
             statistics.covariances()  # says what is wrong with too small classes
             chosen = choose_shrinkage(X, y, weight, statistics)
-        rows = ClassRows(X, y, weight, classes) if self.guard else None
+        rows = ClassRows(X, y, weight, classes, codes) if self.guard else None
         return self._solve(statistics, solver, chosen, rows)
 
     def _fit_sampled(self, statistics, sample):

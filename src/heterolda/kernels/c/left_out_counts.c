@@ -45,7 +45,7 @@ typedef struct {
     double *solved;         /* room for solutions of all rows */
     int64_t *open;          /* rows that are not settled */
     signed char *side[2];   /* +1 for the other class, of both rules; 0 if not known */
-    double *U, *scale, *delta, *x, *Sw, *y; /* room for a factor and for vectors */
+    double *U, *unit, *delta, *x, *Sw, *y; /* room for a factor and for vectors */
 } Class;
 
 INLINE double larger(double a, double b)
@@ -67,31 +67,31 @@ typedef struct {
     const double *mean, *cov; /* of the other class */
 } Rule;
 
-/* Factor U'U of a matrix of unit diagonal, in place; the smallest pivot. */
-WIDE double factor(double *U, int64_t d, double *x)
+/* Factor U'U of a matrix of unit diagonal, in place, but for the diagonal, which becomes
+   that of the inverse. False if the matrix is next to singular. */
+WIDE static bool factor(double *U, int64_t d, double *x)
 {
-    double least = 1.0;
     for (int64_t i = 0; i < d; i++) {
         for (int64_t j = 0; j < i; j++)
             x[j] = -U[j * d + i];
         add_lines(x, i, U + i, d, d - i, U + i * d + i);
         double pivot = U[i * d + i];
         if (!(pivot > SINGULAR))
-            return 0.0;
-        least = pivot < least ? pivot : least;
+            return false;
         double inverse = 1 / sqrt(pivot);
-        for (int64_t j = i; j < d; j++)
+        for (int64_t j = i + 1; j < d; j++)
             U[i * d + j] *= inverse;
+        U[i * d + i] = inverse;
     }
-    return least;
+    return true;
 }
 
 /* Solve U'y = x in place. */
-WIDE void solve_lower(const double *U, int64_t d, double *RESTRICT x)
+WIDE static void solve_lower(const double *U, int64_t d, double *RESTRICT x)
 {
     for (int64_t i = 0; i < d; i++) {
         const double *RESTRICT line = U + i * d;
-        double y = x[i] / line[i];
+        double y = x[i] * line[i];
         x[i] = y;
         for (int64_t j = i + 1; j < d; j++)
             x[j] -= y * line[j];
@@ -99,13 +99,13 @@ WIDE void solve_lower(const double *U, int64_t d, double *RESTRICT x)
 }
 
 /* Solve U y = x in place. */
-WIDE void solve_upper(const double *U, int64_t d, double *x)
+WIDE static void solve_upper(const double *U, int64_t d, double *x)
 {
     for (int64_t i = d - 1; i >= 0; i--)
-        x[i] = (x[i] - dot(U + i * d + i + 1, x + i + 1, d - i - 1)) / U[i * d + i];
+        x[i] = (x[i] - dot(U + i * d + i + 1, x + i + 1, d - i - 1)) * U[i * d + i];
 }
 
-WIDE double quadratic(const double *S, const double *w, int64_t d, double *Sw)
+WIDE static double quadratic(const double *S, const double *w, int64_t d, double *Sw)
 {
     for (int64_t i = 0; i < d; i++)
         Sw[i] = dot(S + i * d, w, d);
@@ -113,16 +113,16 @@ WIDE double quadratic(const double *S, const double *w, int64_t d, double *Sw)
 }
 
 /* z'S^-1 z of all rows, with the factor of S. */
-WIDE void leverages(Class *c)
+WIDE static void leverages(Class *c)
 {
     int64_t d = c->d, n = c->n;
     double *U = c->U, *x = c->x;
     for (int64_t i = 0; i < d; i++) {
-        double inverse = 1 / U[i * d + i], *y = c->solved + i * n;
+        double inverse = U[i * d + i], *y = c->solved + i * n;
         for (int64_t j = 0; j < i; j++)
             x[j] = -U[j * d + i];
         for (int64_t r = 0; r < n; r++)
-            y[r] = c->columns[i * n + r] / c->scale[i];
+            y[r] = c->columns[i * n + r] * c->unit[i];
         add_lines(x, i, c->solved, n, n, y);
         for (int64_t r = 0; r < n; r++) {
             y[r] *= inverse;
@@ -145,22 +145,22 @@ static void prepare(Class *c, const double *X, const int64_t *order)
             c->columns[i * n + r] = c->z[r * d + i] = X[order[r] * d + i] - c->mean[i];
     c->bounded = true;
     for (int64_t i = 0; i < d; i++) {
-        c->scale[i] = sqrt(c->cov[i * d + i]);
-        c->bounded &= c->scale[i] > 0;
+        c->bounded &= c->cov[i * d + i] > 0;
+        c->unit[i] = 1 / sqrt(c->cov[i * d + i]);
     }
     if (!c->bounded)
         return;
     for (int64_t i = 0; i < d; i++)
         for (int64_t j = 0; j < d; j++)
-            c->U[i * d + j] = c->cov[i * d + j] / (c->scale[i] * c->scale[j]);
-    c->bounded = factor(c->U, d, c->x) > 0;
+            c->U[i * d + j] = c->cov[i * d + j] * (c->unit[i] * c->unit[j]);
+    c->bounded = factor(c->U, d, c->x);
     memset(c->h, 0, (size_t)n * sizeof(double));
     if (c->bounded)
         leverages(c);
 }
 
 /* The products of all rows with c->y. */
-WIDE void project(Class *c)
+WIDE static void project(Class *c)
 {
     memset(c->q, 0, (size_t)c->n * sizeof(double));
     add_lines(c->y, c->d, c->columns, c->n, c->n, c->q);
@@ -181,7 +181,7 @@ INLINE void bound_u(const Class *c, double s, double R, double over, double erro
 
 /* Bounds of the scores of all rows. The variance is that with all rows, D the distance
    of the means. */
-WIDE void bound_scores(Class *c, const Rule *rule, double variance, double D)
+WIDE static void bound_scores(Class *c, const Rule *rule, double variance, double D)
 {
     double *RESTRICT low = c->low, *RESTRICT high = c->high;
     const double *RESTRICT root = c->root, *RESTRICT q = c->q;
@@ -213,39 +213,40 @@ WIDE void bound_scores(Class *c, const Rule *rule, double variance, double D)
 }
 
 /* The matrix A in units of its diagonal, factored; false if it is next to singular. */
-static bool factor_pair(Class *c, const Rule *rule)
+WIDE static bool factor_pair(Class *c, const Rule *rule)
 {
     int64_t d = c->d;
-    double B = rule->B, a = rule->a, *U = c->U, *scale = c->scale;
+    double B = rule->B, a = rule->a, *unit = c->unit;
     for (int64_t i = 0; i < d; i++) {
         double size = fabs(B) * c->cov[i * d + i] + fabs(a) * rule->cov[i * d + i];
-        c->delta[i] = c->mean[i] - rule->mean[i];
-        if (!(size > 0) && c->delta[i] != 0)
+        double delta = c->mean[i] - rule->mean[i];
+        if (!(size > 0) && delta != 0)
             return false;
-        scale[i] = size > 0 ? sqrt(size) : 1.0;
-        c->delta[i] /= scale[i];
+        unit[i] = size > 0 ? 1 / sqrt(size) : 0.0;
+        c->delta[i] = delta * unit[i];
     }
     for (int64_t i = 0; i < d; i++) {
+        const double *RESTRICT own = c->cov + i * d, *RESTRICT other = rule->cov + i * d;
+        double *RESTRICT line = c->U + i * d;
         for (int64_t j = i; j < d; j++)
-            U[i * d + j] = (B * c->cov[i * d + j] + a * rule->cov[i * d + j]) /
-                           (scale[i] * scale[j]);
-        if (!(fabs(B) * c->cov[i * d + i] + fabs(a) * rule->cov[i * d + i] > 0))
-            U[i * d + i] = 1.0; /* constant in both classes, without a difference */
+            line[j] = (B * own[j] + a * other[j]) * (unit[i] * unit[j]);
+        if (unit[i] == 0)
+            line[i] = 1.0; /* constant in both classes, without a difference */
     }
-    return factor(U, d, c->x) > 0;
+    return factor(c->U, d, c->x);
 }
 
 /* y = U'^-1 z of so many rows, in columns; p, q and the product with c->y of each. */
-WIDE void solve_rows(Class *c, const int64_t *rows, int64_t n, double *RESTRICT y,
+WIDE static void solve_rows(Class *c, const int64_t *rows, int64_t n, double *RESTRICT y,
                      double *RESTRICT p, double *RESTRICT q, double *RESTRICT cross)
 {
     int64_t d = c->d;
     for (int64_t i = 0; i < d; i++) {
-        double *RESTRICT line = y + i * n, inverse = 1 / c->U[i * d + i];
+        double *RESTRICT line = y + i * n, inverse = c->U[i * d + i], unit = c->unit[i];
         for (int64_t j = 0; j < i; j++)
             c->x[j] = -c->U[j * d + i];
         for (int64_t r = 0; r < n; r++)
-            line[r] = c->z[rows[r] * d + i] / c->scale[i];
+            line[r] = c->z[rows[r] * d + i] * unit;
         add_lines(c->x, i, y, n, n, line);
         for (int64_t r = 0; r < n; r++) {
             line[r] *= inverse;
@@ -278,7 +279,7 @@ static double exact_score(Class *c, const Rule *rule, double p, double q, double
         x[i] = y[i * n];
     solve_upper(c->U, d, x);
     for (int64_t i = 0; i < d; i++)
-        x[i] /= c->scale[i];
+        x[i] *= c->unit[i];
     known += t * t * quadratic(c->cov, x, d, c->Sw);
     return known > SLACK * variance ? -rule->B * known - (1 + s) * u : NAN;
 }
@@ -297,10 +298,10 @@ static bool find_exact_sides(Class *c, const Rule *rule, const int64_t *rows, in
         memcpy(c->x, c->delta, size);
         solve_upper(c->U, d, c->x);
         for (int64_t i = 0; i < d; i++)
-            c->x[i] /= c->scale[i];
+            c->x[i] *= c->unit[i];
         variance = quadratic(c->cov, c->x, d, c->y);
         for (int64_t i = 0; i < d; i++)
-            c->y[i] /= c->scale[i];
+            c->y[i] *= c->unit[i];
         solve_lower(c->U, d, c->y);
     }
     for (int64_t r = 0; r < n; r++)
@@ -420,8 +421,8 @@ static void count_class(const ClassRows *rows, const Pairs *all, int64_t k,
     c.columns = c.z + most * d;
     c.solved = c.columns + most * d;
     c.U = c.solved + most * d;
-    c.scale = c.U + d * d;
-    c.delta = c.scale + d;
+    c.unit = c.U + d * d;
+    c.delta = c.unit + d;
     c.x = c.delta + d;
     c.Sw = c.x + d;
     c.y = c.Sw + d;

@@ -1,5 +1,6 @@
 /* How many rows of each class two rules of a pair get wrong; see rule_counts.py. */
 #include "class_rows.h"
+#include "four.h"
 #include "kernels.h"
 #include "lines.h"
 #include "portable.h"
@@ -57,7 +58,7 @@ static void count_carefully(const Task *t, double *counts)
 }
 
 /* The two rules of a single pair. */
-WIDE double count_one_pair(const Task *t, double *counts)
+WIDE static double count_one_pair(const Task *t, double *counts)
 {
     int64_t d = t->d, pair = t->places[0] / 2;
     const double *a = t->coef[0] + pair * d, *b = t->coef[1] + pair * d;
@@ -77,67 +78,76 @@ WIDE double count_one_pair(const Task *t, double *counts)
     return rest;
 }
 
-/* A line of intercepts and one for each feature: those of the first rules of all pairs,
-   then of the second rules, filled up with zeros. */
-static void pack(const Task *t, int64_t width, double *packed)
+/* Rules of groups of four pairs. A group has a line of intercepts and one for each
+   feature: those of the first rules, then of the second; zeros fill it up. */
+static void pack(const Task *t, double *packed)
 {
-    memset(packed, 0, (size_t)(width * (t->d + 1)) * sizeof(double));
-    for (int rule = 0; rule < 2; rule++)
-        for (int64_t k = 0; k < t->n_pairs; k++) {
-            int64_t pair = t->places[k] / 2;
-            double *at = packed + rule * t->n_pairs + k;
-            const double *coef = t->coef[rule] + pair * t->d;
-            *at = t->intercept[rule][pair];
-            for (int64_t i = 0; i < t->d; i++)
-                at[(i + 1) * width] = coef[i];
+    for (int64_t first = 0; first < t->n_pairs; first += 4)
+        for (int64_t i = -1; i < t->d; i++)
+            for (int rule = 0; rule < 2; rule++)
+                for (int64_t k = first; k < first + 4; k++) {
+                    int64_t pair = k < t->n_pairs ? t->places[k] / 2 : -1;
+                    *packed++ = pair < 0 ? 0.0
+                                : i < 0  ? t->intercept[rule][pair]
+                                         : t->coef[rule][pair * t->d + i];
+                }
+}
+
+/* Add the weights of four rows to the counts of a group: what the first rules and what
+   the second rules give to second, and what only one of them does. */
+INLINE Four count_group(const double *const *x, const Four *w, const double *lines,
+                        int64_t d, double *counts)
+{
+    Four one[4], two[4], zero = four(0.0), sums[3] = {zero, zero, zero}, rest = zero;
+    for (int j = 0; j < 4; j++) {
+        one[j] = load(lines);
+        two[j] = load(lines + 4);
+    }
+    for (int64_t i = 0; i < d; i++) {
+        Four a = load(lines + 8 * (i + 1)), b = load(lines + 8 * (i + 1) + 4);
+        for (int j = 0; j < 4; j++) {
+            one[j] = add(one[j], scaled(x[j][i], a));
+            two[j] = add(two[j], scaled(x[j][i], b));
         }
-}
-
-/* Scores in, weights of positive ones out; `wrong` becomes NaN if one is not finite. */
-INLINE void answers(double *RESTRICT scores, int64_t width, double w,
-                    double *RESTRICT wrong)
-{
-    for (int64_t r = 0; r < width; r++) {
-        wrong[r] += scores[r] * 0.0;
-        scores[r] = scores[r] > 0 ? w : 0.0;
     }
-}
-
-/* There are three lines of sums: weights that the first rules and the second rules give
-   to second, and that only one of them does. */
-INLINE void add_answers(const double *RESTRICT one, const double *RESTRICT two,
-                        int64_t n_pairs, double *RESTRICT sums)
-{
-    double *RESTRICT second = sums + n_pairs, *RESTRICT only = second + n_pairs;
-    for (int64_t k = 0; k < n_pairs; k++) {
-        sums[k] += one[k];
-        second[k] += two[k];
-        only[k] += fabs(one[k] - two[k]);
+    for (int j = 0; j < 4; j++) {
+        rest = add(rest, scaled(0.0, add(one[j], two[j])));
+        one[j] = if_greater(one[j], zero, w[j], zero);
+        two[j] = if_greater(two[j], zero, w[j], zero);
+        sums[0] = add(sums[0], one[j]);
+        sums[1] = add(sums[1], two[j]);
+        sums[2] = add(sums[2], larger(subtract(one[j], two[j]), subtract(two[j], one[j])));
     }
-}
-
-WIDE double count_pairs(const Task *t, int64_t width, const double *RESTRICT packed,
-                        double *RESTRICT scores, double *RESTRICT wrong,
-                        double *RESTRICT sums)
-{
-    int64_t d = t->d;
-    double rest = 0.0;
-    memset(sums, 0, (size_t)(3 * t->n_pairs) * sizeof(double));
-    memset(wrong, 0, (size_t)width * sizeof(double));
-    for (int64_t j = 0; j < t->n; j++) {
-        const double *x = t->X + t->order[j] * d;
-        memcpy(scores, packed, (size_t)width * sizeof(double));
-        add_lines(x, d, packed + width, width, width, scores);
-        answers(scores, width, t->weight ? t->weight[t->order[j]] : 1.0, wrong);
-        add_answers(scores, scores + t->n_pairs, t->n_pairs, sums);
-    }
-    for (int64_t r = 0; r < width; r++)
-        rest += wrong[r];
+    for (int k = 0; k < 3; k++)
+        store(add(load(counts + 4 * k), sums[k]), counts + 4 * k);
     return rest;
 }
 
+/* Returns zero, or NaN if a score is not finite. */
+WIDE static double count_pairs(const Task *t, const double *packed, double *groups)
+{
+    int64_t d = t->d, n_groups = (t->n_pairs + 3) / 4;
+    Four rest = four(0.0);
+    double parts[4];
+    memset(groups, 0, (size_t)(12 * n_groups) * sizeof(double));
+    for (int64_t j = 0; j < t->n; j += 4) {
+        const double *x[4];
+        Four w[4];
+        for (int k = 0; k < 4; k++) {
+            int64_t row = t->order[j + k < t->n ? j + k : t->n - 1];
+            x[k] = t->X + row * d;
+            w[k] = four(j + k >= t->n ? 0.0 : t->weight ? t->weight[row] : 1.0);
+        }
+        for (int64_t g = 0; g < n_groups; g++)
+            rest = add(rest, count_group(x, w, packed + 8 * (d + 1) * g, d,
+                                         groups + 12 * g));
+    }
+    store(rest, parts);
+    return parts[0] + parts[1] + parts[2] + parts[3];
+}
+
 /* Weights that rules give to second become weights that they get wrong. */
-static void store(const Task *t, const double *sums, double *counts)
+static void store_wrong(const Task *t, const double *sums, double *counts)
 {
     double total = 0.0;
     for (int64_t j = 0; j < t->n; j++)
@@ -153,20 +163,19 @@ static void store(const Task *t, const double *sums, double *counts)
 
 static void count_class(const Task *t, double *room, int64_t most, double *counts)
 {
-    double *scores = room + 2 * most * (t->d + 1), *wrong = scores + 2 * most,
-           *lines = wrong + 2 * most, *sums = lines + 3 * most, rest;
+    double *groups = room + 2 * most * (t->d + 1), *sums = groups + 3 * most, rest;
     if (t->n_pairs == 1) {
         rest = count_one_pair(t, sums);
     } else {
-        int64_t width = (2 * t->n_pairs + STEP - 1) / STEP * STEP;
-        pack(t, width, room);
-        rest = count_pairs(t, width, room, scores, wrong, lines);
-        for (int64_t i = 0; i < 3 * t->n_pairs; i++)
-            sums[i] = lines[i % 3 * t->n_pairs + i / 3];
+        pack(t, room);
+        rest = count_pairs(t, room, groups);
+        for (int64_t k = 0; k < t->n_pairs; k++)
+            for (int part = 0; part < 3; part++)
+                sums[3 * k + part] = groups[k / 4 * 12 + part * 4 + k % 4];
     }
     if (rest != 0)
         count_carefully(t, sums);
-    store(t, sums, counts);
+    store_wrong(t, sums, counts);
 }
 
 PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
@@ -187,11 +196,11 @@ PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     /* Without rows or pairs other sizes may be anything. */
     if (!take_class_rows(a, size, &rows) || !rows.m || !rows.n_pairs)
         return give_back(a, COUNT(a));
-    int64_t most = 2 * rows.n_pairs + STEP, d = rows.d;
+    int64_t most = 2 * rows.n_pairs + 4, d = rows.d;
     double *room = NULL;
     int64_t *places = malloc((size_t)most * sizeof(int64_t));
     if (most < PTRDIFF_MAX / 64 / (d + 6))
-        room = malloc((size_t)(most * (2 * d + 12)) * sizeof(double));
+        room = malloc((size_t)(most * (2 * d + 8)) * sizeof(double));
     if (!room || !places) {
         PyErr_NoMemory();
     } else {

@@ -1,0 +1,123 @@
+"""Rows that rules get wrong: compiled, in NumPy, and row by row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import heterolda.kernels as kernels_package
+from heterolda.kernels.class_order import class_order, class_order_numpy
+from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
+from heterolda.solvers import all_pairs
+
+
+def draw(rng, n, d, n_classes, weighted=False):
+    codes = rng.integers(n_classes, size=n)
+    weight = rng.integers(0, 3, size=n) / 2 if weighted else None
+    X = rng.normal(size=(n, d)) + codes[:, None]
+    pairs = all_pairs(n_classes)
+    rules, others = (
+        (rng.normal(size=(len(pairs), d)), rng.normal(size=len(pairs)))
+        for _ in range(2)
+    )
+    order, bounds = class_order(codes, weight, n_classes)
+    chosen, judged = np.ones(n_classes, bool), np.ones(len(pairs), bool)
+    return RowsOfPairs(X, weight, order, bounds, chosen, pairs, judged), rules, others
+
+
+def naive(rows, rules, others):
+    """Counts by exact signs, one row and one rule at a time."""
+    counts = np.zeros((len(rows.judged), 2, 3))
+    for pair, place in np.ndindex(counts.shape[:2]):
+        k = rows.classes[pair, place]
+        if k < 0 or not rows.chosen[k] or not rows.judged[pair]:
+            continue
+        for row in rows.order[rows.bounds[k] : rows.bounds[k + 1]]:
+            x = [int(v * 2**30) for v in np.append(rows.X[row], 1.0)]
+            wrong = []
+            for coef, intercept in (rules, others):
+                w = [int(v * 2**30) for v in [*coef[pair], intercept[pair]]]
+                score = sum(a * b for a, b in zip(w, x, strict=True))
+                wrong.append((score > 0) != place)
+            weight = 1.0 if rows.weight is None else rows.weight[row]
+            counts[pair, place] += weight * np.array([*wrong, wrong[0] != wrong[1]])
+    return counts
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n", "d", "n_classes"),
+    [(60, 1, 2), (61, 9, 2), (70, 4, 3), (90, 11, 7), (5, 3, 6)],
+)
+def test_counts_are_those_of_single_rows(rng, n, d, n_classes, weighted):
+    given = draw(rng, n, d, n_classes, weighted)
+    assert_allclose(rule_counts(*given), naive(*given), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_some_classes_and_some_pairs(rng):
+    rows, *rules = draw(rng, 80, 5, 5)
+    rows.chosen[[1, 3]] = False
+    rows.judged[[0, 4, 5]] = False
+    rows.classes[2, 0] = -1
+    assert_array_equal(rule_counts(rows, *rules), naive(rows, *rules))
+    empty = replace(rows, order=rows.order[:0], bounds=0 * rows.bounds)
+    assert not rule_counts(empty, *rules).any()
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_layouts_types_and_huge_numbers(rng, n_classes):
+    rows, *rules = draw(rng, 50, 3, n_classes, weighted=True)
+    X = np.round(rows.X * 1024) / 1024  # the same in single precision
+    expected = rule_counts(replace(rows, X=X), *rules)
+    for other in (
+        np.asfortranarray(X),
+        X.astype(np.float32),
+        np.repeat(X, 2, 1)[:, ::2],
+    ):
+        assert_array_equal(rule_counts(replace(rows, X=other), *rules), expected)
+    # Products overflow, but scores keep their signs: those without the intercepts.
+    zeros = [(coef, 0 * intercept) for coef, intercept in rules]
+    expected = rule_counts(replace(rows, X=X), *zeros)
+    huge = [(1e10 * coef, intercept) for coef, intercept in rules]
+    assert_array_equal(rule_counts(replace(rows, X=1e300 * X), *huge), expected)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_rows_class_by_class(rng):
+    codes = rng.integers(5, size=200)
+    codes[codes == 3] = 0  # a class without rows
+    weight = rng.integers(2, size=200).astype(float)
+    for w in (None, weight, np.repeat(weight, 2)[::2]):
+        order, bounds = class_order(codes, w, 5)
+        for found, expected in zip(
+            (order, bounds), class_order_numpy(codes, w, 5), strict=True
+        ):
+            assert_array_equal(found, expected)
+        for k in range(5):
+            here = (codes == k) & (True if w is None else w > 0)
+            assert_array_equal(order[bounds[k] : bounds[k + 1]], np.flatnonzero(here))
+    order, bounds = class_order(codes[:0], None, 2)
+    assert len(order) == 0
+    assert bounds.tolist() == [0, 0, 0]
+
+
+def test_indices_out_of_range_are_refused(rng):
+    compiled = kernels_package.compiled
+    if compiled is None:
+        pytest.skip("no compiled kernels")
+    rows, *rules = draw(rng, 30, 3, 3)
+    with pytest.raises(ValueError, match="codes"):
+        class_order(np.array([0, 3]), None, 3)
+    for wrong in (
+        {"order": rows.order + 1},
+        {"bounds": rows.bounds[::-1].copy()},
+        {"bounds": rows.bounds[1:].copy()},
+        {"classes": rows.classes + 1},
+        {"classes": rows.classes - 2},
+    ):
+        with pytest.raises(ValueError, match="out of range"):
+            rule_counts(replace(rows, **wrong), *rules)
