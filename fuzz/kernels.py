@@ -113,11 +113,10 @@ def _couples(s: dict[str, int]) -> int:
 
 
 _FEW = {"k": lambda s: 2 + s["n"] % 5, "p": _couples}
-_IN_PARTS = {
+_CLASS_ROWS = {
     "order": _below("n", "m"),
     "bounds": _ascending("m", "b"),
-    "pairs": _below("p", "j"),
-    "starts": _ascending("j", "b"),
+    "classes": _below("k", "p", "2"),
 }
 SPECIAL: dict[str, Special] = {
     "algorithm2_errors": Special(sizes={"v": lambda s: s["d"] + 1}),
@@ -130,6 +129,7 @@ SPECIAL: dict[str, Special] = {
         },
         before=(_block,),
     ),
+    "best_step": Special(values={"i": lambda rng, s: int(rng.integers(s["d"] + 1))}),
     "class_moments": Special(
         values={
             "rows": _drawn("n", "d", unless=lambda s: s["n"] % 2),
@@ -160,8 +160,7 @@ SPECIAL: dict[str, Special] = {
     "left_out_counts": Special(
         sizes={"b": lambda s: s["k"] + 1},
         values={
-            **_IN_PARTS,
-            "classes": _below("k", "p", "2"),
+            **_CLASS_ROWS,
             "covariances": _covariances,
             "weights": lambda rng, s: rng.uniform(0, 20, s["k"]),
         },
@@ -170,7 +169,7 @@ SPECIAL: dict[str, Special] = {
         sizes={"k": lambda s: 2 + s["n"] % 5},
         values={"fold": _below("k", "n", less=1)},
     ),
-    "rule_counts": Special(sizes={"b": lambda s: 2 + s["j"] % 5}, values=_IN_PARTS),
+    "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_CLASS_ROWS),
     "solve_pairs": Special(
         values={
             "pairs": _below("k", "p", "2"),
@@ -190,14 +189,17 @@ SPECIAL: dict[str, Special] = {
 @cache
 def tables() -> dict[str, list[tuple[str, str, str | None]]]:
     """Name, type and shape of the arguments of each kernel; numbers have no shape."""
-    found = {}
+    found, macros = {}, {}
+    for path in sorted(SOURCES.glob("*.h")):
+        text = path.read_text(encoding="utf-8")
+        macros |= dict(re.findall(r"#define ([A-Z_]+)\b((?:.*\\\n)+.*)", text))
     for path in sorted(SOURCES.glob("*.c")):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
         for name, body in re.findall(r"\*py_(\w+)\([^)]*\)\s*\{(.*?)\n\}", text, re.S):
             table = re.search(r"Argument \w+\[\] = \{(.*?)\};", body, re.S)
             entries = re.findall(
                 r'\{"(\w+)",\s*"(.!?)"(?:,\s*(?:"([^"]+)"|NULL))?\s*\}',
-                table[1] if table else "",
+                re.sub(r"[A-Z_]{5,}", lambda m: macros[m[0]], table[1]),
             )
             found[name] = [(name, kind, shape or None) for name, kind, shape in entries]
     return found

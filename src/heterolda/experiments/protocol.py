@@ -39,6 +39,7 @@ from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.methods import METHODS, Method
 from heterolda.experiments.results import Row
 from heterolda.experiments.workers import computed
+from heterolda.kernels import in_use
 
 __all__ = ["Observer", "Split", "Study", "Task", "run_study"]
 
@@ -181,6 +182,7 @@ class Study:
                 "processors": os.cpu_count(),
                 "architecture": platform.machine(),
                 "system": platform.system(),
+                "kernels": in_use(),  # and a line if there are none
             },
         }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from importlib import import_module
-from multiprocessing import parent_process
+from multiprocessing import current_process
 from typing import Any
 
 VARIABLE = "HETEROLDA_KERNELS"
@@ -33,7 +33,7 @@ def _load() -> tuple[Any, str]:
             raise
         absent = isinstance(error, ModuleNotFoundError)
         reason = "none were built" if absent else str(error)
-        if parent_process() is None:  # workers need not repeat it
+        if current_process().name == "MainProcess":  # workers need not repeat it
             warnings.warn_explicit(
                 f"heterolda runs without its compiled kernels ({reason}): the same "
                 "answers take longer. Install it with a C compiler, or set the "
