@@ -13,6 +13,8 @@ from importlib import import_module
 from multiprocessing import current_process
 from typing import Any
 
+import numpy as np
+
 VARIABLE = "HETEROLDA_KERNELS"
 
 
@@ -51,3 +53,8 @@ compiled, _reason = _load()
 def in_use() -> str:
     """Which kernels are in use, in words."""
     return "compiled" if compiled is not None else f"NumPy ({_reason or 'chosen'})"
+
+
+def ready(array: Any) -> Any:
+    """An array as the compiled kernels take it: in C order, and aligned."""
+    return None if array is None else np.require(array, requirements="CA")

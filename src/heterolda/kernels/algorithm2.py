@@ -266,7 +266,7 @@ class _CompiledBlock(Block):
 def _ready(X: Array, first: Mask, weight: Count, *others: Array) -> list[Any]:
     """The arrays as they are taken in C: aligned, as some from elsewhere are not."""
     arrays = X, first, weight, *others
-    ready: list[Any] = [np.require(one, requirements="CA") for one in arrays]
+    ready: list[Any] = [kernels.ready(one) for one in arrays]
     if not len(weight):
         ready[2] = None
     return ready

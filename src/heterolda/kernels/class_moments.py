@@ -67,7 +67,7 @@ def class_moments(
         step = max(1, _BUFFER_BYTES // 8 // max(d, 1))  # what is converted at a time
     for start in range(0, len(X), step or 1):
         rows = slice(start, start + step)
-        part = None if weight is None else np.require(weight[rows], None, "CA")
+        part = None if weight is None else kernels.ready(weight[rows])
         here = _native(X if step == len(X) else X[rows])
         sums = totals, means, scatters, SMALLEST_SQUARE, lost
         kernels.compiled.class_moments(*here, codes[rows], part, *sums)
@@ -82,7 +82,7 @@ def _native(X: NDArray[Any]) -> list[NDArray[Any] | None]:
     columns = X.flags.fnc and X.flags.aligned
     place = 2 * single + columns
     forms: list[NDArray[Any] | None] = [None] * 4
-    forms[place] = X.T if columns else np.require(X, None, "CA")
+    forms[place] = X.T if columns else kernels.ready(X)
     return forms
 
 

@@ -19,9 +19,8 @@ def class_order(
         return class_order_numpy(codes, weight, n_classes)
     order = np.empty(len(codes), np.int64)
     bounds = np.empty(n_classes + 1, np.int64)
-    if weight is not None:
-        weight = np.require(weight, None, "CA")
-    kernels.compiled.class_order(np.require(codes, None, "CA"), weight, order, bounds)
+    rows = kernels.ready(codes), kernels.ready(weight)
+    kernels.compiled.class_order(*rows, order, bounds)
     return order[: bounds[-1]], bounds
 
 

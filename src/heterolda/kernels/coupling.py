@@ -65,7 +65,7 @@ def couple(scores: Array, curve: Curve) -> Array:
     if kernels.compiled is None:
         return couple_numpy(curve.log_odds(scores))
     p = np.empty((len(scores), n_classes_of(curve.bend)))
-    _couple(np.ascontiguousarray(scores), None, None, None, None, curve, p, None)
+    _couple(kernels.ready(scores), None, None, None, None, curve, p, None)
     return p
 
 
@@ -78,7 +78,7 @@ def couple_rows(
         return couple_numpy(curve.log_odds(scores)), count_votes(scores, weight)
     p = np.empty((len(X), n_classes_of(weight)))
     votes = np.empty_like(p)
-    _couple(None, np.ascontiguousarray(X), coef, intercept, weight, curve, p, votes)
+    _couple(None, kernels.ready(X), coef, intercept, weight, curve, p, votes)
     return p, votes
 
 

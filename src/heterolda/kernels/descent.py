@@ -81,8 +81,8 @@ def descend(
         arrays = Z, start, weight, loss, h, penalty
         return descend_numpy(*arrays, tol, max_iter, costs, report, u)
     kernels.compiled.descend(
-        *(np.require(a, requirements="CA") for a in (Z.T, start, weight)),
-        None if costs is None else np.require(costs, requirements="CA"),
+        *map(kernels.ready, (Z.T, start, weight)),
+        kernels.ready(costs),
         (loss == "logistic").astype(np.int64),
         h,
         penalty,

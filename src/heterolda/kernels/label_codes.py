@@ -20,7 +20,7 @@ def label_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
         return _objects(y)
     if kernels.compiled is None or y.dtype.kind not in "iufbU" or not y.itemsize:
         return label_codes_numpy(y)
-    bits = np.ascontiguousarray(y)
+    bits = kernels.ready(y)
     if y.dtype.kind == "f":
         bits = bits + 0.0  # makes one number of 0.0 and -0.0
     elif y.dtype.kind != "U" and y.itemsize < 8:

@@ -37,7 +37,7 @@ def left_out_counts(
         return counts, handed
     if not rows.ready:
         rows = _gathered(rows)
-    known = [np.ascontiguousarray(a) for a in (*moments, log_odds, *planes, fisher)]
+    known = list(map(kernels.ready, (*moments, log_odds, *planes, fisher)))
     kernels.compiled.left_out_counts(
         *rows.arguments(), *known, frequencies, counts, handed
     )

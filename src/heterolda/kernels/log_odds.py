@@ -43,8 +43,10 @@ def sides_of_log_odds(
     if kernels.compiled is None:
         return sides_of_log_odds_numpy(margins, sign, weight, fold, n_folds)
     sides = np.empty((2, 2, len(margins), n_folds + 1))
-    arrays = (np.require(a, requirements="CA") for a in (margins, sign, weight))
-    kernels.compiled.log_odds(*arrays, np.ascontiguousarray(fold, np.int64), sides)
+    arrays = map(kernels.ready, (margins, sign, weight))
+    kernels.compiled.log_odds(
+        *arrays, kernels.ready(fold.astype(np.int64, copy=False)), sides
+    )
     return sides
 
 

@@ -23,8 +23,8 @@ def ordered_scores(X: Array, coef: Array, intercept: Array) -> Array:
     if kernels.compiled is None:
         return ordered_scores_numpy(X, coef, intercept)
     scores = np.empty((len(X), len(coef)))
-    X, coef = np.ascontiguousarray(X), np.ascontiguousarray(coef)
-    kernels.compiled.ordered_scores(X, coef, np.ascontiguousarray(intercept), scores)
+    X, coef, intercept = map(kernels.ready, (X, coef, intercept))
+    kernels.compiled.ordered_scores(X, coef, intercept, scores)
     return scores
 
 

@@ -92,6 +92,6 @@ def solve_pairs(
     solved = SolvedPairs.empty(len(pairs), means.shape[1])
     given = means, covariances, weights, pairs, priors
     kernels.compiled.solve_pairs(
-        *map(np.ascontiguousarray, given), gap, whitening, resolution, *solved.columns()
+        *map(kernels.ready, given), gap, whitening, resolution, *solved.columns()
     )
     return solved

@@ -23,7 +23,7 @@ def row_hashes(X: Array) -> Hashes:
     if kernels.compiled is None:
         return row_hashes_numpy(X, factors)
     hashes = np.empty(len(X), np.uint64)
-    kernels.compiled.row_hashes(np.require(X, None, "CA"), factors, hashes)
+    kernels.compiled.row_hashes(kernels.ready(X), factors, hashes)
     return hashes
 
 

@@ -53,9 +53,9 @@ class RowsOfPairs:
         """What the compiled kernels take first."""
         weight = self.weight
         if weight is not None:
-            weight = np.ascontiguousarray(weight)
+            weight = kernels.ready(weight)
         where = self.order, self.bounds, self.chosen
-        return self.X, weight, *where, np.ascontiguousarray(self.classes), self.judged
+        return self.X, weight, *where, kernels.ready(self.classes), self.judged
 
     def of_class(self, k: int, rows: Index) -> RowsOfPairs:
         """Some rows of class k, gathered in float64."""
@@ -100,7 +100,7 @@ def rule_counts(
 
 def _add_compiled(rows, rules, others, counts):
     """Set the counts of classes that have rows."""
-    known = (np.ascontiguousarray(a) for a in (*rules, *others))
+    known = map(kernels.ready, (*rules, *others))
     kernels.compiled.rule_counts(*rows.arguments(), *known, counts)
 
 

@@ -17,7 +17,7 @@ def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
     if kernels.compiled is None:
         return score_moments_numpy(scores, first, weight)
     moments = np.empty((2, 2))
-    arrays = [a if a is None else np.ascontiguousarray(a) for a in (scores, weight)]
+    arrays = map(kernels.ready, (scores, weight))
     kernels.compiled.score_moments(arrays[0], first, arrays[1], moments)
     return moments
 

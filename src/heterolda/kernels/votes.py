@@ -61,9 +61,7 @@ def vote_winners(X: Array, coef: Array, intercept: Array, ballot: Ballot) -> Ind
     if kernels.compiled is None:
         return vote_winners_numpy(X, coef, intercept, ballot)
     winners = np.empty(len(X), np.int64)
-    kernels.compiled.vote_winners(
-        np.ascontiguousarray(X), coef, intercept, *ballot, winners
-    )
+    kernels.compiled.vote_winners(kernels.ready(X), coef, intercept, *ballot, winners)
     return winners
 
 
@@ -80,7 +78,7 @@ def count_votes(scores: Array, weight: Array) -> Array:
     if kernels.compiled is None:
         return count_votes_numpy(scores, weight)
     votes = np.empty((len(scores), n_classes_of(weight)))
-    kernels.compiled.count_votes(np.ascontiguousarray(scores), weight, votes)
+    kernels.compiled.count_votes(kernels.ready(scores), weight, votes)
     return votes
 
 

@@ -28,7 +28,7 @@ def whiten(X: Array, weight: Array) -> tuple[Array, Array, Array, Array, Array]:
     centre, size, mean = np.empty((3, d))
     basis, columns = np.empty((d, d)), np.empty((d + 1, n))
     rank = np.empty(1, np.int64)
-    rows = (np.require(a, requirements="CA") for a in (X, weight))
+    rows = map(kernels.ready, (X, weight))
     kernels.compiled.whiten(*rows, centre, size, mean, basis, columns, rank)
     r = int(rank[0])
     if r < 0:  # some directions may be rounding errors
@@ -67,7 +67,7 @@ def independent(X: Array, weight: Array) -> bool:
     if kernels.compiled is None:
         return independent_numpy(X, weight)
     proven = np.empty(1, np.int64)
-    rows = (np.require(a, requirements="CA") for a in (X, weight))
+    rows = map(kernels.ready, (X, weight))
     kernels.compiled.independent(*rows, proven)
     return bool(proven[0])
 
