@@ -17,8 +17,8 @@ def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
     if kernels.compiled is None:
         return score_moments_numpy(scores, first, weight)
     moments = np.empty((2, 2))
-    arrays = map(kernels.ready, (scores, weight))
-    kernels.compiled.score_moments(arrays[0], first, arrays[1], moments)
+    scores, first, weight = map(kernels.ready, (scores, first, weight))
+    kernels.compiled.score_moments(scores, first, weight, moments)
     return moments
 
 
