@@ -281,9 +281,8 @@ def _cholesky(matrices: Array) -> tuple[Array, Mask]:
     except np.linalg.LinAlgError:  # of one of them at least
         if len(matrices) == 1:
             return np.eye(matrices.shape[1])[None], np.ones(1, bool)
-        halves = np.array_split(matrices, 2)
-        factors, bad = zip(*map(_cholesky, halves), strict=True)
-        return np.concatenate(factors), np.concatenate(bad)
+        one, two = (_cholesky(half) for half in np.array_split(matrices, 2))
+        return np.concatenate([one[0], two[0]]), np.concatenate([one[1], two[1]])
 
 
 def _inverse_of_lower(factor: Array) -> Array:
