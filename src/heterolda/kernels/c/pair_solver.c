@@ -15,6 +15,11 @@ static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;
 /* Largest relative difference of an error and the same by the covariances. */
 static const double SAME = 1e-9;
 
+/* Nearer to an end of the arc than this x, b S1 + a S2 is so near to singular that solving
+   with it costs more than three digits. */
+static const double NEAR_END = 8;
+/* A component of delta below this share of the largest has lost half of its digits. */
+static const double UNKNOWN = 1e-6;
 /* Directions from which on eigenvalues take longer than solving for each rule. */
 static const int64_t LARGE = 18;
 
@@ -122,7 +127,8 @@ static bool find_tridiagonal(Diagonal *form, const double *log_priors, double ga
 {
     double v1, v2;
     Optimum *best = &found->best;
-    if (!search_tridiagonal(&form->tridiagonal, log_priors, gap, room, best, &v1, &v2))
+    if (!search_tridiagonal(&form->tridiagonal, log_priors, gap, room, best, &v1, &v2) ||
+        fabs(best->x) > NEAR_END)
         return false;
     double size = found->size = size_of(best);
     found->D = size * (best->cos * v1 + best->sin * v2);
@@ -146,6 +152,19 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
     }
     Optimum best = search_arc(form->alpha, form->beta, lifted, r, log_priors, gap, room, u);
     *found = (Found){.best = best, .size = size_of(&best)};
+    /* Next to an end, the rule is a matter of that component of delta for which the arc
+       ends there. */
+    bool is_near = fabs(best.x) > NEAR_END;
+    const double *variance = best.x < 0 ? form->alpha : form->beta;
+    double largest = 0;
+    int64_t pole = 0;
+    for (int64_t j = 0; j < r; j++) {
+        largest = fabs(form->c[j]) > largest ? fabs(form->c[j]) : largest;
+        pole = variance[j] < variance[pole] ? j : pole;
+    }
+    if (is_near && fabs(form->c[pole]) < UNKNOWN * largest)
+        return false;
+    form->plain &= !is_near;
     for (int64_t j = 0; j < r; j++) {
         u[j] *= found->size;
         double square = u[j] * u[j];
