@@ -113,11 +113,10 @@ def _couples(s: dict[str, int]) -> int:
 
 
 _FEW = {"k": lambda s: 2 + s["n"] % 5, "p": _couples}
-_IN_PARTS = {
+_ROWS_OF_PAIRS = {
     "order": _below("n", "m"),
     "bounds": _ascending("m", "b"),
-    "pairs": _below("p", "j"),
-    "starts": _ascending("j", "b"),
+    "classes": _below("k", "p", "2"),
 }
 SPECIAL: dict[str, Special] = {
     "algorithm2_errors": Special(sizes={"v": lambda s: s["d"] + 1}),
@@ -160,8 +159,7 @@ SPECIAL: dict[str, Special] = {
     "left_out_counts": Special(
         sizes={"b": lambda s: s["k"] + 1},
         values={
-            **_IN_PARTS,
-            "classes": _below("k", "p", "2"),
+            **_ROWS_OF_PAIRS,
             "covariances": _covariances,
             "weights": lambda rng, s: rng.uniform(0, 20, s["k"]),
         },
@@ -170,7 +168,8 @@ SPECIAL: dict[str, Special] = {
         sizes={"k": lambda s: 2 + s["n"] % 5},
         values={"fold": _below("k", "n", less=1)},
     ),
-    "rule_counts": Special(sizes={"b": lambda s: 2 + s["j"] % 5}, values=_IN_PARTS),
+    "row_hashes": Special(values={"rows": _below("n", "m")}),
+    "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_ROWS_OF_PAIRS),
     "solve_pairs": Special(
         values={
             "pairs": _below("k", "p", "2"),

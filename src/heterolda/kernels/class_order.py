@@ -20,7 +20,7 @@ def class_order(
     order = np.empty(len(codes), np.int64)
     bounds = np.empty(n_classes + 1, np.int64)
     if weight is not None:
-        weight = np.ascontiguousarray(weight)
+        weight = np.require(weight, None, "CA")
     kernels.compiled.class_order(np.ascontiguousarray(codes), weight, order, bounds)
     return order[: bounds[-1]], bounds
 

@@ -475,7 +475,13 @@ static void count_class(const ClassRows *rows, const Pairs *all, int64_t k,
 PyObject *py_left_out_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {
-        CLASS_ROWS,
+        {"X", "d", "nd"},
+        {"weight", "d", "n?"},
+        {"order", "l", "m"},
+        {"bounds", "l", "b"},
+        {"chosen", "b", "k"},
+        {"classes", "l", "p2"},
+        {"judged", "b", "p"},
         {"means", "d", "kd"},
         {"covariances", "d", "kdd"},
         {"weights", "d", "k"},
