@@ -153,9 +153,11 @@ class Guard:
         known, chosen = self.rows, np.ones(n, bool)
         where = known.X, known.weight, known.order, known.bounds
         rows = RowsOfPairs(*where, chosen, classes, judged[pair])
-        rules, fisher = (planes.coef, planes.intercept), moments.fisher
+        coef, intercept = moments.fisher
         counts = rule_counts(
-            rows, *(tuple(column[pair] for column in two) for two in (rules, fisher))
+            rows,
+            (planes.coef[pair], planes.intercept[pair]),
+            (coef[pair], intercept[pair]),
         ).sum(axis=1)
         rest = np.where(np.eye(n), 0.0, self.priors).sum(axis=1)[one[pair]]
         part = np.where(is_one, 1.0, self.priors[kind] / rest)
@@ -200,7 +202,7 @@ class Guard:
             )
             raised = planes.floored.any(axis=1) | np.any(planes.dropped, axis=1)
             careful |= raised[:, None]
-        for k in np.flatnonzero(rows.chosen):
+        for k in np.flatnonzero(rows.chosen).tolist():
             mine = rows.members(k)
             mine = mine[careful.ravel()[mine]]
             step = max(1, _BLOCK // (moments.means.shape[1] * int(self.rows.totals[k])))
