@@ -113,7 +113,7 @@ def _couples(s: dict[str, int]) -> int:
 
 
 _FEW = {"k": lambda s: 2 + s["n"] % 5, "p": _couples}
-_CLASS_ROWS = {
+_ROWS_OF_PAIRS = {
     "order": _below("n", "m"),
     "bounds": _ascending("m", "b"),
     "classes": _below("k", "p", "2"),
@@ -160,7 +160,7 @@ SPECIAL: dict[str, Special] = {
     "left_out_counts": Special(
         sizes={"b": lambda s: s["k"] + 1},
         values={
-            **_CLASS_ROWS,
+            **_ROWS_OF_PAIRS,
             "covariances": _covariances,
             "weights": lambda rng, s: rng.uniform(0, 20, s["k"]),
         },
@@ -169,7 +169,8 @@ SPECIAL: dict[str, Special] = {
         sizes={"k": lambda s: 2 + s["n"] % 5},
         values={"fold": _below("k", "n", less=1)},
     ),
-    "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_CLASS_ROWS),
+    "row_hashes": Special(values={"rows": _below("n", "m")}),
+    "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_ROWS_OF_PAIRS),
     "solve_pairs": Special(
         values={
             "pairs": _below("k", "p", "2"),

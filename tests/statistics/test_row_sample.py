@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import heterolda.statistics.row_sample as row_sample
-from heterolda.statistics.row_sample import ClassRows, RowSample, hashes_of
+from heterolda.kernels.row_hashes import row_hashes
+from heterolda.statistics.row_sample import ClassRows, RowSample
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def small(monkeypatch):
 def naive(X, y, weight, per_class=20, in_all=100):
     """Distinct rows as a dictionary of weights, sorted by their hashes."""
     totals = {}
-    columns = X.tolist(), y.tolist(), weight, hashes_of(X).tolist()
+    columns = X.tolist(), y.tolist(), weight, row_hashes(X).tolist()
     for x, label, w, h in zip(*columns, strict=True):
         key = h, label, tuple(x)
         totals[key] = totals.get(key, 0) + w
@@ -71,19 +72,23 @@ def test_order_chunks_and_copies_do_not_matter(rng, small):
     assert listed(RowSample.from_arrays(X[copies], y[copies])) == whole
 
 
+@pytest.mark.usefixtures("kernels")
 def test_hashes_depend_on_values_only_and_are_even(rng):
     X = rng.normal(size=(5000, 3)).astype(np.float32)
-    hashes = hashes_of(X)
-    assert_array_equal(hashes_of(np.asfortranarray(X.astype(float))), hashes)
-    assert_array_equal(hashes_of(-0.0 * X), hashes_of(0.0 * X))
+    hashes = row_hashes(X)
+    some = rng.integers(5000, size=100)
+    for same in (X, X.astype(float)):
+        assert_array_equal(row_hashes(same, some), hashes[some])
+    assert_array_equal(row_hashes(np.asfortranarray(X.astype(float))), hashes)
+    assert_array_equal(row_hashes(-0.0 * X), row_hashes(0.0 * X))
     assert len(np.unique(hashes)) == 5000
     assert np.ptp(np.bincount((hashes >> np.uint64(61)).astype(int))) < 200
     # Whole numbers, whose low bits are zero, in more columns than factors.
     X = np.zeros((4, 10_000))
     X[[1, 2, 3], [4096, 8192, 0]] = 1.0
-    assert len(np.unique(hashes_of(X))) == 4
+    assert len(np.unique(row_hashes(X))) == 4
     X = np.indices((40, 40)).reshape(2, -1).T
-    assert len(np.unique(hashes_of(X))) == 1600
+    assert len(np.unique(row_hashes(X))) == 1600
 
 
 def test_many_copies_of_few_rows(rng, small):

@@ -14,8 +14,9 @@ from heterolda.estimators._left_out_lda import lda_winners
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
+from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import hashes_of, smallest
+from heterolda.statistics.row_sample import smallest
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.
@@ -62,7 +63,7 @@ def leave_one_out(
     codes = encode(y, classes).astype(np.intp)
     rows = np.flatnonzero(weight > 0)
     if len(rows) > MOST_ROWS:
-        rows = rows[smallest(hashes_of(X[rows]), MOST_ROWS)]
+        rows = rows[smallest(row_hashes(X, rows), MOST_ROWS)]
     some = codes[rows], weight[rows]
     winners, lda, n_solved_anew = winners_without(model, X[rows], *some)
     share = weight[rows] / weight[rows].sum()

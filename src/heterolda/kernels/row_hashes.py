@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Array, Index
 
 Hashes = NDArray[np.uint64]
 
@@ -15,15 +17,36 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
 
-def row_hashes(X: Array) -> Hashes:
-    """Evenly spread numbers, equal for equal rows."""
-    d = X.shape[1]
+# Numbers that are taken at a time where rows are not as the kernel needs them.
+_BLOCK = 1 << 16
+
+
+def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
+    """Evenly spread numbers, equal for equal rows, of all rows or of some.
+
+    They do not depend on the type of the numbers.
+    """
+    n, d = X.shape if rows is None else (len(rows), X.shape[1])
     factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
     factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)
-    if kernels.compiled is None:
-        return row_hashes_numpy(X, factors)
-    hashes = np.empty(len(X), np.uint64)
-    kernels.compiled.row_hashes(kernels.ready(X), factors, hashes)
+    hashes = np.empty(n, np.uint64)
+    compiled = kernels.compiled
+    ready = X.dtype == np.float64 and X.flags.c_contiguous and X.flags.aligned
+    if compiled is not None and ready:
+        some = (
+            None if rows is None else kernels.ready(rows.astype(np.int64, copy=False))
+        )
+        compiled.row_hashes(X, some, factors, hashes)
+        return hashes
+    step = max(1, _BLOCK // max(d, 1))
+    for start in range(0, n, step):
+        here = slice(start, start + step)
+        block = X[here] if rows is None else X[rows[here]]
+        block = np.require(block, np.float64, "CA")
+        if compiled is None:
+            hashes[here] = row_hashes_numpy(block, factors)
+        else:
+            compiled.row_hashes(block, None, factors, hashes[here])
     return hashes
 
 

@@ -71,7 +71,8 @@ class RowsOfPairs:
     @property
     def ready(self) -> bool:
         """Whether the compiled kernels can use the rows as they are."""
-        return bool(self.X.dtype == np.float64 and self.X.flags.c_contiguous)
+        flags = self.X.flags
+        return self.X.dtype == np.float64 and flags.c_contiguous and flags.aligned
 
 
 def rule_counts(

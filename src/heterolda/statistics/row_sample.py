@@ -20,20 +20,6 @@ _NUMBERS = 1 << 20
 _LEAST = 500
 IN_ALL = 20_000
 
-_BLOCK = 1 << 16  # numbers that are hashed at a time
-
-
-def hashes_of(X: NDArray[Any], rows: Index | None = None) -> Hashes:
-    """Hashes of rows, or of some of them, whatever the type of their numbers."""
-    n = len(X) if rows is None else len(rows)
-    step = max(1, _BLOCK // max(X.shape[1], 1))
-    hashes = np.empty(n, np.uint64)
-    for start in range(0, n, step):
-        here = slice(start, start + step)
-        block = X[here] if rows is None else X[rows[here]]
-        hashes[here] = row_hashes(block.astype(np.float64, copy=False))
-    return hashes
-
 
 def smallest(hashes: Hashes, most: int) -> NDArray[np.bool_]:
     """Which hashes are among so many smallest distinct ones."""
@@ -91,7 +77,7 @@ class ClassRows:
         parts = np.split(order, bounds[1:-1])
         for k, rows in enumerate(parts):
             if len(rows) > most:
-                parts[k] = rows[smallest(hashes_of(self.X, rows), most)]
+                parts[k] = rows[smallest(row_hashes(self.X, rows), most)]
         counts = [0, *map(len, parts)]
         return np.concatenate(parts), np.cumsum(counts, dtype=np.int64)
 
@@ -150,7 +136,7 @@ class RowSample:
         cls, X: NDArray[Any], y: NDArray[Any], sample_weight: Array | None = None
     ) -> RowSample:
         """Choose among rows; those of weight zero do not count."""
-        hashes = hashes_of(X)
+        hashes = row_hashes(X)
         weight = np.ones(len(X)) if sample_weight is None else sample_weight
         kept = np.flatnonzero(weight > 0)
         kept = kept[_kept(y[kept], hashes[kept], X.shape[1])]

@@ -13,13 +13,9 @@ typedef struct {
     int64_t n, m, d, n_classes, n_pairs;
 } ClassRows;
 
-/* The arguments that a kernel begins with. */
-#define CLASS_ROWS                                                                 \
-    {"X", "d", "nd"}, {"weight", "d", "n?"}, {"order", "l", "m"},                  \
-        {"bounds", "l", "b"}, {"chosen", "b", "k"}, {"classes", "l", "p2"},        \
-        {"judged", "b", "p"}
-
-/* Takes these; false, with a Python error, if an index is out of range. */
+/* Takes the arguments that a kernel begins with: X "nd", weight "n?", order "m", bounds
+   "b", chosen "k", classes "p2" and judged "p". False, with a Python error, if an index is
+   out of range. */
 bool take_class_rows(const Argument *a, const Sizes size, ClassRows *rows);
 
 /* Places 2 p + q, q = 0 or 1, of a class in the pairs; returns their number. */

@@ -20,6 +20,7 @@
    settled by these bounds. For the others A is factored; if it is next to singular, the
    pair is handed over. */
 #include "class_rows.h"
+#include "four.h"
 #include "kernels.h"
 #include "lines.h"
 
@@ -32,6 +33,8 @@
 #define SINGULAR 1e-7
 /* Bounds must settle a score by this share of its size. */
 #define SLACK 1e-7
+/* Rows that are solved for at a time. */
+#define TILE 8
 
 typedef struct {
     int64_t d, n; /* features, and rows of the class */
@@ -42,18 +45,19 @@ typedef struct {
     double *h, *root;   /* k z'S^-1 z and the root of z'S^-1 z, if `bounded` */
     bool bounded;
     double *q, *low, *high; /* bounds of the scores of all rows */
-    double *solved;         /* room for solutions of all rows */
+    double *solved;         /* room for as much */
     int64_t *open;          /* rows that are not settled */
     signed char *side[2];   /* +1 for the other class, of both rules; 0 if not known */
     double *U, *unit, *delta, *x, *Sw, *y; /* room for a factor and for vectors */
+    double *tile;                          /* and for `TILE` of them */
 } Class;
 
-INLINE double larger(double a, double b)
+INLINE double greater(double a, double b)
 {
     return a > b ? a : b;
 }
 
-INLINE double smaller(double a, double b)
+INLINE double lesser(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -174,8 +178,8 @@ INLINE void bound_u(const Class *c, double s, double R, double over, double erro
     for (int64_t r = 0; r < c->n; r++) {
         double doubt = error * root[r], rest = 1 / (1 - h[r]);
         double from = q[r] * over - doubt - s / R * h[r], to = q[r] * over + doubt;
-        low[r] = smaller(from, from * rest);
-        high[r] = larger(to, to * rest);
+        low[r] = lesser(from, from * rest);
+        high[r] = greater(to, to * rest);
     }
 }
 
@@ -190,25 +194,25 @@ WIDE static void bound_scores(Class *c, const Rule *rule, double variance, doubl
     bound_u(c, s, R, over, error, low, high);
     if (rule->arc) {
         for (int64_t r = 0; r < c->n; r++) {
-            double size = larger(fabs(low[r]), fabs(high[r]));
+            double size = greater(fabs(low[r]), fabs(high[r]));
             double moved = (s + R * size) * root[r] / B, more = sigma + moved;
-            double less = larger(sigma / g - moved, 0.0);
-            less = larger(less * less - k * size * size, 0.0);
+            double less = sigma / g - moved;
+            less = 0.5 * (less + fabs(less)); /* or zero */
             double least = -B * more * more - (1 + s) * high[r];
-            high[r] = -B * less - (1 + s) * low[r];
+            high[r] = -B * (less * less - k * size * size) - (1 + s) * low[r];
             low[r] = least;
         }
         return;
     }
     double fixed = -0.5 * D * over - rule->odds, wide = 0.5 * over * rule->error * sigma;
     for (int64_t r = 0; r < c->n; r++) {
-        double size = larger(fabs(low[r]), fabs(high[r]));
+        double size = greater(fabs(low[r]), fabs(high[r]));
         double doubt = wide + 0.5 * (s + R * size) * error * root[r];
         double middle = fixed + 0.5 * s * over * q[r];
         double slope = 0.5 * R * over * q[r] + (1 + 0.5 * s);
         double one = -slope * low[r], two = -slope * high[r];
-        low[r] = middle - doubt + smaller(one, two);
-        high[r] = middle + doubt + larger(one, two);
+        low[r] = middle - doubt + lesser(one, two);
+        high[r] = middle + doubt + greater(one, two);
     }
 }
 
@@ -236,31 +240,57 @@ WIDE static bool factor_pair(Class *c, const Rule *rule)
     return factor(c->U, d, c->x);
 }
 
-/* y = U'^-1 z of so many rows, in columns; p, q and the product with c->y of each. */
-WIDE static void solve_rows(Class *c, const int64_t *rows, int64_t n, double *RESTRICT y,
-                     double *RESTRICT p, double *RESTRICT q, double *RESTRICT cross)
+/* y = U'^-1 z of up to `TILE` rows, side by side; p, q and the product with c->y of each.
+   Two features are done at a time. */
+WIDE static void solve_tile(const Class *c, const int64_t *rows, int64_t n, double *y,
+                            double *p, double *q, double *cross)
 {
     int64_t d = c->d;
-    for (int64_t i = 0; i < d; i++) {
-        double *RESTRICT line = y + i * n, inverse = c->U[i * d + i], unit = c->unit[i];
+    Four sums[3][2];
+    for (int k = 0; k < 3; k++)
+        sums[k][0] = sums[k][1] = four(0.0);
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t r = 0; r < TILE; r++)
+            y[i * TILE + r] = c->z[rows[r < n ? r : 0] * d + i] * c->unit[i];
+    for (int64_t i = 0; i < d; i += 2) {
+        int64_t last = i + 1 < d ? i + 1 : i; /* there may be no second one */
+        const double *U = c->U;
+        Four a[2], b[2];
+        for (int h = 0; h < 2; h++) {
+            a[h] = load(y + i * TILE + 4 * h);
+            b[h] = load(y + last * TILE + 4 * h);
+        }
         for (int64_t j = 0; j < i; j++)
-            c->x[j] = -c->U[j * d + i];
-        for (int64_t r = 0; r < n; r++)
-            line[r] = c->z[rows[r] * d + i] * unit;
-        add_lines(c->x, i, y, n, n, line);
-        for (int64_t r = 0; r < n; r++) {
-            line[r] *= inverse;
-            p[r] += line[r] * line[r];
+            for (int h = 0; h < 2; h++) {
+                Four known = load(y + j * TILE + 4 * h);
+                a[h] = subtract(a[h], scaled(U[j * d + i], known));
+                b[h] = subtract(b[h], scaled(U[j * d + last], known));
+            }
+        for (int h = 0; h < 2; h++) {
+            a[h] = scaled(U[i * d + i], a[h]);
+            b[h] = subtract(b[h], scaled(last > i ? U[i * d + last] : 0.0, a[h]));
+            b[h] = last > i ? scaled(U[last * d + last], b[h]) : four(0.0);
+            store(a[h], y + i * TILE + 4 * h);
+            if (last > i)
+                store(b[h], y + last * TILE + 4 * h);
+            sums[0][h] = add(sums[0][h], add(times(a[h], a[h]), times(b[h], b[h])));
+            sums[1][h] = add(sums[1][h], add(scaled(c->delta[i], a[h]),
+                                             scaled(c->delta[last], b[h])));
+            sums[2][h] =
+                add(sums[2][h], add(scaled(c->y[i], a[h]), scaled(c->y[last], b[h])));
         }
     }
-    add_lines(c->delta, d, y, n, n, q);
-    add_lines(c->y, d, y, n, n, cross);
+    for (int h = 0; h < 2; h++) {
+        store(sums[0][h], p + 4 * h);
+        store(sums[1][h], q + 4 * h);
+        store(sums[2][h], cross + 4 * h);
+    }
 }
 
 /* The score of a row from p and q, or NaN if nothing is known. For the arc, `known` is
-   the variance of the rule with all rows by A, and y has the stride n. */
+   the variance of the rule with all rows by A; y is a column of a tile. */
 static double exact_score(Class *c, const Rule *rule, double p, double q, double cross,
-                          double D, double variance, const double *y, int64_t n)
+                          double D, double variance, const double *y)
 {
     int64_t d = c->d;
     double s = c->s, R = rule->B * c->k, *x = c->x;
@@ -276,7 +306,7 @@ static double exact_score(Class *c, const Rule *rule, double p, double q, double
     if (known > SLACK * variance && (low > 0) == (high > 0))
         return low;
     for (int64_t i = 0; i < d; i++)
-        x[i] = y[i * n];
+        x[i] = y[i * TILE];
     solve_upper(c->U, d, x);
     for (int64_t i = 0; i < d; i++)
         x[i] *= c->unit[i];
@@ -290,7 +320,7 @@ static bool find_exact_sides(Class *c, const Rule *rule, const int64_t *rows, in
 {
     int64_t d = c->d;
     size_t size = (size_t)d * sizeof(double);
-    double variance = 0.0, D, *p = c->low, *q = c->high, *cross = c->q;
+    double variance = 0.0, D, p[TILE], q[TILE], cross[TILE];
     solve_lower(c->U, d, c->delta);
     D = dot(c->delta, c->delta, d);
     memset(c->y, 0, size);
@@ -304,15 +334,16 @@ static bool find_exact_sides(Class *c, const Rule *rule, const int64_t *rows, in
             c->y[i] *= c->unit[i];
         solve_lower(c->U, d, c->y);
     }
-    for (int64_t r = 0; r < n; r++)
-        p[r] = q[r] = cross[r] = 0.0;
-    solve_rows(c, rows, n, c->solved, p, q, cross);
-    for (int64_t r = 0; r < n; r++) {
-        double score = exact_score(c, rule, p[r], q[r], cross[r], D, variance,
-                                   c->solved + r, n);
-        if (isnan(score))
-            return false;
-        side[rows[r]] = score > 0 ? 1 : -1;
+    for (int64_t first = 0; first < n; first += TILE) {
+        int64_t count = n - first < TILE ? n - first : TILE;
+        solve_tile(c, rows + first, count, c->tile, p, q, cross);
+        for (int64_t r = 0; r < count; r++) {
+            double score = exact_score(c, rule, p[r], q[r], cross[r], D, variance,
+                                       c->tile + r);
+            if (isnan(score))
+                return false;
+            side[rows[first + r]] = score > 0 ? 1 : -1;
+        }
     }
     return true;
 }
@@ -426,7 +457,8 @@ static void count_class(const ClassRows *rows, const Pairs *all, int64_t k,
     c.x = c.delta + d;
     c.Sw = c.x + d;
     c.y = c.Sw + d;
-    c.h = c.y + d;
+    c.tile = c.y + d;
+    c.h = c.tile + TILE * d;
     c.root = c.h + most;
     c.q = c.root + most;
     c.low = c.q + most;
@@ -443,7 +475,13 @@ static void count_class(const ClassRows *rows, const Pairs *all, int64_t k,
 PyObject *py_left_out_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {
-        CLASS_ROWS,
+        {"X", "d", "nd"},
+        {"weight", "d", "n?"},
+        {"order", "l", "m"},
+        {"bounds", "l", "b"},
+        {"chosen", "b", "k"},
+        {"classes", "l", "p2"},
+        {"judged", "b", "p"},
         {"means", "d", "kd"},
         {"covariances", "d", "kdd"},
         {"weights", "d", "k"},
@@ -474,7 +512,7 @@ PyObject *py_left_out_counts(PyObject *self, PyObject *const *args, Py_ssize_t n
     int64_t *places = malloc((size_t)(2 * rows.n_pairs) * sizeof(int64_t));
     double *room = NULL;
     if (most < PTRDIFF_MAX / 256 / (d + 4) - d)
-        room = malloc((size_t)(most * (3 * d + 7) + d * (d + 6)) * sizeof(double));
+        room = malloc((size_t)(most * (3 * d + 7) + d * (d + 5 + TILE)) * sizeof(double));
     if (!room || !places) {
         PyErr_NoMemory();
     } else {

@@ -181,7 +181,13 @@ static void count_class(const Task *t, double *room, int64_t most, double *count
 PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {
-        CLASS_ROWS,
+        {"X", "d", "nd"},
+        {"weight", "d", "n?"},
+        {"order", "l", "m"},
+        {"bounds", "l", "b"},
+        {"chosen", "b", "k"},
+        {"classes", "l", "p2"},
+        {"judged", "b", "p"},
         {"coef", "d", "pd"},
         {"intercept", "d", "p"},
         {"other_coef", "d", "pd"},
