@@ -19,10 +19,9 @@ static const double RUNGS = 1.1, FIRST_RUNG = 0.7, ROUNDING = 1e-13, NEAREST = 1
 static const double NEGLIGIBLE = 1e-9, FARTHEST = 700.0;
 /* Least variance of a class, as a share of that of both, for the tridiagonal form. */
 static const double TRIDIAGONAL = 1e-4;
-static const double START[] = {-48, -24, -12, -6,  -3, -1.5, -0.5, 0,
-                               0.5, 1.5, 3,   6,   12, 24,   48};
+static const double START[] = {-12, -4, -1.5, 0, 1.5, 4, 12};
 enum {
-    N_START = 15,
+    N_START = 7,
     CUT_INTO = 4,
     MOST_RUNGS = 32,  /* on each side of a minimum */
     MOST_MINIMA = 64,
@@ -471,13 +470,13 @@ static void branch_and_bound(Search *search)
 {
     Arc *arc = search->arc;
     Point points[MOST_POINTS], start[N_START];
-    int skipped = arc->tridiagonal ? 2 : 0, n_start = N_START - 2 * skipped, n = n_start;
-    evaluate(arc, START + skipped, n_start, start);
-    for (int k = 0; k < n_start; k++)
+    int n = N_START;
+    evaluate(arc, START, n, start);
+    for (int k = 0; k < n; k++)
         consider(search, &start[k]);
-    memcpy(points, start, (size_t)n_start * sizeof(Point));
+    memcpy(points, start, sizeof(start));
     double best = search->best_log;
-    for (int k = 0; k + 1 < n_start; k++) {
+    for (int k = 0; k + 1 < N_START; k++) {
         if (!(start[k].slope < 0 && start[k + 1].slope > 0) ||
             !(log_add(start[k].log_error1, start[k + 1].log_error2) <= best))
             continue;
@@ -485,7 +484,7 @@ static void branch_and_bound(Search *search)
         const Point *near[4];
         for (int j = 0; j < 4; j++) {
             int at = k - 1 + j;
-            near[j] = &start[at < 0 ? 0 : at >= n_start ? n_start - 1 : at];
+            near[j] = &start[at < 0 ? 0 : at >= N_START ? N_START - 1 : at];
         }
         Motion motion;
         double x = newton_root(arc, near[1]->x, near[2]->x, interpolated(near), &motion);
