@@ -6,10 +6,12 @@ for the pairs that are handed over.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.threads import in_threads
+from heterolda.foundations.threads import in_threads, one_blas_thread
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.pair_solver import (
     DONE,
@@ -56,8 +58,9 @@ def solve_compiled(moments: PairMoments, solver: Global) -> Hyperplanes:
                 pairs = singular[start : min(start + _AT_A_TIME, rows.stop)]
                 dropped[pairs] = _solve_singular(moments, solver, solved, pairs)
 
-        worth = 10 * work * len(singular) // n_pairs // _WORTH_A_THREAD
-        in_threads(some, len(singular), worth)
+        worth = 4 * work * len(singular) // n_pairs // _WORTH_A_THREAD
+        with one_blas_thread() if worth > 1 else nullcontext():
+            in_threads(some, len(singular), worth)
     planes = Hyperplanes(
         coef=solved.coef,
         intercept=solved.intercept,

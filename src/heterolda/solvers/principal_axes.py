@@ -65,14 +65,19 @@ class PrincipalAxes:
         largest = np.where(eigenvalues[:, -1:] > 0, eigenvalues[:, -1:], 1.0)
         weak = eigenvalues < _WEAK * largest
         if weak.any():
-            # The others get eigenvalues that keep them apart and where they are.
-            form = (axes.mT @ total @ axes) / (_WEAK * largest[:, :, None])
-            form *= weak[:, :, None] & weak[:, None, :]
+            # Eigenvalues ascend: weak ones come first. Others in the block get values
+            # that keep them apart and where they are.
+            block = slice(0, int(np.count_nonzero(weak, axis=1).max()))
+            some, among = weak[:, block], axes[:, :, block]
+            form = (among.mT @ total @ among) / (_WEAK * largest[:, :, None])
+            form *= some[:, :, None] & some[:, None, :]
             diagonal = np.einsum("pii->pi", form)
-            diagonal += np.where(weak, 0.0, 2.0 + np.arange(weak.shape[1]))
-            among, turn = np.linalg.eigh(form)
-            axes = axes @ turn
-            eigenvalues = np.where(weak, among * _WEAK * largest, eigenvalues)
+            diagonal += np.where(some, 0.0, 2.0 + np.arange(some.shape[1]))
+            values, turn = np.linalg.eigh(form)
+            axes[:, :, block] = among @ turn
+            eigenvalues[:, block] = np.where(
+                some, values * _WEAK * largest, eigenvalues[:, block]
+            )
         # Of noise in k directions, the largest eigenvalue grows as the root of k.
         doubtful = eigenvalues <= RANK_TOLERANCE * largest
         k = np.count_nonzero(doubtful, axis=1, keepdims=True)

@@ -160,7 +160,8 @@ WIDE static bool whiten(Diagonal *form)
     }
     form->r = m;
     form->triangular = true;
-    return trace <= REGULAR; /* that of the inverse of S1 + S2 */
+    form->regular = trace <= REGULAR; /* that of the inverse of S1 + S2 */
+    return form->regular;
 }
 
 /* A given whitening, without its zero columns and the features that do not vary. */
@@ -174,12 +175,16 @@ static void take_whitening(Diagonal *form, const double *whitening)
         if (used)
             form->off[r++] = (double)j;
     }
+    double trace = 0;
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < r; j++)
-            form->whitening[i * r + j] =
-                whitening[form->at[i] * d + (int64_t)form->off[j]];
+        for (int64_t j = 0; j < r; j++) {
+            double value = whitening[form->at[i] * d + (int64_t)form->off[j]];
+            form->whitening[i * r + j] = value;
+            trace += value * value;
+        }
     form->r = r;
     form->triangular = false;
+    form->regular = trace <= REGULAR;
 }
 
 /* reduced = W'S1 W. */
@@ -451,7 +456,7 @@ static bool refine(Diagonal *form, const Classes *pair, const int64_t *direction
         form->beta0[at] = none2 ? 0 : none1 ? 1 : beta;
         double used1 = none1 ? FLOOR : none2 ? 1 - FLOOR : alpha;
         double used2 = none2 ? FLOOR : none1 ? 1 - FLOOR : beta;
-        if (resolution > 0) {
+        if (!form->regular) {
             double least1 = share[0][j] / norm * resolution / 4;
             double least2 = share[1][j] / norm * resolution / 4;
             least1 = least1 > FLOOR ? least1 : 0;
@@ -509,6 +514,10 @@ Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whiten
 
 Outcome diagonalise(Diagonal *form, const Classes *pair, double resolution)
 {
+    const Tridiagonal *tri = &form->tridiagonal;
+    memcpy(form->alpha, tri->middle, (size_t)form->r * sizeof(double));
+    memcpy(form->off, tri->beside, (size_t)form->r * sizeof(double));
+    form->floored[0] = form->floored[1] = false;
     if (!rotate_to_diagonal(form))
         return UNSURE;
     int64_t r = form->r, k = 0, *directions = form->directions;
@@ -520,7 +529,7 @@ Outcome diagonalise(Diagonal *form, const Classes *pair, double resolution)
         form->beta0[j] = 1 - alpha;
         form->raised1[j] = form->raised2[j] = 0;
         form->length[j] = 1;
-        if (!form->triangular || alpha < SMALL || alpha > 1 - SMALL)
+        if (!form->regular || alpha < SMALL || alpha > 1 - SMALL)
             directions[k++] = j;
     }
     form->plain = k == 0;

@@ -192,7 +192,7 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
     }
     if (!any)
         return false;
-    if (!form->triangular) /* next to a singular sum no more is known than this */
+    if (!form->regular) /* next to a singular sum no more is known than this */
         return fabs(first - found->v1) <=
                    SAME * found->v1 + rounding(pair->covariance[0], w, d) &&
                fabs(second - found->v2) <=
@@ -265,16 +265,19 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     double log_tau = log_priors[1] - log_priors[0];
     Found found;
     /* The tridiagonal form does for regular pairs, and is quicker if they are large. */
-    if (form->triangular && form->r >= LARGE &&
+    if (form->regular && form->r >= LARGE &&
         find_tridiagonal(form, log_priors, gap, room, &found) &&
         write_rule(form, pair, &found, false, gap, log_tau, p, rules))
         return DONE;
-    outcome = diagonalise(form, pair, resolution);
-    if (outcome != DONE)
-        return outcome;
-    bool done = find_diagonal(form, log_priors, gap, room, &found) &&
-                write_rule(form, pair, &found, true, gap, log_tau, p, rules);
-    return done ? DONE : UNSURE;
+    for (;;) {
+        outcome = diagonalise(form, pair, resolution);
+        if (outcome == DONE && find_diagonal(form, log_priors, gap, room, &found) &&
+            write_rule(form, pair, &found, true, gap, log_tau, p, rules))
+            return DONE;
+        if (!whitening || !form->regular)
+            return UNSURE;
+        form->regular = false; /* with more care */
+    }
 }
 
 PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_args)

@@ -41,6 +41,7 @@ typedef struct {
     double *first;     /* S1 in units of the scale */
     double *whitening; /* m x r */
     bool triangular;   /* whether the whitening is an upper triangle */
+    bool regular;      /* whether rounding is nowhere near the variances of both */
     double *product;
     double *reduced;   /* r x r */
     double *mirrors;   /* Householder vectors, r x r */
