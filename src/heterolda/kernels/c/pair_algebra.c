@@ -14,7 +14,10 @@
 #include <string.h>
 
 /* These are those of pencil.py. */
-static const double REGULAR = 1e8, FLOOR = 1e-7, NO_DIFFERENCE = 1e-6, FARTHEST = 1e50;
+static const double FLOOR = 1e-7, NO_DIFFERENCE = 1e-6, FARTHEST = 1e50;
+/* Up to this trace of the inverse of S1 + S2, with unit diagonal, all directions are real.
+   (Below a hundredth of it pencil.py looks no closer either.) */
+static const double ALL_REAL = 1e10;
 /* Below this, variances lose relative precision in the diagonalisation. */
 static const double SMALL = 1e-4;
 
@@ -160,8 +163,20 @@ WIDE static bool whiten(Diagonal *form)
     }
     form->r = m;
     form->triangular = true;
-    form->regular = trace <= REGULAR; /* that of the inverse of S1 + S2 */
+    form->trace = trace; /* of the inverse of S1 + S2 */
+    form->regular = trace <= ALL_REAL;
     return form->regular;
+}
+
+/* Whether the means are rounded by as much as the rows may vary in some direction. */
+static bool is_blurred(const Diagonal *form, const Classes *pair)
+{
+    double size = 0;
+    for (int64_t i = 0; i < form->m; i++)
+        for (int k = 0; k < 2; k++)
+            size += fabs(pair->mean[k][form->at[i]]) / form->scale[i];
+    double blur = 8 * EPS * size;
+    return blur * blur * form->trace >= 1;
 }
 
 /* A given whitening, without its zero columns and the features that do not vary. */
@@ -184,7 +199,8 @@ static void take_whitening(Diagonal *form, const double *whitening)
         }
     form->r = r;
     form->triangular = false;
-    form->regular = trace <= REGULAR;
+    form->trace = trace;
+    form->regular = trace <= ALL_REAL;
 }
 
 /* reduced = W'S1 W. */
@@ -485,7 +501,7 @@ Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whiten
     scaled_covariances(form, pair, whitening == NULL);
     if (whitening)
         take_whitening(form, whitening);
-    else if (!whiten(form))
+    else if (!whiten(form) || is_blurred(form, pair))
         return SINGULAR;
     int64_t m = form->m, r = form->r;
     if (r == 0)

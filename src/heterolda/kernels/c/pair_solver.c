@@ -12,8 +12,9 @@
 
 /* These are those of global_search.py. */
 static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;
-/* Largest relative difference of an error and the same by the covariances. */
-static const double SAME = 1e-9;
+/* Largest relative difference of an error and the same by the covariances, up to a trace
+   of the inverse of S1 + S2 as in pencil.py. */
+static const double SAME = 1e-9, REGULAR = 1e8;
 
 /* Nearer to an end of the arc than this x, b S1 + a S2 is so near to singular that solving
    with it costs more than three digits. */
@@ -192,7 +193,7 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
     }
     if (!any)
         return false;
-    if (!form->regular) /* next to a singular sum no more is known than this */
+    if (form->trace > REGULAR) /* next to a singular sum no more is known than this */
         return fabs(first - found->v1) <=
                    SAME * found->v1 + rounding(pair->covariance[0], w, d) &&
                fabs(second - found->v2) <=

@@ -41,7 +41,8 @@ typedef struct {
     double *first;     /* S1 in units of the scale */
     double *whitening; /* m x r */
     bool triangular;   /* whether the whitening is an upper triangle */
-    bool regular;      /* whether rounding is nowhere near the variances of both */
+    double trace;      /* of the inverse of S1 + S2, in units of the scale */
+    bool regular;      /* whether that leaves no doubt about any direction */
     double *product;
     double *reduced;   /* r x r */
     double *mirrors;   /* Householder vectors, r x r */
