@@ -61,7 +61,7 @@ static double rounding(const double *S, const double *w, int64_t d)
     double sum = 0;
     for (int64_t i = 0; i < d; i++)
         sum += sqrt(S[i * (d + 1)]) * fabs(w[i]);
-    return 2 * (64 + 4 * d) * EPS * sum * sum;
+    return 8 * (64 + 4 * d) * EPS * sum * sum;
 }
 
 /* Threshold of least error along w, (39); see solvers/threshold.py. */
