@@ -26,7 +26,7 @@ class BuildKernels(build_ext):
 
     def build_extensions(self) -> None:
         """Choose the options of the compiler that is there."""
-        options = ["-std=c11", "-g0", "-O3", "-fvisibility=hidden"]
+        options = ["-std=c11", "-g0", "-O3", "-fvisibility=hidden", "-Wno-psabi"]
         options += ["-ffp-contract=off", "-fno-math-errno"]
         if self.compiler.compiler_type == "msvc":
             options = ["/std:c11", "/O2", "/fp:precise"]

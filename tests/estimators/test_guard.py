@@ -264,3 +264,13 @@ def test_a_file_keeps_whether_moments_were_given(tmp_path):
     for statistics in (given, gathered):
         statistics.save(tmp_path / "s.npz")
         assert ClassStatistics.load(tmp_path / "s.npz").given is statistics.given
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ova"])
+def test_weights_that_round_make_no_errors(kernels, rng, multiclass):
+    y = np.arange(120) % 3
+    X = rng.normal(size=(120, 3)) * (1 + y[:, None]) + 40 * np.eye(3)[y]
+    for _ in range(5):
+        weight = rng.uniform(0.5, 2.0, len(y))
+        model = GaussianLinearDiscriminant(multiclass=multiclass).fit(X, y, weight)
+        assert not model.guarded_.any()

@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.types import Array
-from heterolda.solvers.compiled_global import is_compiled, solve_compiled
+from heterolda.solvers.compiled_global import (
+    is_compiled,
+    solve_compiled,
+    work_of_pair,
+)
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
@@ -56,6 +60,8 @@ _NO_DRAWS = np.random.default_rng(0)
 _THREADED = 24
 # Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
+# The compiled solver looks for an interrupt after so much work, a quarter of a second.
+_BATCH_WORK = 1_000_000_000
 
 
 # Takes pairs, their rules and their place among all pairs; returns their rules.
@@ -174,8 +180,8 @@ def solve_pairs(
 
     def solve_all() -> Hyperplanes:
         step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
-        if compiled and review is None:
-            step = max(1, n_pairs)  # nothing is gathered for all pairs at once
+        if compiled:
+            step = max(1, _BATCH_WORK // work_of_pair(d))
         starts = range(0, n_pairs, step)
         return Hyperplanes.concatenate([solve(slice(k, k + step)) for k in starts])
 

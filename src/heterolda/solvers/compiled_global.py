@@ -38,10 +38,15 @@ def is_compiled(solver: object, n_features: int) -> bool:
     return compiled and type(solver) is Global
 
 
+def work_of_pair(n_features: int) -> int:
+    """About how many operations on numbers a pair takes."""
+    return n_features * (2 * n_features**2 + 1000)
+
+
 def solve_compiled(moments: PairMoments, solver: Global) -> Hyperplanes:
     """Rules of a batch of pairs; Fisher's are written into `moments`."""
     n_pairs, d = len(moments.pairs), moments.means.shape[1]
-    work = n_pairs * d * (2 * d * d + 1000)
+    work = n_pairs * work_of_pair(d)
 
     def part(rows: slice) -> SolvedPairs:
         given = moments.pairs[rows], moments.priors[rows]
