@@ -25,11 +25,13 @@ def label_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
         bits = bits + 0.0  # makes one number of 0.0 and -0.0
     elif y.dtype.kind != "U" and y.itemsize < 8:
         bits = bits.astype(np.int64)  # for which there is a faster loop
-    codes, firsts = np.empty((2, len(y)), np.int64)
+    codes, firsts = np.empty(len(y), np.int64), np.empty(len(y), np.int64)
     found = np.zeros(1, np.int64)
     rows = bits.view(np.uint8).reshape(len(y), bits.itemsize)
     kernels.compiled.label_codes(rows, codes, firsts, found)
-    return _sorted(y[firsts[: int(found[0])]], codes)
+    labels = y[firsts[: int(found[0])]]
+    del firsts, bits, rows  # as large as the codes
+    return _sorted(labels, codes)
 
 
 def label_codes_numpy(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
@@ -49,8 +51,9 @@ def _objects(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
 
 
 def _sorted(labels: NDArray[Any], codes: Index) -> tuple[NDArray[Any], Index]:
-    """Distinct labels in order, and codes that go with them."""
+    """Distinct labels in order, and codes that go with them, written over the old."""
     order = labels.argsort()
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return labels[order], rank[codes]
+    rank.take(codes, out=codes, mode="clip")  # the mode needs no copy
+    return labels[order], codes

@@ -28,11 +28,14 @@ from scipy.special import expit, log_ndtr
 
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.principal_axes import EPS
 
 # In the hard case c_i = 0 at the end of the arc and the admissible rules go on as
 # w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that
 # turn, without any visible change to the problem.
 _LIFT = 1e-30
+# A component of the difference of the means below this share of its terms is rounding.
+_NO_COMPONENT = 64 * EPS
 # Rows of `ArcPoints` at the low and the high end, all but the priors.
 with np.errstate(divide="ignore", invalid="ignore"):
     _ENDS = np.array([[-1, -1, 0, 0, 1, -1, 0, 0], [1, 0, -1, 0, -1, 1, 0, 0]]) / 0.0
@@ -120,10 +123,18 @@ class Arc:
         lift = _LIFT * np.abs(c).max(axis=1)
         lift[lift == 0] = _LIFT
         for pole in zeros.argmin(axis=2):
-            at_pole = c[rows, pole]
-            small = np.abs(at_pole) < lift
+            at_pole, axis = c[rows, pole], pencil.basis[rows, :, pole]
+            # Where rounding would choose between two rules that mirror each other, the
+            # one whose largest coefficient in this direction is positive is taken.
+            size = np.abs(axis)
+            delta = np.abs(pencil.means[:, 0] - pencil.means[:, 1])
+            small = np.abs(at_pole) < np.maximum(
+                lift, _NO_COMPONENT * (size * delta).sum(axis=1)
+            )
             if small.any():
-                c[rows, pole] = np.where(small, np.copysign(lift, at_pole), at_pole)
+                size *= np.sqrt(np.einsum("pkii->pi", pencil.covariances))
+                sign = axis[rows, size.argmax(axis=1)]
+                c[rows, pole] = np.where(small, np.copysign(lift, sign), at_pole)
         ends = zeros.min(axis=2)
         # With r_i = hypot(alpha_i, beta_i), at the distance p from the low end and q
         # from the high one, g_i = r_i sin(p + psi_i - low) = r_i sin(q + phi_i - high).

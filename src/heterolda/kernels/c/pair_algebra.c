@@ -15,9 +15,9 @@
 
 /* These are those of pencil.py. */
 static const double FLOOR = 1e-7, NO_DIFFERENCE = 1e-6, FARTHEST = 1e50;
-/* Up to this trace of the inverse of S1 + S2, with unit diagonal, all directions are real.
-   (Below a hundredth of it pencil.py looks no closer either.) */
-static const double ALL_REAL = 1e10;
+/* Up to this trace of the inverse of S1 + S2, with unit diagonal, all directions are real,
+   unless means are rounded; up to the second that makes no difference. */
+static const double ALL_REAL = 1e10, REGULAR = 1e8;
 /* Below this, variances lose relative precision in the diagonalisation. */
 static const double SMALL = 1e-4;
 
@@ -176,7 +176,7 @@ static bool is_blurred(const Diagonal *form, const Classes *pair)
         for (int k = 0; k < 2; k++)
             size += fabs(pair->mean[k][form->at[i]]) / form->scale[i];
     double blur = 8 * EPS * size;
-    return blur * blur * form->trace >= 1;
+    return form->trace > REGULAR && blur * blur * form->trace >= 1;
 }
 
 /* A given whitening, without its zero columns and the features that do not vary. */
