@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.foundations.threads import in_threads
-from heterolda.foundations.validation import NUMERIC_TYPES
+from heterolda.foundations.validation import NUMERIC_TYPES, all_finite
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
@@ -56,18 +56,19 @@ class LinearRules:
     def _blockwise(self, X, method: str):
         """Apply a method of the committee to X, block by block, perhaps in threads."""
         self._check_ready()
-        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
+        checks = {"dtype": NUMERIC_TYPES, "reset": False}
+        X = validate_data(self, X, ensure_all_finite=False, **checks)
         committee = self._committee
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
-        width = committee.numbers_per_row(method)
-        # Rows of float64 are used where they lie; of others a block is converted.
-        if X.dtype != np.float64 or not X.flags.c_contiguous:
-            width = max(width, X.shape[1])
+        width = max(committee.numbers_per_row(method), X.shape[1])
         step = max(256, _BLOCK_SIZE // width)
 
         def block(start, stop):
             rows = X[start:stop].astype(np.float64, copy=False)
+            # While they are at hand: a pass over all rows takes as long as the scores.
+            if not all_finite(rows):
+                validate_data(self, X, **checks)  # says what is wrong
             return committee.of_rows(method, rows, coef, intercept)
 
         if len(X) <= step:

@@ -79,12 +79,12 @@ def sound_arrays(X: Any, y: Any) -> bool:
         return False
     if y.dtype.kind == "O" and not all_text(y):
         return False
-    if y.dtype.kind not in "iubUfO" or (y.dtype.kind == "f" and not _finite(y)):
+    if y.dtype.kind not in "iubUfO" or (y.dtype.kind == "f" and not all_finite(y)):
         return False
-    return X.dtype.kind != "f" or _finite(X)
+    return X.dtype.kind != "f" or all_finite(X)
 
 
-def _finite(numbers: NDArray[Any]) -> bool:
+def all_finite(numbers: NDArray[Any]) -> bool:
     """Whether the sum of numbers is finite: if so, all of them are."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(numbers.sum()))

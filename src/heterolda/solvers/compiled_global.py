@@ -27,7 +27,7 @@ from heterolda.solvers.pencil import differences, scaled_by
 from heterolda.solvers.principal_axes import PrincipalAxes
 
 # Operations on numbers that are worth a thread of their own: some milliseconds.
-_WORTH_A_THREAD = 3_000_000
+_WORTH_A_THREAD = 10_000_000
 # Singular pairs whose matrices are in memory at a time.
 _AT_A_TIME = 256
 
