@@ -45,7 +45,7 @@ from heterolda.search.refinement import refine_rows
 from heterolda.search.selection import NONE, list_candidates
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes, settle_ties
+from heterolda.solvers.hyperplanes import Hyperplanes
 
 
 class LocalNeighborhoodSearch(
@@ -481,8 +481,3 @@ class LocalNeighborhoodSearch(
         )
         units = np.array([r.unit for r in results])
         self._committee = choice.committee(planes, self.pairs_, units)
-
-    def _scores(self, rows, normals):
-        """Scores whose sign is that of the counts, also for rows on the threshold."""
-        scores = super()._scores(rows, normals)
-        return settle_ties(scores, rows, self.coef_, self.intercept_)

@@ -33,7 +33,7 @@ Features, x[0] to x[$last]:
 
 //// begin-exact
 // Sums run from left to right without fused operations, in the order of
-// `hyperplanes.settle_ties`; so the two give the same double. Compilers would fuse.
+// `kernels.ordered_scores`; so the two give the same double. Compilers would fuse.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize ("fp-contract=off")

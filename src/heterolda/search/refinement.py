@@ -11,13 +11,14 @@ import numpy as np
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.descent import descend
 from heterolda.kernels.log_odds import sides_of_log_odds
+from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.whitening import independent
 from heterolda.search.algorithm2 import Reporter
 from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import Candidate
 from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
-from heterolda.solvers.hyperplanes import linear_scores, settle_ties
+from heterolda.solvers.hyperplanes import linear_scores
 
 # Decrease of the objective that is not worth a step while candidates are compared.
 _ROUGHLY = 1e-5
@@ -217,9 +218,7 @@ class _Problem:
 def _count(data: TrainingData, coef: Array, intercept: float) -> float:
     """Weighted errors, on the sides that predictions take."""
     X = data.float_rows()
-    normals, offsets = coef[None], np.array([intercept])
-    scores = linear_scores(X, normals.T, offsets)
-    scores = settle_ties(scores, X, normals, offsets)
+    scores = ordered_scores(X, coef[None], np.array([intercept]))
     wrong = (scores[:, 0] > 0) != (data.codes == 1)
     weight = data.error_weights()
     return float(np.count_nonzero(wrong) if weight is None else weight[wrong].sum())

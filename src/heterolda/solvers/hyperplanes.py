@@ -18,7 +18,6 @@ import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.principal_axes import EPS
 
 # Projected standard deviation, relative to the distance of the means, that stands for
 # "none" where a direction separates the classes without any variance.
@@ -210,23 +209,4 @@ def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
             size = np.abs(rows[huge]).max(axis=1, keepdims=True)
             scores[huge] = size * (rows[huge] / size @ normals + intercept / size)
             np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
-    return scores
-
-
-def settle_ties(scores: Array, rows: Array, coef: Array, intercept: Array) -> Array:
-    """Compute scores next to zero again, in place and in a fixed order.
-
-    They are w0 - w.x with the sum taken from left to right, so that their sides, which
-    rounding decides, are those that the local search counts.
-    """
-    d = rows.shape[1]
-    size = np.maximum(rows.max(axis=1), -rows.min(axis=1))
-    with np.errstate(over="ignore"):
-        reach = np.multiply.outer(size, np.abs(coef).sum(axis=1)) + np.abs(intercept)
-        bound = 4 * (d + 2) * EPS * reach
-    row, pair = np.nonzero((np.abs(scores) <= bound) & np.isfinite(bound))
-    total = -coef[pair, 0] * rows[row, 0]
-    for k in range(1, d):
-        total += -coef[pair, k] * rows[row, k]
-    scores[row, pair] = intercept[pair] - total
     return scores
