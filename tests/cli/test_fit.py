@@ -19,6 +19,7 @@ from heterolda.cli import judge_fit
 from heterolda.cli.cross_validation import Folds
 from heterolda.estimators.discriminant import solved_again
 from heterolda.inspection import model_facts
+from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics import row_sample
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -296,7 +297,7 @@ def test_of_many_rows_a_sample_is_left_out(frame, tmp_path, monkeypatch):
     assert "Accuracy by leave-one-out on 50 rows: " in succeed(*arguments)
     model = heterolda.load(tmp_path / "m.json")
     X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
-    rows = row_sample.hashes_of(X).argsort()[:50]
+    rows = row_hashes(X).argsort()[:50]
     whole = GaussianLinearDiscriminant().fit(X, y).leave_one_out(X, y)
     found = model.fit_record_.judgement
     assert found.accuracy == np.mean((whole.predictions == y)[rows])
