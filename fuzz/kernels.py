@@ -179,7 +179,6 @@ SPECIAL: dict[str, Special] = {
             "priors": lambda rng, s: rng.dirichlet([1, 1], s["p"]),
             "gap": lambda rng, s: float(rng.choice([1e-8, 1e-3, 0.5])),
             "whitening": _drawn("p", "d", "d", unless=lambda s: s["p"] % 2),
-            "resolution": _drawn("p", unless=lambda s: s["p"] % 2),
         },
     ),
     "vote_winners": Special(sizes=_FEW),

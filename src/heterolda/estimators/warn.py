@@ -28,6 +28,8 @@ from heterolda.statistics.row_sample import ClassRows
 _MOST_ROUNDING = 0.01
 # Distance of the means, in deviations of both classes together, that is several.
 _SEVERAL = 2.0
+# Share of the largest entry of a direction below which others are rounding errors.
+_NO_PART = 1e-10
 # Error of a rule that leaves nothing to be gained.
 _LITTLE = 1e-3
 # Warnings point at the line that called fit, through fit, its decorator and _solve.
@@ -206,7 +208,10 @@ def warn_of_dropped_directions(
         return
     means, covariances = moments
     for k in np.flatnonzero(dropped.any(axis=1) & (planes.error > _LITTLE)):
-        w, two = dropped[k], solved[k]
+        two = solved[k]
+        part = np.abs(dropped[k]) * np.sqrt(np.einsum("kii->i", covariances[two]))
+        # Small entries are rounding errors of the large ones.
+        w = np.where(part > _NO_PART * part.max(), dropped[k], 0.0)
         distance = abs(float(w @ (means[two[0]] - means[two[1]])))
         if rows is not None:
             i, j = pairs[k]
@@ -219,7 +224,6 @@ def warn_of_dropped_directions(
         return
     names = [*map(repr, classes.tolist()), "the rest"]
     i, j = pairs[k]
-    part = np.abs(w) * np.sqrt(np.einsum("kii->i", covariances[two]))
     features = np.flatnonzero(part > 0.1 * part.max())
     warnings.warn(
         f"features {listed(features)} depend on each other but for float64 rounding, "

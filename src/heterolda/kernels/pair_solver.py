@@ -82,16 +82,15 @@ def solve_pairs(
     priors: Array,
     gap: float,
     whitening: Array | None = None,
-    resolution: Array | None = None,
 ) -> SolvedPairs:
     """Rules of pairs of classes, by the indices of these and the priors of each pair.
 
     For pairs whose S1 + S2 is singular a `whitening` in units of its diagonal, zero
-    columns included, and a `resolution` can be given, as by `PrincipalAxes`.
+    columns included, can be given, as by `PrincipalAxes`.
     """
     solved = SolvedPairs.empty(len(pairs), means.shape[1])
     given = means, covariances, weights, pairs, priors
     kernels.compiled.solve_pairs(
-        *map(kernels.ready, given), gap, whitening, resolution, *solved.columns()
+        *map(kernels.ready, given), gap, whitening, *solved.columns()
     )
     return solved

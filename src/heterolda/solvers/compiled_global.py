@@ -114,7 +114,6 @@ def _solve_singular(
         moments.priors[pairs],
         solver.gap,
         whitening,
-        axes.resolution[:, 0],
     )
     found.outcome[separable] = SINGULAR
     for mine, theirs in zip(solved.columns(), found.columns(), strict=True):

@@ -164,8 +164,7 @@ WIDE static bool whiten(Diagonal *form)
     form->r = m;
     form->triangular = true;
     form->trace = trace; /* of the inverse of S1 + S2 */
-    form->regular = trace <= ALL_REAL;
-    return form->regular;
+    return trace <= ALL_REAL;
 }
 
 /* Whether the means are rounded by as much as the rows may vary in some direction. */
@@ -200,7 +199,6 @@ static void take_whitening(Diagonal *form, const double *whitening)
     form->r = r;
     form->triangular = false;
     form->trace = trace;
-    form->regular = trace <= ALL_REAL;
 }
 
 /* reduced = W'S1 W. */
@@ -434,28 +432,25 @@ WIDE static void quadratic_forms(Diagonal *form, const double *S, const double *
 /* Variances along k directions by the covariances themselves; where there is none, it
    is raised to the floor. False if a direction is lost in rounding errors. */
 static bool refine(Diagonal *form, const Classes *pair, const int64_t *directions,
-                   int64_t k, double resolution)
+                   int64_t k)
 {
     int64_t m = form->m, d = form->d;
     /* The matrices are of no more use. */
     double *u = form->product, *v = form->reduced, *room = form->sum, *numbers = room + k;
-    double *square[2], *noise[2], *share[2], *next = form->first;
+    double *square[2], *noise[2], *next = form->first;
     memset(u, 0, (size_t)(form->r * k) * sizeof(double));
     for (int64_t j = 0; j < k; j++)
         u[directions[j] * k + j] = 1;
     apply_to_columns(form, u, k, false, v);
-    for (int c = 0; c < 2; c++, next += 3 * k) {
-        square[c] = next, noise[c] = next + k, share[c] = next + 2 * k;
+    for (int c = 0; c < 2; c++, next += 2 * k) {
+        square[c] = next, noise[c] = next + k;
         quadratic_forms(form, pair->covariance[c], v, k, room, square[c]);
         for (int64_t i = 0; i < m; i++) {
             double scale = form->scale[i];
-            numbers[i] = pair->covariance[c][form->at[i] * (d + 1)] / (scale * scale);
-        }
-        sum_squares(numbers, v, m, k, share[c]);
-        for (int64_t i = 0; i < m; i++) {
-            double place = 4 * EPS * fabs(pair->mean[c][form->at[i]]) / form->scale[i];
+            double variance = pair->covariance[c][form->at[i] * (d + 1)] / (scale * scale);
+            double place = 4 * EPS * fabs(pair->mean[c][form->at[i]]) / scale;
             place = place < 1 ? place : 1;
-            numbers[i] = (64 + 4 * d) * EPS * numbers[i] + place * place;
+            numbers[i] = (64 + 4 * d) * EPS * variance + place * place;
         }
         sum_squares(numbers, v, m, k, noise[c]);
     }
@@ -470,20 +465,10 @@ static bool refine(Diagonal *form, const Classes *pair, const int64_t *direction
         bool none2 = beta <= clipped(noise[1][j] / norm, 64 * EPS, FLOOR);
         form->alpha0[at] = none1 ? 0 : none2 ? 1 : alpha;
         form->beta0[at] = none2 ? 0 : none1 ? 1 : beta;
-        double used1 = none1 ? FLOOR : none2 ? 1 - FLOOR : alpha;
-        double used2 = none2 ? FLOOR : none1 ? 1 - FLOOR : beta;
-        if (!form->regular) {
-            double least1 = share[0][j] / norm * resolution / 4;
-            double least2 = share[1][j] / norm * resolution / 4;
-            least1 = least1 > FLOOR ? least1 : 0;
-            least2 = least2 > FLOOR ? least2 : 0;
-            used1 = clipped(used1, least1, 1 - least2);
-            used2 = clipped(used2, least2, 1 - least1);
-        }
-        form->alpha[at] = used1;
-        form->beta[at] = used2;
-        form->raised1[at] = used1 - alpha;
-        form->raised2[at] = used2 - beta;
+        form->alpha[at] = none1 ? FLOOR : none2 ? 1 - FLOOR : alpha;
+        form->beta[at] = none2 ? FLOOR : none1 ? 1 - FLOOR : beta;
+        form->raised1[at] = form->alpha[at] - alpha;
+        form->raised2[at] = form->beta[at] - beta;
         form->length[at] = sqrt(norm);
         for (int64_t i = 0; i < m; i++)
             c += v[i * k + j] * form->delta[i];
@@ -504,7 +489,7 @@ Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whiten
     else if (!whiten(form) || is_blurred(form, pair))
         return SINGULAR;
     int64_t m = form->m, r = form->r;
-    if (r == 0)
+    if (r == 0 || form->trace > ALL_REAL)
         return UNSURE;
     reduce(form);
     double *x = form->column + r, largest = 0;
@@ -528,7 +513,7 @@ Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whiten
     return DONE;
 }
 
-Outcome diagonalise(Diagonal *form, const Classes *pair, double resolution)
+Outcome diagonalise(Diagonal *form, const Classes *pair)
 {
     const Tridiagonal *tri = &form->tridiagonal;
     memcpy(form->alpha, tri->middle, (size_t)form->r * sizeof(double));
@@ -545,11 +530,11 @@ Outcome diagonalise(Diagonal *form, const Classes *pair, double resolution)
         form->beta0[j] = 1 - alpha;
         form->raised1[j] = form->raised2[j] = 0;
         form->length[j] = 1;
-        if (!form->regular || alpha < SMALL || alpha > 1 - SMALL)
+        if (alpha < SMALL || alpha > 1 - SMALL)
             directions[k++] = j;
     }
     form->plain = k == 0;
-    if (k && !refine(form, pair, directions, k, resolution))
+    if (k && !refine(form, pair, directions, k))
         return UNSURE;
     for (int64_t j = 0; j < r; j++)
         if (!(fabs(form->c[j]) <= FARTHEST))

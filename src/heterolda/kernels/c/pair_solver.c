@@ -256,8 +256,7 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
 }
 
 static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whitening,
-                          double resolution, double gap, double *room, int64_t p,
-                          Rules *rules)
+                          double gap, double *room, int64_t p, Rules *rules)
 {
     Outcome outcome = tridiagonalise(form, pair, whitening);
     if (outcome != DONE)
@@ -266,19 +265,14 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     double log_tau = log_priors[1] - log_priors[0];
     Found found;
     /* The tridiagonal form does for regular pairs, and is quicker if they are large. */
-    if (form->regular && form->r >= LARGE &&
+    if (form->r >= LARGE &&
         find_tridiagonal(form, log_priors, gap, room, &found) &&
         write_rule(form, pair, &found, false, gap, log_tau, p, rules))
         return DONE;
-    for (;;) {
-        outcome = diagonalise(form, pair, resolution);
-        if (outcome == DONE && find_diagonal(form, log_priors, gap, room, &found) &&
-            write_rule(form, pair, &found, true, gap, log_tau, p, rules))
-            return DONE;
-        if (!whitening || !form->regular)
-            return UNSURE;
-        form->regular = false; /* with more care */
-    }
+    outcome = diagonalise(form, pair);
+    bool done = outcome == DONE && find_diagonal(form, log_priors, gap, room, &found) &&
+                write_rule(form, pair, &found, true, gap, log_tau, p, rules);
+    return done ? DONE : UNSURE;
 }
 
 PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
@@ -287,7 +281,7 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
         {"means", "d", "kd"},           {"covariances", "d", "kdd"},
         {"weights", "d", "k"},          {"pairs", "l", "p2"},
         {"priors", "d", "p2"},          {"gap", "d"},
-        {"whitening", "d", "pdd?"},     {"resolution", "d", "p?"},
+        {"whitening", "d", "pdd?"},
         {"coef", "d!", "pd"},           {"intercept", "d!", "p"},
         {"error", "d!", "p"},           {"found_gap", "d!", "p"},
         {"score_means", "d!", "p2"},    {"deviations", "d!", "p2"},
@@ -303,25 +297,23 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     int64_t d = SIZE('d'), n_classes = SIZE('k');
     const double *means = a[0].data, *covariances = a[1].data, *weights = a[2].data;
     const int64_t *pairs = a[3].data;
-    const double *priors = a[4].data, *whitening = a[6].data, *resolution = a[7].data;
+    const double *priors = a[4].data, *whitening = a[6].data;
     double gap = a[5].number;
     Rules rules = {
-        .coef = a[8].data,         .intercept = a[9].data,    .error = a[10].data,
-        .gap = a[11].data,         .means = a[12].data,       .deviations = a[13].data,
-        .n_iter = a[14].data,      .status = a[15].data,      .rank = a[16].data,
-        .floored = a[17].data,     .fisher_coef = a[18].data, .fisher_intercept = a[19].data,
+        .coef = a[7].data,         .intercept = a[8].data,    .error = a[9].data,
+        .gap = a[10].data,         .means = a[11].data,       .deviations = a[12].data,
+        .n_iter = a[13].data,      .status = a[14].data,      .rank = a[15].data,
+        .floored = a[16].data,     .fisher_coef = a[17].data, .fisher_intercept = a[18].data,
     };
-    uint8_t *outcomes = a[20].data;
+    uint8_t *outcomes = a[19].data;
     for (Py_ssize_t k = 0; k < 2 * SIZE('p'); k++)
         if (pairs[k] < 0 || pairs[k] >= n_classes) {
             PyErr_SetString(PyExc_ValueError, "pairs must hold indices of classes");
             return give_back(a, COUNT(a));
         }
-    if (d < 1 || d > 1024 || !(gap >= 1e-8 && gap <= 0.5) ||
-        (whitening == NULL) != (resolution == NULL)) {
+    if (d < 1 || d > 1024 || !(gap >= 1e-8 && gap <= 0.5)) {
         PyErr_SetString(PyExc_ValueError,
-                        "there must be 1 to 1024 features, a gap from 1e-8 to 0.5, and a "
-                        "whitening with a resolution or none of them");
+                        "there must be 1 to 1024 features, and a gap from 1e-8 to 0.5");
         return give_back(a, COUNT(a));
     }
     bool room_left = true;
@@ -343,7 +335,7 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
         };
         outcomes[p] =
             (uint8_t)solve_pair(&form, &pair, whitening ? whitening + p * d * d : NULL,
-                                whitening ? resolution[p] : 0, gap, room, p, &rules);
+                                gap, room, p, &rules);
     }
     free(room);
     free_diagonal(&form);

@@ -42,7 +42,6 @@ typedef struct {
     double *whitening; /* m x r */
     bool triangular;   /* whether the whitening is an upper triangle */
     double trace;      /* of the inverse of S1 + S2, in units of the scale */
-    bool regular;      /* whether that leaves no doubt about any direction */
     double *product;
     double *reduced;   /* r x r */
     double *mirrors;   /* Householder vectors, r x r */
@@ -70,8 +69,8 @@ void free_diagonal(Diagonal *form);
 /* The tridiagonal form. With a whitening of S1 + S2 in units of the scale (d x d, some
    columns zero), or NULL: then a singular sum is refused. */
 Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whitening);
-/* The diagonal form from it, with what rounding leaves of variances. */
-Outcome diagonalise(Diagonal *form, const Classes *pair, double resolution);
+/* The diagonal form from it. */
+Outcome diagonalise(Diagonal *form, const Classes *pair);
 /* w = V u, for all d features. Where that is the same and b and a are not both zero, it
    is computed as (b S1 + a S2)^-1 delta, which takes less time. */
 void apply_basis(Diagonal *form, const double *u, double b, double a, double *w);
