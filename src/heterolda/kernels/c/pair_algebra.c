@@ -383,11 +383,13 @@ static bool solve_tridiagonal(const Diagonal *form, double b, double a, double *
     return true;
 }
 
-void apply_basis(Diagonal *form, const double *u, double b, double a, double *w)
+bool apply_basis(Diagonal *form, const double *u, double b, double a, double *w)
 {
     double *y = form->column + form->r, *found = y + 2 * form->r;
     bool plain = form->plain && (b != 0 || a != 0);
     if (!plain || !solve_tridiagonal(form, b, a, y)) {
+        if (!form->diagonal)
+            return false;
         plain = false;
         for (int64_t j = 0; j < form->r; j++)
             y[j] = u[j] / form->length[j];
@@ -396,6 +398,7 @@ void apply_basis(Diagonal *form, const double *u, double b, double a, double *w)
     memset(w, 0, (size_t)form->d * sizeof(double));
     for (int64_t i = 0; i < form->m; i++)
         w[form->at[i]] = found[i] / form->scale[i];
+    return true;
 }
 
 INLINE double clipped(double value, double low, double high)
@@ -510,6 +513,7 @@ Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whiten
     memcpy(tri->beside, form->off, (size_t)r * sizeof(double));
     form->floored[0] = form->floored[1] = false;
     form->plain = true;
+    form->diagonal = false;
     return DONE;
 }
 
@@ -534,6 +538,7 @@ Outcome diagonalise(Diagonal *form, const Classes *pair)
             directions[k++] = j;
     }
     form->plain = k == 0;
+    form->diagonal = true;
     if (k && !refine(form, pair, directions, k))
         return UNSURE;
     for (int64_t j = 0; j < r; j++)

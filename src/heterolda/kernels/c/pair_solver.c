@@ -94,19 +94,21 @@ static double most_variation(const Diagonal *form)
 }
 
 /* Fisher's rule, (7). */
-static void fisher_rule(Diagonal *form, const Classes *pair, bool diagonal, double log_tau,
+static bool fisher_rule(Diagonal *form, const Classes *pair, bool diagonal, double log_tau,
                         double *coef, double *intercept)
 {
     double total = pair->weight[0] + pair->weight[1];
     double b = pair->weight[0] / total, a = pair->weight[1] / total;
     for (int64_t j = 0; diagonal && j < form->r; j++)
         form->u[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
-    apply_basis(form, form->u, b, a, coef);
+    if (!apply_basis(form, form->u, b, a, coef))
+        return false;
     double middle = sum_of_products(coef, pair->mean[0], form->d) +
                     sum_of_products(coef, pair->mean[1], form->d);
     *intercept = middle / 2 + log_tau;
     for (int64_t i = 0; i < form->d; i++)
         coef[i] = -coef[i];
+    return true;
 }
 
 /* What the search of an arc has found, by either form. */
@@ -214,7 +216,8 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
     if (!isfinite(t))
         t = best->sin / size * found->v2;
     double error = error_of(t, D, sigma1, sigma2, pair->prior);
-    apply_basis(form, form->u, best->cos / size, best->sin / size, coef);
+    if (!apply_basis(form, form->u, best->cos / size, best->sin / size, coef))
+        return false;
     if (!(sigma1 > 0 && sigma2 > 0) || !is_same(form, pair, coef, found, t, error))
         return false;
 
@@ -250,9 +253,8 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
     rules->deviations[2 * p + 1] = trivial ? 0 : sigma2;
     for (int64_t i = 0; i < d; i++)
         coef[i] = trivial ? 0.0 : -coef[i];
-    fisher_rule(form, pair, diagonal, log_tau, rules->fisher_coef + p * d,
-                &rules->fisher_intercept[p]);
-    return true;
+    return fisher_rule(form, pair, diagonal, log_tau, rules->fisher_coef + p * d,
+                       &rules->fisher_intercept[p]);
 }
 
 static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whitening,

@@ -51,6 +51,7 @@ typedef struct {
     Tridiagonal tridiagonal;
     double *off; /* room for it */
     bool plain;  /* whether the diagonal form is just the same */
+    bool diagonal; /* whether it is there */
     /* Of length r, padded with directions in which nothing happens to a multiple of 4: */
     double *alpha, *beta, *c;
     double *alpha0, *beta0;   /* variances that are not told from zero are zero */
@@ -72,8 +73,9 @@ Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whiten
 /* The diagonal form from it. */
 Outcome diagonalise(Diagonal *form, const Classes *pair);
 /* w = V u, for all d features. Where that is the same and b and a are not both zero, it
-   is computed as (b S1 + a S2)^-1 delta, which takes less time. */
-void apply_basis(Diagonal *form, const double *u, double b, double a, double *w);
+   is computed as (b S1 + a S2)^-1 delta, which takes less time. False if that cannot be
+   and there is no diagonal form yet. */
+bool apply_basis(Diagonal *form, const double *u, double b, double a, double *w);
 
 /* The optimum on the arc of a pair. */
 typedef struct {
