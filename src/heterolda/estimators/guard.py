@@ -30,7 +30,7 @@ ROWS_PER_FEATURE = 5
 # Numbers that the rules without a row take at a time.
 _BLOCK = 1 << 20
 # How far variances may be from those that the solver went by, some of which it raised.
-_SAME = 1e-2
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)

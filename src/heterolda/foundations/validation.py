@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,7 +96,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
     A single number stands for n equal ones.
     """
     if sample_weight is None or _sound_weight(sample_weight, n):
-        return sample_weight  # type: ignore[return-value]
+        return sample_weight
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
     try:
@@ -131,7 +131,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
     return weight
 
 
-def _sound_weight(weight: Any, n: int) -> bool:
+def _sound_weight(weight: Any, n: int) -> TypeGuard[Array]:
     """Whether this is a plain array of weights, with nothing to be refused."""
     if type(weight) is not np.ndarray or weight.dtype != np.float64:
         return False

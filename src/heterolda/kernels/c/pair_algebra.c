@@ -6,6 +6,7 @@
    sees, which gives c, and in the reverse order to any u, which gives V u, both in
    O(d^2). Directions in which a class has next to no variance are treated one by one,
    with the covariances themselves, as in solvers/pencil.py. */
+#include "lines.h"
 #include "pairs.h"
 #include "portable.h"
 
@@ -68,19 +69,6 @@ INLINE void add_row(double *RESTRICT y, const double *RESTRICT x, double a, int6
 {
     for (int64_t j = 0; j < n; j++)
         y[j] += a * x[j];
-}
-
-INLINE double dot(const double *a, const double *b, int64_t n)
-{
-    double sum[4] = {0, 0, 0, 0};
-    int64_t k = 0;
-    for (; k + 4 <= n; k += 4)
-        for (int j = 0; j < 4; j++)
-            sum[j] += a[k + j] * b[k + j];
-    double rest = 0;
-    for (; k < n; k++)
-        rest += a[k] * b[k];
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
 }
 
 /* The features that vary, their units, and the differences of the means, unless rounding
@@ -249,15 +237,11 @@ WIDE static double reflect(Diagonal *form, double *x)
             v[n - 1] = last - along;
             factor = 2 / (rest + v[n - 1] * v[n - 1]);
             memset(p, 0, (size_t)n * sizeof(double));
-            int64_t i = 0;
-            for (; i + 4 <= n; i += 4)
-                add_rows4(p, A + i * r, r, v[i], v[i + 1], v[i + 2], v[i + 3], n);
-            for (; i < n; i++)
-                add_row(p, A + i * r, v[i], n);
+            add_lines(v, n, A, r, n, p);
             double half = 0.5 * factor * factor * dot(p, v, n);
-            for (i = 0; i < n; i++)
+            for (int64_t i = 0; i < n; i++)
                 p[i] = factor * p[i] - half * v[i];
-            for (i = 0; i < n; i++) {
+            for (int64_t i = 0; i < n; i++) {
                 double *RESTRICT line = A + i * r;
                 double a = v[i], b = p[i];
                 for (int64_t j = 0; j < n; j++)

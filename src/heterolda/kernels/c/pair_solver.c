@@ -4,6 +4,7 @@
    is the reference: singular covariances, a gap that is not proven, a rule whose error
    by the covariances themselves is another than on the arc. */
 #include "kernels.h"
+#include "lines.h"
 #include "pairs.h"
 #include "portable.h"
 
@@ -34,24 +35,12 @@ typedef struct {
     double *fisher_coef, *fisher_intercept;
 } Rules;
 
-INLINE double sum_of_products(const double *a, const double *b, int64_t n)
-{
-    double sum[4] = {0, 0, 0, 0}, rest = 0;
-    int64_t k = 0;
-    for (; k + 4 <= n; k += 4)
-        for (int j = 0; j < 4; j++)
-            sum[j] += a[k + j] * b[k + j];
-    for (; k < n; k++)
-        rest += a[k] * b[k];
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
-}
-
 /* w'S w. */
 WIDE static double quadratic(const double *S, const double *w, int64_t d)
 {
     double sum = 0;
     for (int64_t i = 0; i < d; i++)
-        sum += w[i] * sum_of_products(S + i * d, w, d);
+        sum += w[i] * dot(S + i * d, w, d);
     return sum;
 }
 
@@ -103,8 +92,8 @@ static bool fisher_rule(Diagonal *form, const Classes *pair, bool diagonal, doub
         form->u[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
     if (!apply_basis(form, form->u, b, a, coef))
         return false;
-    double middle = sum_of_products(coef, pair->mean[0], form->d) +
-                    sum_of_products(coef, pair->mean[1], form->d);
+    double middle = dot(coef, pair->mean[0], form->d) +
+                    dot(coef, pair->mean[1], form->d);
     *intercept = middle / 2 + log_tau;
     for (int64_t i = 0; i < form->d; i++)
         coef[i] = -coef[i];
@@ -246,7 +235,7 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
     rules->floored[2 * p] = form->floored[0];
     rules->floored[2 * p + 1] = form->floored[1];
     rules->intercept[p] =
-        trivial ? log_tau : sum_of_products(coef, pair->mean[1], d) + t;
+        trivial ? log_tau : dot(coef, pair->mean[1], d) + t;
     rules->means[2 * p] = trivial ? log_tau : t - D;
     rules->means[2 * p + 1] = trivial ? log_tau : t;
     rules->deviations[2 * p] = trivial ? 0 : sigma1;
