@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from heterolda.estimators.discriminant import GaussianLinearDiscriminant
     from heterolda.estimators.fit_record import FitRecord, Judgement
     from heterolda.estimators.local_search import LocalNeighborhoodSearch
+    from heterolda.estimators.projection import HeteroscedasticProjection
     from heterolda.estimators.recipes import recommended
     from heterolda.exceptions import (
         MissingRowsWarning,
@@ -51,6 +52,7 @@ __all__ = [
     "GaussianLinearDiscriminant",
     "Global",
     "Grid",
+    "HeteroscedasticProjection",
     "HeteroscedasticityReport",
     "Judgement",
     "LocalNeighborhoodSearch",
@@ -106,6 +108,7 @@ __getattr__ = lazy_names(
         "estimators.fit_record": ["FitRecord", "Judgement"],
         "estimators.local_search": ["LocalNeighborhoodSearch"],
         "tradeoff.operating_points": ["OperatingPoint"],
+        "estimators.projection": ["HeteroscedasticProjection"],
         "estimators.recipes": ["recommended"],
         "solvers": ["Fisher", "FixedPoint", "Global", "Grid", "RandomSearch"],
         "statistics.class_statistics": ["ClassStatistics"],

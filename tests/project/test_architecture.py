@@ -16,6 +16,7 @@ FOLDERS = [
     "kernels",
     "statistics",
     "solvers",
+    "subspaces",
     "tradeoff",
     "search",
     "data",

@@ -16,9 +16,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.gathering import (
+    are_enough,
+    check_statistics,
+    chunk_statistics,
+    keep_statistics,
+)
 from heterolda.estimators.guard import Guard
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.prediction import LinearRules
+from heterolda.estimators.projection import OwnProjectionMixin
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
 from heterolda.estimators.warn import (
     warn_of_coarse_features,
@@ -71,7 +78,9 @@ _SAME = object()
 _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
 
-class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
+class GaussianLinearDiscriminant(
+    OwnProjectionMixin, LinearRules, ClassifierMixin, BaseEstimator
+):
     r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
 
     For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
@@ -314,7 +323,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         needs_no_rows(self)
         rows = sample.by_class(statistics.classes) if self.guard else None
         self._solve(statistics, resolve_solver(self.solver), rows=rows)
-        self._set_features(self.statistics_)
+        keep_statistics(self, statistics)
         return self
 
     @available_if(needs_no_rows)
@@ -347,25 +356,13 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         if not first:
             self._check_statistics()
         known = all_labels(classes, None if first else self.classes_)
-        lazy = lazy_backend(X)
-        if lazy is None:
-            X, y = validate_rows(self, X, y, reset=first, ensure_min_samples=0)
-            weight = check_sample_weight(sample_weight, len(X))
-            names = getattr(self, "feature_names_in_", None)
-            labels, codes = coded_labels(y, warn=False)
-            chunk = ClassStatistics.from_codes(X, codes, labels, weight, names)
-        else:
-            if not first:  # says what is wrong before it goes through the data
-                validate_data(self, lazy.sample(X), reset=False)
-            chunk = lazy.statistics(X, y, sample_weight)
+        chunk = chunk_statistics(self, X, y, sample_weight)
         statistics = with_all_classes(known, chunk)
         if not first:
             statistics = self.statistics_ + statistics
-        if np.all(statistics.weights > 0) and np.any(statistics.weights > 1):
+        if are_enough(statistics):
             self._solve(statistics, solver, warn_of_raised=True)
-        self.classes_ = statistics.classes
-        self.statistics_ = statistics
-        self._set_features(self.statistics_)
+        keep_statistics(self, statistics)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -383,14 +380,9 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         needs_no_rows(self)
-        if not isinstance(statistics, ClassStatistics):
-            raise TypeError(
-                "statistics must be a ClassStatistics object, got "
-                f"{type(statistics).__name__}: use fit(X, y) for data"
-            )
-        solver = resolve_solver(self.solver)
-        self._solve(statistics.copy(), solver, warn_of_raised=True)
-        self._set_features(self.statistics_)
+        statistics = check_statistics(statistics)
+        self._solve(statistics, resolve_solver(self.solver), warn_of_raised=True)
+        keep_statistics(self, statistics)
         return self
 
     def _solve(
@@ -461,6 +453,7 @@ class GaussianLinearDiscriminant(LinearRules, ClassifierMixin, BaseEstimator):
         self.guarded_ = guarded
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
+        self._found = {}
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self

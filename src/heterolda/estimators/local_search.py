@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.gathering import set_features
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.search_in_passes import search_in_passes
@@ -357,7 +358,7 @@ class LocalNeighborhoodSearch(
             max_iter=self.max_iter,
             patience=self.patience,
         )
-        self._set_features(statistics)
+        set_features(self, statistics)
         self._set_fitted_attributes(classes, start, results, pairing.counts)
         self._end(progress, None, None)
         return self

@@ -20,7 +20,7 @@ _BLOCK_SIZE = 1 << 17
 _WORTH_A_THREAD = 1 << 22
 
 
-def _also_lazily(method):
+def also_lazily(method):
     """Let a method take a lazy collection of rows and return a lazy result."""
 
     @wraps(method)
@@ -44,14 +44,6 @@ class LinearRules:
     def _check_ready(self):
         """Refuse to predict before `fit`."""
         check_is_fitted(self)
-
-    def _set_features(self, statistics):
-        """Write the number and the names of the features, as the statistics have it."""
-        self.n_features_in_ = statistics.n_features
-        if statistics.feature_names is not None:
-            self.feature_names_in_ = statistics.feature_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _blockwise(self, X, method: str):
         """Apply a method of the committee to X, block by block, perhaps in threads."""
@@ -81,7 +73,7 @@ class LinearRules:
         parts = in_threads(part, len(X), X.size * len(coef) // _WORTH_A_THREAD)
         return np.concatenate([one for blocks in parts for one in blocks])
 
-    @_also_lazily
+    @also_lazily
     def decision_function(self, X):
         """Scores of the classes.
 
@@ -100,7 +92,7 @@ class LinearRules:
         """
         return self._blockwise(X, "decisions")
 
-    @_also_lazily
+    @also_lazily
     def predict(self, X):
         """Predict class labels.
 
@@ -117,7 +109,7 @@ class LinearRules:
         winners = self._blockwise(X, "winners")
         return self.classes_.take(winners)
 
-    @_also_lazily
+    @also_lazily
     def predict_proba(self, X):
         """Predict class probabilities, under the Gaussian model unless said otherwise.
 
@@ -138,7 +130,7 @@ class LinearRules:
         """
         return self._blockwise(X, "probabilities")
 
-    @_also_lazily
+    @also_lazily
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`, finite everywhere.
 

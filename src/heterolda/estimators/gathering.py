@@ -1,0 +1,61 @@
+"""Class statistics for an estimator: from rows, chunks, or given as they are."""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from heterolda.data.lazy import lazy_backend
+from heterolda.foundations.validation import check_sample_weight, validate_rows
+from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
+
+
+def check_statistics(statistics) -> ClassStatistics:
+    """A copy of class statistics that a user has passed; TypeError for others."""
+    if not isinstance(statistics, ClassStatistics):
+        raise TypeError(
+            "statistics must be a ClassStatistics object, got "
+            f"{type(statistics).__name__}: use fit(X, y) for data"
+        )
+    return statistics.copy()
+
+
+def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
+    """The statistics of a chunk of rows, for `partial_fit`.
+
+    At the first call the estimator learns the number and names of the features.
+    """
+    first = not hasattr(estimator, "statistics_")
+    lazy = lazy_backend(X)
+    if lazy is not None:
+        if not first:  # says what is wrong before it goes through the data
+            validate_data(estimator, lazy.sample(X), reset=False)
+        return lazy.statistics(X, y, sample_weight)
+    X, y = validate_rows(estimator, X, y, reset=first, ensure_min_samples=0)
+    weight = check_sample_weight(sample_weight, len(X))
+    names = getattr(estimator, "feature_names_in_", None)
+    labels, codes = coded_labels(y, warn=False)
+    return ClassStatistics.from_codes(X, codes, labels, weight, names)
+
+
+def are_enough(statistics: ClassStatistics) -> bool:
+    """Whether every class has rows, and one of them enough for a covariance."""
+    return bool(np.all(statistics.weights > 0) and np.any(statistics.weights > 1))
+
+
+def keep_statistics(estimator, statistics: ClassStatistics) -> None:
+    """Write statistics and what they say of classes and features."""
+    estimator.classes_ = statistics.classes
+    estimator.statistics_ = statistics
+    set_features(estimator, statistics)
+
+
+def set_features(estimator, statistics: ClassStatistics) -> None:
+    """Write the number and the names of the features."""
+    estimator.n_features_in_ = statistics.n_features
+    if statistics.feature_names is not None:
+        estimator.feature_names_in_ = statistics.feature_names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_

@@ -1,0 +1,385 @@
+"""Dimension reduction: the directions in which classes differ."""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.gathering import (
+    are_enough,
+    check_statistics,
+    chunk_statistics,
+    keep_statistics,
+)
+from heterolda.estimators.prediction import also_lazily
+from heterolda.foundations.choices import PROJECTIONS
+from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.threads import one_blas_thread
+from heterolda.foundations.validation import (
+    NUMERIC_TYPES,
+    check_priors,
+    check_sample_weight,
+    check_several_classes,
+    validate_parameters,
+    validate_rows,
+)
+from heterolda.foundations.wording import listed
+from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
+from heterolda.subspaces import find_subspace
+
+# Numbers of X that are centred at a time, so that no copy of X is made.
+_BLOCK_SIZE = 1 << 17
+
+
+class HeteroscedasticProjection(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    r"""Linear dimension reduction for classes of unequal covariance.
+
+    It finds the few linear combinations of the features in which the classes are told
+    apart best, by their means and by their covariances: also for two classes there are
+    as many components as features. Only class weights, means and covariances are
+    needed, gathered in one pass over the data.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of components, at most the number of features. By default as many as
+        linear discriminant analysis has, one less than classes, but at least two.
+    method : {"error", "chernoff", "fisher"}, default="error"
+        - "error": the subspace A in which the errors of all pairs of classes, bounded
+          by Bhattacharyya, are least:
+
+          .. math::
+              \min_A \sum_{i<j} \sqrt{p_i p_j} \exp(-B_{ij}(A)), \quad
+              B_{ij} = \tfrac18 \delta' A S^{-1} A' \delta + \tfrac12 \ln |S|
+              - \tfrac14 \ln |A' S_i A| - \tfrac14 \ln |A' S_j A|
+
+          with :math:`\delta = m_i - m_j` and :math:`S = A' (S_i + S_j) A / 2`;
+        - "chernoff": the closed form of Loog and Duin [1]_, quicker and less exact;
+        - "fisher": linear discriminant analysis, which looks at the means only and
+          has at most one component less than there are classes.
+    shrinkage : float in [0, 1], "auto" or None, default="auto"
+        Move each class covariance towards the pooled one, by this weight, see
+        :meth:`ClassStatistics.covariances`. Larger values trust differences of the
+        covariances less; with 1 only those of the means count.
+    priors : array-like of shape (n_classes,), default=None
+        Class probabilities; relative frequencies by default.
+    verbose : int, default=0
+        With 1, print how a long search for the subspace gets on.
+
+    Attributes
+    ----------
+    scalings_ : ndarray of shape (n_features, n_components)
+        ``transform(X)`` is ``(X - mean_) @ scalings_``. Within classes the components
+        are uncorrelated and have variance one, by the pooled covariance.
+    mean_ : ndarray of shape (n_features,)
+        The average of the class means, by the priors.
+    explained_ : ndarray of shape (n_components,)
+        Share of the separation that each component adds,
+        :math:`(E_{c-1} - E_c) / (E_0 - E_d)` with the bound :math:`E_c` on the errors
+        of all pairs in the first c components: the sum above. Their sum is the share
+        that all components keep. It is a figure of the Gaussian model, for all methods.
+    loadings_ : ndarray of shape (n_components, n_features)
+        What `inverse_transform` adds to `mean_` for a unit of each component.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors.
+    statistics_ : ClassStatistics
+        Weights, means and scatter of the classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str of shape (n_features,)
+        Names of the features, if X had string column names.
+
+    See Also
+    --------
+    GaussianLinearDiscriminant : The classifier; its `transform` is this projection.
+    ClassMapDisplay : A picture of all classes in two or three components.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Equal covariances.
+
+    Notes
+    -----
+    The method "error" descends from the closed forms and from the normals of the best
+    rules of all pairs, and keeps the best of what it finds, so none of these has a
+    lower bound. It is deterministic. Its first component is the best single one within
+    the subspace, the second the best one to be added, the third likewise; those of
+    fewer components are not the first ones of more.
+
+    References
+    ----------
+    .. [1] M. Loog and R. P. W. Duin (2004), "Linear dimensionality reduction via a
+       heteroscedastic extension of LDA: the Chernoff criterion", IEEE Transactions on
+       Pattern Analysis and Machine Intelligence 26, 732-739.
+
+    Examples
+    --------
+    Two classes of equal means: linear discriminant analysis has nothing to show.
+
+    >>> import numpy as np
+    >>> from heterolda import HeteroscedasticProjection
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 5))
+    >>> y = np.repeat(["ring", "core"], 300)
+    >>> X[:300, :2] *= 4
+    >>> projection = HeteroscedasticProjection(n_components=2).fit(X, y)
+    >>> projection.transform(X).shape
+    (600, 2)
+    >>> float(projection.explained_.sum().round(2))
+    0.99
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "method": [StrOptions(set(PROJECTIONS))],
+        "shrinkage": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, 1, closed="both"),
+            None,
+        ],
+        "priors": ["array-like", None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        method="error",
+        shrinkage="auto",
+        priors=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.method = method
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.verbose = verbose
+
+    def _validate_params(self):
+        validate_parameters(self)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            Training data, real numbers.
+        y : array-like or dask collection of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like or dask collection, default=None
+            Frequencies: weight 3 equals three copies of the row.
+
+        Returns
+        -------
+        HeteroscedasticProjection
+            The fitted estimator.
+        """
+        lazy = lazy_backend(X)
+        if lazy is not None:
+            return self.fit_statistics(lazy.statistics(X, y, sample_weight))
+        X, y = validate_rows(self, X, y)
+        classes, codes = coded_labels(y)
+        weight = check_sample_weight(sample_weight, len(X))
+        names = getattr(self, "feature_names_in_", None)
+        return self._solve(ClassStatistics.from_codes(X, codes, classes, weight, names))
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add a chunk of data to the statistics and find the components again.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            A chunk of data with any selection of the classes, or no rows at all.
+        y : array-like or dask collection of shape (n_samples,)
+            Class labels; chunks may bring new ones.
+        sample_weight : array-like or dask collection, default=None
+            Frequencies.
+
+        Returns
+        -------
+        HeteroscedasticProjection
+            The estimator. Until it has rows of two classes, or of as many as there
+            are priors, it cannot transform and says so.
+        """
+        statistics = chunk_statistics(self, X, y, sample_weight)
+        if hasattr(self, "statistics_"):
+            statistics = self.statistics_ + statistics
+        least = 2 if self.priors is None else len(self.priors)
+        if are_enough(statistics) and statistics.n_classes >= least:
+            self._solve(statistics)
+        keep_statistics(self, statistics)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_statistics(self, statistics):
+        """Find the components from class statistics instead of data.
+
+        Parameters
+        ----------
+        statistics : ClassStatistics
+            Gathered in chunks, merged from several sites, or given as moments.
+
+        Returns
+        -------
+        HeteroscedasticProjection
+            The fitted estimator.
+        """
+        return self._solve(check_statistics(statistics))
+
+    def _solve(self, statistics: ClassStatistics):
+        """Find the subspace and write the fitted attributes."""
+        check_several_classes(statistics.n_classes)
+        cov = statistics.covariances(self.shrinkage)
+        priors = check_priors(self.priors, statistics.weights)
+        with one_blas_thread():  # the matrices are small, and there are many
+            found = find_subspace(
+                statistics.means,
+                cov,
+                priors,
+                statistics.weights,
+                self.n_components,
+                self.method,
+                _print_progress if self.verbose else None,
+            )
+        self.priors_ = priors
+        self.mean_ = found.mean
+        self.scalings_ = found.scalings
+        self.loadings_ = found.loadings
+        self.explained_ = found.explained
+        keep_statistics(self, statistics)
+        return self
+
+    @property
+    def _n_features_out(self):
+        """Number of components, for the names of the columns."""
+        return self.scalings_.shape[1]
+
+    @also_lazily
+    def transform(self, X):
+        """Project rows on the components.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The components of each row.
+        """
+        self._check_ready()
+        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
+        found = np.empty((len(X), self.scalings_.shape[1]))
+        step = max(1, _BLOCK_SIZE // X.shape[1])
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            found[rows] = (X[rows] - self.mean_) @ self.scalings_
+        return found
+
+    def inverse_transform(self, X):
+        """Rows as their components predict them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Components.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Of all rows with these components, the one that is nearest to the training
+            data in the mean: the best linear prediction of the features. `transform`
+            gives the components back.
+        """
+        self._check_ready()
+        X = check_array(X, dtype=NUMERIC_TYPES, input_name="X")
+        n = len(self.loadings_)
+        if X.shape[1] != n:
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but there are {n} components: pass what "
+                "transform returns"
+            )
+        return X @ self.loadings_ + self.mean_
+
+    def _check_ready(self):
+        """Refuse to be used before `fit`, or before all classes have rows."""
+        check_is_fitted(self, ["statistics_", "scalings_"], all_or_any=any)
+        if not hasattr(self, "scalings_"):
+            raise NotFittedError(
+                "this HeteroscedasticProjection cannot transform yet: it needs rows of "
+                "two classes, or of as many as there are priors, one of them with a "
+                f"total weight above 1, and has rows of {listed(self.classes_)}; call "
+                "partial_fit with more samples"
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """`transform` of a discriminant, by components that are found when asked for.
+
+    Its fit sets `_found` to an empty dictionary, which is to hold them: scikit-learn
+    forbids that `transform` sets attributes.
+    """
+
+    @also_lazily
+    def transform(self, X):
+        """Project rows on the components in which the classes differ.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The components of :class:`HeteroscedasticProjection` with its default
+            parameters, for the class statistics and the priors of this model: one less
+            than classes, but at least two.
+        """
+        return self._fitted_projection().transform(X)
+
+    def _fitted_projection(self):
+        """The projection of the model's own statistics."""
+        self._check_ready()
+        self._check_statistics()
+        if "projection" not in self._found:
+            projection = HeteroscedasticProjection(priors=self.priors_)
+            self._found["projection"] = projection._solve(self.statistics_)
+        return self._found["projection"]
+
+    @property
+    def _n_features_out(self):
+        """Number of components, for the names of the columns."""
+        return len(self._fitted_projection().explained_)
+
+
+def _print_progress(start, n_starts, n_iter, bound):
+    """A line for each start, and for every 20 iterations of a long one."""
+    if n_iter == 1 or n_iter % 20 == 0:
+        print(
+            f"start {start} of {n_starts}, iteration {n_iter}: pairs' errors at most "
+            f"{bound:.4g}"
+        )

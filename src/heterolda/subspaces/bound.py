@@ -1,0 +1,99 @@
+"""Bhattacharyya's bound on the errors of all pairs of classes in a subspace."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from heterolda.foundations.types import Array
+from heterolda.subspaces.classes import WhitenedClasses
+
+# Matrices of pairs are factored in batches of about this many numbers.
+_BATCH_SIZE = 1 << 22
+
+
+class ErrorBound:
+    r"""The bound on the pairs' errors, as a function of a subspace.
+
+    With the columns of A as its axes, classes i and j are confused with a probability
+    of at most :math:`\sqrt{p_i p_j} \exp(-B_{ij})`,
+
+    .. math::
+        B_{ij} = \tfrac18 (A'\delta)' S^{-1} A'\delta + \tfrac12 \ln |S|
+            - \tfrac14 \ln |A' S_i A| - \tfrac14 \ln |A' S_j A|,
+
+    with :math:`S = A' \Sigma A`, :math:`\Sigma = (S_i + S_j) / 2` and
+    :math:`\delta = m_i - m_j` [1]_. Only the span of A matters, not its axes.
+    Logarithms are returned: where classes are far apart, the bound underflows.
+
+    References
+    ----------
+    .. [1] K. Fukunaga (1990), "Introduction to Statistical Pattern Recognition",
+       second edition, Academic Press, section 3.4.
+    """
+
+    def __init__(self, classes: WhitenedClasses):
+        self.classes = classes
+        i, j = classes.pairs.T
+        self._delta = classes.means[i] - classes.means[j]
+        self._log_priors = 0.5 * np.log(classes.priors[classes.pairs]).sum(axis=1)
+        # Of each class (rows) the pairs (columns) that it belongs to.
+        self._members = np.zeros((len(classes.priors), len(i)))
+        self._members[i, np.arange(len(i))] = 1.0
+        self._members[j, np.arange(len(i))] = 1.0
+
+    def pair_terms(self, A: Array) -> Array:
+        """Logarithms of the terms of all pairs, of shape (n_pairs, 1 + n_components).
+
+        Column c is about the subspace of the first c columns of A: Cholesky's factor of
+        a matrix has those of its leading blocks.
+        """
+        own = np.linalg.cholesky(A.T @ self.classes.covariances @ A)
+        i, j = self.classes.pairs.T
+        distances = np.zeros((len(i), 1 + A.shape[1]))
+        step = max(1, _BATCH_SIZE // (1 + A.shape[1] ** 2))
+        for start in range(0, len(i), step):
+            rows = slice(start, start + step)
+            two = own[i[rows]], own[j[rows]]
+            mixed = 0.5 * (two[0] @ two[0].mT + two[1] @ two[1].mT)
+            factor = np.linalg.cholesky(mixed)
+            shift = np.linalg.solve(factor, (self._delta[rows] @ A)[:, :, None])
+            logs = [np.log(np.einsum("pcc->pc", root)) for root in (factor, *two)]
+            steps = shift[:, :, 0] ** 2 / 8 + logs[0] - 0.5 * (logs[1] + logs[2])
+            distances[rows, 1:] = steps.cumsum(axis=1)
+        terms: Array = self._log_priors[:, None] - distances
+        return terms
+
+    def logs(self, A: Array) -> Array:
+        """Logarithms of the bound in the first 0, 1, 2, ... columns of A."""
+        bounds: Array = logsumexp(self.pair_terms(A), axis=0)
+        return bounds
+
+    def log_and_gradient(self, A: Array) -> tuple[float, Array]:
+        r"""The logarithm of the bound in the span of A and its gradient in A.
+
+        .. math::
+            \frac{dB_{ij}}{dA} = \tfrac14 (\delta u' - \Sigma A u u') + \Sigma A S^{-1}
+            - \tfrac12 S_i A (A' S_i A)^{-1} - \tfrac12 S_j A (A' S_j A)^{-1},
+            \quad u = S^{-1} A' \delta
+        """
+        i, j = self.classes.pairs.T
+        along = self.classes.covariances @ A
+        own = A.T @ along
+        inverse = np.linalg.inv(0.5 * (own[i] + own[j]))
+        apart = self._delta @ A
+        u = (inverse @ apart[:, :, None])[:, :, 0]
+        log_det = np.linalg.slogdet(own)[1]
+        distance = (apart * u).sum(axis=1) / 8 - 0.25 * (log_det[i] + log_det[j])
+        distance -= 0.5 * np.linalg.slogdet(inverse)[1]
+        logs = self._log_priors - distance
+        weight = softmax(logs)
+        # All that multiplies S_k A, gathered for each class.
+        shared = (0.5 * weight)[:, None, None] * (
+            inverse - 0.25 * u[:, :, None] * u[:, None, :]
+        )
+        factors = (self._members @ shared.reshape(len(i), -1)).reshape(own.shape)
+        factors -= 0.5 * (self._members @ weight)[:, None, None] * np.linalg.inv(own)
+        slope = 0.25 * (weight[:, None] * self._delta).T @ u
+        slope += (along @ factors).sum(axis=0)
+        return float(logsumexp(logs)), -slope

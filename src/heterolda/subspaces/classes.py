@@ -1,0 +1,101 @@
+"""Gaussian classes in coordinates in which their pooled covariance is the identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from heterolda.foundations.types import Array, Index
+from heterolda.solvers import all_pairs
+from heterolda.statistics.moments import SINGULAR
+
+# A variance that cannot be told from zero counts as this share of the pooled one.
+VARIANCE_FLOOR = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class WhitenedClasses:
+    """Classes whose pooled covariance is the identity.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (n_features, rank)
+        Features, less their mean, times this are the coordinates. The rank is the
+        number of directions in which rows vary at all.
+    priors : ndarray of shape (n_classes,)
+        Class probabilities.
+    weights : ndarray of shape (n_classes,)
+        Total weights.
+    means : ndarray of shape (n_classes, rank)
+        Class means; their average, by the priors, is zero.
+    covariances : ndarray of shape (n_classes, rank, rank)
+        Class covariances, with vanishing variances raised to `VARIANCE_FLOOR`.
+    """
+
+    basis: Array
+    priors: Array
+    weights: Array
+    means: Array
+    covariances: Array
+
+    @classmethod
+    def from_moments(
+        cls, means: Array, covariances: Array, priors: Array, weights: Array
+    ) -> Self:
+        """Whiten classes; directions in which nothing varies are left out."""
+        shifts = means - priors @ means
+        freedom = np.maximum(weights - 1, 0.0)
+        pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
+        squares = np.diag(pooled) + priors @ shifts**2
+        scale = np.sqrt(np.where(squares > 0, squares, 1.0))
+        shifts = shifts / scale
+        within = pooled / scale / scale[:, None]
+        # First all that varies, be it within classes or between them, as in a feature
+        # that is constant in each class.
+        spread, axes = np.linalg.eigh(within + (shifts.T * priors) @ shifts)
+        varies = spread > SINGULAR * max(spread[-1], SINGULAR)
+        axes = axes[:, varies] / np.sqrt(spread[varies])
+        spread, turn = np.linalg.eigh(axes.T @ within @ axes)
+        raised = np.maximum(spread, VARIANCE_FLOOR)
+        axes = axes @ (turn / np.sqrt(raised))
+        basis = axes / scale[:, None]
+        own = basis.T @ covariances @ basis + np.diag(1 - spread / raised)
+        return cls(basis, priors, weights, shifts @ axes, _raised(own))
+
+    def within(self, A: Array) -> WhitenedClasses:
+        """The classes as seen in the subspace of orthonormal columns A."""
+        own = A.T @ self.covariances @ A
+        return WhitenedClasses(
+            self.basis @ A, self.priors, self.weights, self.means @ A, own
+        )
+
+    @property
+    def rank(self) -> int:
+        """Number of coordinates."""
+        return int(self.means.shape[1])
+
+    @cached_property
+    def pairs(self) -> Index:
+        """Indices (i, j), i < j, of the classes of each pair."""
+        return all_pairs(len(self.priors))
+
+    @cached_property
+    def logarithms(self) -> Array:
+        """Matrix logarithms of the covariances."""
+        values, vectors = np.linalg.eigh(self.covariances)
+        logs: Array = (vectors * np.log(values)[:, None, :]) @ vectors.mT
+        return logs
+
+
+def _raised(covariances: Array) -> Array:
+    """Covariances without eigenvalues below the floor."""
+    covariances = 0.5 * (covariances + covariances.mT)
+    values, vectors = np.linalg.eigh(covariances)
+    low = values.min(axis=1, initial=1.0) < VARIANCE_FLOOR
+    if low.any():
+        lifted = np.maximum(values[low], VARIANCE_FLOOR)
+        covariances[low] = (vectors[low] * lifted[:, None, :]) @ vectors[low].mT
+    return covariances

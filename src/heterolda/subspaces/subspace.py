@@ -1,0 +1,128 @@
+"""From moments of classes to components: the choice of a method and its results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array
+from heterolda.subspaces.bound import ErrorBound
+from heterolda.subspaces.chernoff import chernoff
+from heterolda.subspaces.classes import WhitenedClasses
+from heterolda.subspaces.error import Progress, error
+from heterolda.subspaces.fisher import fisher
+
+_CLOSED_FORMS = {"fisher": fisher, "chernoff": chernoff}
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Components of features, and what they keep.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+        The average of the class means, by the priors.
+    scalings : ndarray of shape (n_features, n_components)
+        Features, less the mean, times this are the components. Within classes,
+        components are uncorrelated and have variance one, by the pooled covariance.
+    loadings : ndarray of shape (n_components, n_features)
+        Components times this, plus the mean, are the features that they predict best.
+    explained : ndarray of shape (n_components,)
+        Share of the separation of the classes that each component adds.
+    """
+
+    mean: Array
+    scalings: Array
+    loadings: Array
+    explained: Array
+
+
+def find_subspace(
+    means: Array,
+    covariances: Array,
+    priors: Array,
+    weights: Array,
+    n_components: int | None = None,
+    method: str = "error",
+    progress: Progress | None = None,
+) -> Subspace:
+    """Components of Gaussian classes by one of the methods.
+
+    By default there are as many as linear discriminant analysis has, but at least two.
+    """
+    classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
+    n = _number(n_components, method, classes)
+    if method == "error":
+        found = error(classes, n, progress)
+    else:
+        found = _CLOSED_FORMS[method](classes, n)
+    A = np.linalg.qr(found)[0]  # the same first 1, 2, ... directions
+    # The entry of a direction that is largest in units of deviations is positive.
+    scalings = classes.basis @ A
+    shifts = means - priors @ means
+    freedom = np.maximum(weights - 1, 0.0)
+    total = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
+    total += (shifts.T * priors) @ shifts
+    sizes = scalings * np.sqrt(np.diag(total))[:, None]
+    signs = np.sign(sizes[np.abs(sizes).argmax(axis=0), np.arange(n)])
+    scalings, A = scalings * signs, A * signs
+    onto = total @ scalings
+    return Subspace(
+        mean=priors @ means,
+        scalings=scalings,
+        loadings=np.linalg.solve(scalings.T @ onto, onto.T),
+        explained=_explained(ErrorBound(classes), A),
+    )
+
+
+def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
+    """How many components there shall be."""
+    k, rank = len(classes.priors), classes.rank
+    if not rank:
+        raise ValueError(
+            "no feature varies, within classes or between them: there is no direction "
+            "that tells classes apart"
+        )
+    most = min(k - 1, rank) if method == "fisher" else rank
+    if n is None:
+        return min(max(k - 1, 2), most)
+    if n <= most:
+        return n
+    d, name = len(classes.basis), Setting("n_components", n)
+    if n > d:
+        raise ParameterError(name, f" is more than the number of features, {d}")
+    if n > rank:
+        raise ParameterError(
+            name,
+            f" is more than the {rank} directions in which rows vary: some of the {d} "
+            "features are constant or depend on others",
+        )
+    raise ParameterError(
+        name,
+        f" is too many: the means of {k} classes differ in at most {most} directions, "
+        "and ",
+        Setting("method", "fisher"),
+        " knows no others; choose fewer, or ",
+        Setting("method", "error"),
+    )
+
+
+def _explained(bound: ErrorBound, A: Array) -> Array:
+    r"""Share of the separation that each component adds.
+
+    .. math:: (E_{c-1} - E_c) / (E_0 - E_d)
+
+    with the bound :math:`E_c` on the errors of the pairs in the first c components,
+    :math:`E_0` by the priors alone and :math:`E_d` with all features.
+    """
+    logs = bound.logs(A)
+    # In units of the bound by the priors alone.
+    left = np.exp(logs - logs[0])
+    whole = -np.expm1(bound.logs(np.eye(len(A)))[-1] - logs[0])
+    if not whole > 0:
+        return np.zeros(A.shape[1])
+    shares: Array = np.maximum(-np.diff(left), 0.0) / whole
+    return shares
