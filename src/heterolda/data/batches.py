@@ -28,23 +28,31 @@ class Batch(NamedTuple):
 
 def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
     """Batches as arrays, without the rows that have missing values."""
+    return (batch for _, batch in decoded_with_records(files, drop=drop))
+
+
+def decoded_with_records(
+    files: Iterable[OpenFile], *, drop: bool
+) -> Iterator[tuple[Any, Batch]]:
+    """The same, each with its rows as the file has them."""
     for file in files:
         for records in file.batches:
             X = features_of(records, file)
             codes, labels = labels_of(records, file)
-            weight = None
+            weight, kept = None, records
             if file.columns.weight is not None:
                 weight = numbers_of(records, file.columns.weight, file)
             good = _complete(file, X, codes, weight, drop)
             if good is not None:
-                X, codes = X[good], codes[good]
+                X, codes, kept = X[good], codes[good], records.filter(good)
                 weight = None if weight is None else weight[good]
             try:
                 weight = check_sample_weight(weight, len(X))
             except ParameterError as error:
                 where = f"{file.name}: column {file.columns.weight!r}: "
                 raise ParameterError(where, *error.args) from error
-            yield Batch(file, X, codes, labels, weight, records.num_rows - len(X))
+            n_dropped = records.num_rows - len(X)
+            yield kept, Batch(file, X, codes, labels, weight, n_dropped)
 
 
 def _complete(

@@ -243,7 +243,7 @@ class HeteroscedasticProjection(
         """
         return self._solve(check_statistics(statistics))
 
-    def _solve(self, statistics: ClassStatistics):
+    def _solve(self, statistics: ClassStatistics, progress=None):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         cov = statistics.covariances(self.shrinkage)
@@ -256,7 +256,7 @@ class HeteroscedasticProjection(
                 statistics.weights,
                 self.n_components,
                 self.method,
-                _print_progress if self.verbose else None,
+                _print_progress if self.verbose else progress,
             )
         self.priors_ = priors
         self.mean_ = found.mean

@@ -21,6 +21,7 @@ from heterolda.inspection.sentences import (
     verdict_sentence,
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
+from heterolda.statistics.class_statistics import ClassStatistics
 
 # Stands for all other classes in a rule of one against the rest.
 OTHERS = "the rest"
@@ -43,6 +44,13 @@ def feature_names(model: Any) -> list[str]:
     if names is None:
         names = [f"x{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in names]
+
+
+def pooled_deviations(statistics: ClassStatistics) -> Array:
+    """Standard deviations of the features within classes."""
+    squares = np.einsum("kjj->j", statistics.scatters)
+    pooled: Array = np.sqrt(squares / (statistics.weights - 1).sum())
+    return pooled
 
 
 @dataclass(frozen=True)
@@ -226,9 +234,7 @@ class ModelFacts:
         """Pooled standard deviations of the features, or None if they are not known."""
         if self.statistics is None:
             return None
-        squares = np.einsum("kjj->j", self.statistics.scatters)
-        pooled: Array = np.sqrt(squares / (self.statistics.weights - 1).sum())
-        return pooled
+        return pooled_deviations(self.statistics)
 
     @cached_property
     def feature_shares(self) -> Array:
