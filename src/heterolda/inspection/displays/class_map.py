@@ -98,7 +98,7 @@ class ClassMapDisplay:
     >>> projection = HeteroscedasticProjection(n_components=2).fit(X, y)
     >>> display = ClassMapDisplay.from_estimator(projection, X, y)
     >>> display.ax_.get_title(loc="left")
-    '2 components keep 99.2 % of the separation (plug-in)'
+    '2 components keep 98.7 % of the separation (plug-in)'
     >>> matplotlib.pyplot.close(display.figure_)
     """
 
