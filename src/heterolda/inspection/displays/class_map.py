@@ -21,21 +21,22 @@ from heterolda.inspection.displays.base import (
 )
 from heterolda.inspection.displays.labels import write_labels
 
-# Eight colours whose distances stay large with red-green blindness (27 in CIELAB at
-# least), neither too pale for white paper nor too dark for a black one.
+# Eight colours that differ by 23 in CIELAB at least, also with red-green blindness, and
+# are neither pale nor dark, so that they show on white, on black and inverted.
 _COLOURS = (
     "#2a6fbb",
     "#d1602b",
-    "#bcc301",
-    "#9500ff",
-    "#06ccf7",
-    "#1a6b49",
-    "#ba769f",
-    "#dab488",
+    "#dca103",
+    "#44c168",
+    "#35b8e1",
+    "#625dff",
+    "#9a7d95",
+    "#647e5a",
 )
 _MARKERS = "os^DvPXp"
 _MOST_POINTS = 5000  # of all classes together
 _HALF = np.sqrt(2 * np.log(2))  # deviations of the ellipse that holds half of a class
+_MANY = 12  # classes that make a picture crowded
 _GRID = 241  # points of each axis at which the rule is evaluated
 # Components have a pooled variance of one; a class that does not vary counts as narrow.
 _LEAST_VARIANCE = 1e-6
@@ -218,7 +219,7 @@ class ClassMapDisplay:
         """
         n_classes, n = np.shape(self.means)
         panels = list(combinations(range(n), 2))
-        grow = 1.25 if n_classes > 12 else 1.0
+        grow = 1.25 if n_classes > _MANY else 1.0
         size = (6.8, 5.2) if len(panels) == 1 else (5.0, 4.4)
         axes = axes_for(len(panels), ax, (grow * size[0], grow * size[1]))
         styles = _styles(self.means)
@@ -234,7 +235,10 @@ class ClassMapDisplay:
 
     def _draw(self, ax, two, colours, markers):
         """The panel of two components."""
+        from matplotlib.colors import to_rgba
+
         ink = pyplot().rcParams["text.color"]
+        many = len(self.means) > _MANY
         means = self.means[:, two]
         covariances = self.covariances[:, two][:, :, two]
         limits = limits_of(means, covariances)
@@ -245,24 +249,30 @@ class ClassMapDisplay:
             ylabel=self._axis_label(two[1]),
         )
         ax.spines[["top", "right"]].set_visible(False)
-        s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in limits))
+        # A little more than is shown, so that regions have no edge there.
+        wider = limits + 0.01 * np.diff(limits) * [-1, 1]
+        s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in wider))
         scores = _scores(np.stack([s, t], axis=-1), means, covariances, self.priors)
         margins = _margins(scores)
         regions, ellipses, scatters = [], [], []
         for k, (colour, marker) in enumerate(zip(colours, markers, strict=True)):
             if np.max(margins[k]) > 0 > np.min(margins[k]):
-                level = [0.0, np.inf]
-                style = {"levels": level, "colors": [colour], "alpha": 0.2, "zorder": 0}
-                regions.append(ax.contourf(s, t, margins[k], **style))
-                style = {"colors": [ink], "linewidths": 0.6, "alpha": 0.4, "zorder": 1}
-                ax.contour(s, t, margins[k], levels=[0.0], **style)
+                style = {"colors": [to_rgba(colour, 0.2)], "zorder": 0}
+                region = ax.contourf(s, t, margins[k], levels=[0.0, np.inf], **style)
+                region.set(edgecolor=to_rgba(ink, 0.3), linewidth=0.7)
+                regions.append(region)
             if self.points is not None and len(self.points[k]):
-                dots = {"s": 11, "color": colour, "marker": marker, "alpha": 0.55}
+                dots = {
+                    "s": 8 if many else 11,
+                    "color": colour,
+                    "marker": marker,
+                    "alpha": 0.55,
+                }
                 dots |= {"linewidths": 0, "zorder": 2}
                 # Thousands of markers make a drawing slow and large.
                 dots["rasterized"] = sum(map(len, self.points)) > 2000
                 scatters.append(ax.scatter(*self.points[k][:, two].T, **dots))
-            style = {"edgecolor": colour, "lw": 1.8, "zorder": 3}
+            style = {"edgecolor": colour, "lw": 1.2 if many else 1.8, "zorder": 3}
             ellipse = ellipse_of(means[k], covariances[k], _HALF, **style)
             ellipses.append(ax.add_patch(ellipse))
         places = _label_places(s, t, means, scores, margins)
