@@ -87,8 +87,6 @@ def fit_batches(
         estimator._fit_in_passes(FileRows(table, memory, progress))
     elif hasattr(estimator, "_fit_sampled"):
         estimator._fit_sampled(*table.statistics_and_sample(progress))
-    elif hasattr(estimator, "fit_statistics"):
-        estimator.fit_statistics(table.statistics(progress))
     else:
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, a "
