@@ -13,6 +13,9 @@ from helpers.cli import invoke, make_frame, names, rows_of, succeed
 from heterolda import HeteroscedasticProjection
 from heterolda.data import fit_batches
 
+# Few rows of drawn classes: sometimes LDA's components are better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
 FEATURES = names(4)
 
 
@@ -73,7 +76,7 @@ def test_the_summary_has_plug_in_shares_and_the_heaviest_features(frame, data):
     options = ["-t", "kind", "--exclude", "id", "--components", "2"]
     said = succeed("project", "-", *options, *CHERNOFF, stdin=frame.to_csv(index=False))
     assert "standard input: 200 rows, 4 features, 4 classes in 'kind'" in said
-    assert "plug-in: of the Gaussian model, not of rows" in said
+    assert "plug-in, that is under the fitted Gaussian model, not" in said
     projection = fitted(frame, n_components=2)
     groups = frame.groupby("kind")[FEATURES]
     deviations = np.sqrt((49 * groups.var()).sum() / 196)
@@ -104,9 +107,7 @@ def test_weights_missing_rows_and_other_settings(frame, tmp_path, rng):
     settings += ["--components", "2", "--missing", "drop", "-o", out]
     result = invoke("project", data, *weighted, *settings)
     assert result.exit_code == 0, result.stderr
-    assert result.stderr == (
-        "note: 3 of 200 rows have missing values and were left out\n"
-    )
+    assert "note: 3 of 200 rows have missing values and were left out" in result.stderr
     table, kept = pd.read_parquet(out), frame.drop(index=[3, 150, 151])
     assert table["id"].tolist() == kept["id"].tolist()
     assert_array_equal(table["times"], kept["times"])  # numbers, though from text
@@ -149,6 +150,41 @@ def test_several_files_standard_input_and_chosen_columns(frame, data, tmp_path):
     assert table.schema.field("kind").type == pa.int8()
     assert table["id"].to_pylist() == [*range(200)]
     assert_projected(table.to_pandas(), fitted(frame), frame)
+
+
+def test_the_page_shows_the_map(frame, data, tmp_path):
+    page, options = tmp_path / "map.html", ["-t", "kind", "--exclude", "id"]
+    said = succeed("project", data, *options, "--components", "2", "--html", page)
+    assert f"The map is in {page}." in said
+    text = page.read_text(encoding="utf-8")
+    assert "<title>data.csv" in text
+    assert "data:image/" in text
+    # With the table on standard output, nothing else is there.
+    both = invoke("project", data, *options, "--html", page, "-o", "-")
+    assert both.exit_code == 0
+    assert len(rows_of(both.stdout)) == 201
+    assert both.stderr.endswith(f"the map is in {page}\n")
+    # What fails in the second pass leaves neither file.
+    page.unlink()
+    late = frame.assign(more=1.0)
+    late[:9].drop(columns="id").to_csv(tmp_path / "late.csv", index=False)
+    named = ["-t", "kind", "--columns", "x0,x1", "-o", tmp_path / "o.csv"]
+    result = invoke("project", data, tmp_path / "late.csv", *named, "--html", page)
+    assert result.exit_code == 1
+    assert "late.csv" in result.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "late.csv"}
+
+
+def test_components_that_rows_have_changed_are_said_to_be(rng):
+    X, kind = rng.normal(size=(400, 2)), np.arange(400) % 2
+    X[:, 0] += 2 * kind
+    X[:4, 1] *= 1e5 * (1 - kind[:4])  # the covariance of a class is that of two rows
+    table = pd.DataFrame(X, columns=["x0", "x1"]).assign(kind=kind)
+    options = "-t", "kind", "--components", "1"
+    result = invoke("project", "-", *options, stdin=table.to_csv(index=False))
+    assert result.exit_code == 0, result.stderr
+    assert "note: the classes are not Gaussian" in result.stderr
+    assert "with covariances moved towards the pooled one by 0.1" in result.stdout
 
 
 def test_no_file_of_the_data_is_replaced(data, tmp_path):

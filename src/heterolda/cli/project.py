@@ -37,74 +37,83 @@ from heterolda.foundations.choices import PROJECTIONS
 _COMPONENTS: dict[str, Any] = {"rich_help_panel": "The components"}
 
 
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="The rows in their components: a .csv, .tsv (also .gz) or .parquet file; "
+        "- is standard output, as CSV.",
+    ),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A page with a map of the classes, which needs no network.",
+    ),
+]
+Identifier = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="NAMES",
+        help="Write only these columns and the target beside the components. They are "
+        "not features.",
+    ),
+]
+Components = Annotated[
+    int | None,
+    typer.Option(
+        **_COMPONENTS,
+        min=1,
+        help="How many; by default one less than classes, but at least two.",
+    ),
+]
+Method = Annotated[
+    str,
+    one_of(
+        PROJECTIONS,
+        "error bounds the errors of all pairs of classes, chernoff is a quick closed "
+        "form, fisher is LDA, which looks at the means only.",
+        **_COMPONENTS,
+    ),
+]
+Shrinkage = Annotated[
+    str,
+    typer.Option(
+        **_COMPONENTS,
+        metavar="WEIGHT",
+        help="Move class covariances towards the pooled one: 0 to 1, auto or none.",
+    ),
+]
+Priors = Annotated[
+    str | None,
+    typer.Option(
+        **_COMPONENTS,
+        metavar="LABEL=SHARE,...",
+        help='Class priors, or "equal"; relative frequencies by default.',
+    ),
+]
+
+
 def project(
     data: Data,
     target: Target,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="The rows in their components: a .csv, .tsv (also .gz) or .parquet "
-            "file; - is standard output, as CSV.",
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A page with a map of the classes, which needs no network.",
-        ),
-    ] = None,
-    identifier: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="NAMES",
-            help="Write only these columns and the target beside the components. They "
-            "are not features.",
-        ),
-    ] = None,
+    out: Out = None,
+    html: Html = None,
+    identifier: Identifier = None,
     columns: Features = None,
     exclude: Exclude = None,
     sample_weight: SampleWeight = None,
     missing: Missing = "error",
     form: Format = "csv",
     delimiter: Delimiter = None,
-    components: Annotated[
-        int | None,
-        typer.Option(
-            **_COMPONENTS,
-            min=1,
-            help="How many; by default one less than classes, but at least two.",
-        ),
-    ] = None,
-    method: Annotated[
-        str,
-        one_of(
-            PROJECTIONS,
-            "error bounds the errors of all pairs of classes, chernoff is a quick "
-            "closed form, fisher is LDA, which looks at the means only.",
-            **_COMPONENTS,
-        ),
-    ] = "error",
-    shrinkage: Annotated[
-        str,
-        typer.Option(
-            **_COMPONENTS,
-            metavar="WEIGHT",
-            help="Move class covariances towards the pooled one: 0 to 1, auto or none.",
-        ),
-    ] = "auto",
-    priors: Annotated[
-        str | None,
-        typer.Option(
-            **_COMPONENTS,
-            metavar="LABEL=SHARE,...",
-            help='Class priors, or "equal"; relative frequencies by default.',
-        ),
-    ] = None,
+    components: Components = None,
+    method: Method = "error",
+    shrinkage: Shrinkage = "auto",
+    priors: Priors = None,
     debug: Debug = False,
 ) -> None:
     """Reduce a table to the few components in which its classes differ.
@@ -188,42 +197,31 @@ def _project(
     from heterolda.inspection.projection_text import describe_projection
 
     kept = [] if out is None else kept_columns(rows, only)
-    sample, written = None, []
+    written = []
     with StatusLine(quiet=out == "-" and sys.stdout.isatty()) as status:
-        reading = status.rows("reading the data")
-        if html is None:
-            statistics = rows.statistics(reading)
-        else:
-            statistics, sample = rows.statistics_and_sample(reading)
+        sample = rows.statistics_and_sample(status.rows("reading the data"))
+        projection.priors = prior_list(priors, ClassFinder(sample[0].classes))
         show = status.words("finding the components")
 
         def progress(start: int, n_starts: int, n_iter: int, bound: float) -> None:
             show(f"start {start} of {n_starts}, iteration {n_iter}")
 
-        projection.priors = prior_list(priors, ClassFinder(statistics.classes))
-        projection._solve(statistics, progress)
+        projection._fit_sampled(*sample, progress)
         if out is not None:
+            settings = {"strict": not only, "numbers": out.lower().endswith(PARQUET)}
+            batches = project_batches(projection, rows, kept, **settings)
             # Its thread must have ended before the process does, however that ends.
-            with closing(
-                project_batches(
-                    projection,
-                    rows,
-                    kept,
-                    strict=not only,
-                    numbers=out.lower().endswith(PARQUET),
-                )
-            ) as batches:
+            with closing(batches):
                 n_rows = write_table(batches, out, status.rows("projecting"))
             written.append(f"{n_rows:,} rows are in {out}.")
-    if sample is not None:
+    if html is not None:
         from heterolda.inspection.map_page import write_map_page
 
-        X, y, _ = sample.in_proportion()
-        write_map_page(projection, X, y, html, name)
+        X, y, _ = sample[1].in_proportion()
+        write_map_page(projection, X, y, html, Path(name).name)
         written.append(f"The map is in {html}.")
-    if out == "-":
-        if html is not None:
-            print_to_stderr(f"the map is in {html}")
-        return
-    lines = describe_projection(projection, name, rows.target)
-    print_result([*lines, *([""] if written else []), *written])
+    if out != "-":
+        lines = describe_projection(projection, name, rows.target)
+        print_result([*lines, *([""] if written else []), *written])
+    elif html is not None:
+        print_to_stderr(f"the map is in {html}")

@@ -65,8 +65,10 @@ def project_batches(
         same_columns(files) if strict else files, drop=data.missing == "drop"
     )
     finder, plain = ClassFinder(projection.classes_), without_names(projection)
-    for records, batch in prefetch(rows, data.source):
-        columns = {name: records.column(name) for name in kept}
+    for records, good, batch in prefetch(rows, data.source):
+        beside = records.select(kept)
+        beside = beside if good is None else beside.filter(good)
+        columns = dict(zip(kept, beside.columns, strict=True))
         if numbers and batch.file.is_text:
             typed = _typed_columns(batch, finder)
             columns |= {name: typed[name] for name in kept if name in typed}

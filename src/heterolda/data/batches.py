@@ -28,23 +28,23 @@ class Batch(NamedTuple):
 
 def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
     """Batches as arrays, without the rows that have missing values."""
-    return (batch for _, batch in decoded_with_records(files, drop=drop))
+    return (batch for _, _, batch in decoded_with_records(files, drop=drop))
 
 
 def decoded_with_records(
     files: Iterable[OpenFile], *, drop: bool
-) -> Iterator[tuple[Any, Batch]]:
-    """The same, each with its rows as the file has them."""
+) -> Iterator[tuple[Any, Mask | None, Batch]]:
+    """The same after all rows as the file has them, and which are kept, if not all."""
     for file in files:
         for records in file.batches:
             X = features_of(records, file)
             codes, labels = labels_of(records, file)
-            weight, kept = None, records
+            weight = None
             if file.columns.weight is not None:
                 weight = numbers_of(records, file.columns.weight, file)
             good = _complete(file, X, codes, weight, drop)
             if good is not None:
-                X, codes, kept = X[good], codes[good], records.filter(good)
+                X, codes = X[good], codes[good]
                 weight = None if weight is None else weight[good]
             try:
                 weight = check_sample_weight(weight, len(X))
@@ -52,7 +52,7 @@ def decoded_with_records(
                 where = f"{file.name}: column {file.columns.weight!r}: "
                 raise ParameterError(where, *error.args) from error
             n_dropped = records.num_rows - len(X)
-            yield kept, Batch(file, X, codes, labels, weight, n_dropped)
+            yield records, good, Batch(file, X, codes, labels, weight, n_dropped)
 
 
 def _complete(

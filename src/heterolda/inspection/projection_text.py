@@ -9,6 +9,7 @@ import numpy as np
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, percent, text_table
 from heterolda.inspection.model_facts import feature_names, pooled_deviations
+from heterolda.inspection.sentences import PLUG_IN
 
 _MOST_COMPONENTS = 10
 _MOST_FEATURES = 5
@@ -49,14 +50,24 @@ def describe_projection(projection: Any, name: str, target: str) -> list[str]:
     return [
         f"{name}: {rows}, {features}, {classes} in {target!r}",
         "",
-        f"{count(len(names), 'component')} by the method {projection.method}, and the "
-        f"share of the separation that each adds (plug-in: of the Gaussian model, not "
-        "of rows)",
+        f"{count(len(names), 'component')} {_origin(projection)}, and the share of the "
+        f"separation that each adds ({PLUG_IN})",
         *text_table([*table, whole]),
         "",
         "Features that weigh most, in units of their standard deviation within classes",
         *(_weights(one, row, feature_names(projection)) for one, row in weights),
     ]
+
+
+def _origin(projection: Any) -> str:
+    """How the components were found, and whether rows have changed them."""
+    found, added = f"by the method {projection.method}", projection.guarded_
+    if added == 1:
+        return f"of LDA, in which training rows are told apart better than {found}"
+    if added:
+        found += f" with covariances moved towards the pooled one by {added:g}, since "
+        found += "training rows are told apart badly without"
+    return found
 
 
 def _weights(name: str, shares: Array, features: list[str]) -> str:
