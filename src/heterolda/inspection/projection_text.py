@@ -24,11 +24,13 @@ def feature_shares(projection: Any) -> Array:
     """How much each feature weighs in each component, in shares that sum to one.
 
     A share is that of the coefficient times the standard deviation of the feature
-    within classes, in absolute value, (n_components, n_features).
+    within classes, in absolute value, (n_components, n_features). Features that do not
+    vary there have zeros.
     """
     deviations = pooled_deviations(projection.statistics_)
     sizes = np.abs(projection.scalings_.T * deviations)
-    shares: Array = sizes / sizes.sum(axis=1, keepdims=True)
+    totals = sizes.sum(axis=1, keepdims=True)
+    shares: Array = sizes / np.where(totals > 0, totals, 1.0)
     return shares
 
 
