@@ -78,14 +78,12 @@ def test_the_summary_has_plug_in_shares_and_the_heaviest_features(frame, data):
     assert "standard input: 200 rows, 4 features, 4 classes in 'kind'" in said
     assert "plug-in, that is under the fitted Gaussian model, not" in said
     projection = fitted(frame, n_components=2)
-    groups = frame.groupby("kind")[FEATURES]
-    deviations = np.sqrt((49 * groups.var()).sum() / 196)
     for k, column in enumerate(projection.scalings_.T):
         line, weights = (
             line for line in said.splitlines() if line.startswith(f"component_{k + 1}")
         )
         assert f"{100 * projection.explained_[k]:.1f}" in line
-        sizes = np.abs(column) * deviations
+        sizes = np.abs(column) * frame[FEATURES].std()
         order = sizes.sort_values(ascending=False)
         shown = weights.removeprefix(f"component_{k + 1}: ").split(", ")
         assert [text.split()[0] for text in shown] == order.index.tolist()

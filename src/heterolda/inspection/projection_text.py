@@ -8,8 +8,9 @@ import numpy as np
 
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, percent, text_table
-from heterolda.inspection.model_facts import feature_names, pooled_deviations
+from heterolda.inspection.model_facts import feature_names
 from heterolda.inspection.sentences import PLUG_IN
+from heterolda.statistics.class_statistics import ClassStatistics
 
 _MOST_COMPONENTS = 10
 _MOST_FEATURES = 5
@@ -23,15 +24,22 @@ def component_names(n_components: int) -> list[str]:
 def feature_shares(projection: Any) -> Array:
     """How much each feature weighs in each component, in shares that sum to one.
 
-    A share is that of the coefficient times the standard deviation of the feature
-    within classes, in absolute value, (n_components, n_features). Features that do not
-    vary there have zeros.
+    A share is that of the coefficient times the standard deviation of the feature in
+    all rows, in absolute value, (n_components, n_features). One that varies between
+    classes only, perhaps because it gives the label away, is seen so.
     """
-    deviations = pooled_deviations(projection.statistics_)
-    sizes = np.abs(projection.scalings_.T * deviations)
-    totals = sizes.sum(axis=1, keepdims=True)
-    shares: Array = sizes / np.where(totals > 0, totals, 1.0)
+    sizes = np.abs(projection.scalings_.T * total_deviations(projection.statistics_))
+    shares: Array = sizes / sizes.sum(axis=1, keepdims=True)
     return shares
+
+
+def total_deviations(statistics: ClassStatistics) -> Array:
+    """Standard deviations of the features in the rows of all classes together."""
+    weights, means = statistics.weights, statistics.means
+    shifts = means - weights @ means / weights.sum()
+    squares = np.einsum("kjj->j", statistics.scatters) + weights @ shifts**2
+    deviations: Array = np.sqrt(squares / (weights.sum() - 1))
+    return deviations
 
 
 def describe_projection(projection: Any, name: str, target: str) -> list[str]:
@@ -56,7 +64,7 @@ def describe_projection(projection: Any, name: str, target: str) -> list[str]:
         f"separation that each adds ({PLUG_IN})",
         *text_table([*table, whole]),
         "",
-        "Features that weigh most, in units of their standard deviation within classes",
+        "Features that weigh most, in units of their standard deviation",
         *(_weights(one, row, feature_names(projection)) for one, row in weights),
     ]
 
