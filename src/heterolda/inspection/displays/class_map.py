@@ -99,7 +99,7 @@ class ClassMapDisplay:
     >>> X, y = load_wine(return_X_y=True)
     >>> projection = HeteroscedasticProjection(n_components=2).fit(X, y)
     >>> display = ClassMapDisplay.from_estimator(projection, X, y)
-    >>> display.ax_.get_title(loc="left")
+    >>> display.ax_.get_title()
     '2 components keep 98.7 % of the separation (plug-in)'
     >>> matplotlib.pyplot.close(display.figure_)
     """
@@ -153,15 +153,13 @@ class ClassMapDisplay:
                 f"components={components}, but the projection has only {n}: fit it "
                 f"with n_components={components}"
             )
+        axes = estimator.scalings_[:, :components]
         points = None
         X, y = check_rows(estimator, X, y)
         if X is not None:
             most = max(1, _MOST_IN_ALL // len(estimator.classes_))
-            points = [
-                estimator.transform(rows)[:, :components] if len(rows) else rows[:, :0]
-                for rows in (thin(X[y == k], most) for k in estimator.classes_)
-            ]
-        axes = estimator.scalings_[:, :components]
+            parts = [thin(X[y == label], most) for label in estimator.classes_]
+            points = [(rows - estimator.mean_) @ axes for rows in parts]
         statistics = estimator.statistics_
         covariances = statistics.covariances(estimator.shrinkage)
         return cls(
@@ -231,7 +229,7 @@ class ClassMapDisplay:
             self._draw(one, list(panel), *styles)
         kept = percent(sum(self.explained))
         title = f"{count(n, 'component')} keep {kept} of the separation (plug-in)"
-        axes[0].set_title(title, loc="left", fontsize="medium")
+        axes[0].set_title(title, fontsize="medium")
         self.ax_ = axes[0] if len(axes) == 1 else axes
         self.figure_ = axes[0].figure
         return self
