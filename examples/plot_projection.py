@@ -5,8 +5,8 @@ Ten digits in the plane
 Each handwritten digit is an image of 64 pixels. Principal component analysis (PCA) does
 not look at the classes, and linear discriminant analysis (LDA) looks for directions in
 which their *means* lie apart. :class:`heterolda.HeteroscedasticProjection` takes the
-components in which pairs of classes are confused least, under the Gaussian model, so that
-covariances count as well as means.
+components in which pairs of classes are confused least, under the Gaussian model, so
+that covariances count as well as means.
 """
 
 import matplotlib.pyplot as plt
@@ -35,8 +35,8 @@ classifiers = {
 
 # %%
 # Five folds. In each of them reductions to 1, 2, ..., 8 components are fitted to four
-# fifths of the rows, and so are two classifiers in the components, quadratic discriminant
-# analysis (QDA) and five nearest neighbours. They are judged on the last fifth.
+# fifths of the rows, and so are two classifiers in the components, quadratic
+# discriminant analysis (QDA) and five nearest neighbours. The last fifth judges.
 
 numbers = np.arange(1, 9)
 right = {(kind, name): np.zeros(8) for kind in classifiers for name in reductions}
@@ -70,8 +70,8 @@ axes[0].set_ylabel("component 2")
 plt.show()
 
 # %%
-# How many components? For both classifiers four are as good as six of LDA, which ends at
-# nine, one less than there are classes.
+# How many components? For both classifiers four are as good as six of LDA, which ends
+# at nine, one less than there are classes.
 
 styles = {
     "PCA": {"color": "#8a8a8a", "ls": "-.", "marker": "s"},

@@ -2,11 +2,11 @@
 Two classes of equal means
 ==========================
 
-A ring and its core lie in a plane that is hidden among eight more features. Their means
-agree, so linear discriminant analysis (LDA) has one component, of noise; and the plane is
-not where the rows vary most, so principal components (PCA) miss it as well. What differs
-are the covariances, and :class:`heterolda.HeteroscedasticProjection` finds the plane by
-these. Two classes may have as many components as there are features.
+A ring and its core lie in a plane that is hidden among ten features. Their means agree,
+so linear discriminant analysis (LDA) has one component, of noise; and the plane is not
+where the rows vary most, so principal components (PCA) miss it as well. What differs
+are the covariances, and by these :class:`heterolda.HeteroscedasticProjection` finds the
+plane. Two classes may have as many components as there are features.
 """
 
 import matplotlib.pyplot as plt
@@ -37,8 +37,8 @@ print(", ".join(f"{100 * share:.1f} %" for share in explained))
 
 # %%
 # All three reductions are fitted to one half of the rows. The pictures and the
-# accuracies, of quadratic discriminant analysis (QDA) in the components, are of the other
-# half, which was held out.
+# accuracies, of quadratic discriminant analysis (QDA) in the components, are of the
+# other half, which was held out.
 
 reductions = {
     "PCA": PCA(2),
