@@ -59,11 +59,11 @@ class WhitenedClasses:
         varies = spread > SINGULAR * max(spread[-1], SINGULAR)
         axes = axes[:, varies] / np.sqrt(spread[varies])
         spread, turn = np.linalg.eigh(axes.T @ within @ axes)
-        raised = np.maximum(spread, VARIANCE_FLOOR)
-        axes = axes @ (turn / np.sqrt(raised))
+        lifted = np.maximum(spread, VARIANCE_FLOOR)
+        axes = axes @ (turn / np.sqrt(lifted))
         basis = axes / scale[:, None]
-        own = basis.T @ covariances @ basis + np.diag(1 - spread / raised)
-        return cls(basis, priors, weights, shifts @ axes, _raised(own))
+        own = basis.T @ covariances @ basis + np.diag(1 - spread / lifted)
+        return cls(basis, priors, weights, shifts @ axes, raised(own))
 
     def within(self, A: Array) -> WhitenedClasses:
         """The classes as seen in the subspace of orthonormal columns A."""
@@ -90,7 +90,7 @@ class WhitenedClasses:
         return logs
 
 
-def _raised(covariances: Array) -> Array:
+def raised(covariances: Array) -> Array:
     """Covariances without eigenvalues below the floor."""
     covariances = 0.5 * (covariances + covariances.mT)
     values, vectors = np.linalg.eigh(covariances)
