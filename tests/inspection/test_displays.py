@@ -304,7 +304,7 @@ def test_displays_without_matplotlib_say_what_to_install():
         "s = h.ClassStatistics.from_moments([0, 1], [9, 9], [[0, 0], [1, 1]],"
         " [[[1, 0], [0, 1]], [[2, 0], [0, 1]]])\n"
         "names = [n for n in h.__all__ if n.endswith('Display')]\n"
-        "assert len(names) == 4\n"
+        "assert len(names) == 5\n"
         "for name in names:\n"
         "    try:\n"
         "        getattr(h, name).from_statistics(s)\n"
@@ -314,7 +314,7 @@ def test_displays_without_matplotlib_say_what_to_install():
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert run.stdout.count("pip install 'heterolda[plot]'") == 4
+    assert run.stdout.count("pip install 'heterolda[plot]'") == 5
 
 
 def test_lazy_names(monkeypatch):
