@@ -149,14 +149,14 @@ class ClassMapDisplay:
                 f"with n_components={components}"
             )
         points = None
+        axes = estimator.scalings_[:, :components]
         X, y = check_rows(estimator, X, y)
         if X is not None:
             most = max(1, _MOST_POINTS // len(estimator.classes_))
             points = [
-                estimator.transform(rows)[:, :components] if len(rows) else rows[:, :0]
-                for rows in (thin(X[y == k], most) for k in estimator.classes_)
+                (thin(X[y == k], most) - estimator.mean_) @ axes
+                for k in estimator.classes_
             ]
-        axes = estimator.scalings_[:, :components]
         statistics = estimator.statistics_
         covariances = statistics.covariances(estimator.shrinkage)
         return cls(
