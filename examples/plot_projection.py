@@ -20,7 +20,7 @@ from sklearn.discriminant_analysis import (
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from heterolda import HeteroscedasticProjection
+from heterolda import ClassMapDisplay, ClassStatistics, HeteroscedasticProjection
 
 X, y = load_digits(return_X_y=True)
 reductions = {
@@ -40,7 +40,7 @@ classifiers = {
 
 numbers = np.arange(1, 9)
 right = {(kind, name): np.zeros(8) for kind in classifiers for name in reductions}
-maps = {}
+planes = {}
 for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
     for name, reduction in reductions.items():
         for n in numbers:
@@ -50,23 +50,20 @@ for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
                 decided = classifier.fit(Z, y[train]).predict(Z_test)
                 right[kind, name][n - 1] += 100 * (decided == y[test]).sum() / len(y)
             if n == 2:
-                maps[name] = Z_test, y[test]
+                planes[name] = (Z, y[train]), (Z_test, y[test])
 
 # %%
-# The rows held out last, in two components. The titles say how many of all rows, each
-# held out once, the nearest neighbours in these components have right.
+# The planes of the last fold. Ellipses hold half of a class, and the pale regions are
+# those of QDA, of the rows fitted to; the points are rows held out. The titles count
+# all rows, each held out once.
 
-colours = plt.get_cmap("tab10").colors
-figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")
-for ax, (name, (Z, digits)) in zip(axes, maps.items(), strict=True):
-    for digit in range(10):
-        rows = Z[digits == digit].T
-        ax.scatter(*rows, s=44, color=colours[digit], marker=f"${digit}$", lw=0)
-    share = right["5 nearest neighbours", name][1]
-    title = f"{name}: {share:.0f} % of held-out rows right"
-    ax.set(title=title, xlabel="component 1", xticks=[], yticks=[])
-    ax.spines[:].set_color("0.75")
-axes[0].set_ylabel("component 2")
+figure, axes = plt.subplots(1, 3, figsize=(12.6, 4.6), layout="constrained")
+for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
+    statistics = ClassStatistics.from_data(*fitted)
+    ClassMapDisplay.from_statistics(statistics, *held_out, ax=ax)
+    share = right["QDA", name][1]
+    ax.set_title(f"{name}: {share:.0f} % of held-out rows right", loc="left", size=13)
+    ax.set(xlabel="component 1", ylabel="component 2", xticks=[], yticks=[])
 plt.show()
 
 # %%
