@@ -127,6 +127,8 @@ def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> 
         return
     if last.added == 1:
         done = "The components are those of linear discriminant analysis now"
+    elif last is first:
+        done = "Moving covariances towards the pooled one does not mend that"
     else:
         done = (
             "The covariances of the classes have been moved towards the pooled one, by "
