@@ -57,12 +57,12 @@ for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
 # those of QDA, of the rows fitted to; the points are rows held out. The titles count
 # all rows, each held out once.
 
-figure, axes = plt.subplots(1, 3, figsize=(12.6, 4.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9.6, 4.2), layout="constrained")
 for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
     statistics = ClassStatistics.from_data(*fitted)
     ClassMapDisplay.from_statistics(statistics, *held_out, ax=ax)
     share = right["QDA", name][1]
-    ax.set_title(f"{name}: {share:.0f} % of held-out rows right", loc="left", size=13)
+    ax.set_title(f"{name}\n{share:.0f} % of held-out rows right", loc="left", size=13)
     ax.set(xlabel="component 1", ylabel="component 2", xticks=[], yticks=[])
 plt.show()
 
