@@ -141,7 +141,7 @@ def test_it_warns_of_what_it_has_to_work_with(make_classes):
     with pytest.warns(SmallClassWarning, match="fewer than 5 samples per feature"):
         HeteroscedasticProjection(2, shrinkage=None).fit(X, y)
     with pytest.warns(PrecisionWarning, match=r"features \[0, 1, 2\]"):
-        HeteroscedasticProjection(2).fit(X + 1e15, y)
+        HeteroscedasticProjection(2).fit(X + 1e14, y)
 
 
 def test_it_is_deterministic_and_shows_its_progress(make_classes, capsys):
