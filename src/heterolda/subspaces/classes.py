@@ -15,7 +15,7 @@ from heterolda.statistics.moments import SINGULAR
 # A variance that cannot be told from zero counts as this share of the pooled one.
 VARIANCE_FLOOR = 1e-7
 # A feature that varies by no more than this share of its size is constant.
-_ROUNDING = 64 * np.finfo(float).eps
+_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
