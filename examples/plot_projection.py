@@ -62,7 +62,7 @@ for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
     statistics = ClassStatistics.from_data(*fitted)
     ClassMapDisplay.from_statistics(statistics, *held_out, ax=ax)
     share = right["QDA", name][1]
-    ax.set_title(f"{name}\n{share:.0f} % of held-out rows right", loc="left", size=13)
+    ax.set_title(f"{name}\n{share:.0f} % of held-out rows right", size=13)
     ax.set(xlabel="component 1", ylabel="component 2", xticks=[], yticks=[])
 plt.show()
 
