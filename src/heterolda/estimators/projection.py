@@ -25,7 +25,11 @@ from heterolda.estimators.gathering import (
     keep_statistics,
 )
 from heterolda.estimators.prediction import also_lazily
-from heterolda.estimators.warn import warn_of_bad_components
+from heterolda.estimators.warn import (
+    warn_of_bad_components,
+    warn_of_coarse_features,
+    warn_of_small_classes,
+)
 from heterolda.foundations.choices import PROJECTIONS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.threads import one_blas_thread
@@ -40,6 +44,7 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
 from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.subspaces import find_subspace
 
 # Numbers of X that are centred at a time, so that no copy of X is made.
@@ -277,6 +282,10 @@ class HeteroscedasticProjection(
         check_several_classes(statistics.n_classes)
         cov = statistics.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.weights)
+        if self.shrinkage is None:
+            borrowed = shares_of_pooled(statistics, None, None)
+            warn_of_small_classes(statistics, borrowed)
+        warn_of_coarse_features(statistics.means, cov)
         moments = statistics.means, cov, priors, statistics.weights
         report = _print_progress if self.verbose else progress
         how = self.n_components, self.method, report

@@ -84,6 +84,11 @@ def _page(projection: HeteroscedasticProjection, X: Any, y: Any, name: str) -> s
         f"{projection.method!r}.",
         f"The components keep {kept} of the separation of the classes ({PLUG_IN}).",
     ]
+    if projection.guarded_ > 0:
+        lead.append(
+            "The covariances of the classes were moved towards the pooled one, by "
+            f"{projection.guarded_:g}: so the training rows are told apart better."
+        )
     shares = projection.explained_
     rows = [
         [f"component {k + 1}", bar(share, shares.max()), percent(shares[: k + 1].sum())]

@@ -90,7 +90,10 @@ def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
 def _class_map(facts: ModelFacts) -> str:
     """All classes in a picture, if there are more than two and a plane to show them."""
     projection = facts.projection(_MOST_WORK)
-    return "" if projection is None else map_figure(projection, None, None)
+    if projection is None:
+        return ""
+    own = "The model itself decides by the rules below, with all features."
+    return map_figure(projection, None, None) + note(own)
 
 
 def _pairs(facts: ModelFacts) -> str:

@@ -14,6 +14,8 @@ from heterolda.statistics.moments import SINGULAR
 
 # A variance that cannot be told from zero counts as this share of the pooled one.
 VARIANCE_FLOOR = 1e-7
+# A feature that varies by no more than this share of its size is constant.
+_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +51,9 @@ class WhitenedClasses:
         shifts = means - priors @ means
         freedom = np.maximum(weights - 1, 0.0)
         pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
-        squares = np.diag(pooled) + priors @ shifts**2
-        scale = np.sqrt(np.where(squares > 0, squares, 1.0))
+        deviations = np.sqrt(np.diag(pooled) + priors @ shifts**2)
+        rounding = _ROUNDING * np.abs(means).max(axis=0)
+        scale = np.where(deviations > rounding, deviations, np.inf)
         shifts = shifts / scale
         within = pooled / scale / scale[:, None]
         # First all that varies, be it within classes or between them, as in a feature

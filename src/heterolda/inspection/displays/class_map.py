@@ -12,6 +12,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.wording import count, percent
 from heterolda.inspection.displays.base import (
+    MOST_POINTS,
     axes_for,
     check_rows,
     ellipse_of,
@@ -20,6 +21,7 @@ from heterolda.inspection.displays.base import (
     thin,
 )
 from heterolda.inspection.displays.labels import write_labels
+from heterolda.subspaces import QuadraticRule
 
 # Eight colours that differ by 23 in CIELAB at least, also with red-green blindness, and
 # are neither pale nor dark, so that they show on white, on black and inverted.
@@ -34,12 +36,10 @@ _COLOURS = (
     "#647e5a",
 )
 _MARKERS = "os^DvPXp"
-_MOST_POINTS = 5000  # of all classes together
+_MOST_IN_ALL = 5000  # points of all classes together
 _HALF = np.sqrt(2 * np.log(2))  # deviations of the ellipse that holds half of a class
 _MANY = 12  # classes that make a picture crowded
 _GRID = 241  # points of each axis at which the rule is evaluated
-# Components have a pooled variance of one; a class that does not vary counts as narrow.
-_LEAST_VARIANCE = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,8 +49,9 @@ class ClassMapDisplay:
     Each class is an ellipse that holds half of it under the Gaussian model, with its
     name. The pale regions are those of the quadratic rule of the projected classes:
     where a class has the largest density times prior. A name stands at the mean of its
-    class or, where the rule gives the mean to another class, at the most probable place
-    of its own region; if names would overlap they are moved, and a line leads back.
+    class or, if the rule gives the mean to another class, at the most probable place of
+    the ellipse that it leaves to this one; names that would overlap are moved, and a
+    line leads back.
 
     Two components are one panel; three are three panels, one for each two of them, each
     with the regions of its own rule. A map needs two components at least: with a single
@@ -98,7 +99,7 @@ class ClassMapDisplay:
     >>> X, y = load_wine(return_X_y=True)
     >>> projection = HeteroscedasticProjection(n_components=2).fit(X, y)
     >>> display = ClassMapDisplay.from_estimator(projection, X, y)
-    >>> display.ax_.get_title(loc="left")
+    >>> display.ax_.get_title()
     '2 components keep 98.7 % of the separation (plug-in)'
     >>> matplotlib.pyplot.close(display.figure_)
     """
@@ -135,7 +136,10 @@ class ClassMapDisplay:
         """
         _check_components(components)
         if isinstance(estimator, GaussianLinearDiscriminant):
-            estimator = _projection_of(estimator, components)
+            estimator._check_ready()
+            estimator._check_statistics()
+            settings = {"priors": estimator.priors_}
+            estimator = _projection(estimator.statistics_, components, settings)
         elif not isinstance(estimator, HeteroscedasticProjection):
             raise TypeError(
                 "estimator must be a HeteroscedasticProjection or a "
@@ -149,15 +153,13 @@ class ClassMapDisplay:
                 f"components={components}, but the projection has only {n}: fit it "
                 f"with n_components={components}"
             )
+        axes = estimator.scalings_[:, :components]
         points = None
         X, y = check_rows(estimator, X, y)
         if X is not None:
-            most = max(1, _MOST_POINTS // len(estimator.classes_))
-            points = [
-                estimator.transform(rows)[:, :components] if len(rows) else rows[:, :0]
-                for rows in (thin(X[y == k], most) for k in estimator.classes_)
-            ]
-        axes = estimator.scalings_[:, :components]
+            most = max(1, _MOST_IN_ALL // len(estimator.classes_))
+            parts = [thin(X[y == label], most) for label in estimator.classes_]
+            points = [(rows - estimator.mean_) @ axes for rows in parts]
         statistics = estimator.statistics_
         covariances = statistics.covariances(estimator.shrinkage)
         return cls(
@@ -199,9 +201,8 @@ class ClassMapDisplay:
             The display.
         """
         _check_components(components)
-        projection = HeteroscedasticProjection(
-            components, method=method, shrinkage=shrinkage, priors=priors
-        ).fit_statistics(statistics)
+        settings = {"method": method, "shrinkage": shrinkage, "priors": priors}
+        projection = _projection(statistics, components, settings)
         return cls.from_estimator(projection, X, y, components=components, ax=ax)
 
     def plot(self, ax=None):
@@ -228,7 +229,7 @@ class ClassMapDisplay:
             self._draw(one, list(panel), *styles)
         kept = percent(sum(self.explained))
         title = f"{count(n, 'component')} keep {kept} of the separation (plug-in)"
-        axes[0].set_title(title, loc="left", fontsize="medium")
+        axes[0].set_title(title, fontsize="medium")
         self.ax_ = axes[0] if len(axes) == 1 else axes
         self.figure_ = axes[0].figure
         return self
@@ -236,9 +237,13 @@ class ClassMapDisplay:
     def _draw(self, ax, two, colours, markers):
         """The panel of two components."""
         from matplotlib.colors import to_rgba
+        from matplotlib.patheffects import withStroke
 
         ink = pyplot().rcParams["text.color"]
         many = len(self.means) > _MANY
+        width = 1.2 if many else 1.8
+        # Ellipses show on points of their own colour.
+        halo = withStroke(linewidth=width + 1.6, foreground=ax.get_facecolor())
         means = self.means[:, two]
         covariances = self.covariances[:, two][:, :, two]
         limits = limits_of(means, covariances)
@@ -252,31 +257,30 @@ class ClassMapDisplay:
         # A little more than is shown, so that regions have no edge there.
         wider = limits + 0.01 * np.diff(limits) * [-1, 1]
         s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in wider))
-        scores = _scores(np.stack([s, t], axis=-1), means, covariances, self.priors)
+        rule = QuadraticRule(means, covariances, self.priors)
+        found = rule.log_densities(np.column_stack([s.ravel(), t.ravel()]))
+        scores = np.ascontiguousarray(found.T).reshape(len(means), *s.shape)
         margins = _margins(scores)
         regions, ellipses, scatters = [], [], []
         for k, (colour, marker) in enumerate(zip(colours, markers, strict=True)):
-            if np.max(margins[k]) > 0 > np.min(margins[k]):
+            if margins[k].max() > 0:
                 style = {"colors": [to_rgba(colour, 0.2)], "zorder": 0}
                 region = ax.contourf(s, t, margins[k], levels=[0.0, np.inf], **style)
                 region.set(edgecolor=to_rgba(ink, 0.3), linewidth=0.7)
                 regions.append(region)
             if self.points is not None and len(self.points[k]):
-                dots = {
-                    "s": 8 if many else 11,
-                    "color": colour,
-                    "marker": marker,
-                    "alpha": 0.55,
-                }
-                dots |= {"linewidths": 0, "zorder": 2}
+                style = {"color": colour, "marker": marker, "s": 8 if many else 11}
+                style |= {"alpha": 0.55, "linewidths": 0, "zorder": 2}
                 # Thousands of markers make a drawing slow and large.
-                dots["rasterized"] = sum(map(len, self.points)) > 2000
-                scatters.append(ax.scatter(*self.points[k][:, two].T, **dots))
-            style = {"edgecolor": colour, "lw": 1.2 if many else 1.8, "zorder": 3}
+                style["rasterized"] = sum(map(len, self.points)) > MOST_POINTS
+                scatters.append(ax.scatter(*self.points[k][:, two].T, **style))
+            style = {"edgecolor": colour, "lw": width, "zorder": 3}
             ellipse = ellipse_of(means[k], covariances[k], _HALF, **style)
+            ellipse.set_path_effects([halo])
             ellipses.append(ax.add_patch(ellipse))
         places = _label_places(s, t, means, scores, margins)
-        labels = write_labels(ax, self.classes.tolist(), places, colours, ink)
+        size = 9.0 if len(self.explained) == 2 else 7.5
+        labels = write_labels(ax, self.classes.tolist(), places, colours, ink, size)
         self.regions_.append(regions)
         self.ellipses_.append(ellipses)
         self.scatters_.append(scatters)
@@ -295,16 +299,16 @@ def _check_components(components):
         )
 
 
-def _projection_of(estimator, n):
-    """The projection of a discriminant's statistics on n components."""
-    estimator._check_ready()
-    estimator._check_statistics()
-    if estimator.n_features_in_ < n:
+def _projection(statistics, components, settings):
+    """The projection on just so many components."""
+    projection = HeteroscedasticProjection(components, **settings)
+    if getattr(statistics, "n_features", components) < components:
         raise ValueError(
-            f"components={n}, but there are only {estimator.n_features_in_} features"
+            f"components={components} needs as many features, and there is only "
+            f"{statistics.n_features}: ProjectionDisplay draws pairs of classes along "
+            "a line"
         )
-    projection = HeteroscedasticProjection(n, priors=estimator.priors_)
-    return projection.fit_statistics(estimator.statistics_)
+    return projection.fit_statistics(statistics)
 
 
 def _styles(means):
@@ -325,18 +329,6 @@ def _styles(means):
     return [_COLOURS[colour] for colour in colours], markers
 
 
-def _scores(points, means, covariances, priors):
-    """Logarithm of density times prior of each class, up to a constant."""
-    scores = []
-    for mean, covariance, prior in zip(means, covariances, priors, strict=True):
-        values, axes = np.linalg.eigh(covariance)
-        values = np.maximum(values, _LEAST_VARIANCE)
-        z = (points - mean) @ axes
-        squares = np.sum(z * z / values, axis=-1)
-        scores.append(np.log(prior) - 0.5 * (squares + np.log(values).sum()))
-    return np.array(scores)
-
-
 def _margins(scores):
     """How much each class's score is above the best of the others."""
     second, first = np.partition(scores, -2, axis=0)[-2:]
@@ -348,10 +340,8 @@ def _label_places(s, t, means, scores, margins):
     places = means.copy()
     for k, mean in enumerate(means):
         near = np.abs(t[:, 0] - mean[1]).argmin(), np.abs(s[0] - mean[0]).argmin()
-        inside = margins[k] > 0
-        if inside.any() and not inside[near]:
-            best = np.unravel_index(
-                np.where(inside, scores[k], -np.inf).argmax(), s.shape
-            )
-            places[k] = s[best], t[best]
+        own = (margins[k] > 0) & (scores[k] > scores[k].max() - np.log(2))
+        if own.any() and not own[near]:
+            best = np.where(own, scores[k], -np.inf).argmax()
+            places[k] = s.flat[best], t.flat[best]
     return places

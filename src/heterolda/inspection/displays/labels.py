@@ -7,25 +7,25 @@ import numpy as np
 from heterolda.foundations.wording import printable
 
 _LONGEST = 18  # characters of a name
-_SIZE = 9.0  # of the letters, in points
 _ROUNDS = 500
 
 
-def write_labels(ax, names, places, colours, ink):
+def write_labels(ax, names, places, colours, ink, size):
     """Write names at places of axes whose limits are set, and return the texts.
 
     Names that would overlap are moved apart, and a line leads to where they belong.
+    The size is that of the letters, in points.
     """
     ground = ax.get_facecolor()
     texts = [printable(str(name), _LONGEST) for name in names]
     # The layout of the figure may still change by a little: sizes are generous.
-    wide = np.array([0.75 * _SIZE * len(text) + 8 for text in texts])
-    sizes = np.column_stack([wide, np.full(len(texts), _SIZE + 9)])
+    wide = np.array([0.75 * size * len(text) + 8 for text in texts])
+    sizes = np.column_stack([wide, np.full(len(texts), size + 9)])
     to_points = 72 / ax.figure.dpi
     wanted = to_points * ax.transData.transform(places)
     box = ax.get_window_extent()
-    shifts = move_apart(wanted, sizes, to_points * np.array([box.min, box.max]))
-    shifts = shifts - wanted
+    corners = to_points * np.array([box.min, box.max])
+    shifts = move_apart(wanted, sizes, corners) - wanted
     written = []
     for k, text in enumerate(texts):
         leader = {"arrowstyle": "-", "color": colours[k], "lw": 1.2, "shrinkB": 0}
@@ -37,7 +37,7 @@ def write_labels(ax, names, places, colours, ink):
             textcoords="offset points",
             ha="center",
             va="center",
-            fontsize=_SIZE,
+            fontsize=size,
             fontweight="bold",
             color=ink,
             bbox={
