@@ -52,17 +52,21 @@ def find_subspace(
     n_components: int | None = None,
     method: str = "error",
     progress: Progress | None = None,
+    to_pooled: float = 0.0,
 ) -> Subspace:
     """Components of Gaussian classes by one of the methods.
 
     By default there are as many as linear discriminant analysis has, but at least two.
+    The method looks at covariances that are moved towards the pooled one, by a weight;
+    what components explain is a figure of the classes as they are.
     """
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
     n = _number(n_components, method, classes)
+    looked_at = classes.shrunk(to_pooled) if to_pooled else classes
     if method == "error":
-        found = error(classes, n, progress)
+        found = error(looked_at, n, progress)
     else:
-        found = _CLOSED_FORMS[method](classes, n)
+        found = _CLOSED_FORMS[method](looked_at, n)
     A = np.linalg.qr(found)[0]  # the same first 1, 2, ... directions
     # The entry of a direction that is largest in units of deviations is positive.
     scalings = classes.basis @ A
