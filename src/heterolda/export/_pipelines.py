@@ -31,7 +31,7 @@ def values_of(model: Any, *, statistics: bool) -> Values:
     if type(model) is Pipeline:
         return {
             "estimator": PIPELINE,
-            "parameters": {"verbose": model.verbose},
+            "parameters": {"verbose": bool(model.verbose)},
             "steps": [
                 {"name": name, "model": values_of(step, statistics=statistics)}
                 for name, step in model.steps
