@@ -751,11 +751,10 @@ def test_parts_of_projections_and_pipelines_are_checked(make_classes):
         ("steps.0.model.components.output", "numpy", "must be one of"),
         ("steps.0.model.priors", [0.5] * 4, "sum to one"),
         ("steps.0.model.mean", [0.0] * 2, "must have 3 entries"),
-        ("steps.0.model.mean.0", 1e308, "scalings has numbers that are too large"),
+        ("steps.0.model.scalings", [[1e308] * 3] * 3, "scalings has numbers that are"),
         ("steps.0.model.scalings.0.0", 1e999, "finite"),
         ("steps.0.model.scalings.0", [0.0] * 2, "must have 3 entries"),
         ("steps.0.model.scalings.0.0", "1", "numbers only"),
-        ("steps.0.model.loadings.1", [1e308, 1e308, 1e308], None),
         ("steps.0.model.loadings", [[1e308] * 3] * 3, "loadings has numbers that are"),
         ("steps.0.model.explained.0", -0.1, "from 0 to"),
         ("steps.0.model.explained.0", 1.1, "at most one in all"),
@@ -765,9 +764,6 @@ def test_parts_of_projections_and_pipelines_are_checked(make_classes):
         document = json.loads(text)
         container, key = place_of(document, where)
         container[key] = value
-        if message is None:
-            from_document(document)
-            continue
         with pytest.raises(ValueError, match=message):
             from_document(document)
     wide = json.loads(text)["model"]["steps"][1]["model"]
