@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
     are_enough,
     check_has_statistics,
@@ -25,6 +26,11 @@ from heterolda.estimators.gathering import (
     keep_statistics,
 )
 from heterolda.estimators.prediction import also_lazily
+from heterolda.estimators.warn import (
+    warn_of_bad_components,
+    warn_of_coarse_features,
+    warn_of_small_classes,
+)
 from heterolda.foundations.choices import PROJECTIONS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.threads import one_blas_thread
@@ -38,6 +44,8 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import listed
 from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
+from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.subspaces import find_subspace
 
 # Numbers of X that are centred at a time, so that no copy of X is made.
@@ -78,6 +86,15 @@ class HeteroscedasticProjection(
         covariances less; with 1 only those of the means count.
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; relative frequencies by default.
+    guard : bool, default=True
+        Whether rows have the last word: where the quadratic rule of the projected
+        classes makes clearly more errors on the training rows than in the components of
+        linear discriminant analysis, class covariances are moved towards the pooled
+        one, by 0.1, 0.3 and 0.9, until it does not; the last resort is linear
+        discriminant analysis, if it has as many components. `guarded_` and a
+        :class:`ModelMisfitWarning` say so. It applies where there are rows:
+        `fit_statistics` and `partial_fit` have none and are the same as with False,
+        which stands for the pure model.
     verbose : int, default=0
         With 1, print how a long search for the subspace gets on.
 
@@ -93,6 +110,9 @@ class HeteroscedasticProjection(
         :math:`(E_{c-1} - E_c) / (E_0 - E_d)` with the bound :math:`E_c` on the errors
         of all pairs in the first c components: the sum above. Their sum is the share
         that all components keep. It is a figure of the Gaussian model, for all methods.
+    guarded_ : float
+        Weight of the pooled covariance that the guard has added; 0 where rows found no
+        fault, and 1 for the components of linear discriminant analysis.
     loadings_ : ndarray of shape (n_components, n_features)
         What `inverse_transform` adds to `mean_` for a unit of each component.
     classes_ : ndarray of shape (n_classes,)
@@ -152,6 +172,7 @@ class HeteroscedasticProjection(
             None,
         ],
         "priors": ["array-like", None],
+        "guard": ["boolean"],
         "verbose": ["verbose"],
     }
 
@@ -162,12 +183,14 @@ class HeteroscedasticProjection(
         method="error",
         shrinkage="auto",
         priors=None,
+        guard=True,
         verbose=0,
     ):
         self.n_components = n_components
         self.method = method
         self.shrinkage = shrinkage
         self.priors = priors
+        self.guard = guard
         self.verbose = verbose
 
     def _validate_params(self):
@@ -193,12 +216,22 @@ class HeteroscedasticProjection(
         """
         lazy = lazy_backend(X)
         if lazy is not None:
-            return self.fit_statistics(lazy.statistics(X, y, sample_weight))
+            return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
         X, y = validate_rows(self, X, y)
         classes, codes = coded_labels(y)
         weight = check_sample_weight(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
-        return self._solve(ClassStatistics.from_codes(X, codes, classes, weight, names))
+        statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
+        rows = ClassRows(X, y, weight, classes, codes)
+        return self._solve(statistics, rows)
+
+    def _fit_sampled(self, statistics, sample):
+        """Fit from statistics and a sample of the same rows, not in memory as a whole.
+
+        The result is that of `fit` to all rows.
+        """
+        self._validate_params()
+        return self._solve(statistics, sample.by_class(statistics.classes))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None):
@@ -246,26 +279,32 @@ class HeteroscedasticProjection(
         """
         return self._solve(check_statistics(statistics))
 
-    def _solve(self, statistics: ClassStatistics):
+    def _solve(self, statistics: ClassStatistics, rows: ClassRows | None = None):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         cov = statistics.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.weights)
+        if self.shrinkage is None:
+            borrowed = shares_of_pooled(statistics, None, None)
+            warn_of_small_classes(statistics, borrowed)
+        warn_of_coarse_features(statistics.means, cov)
+        moments = statistics.means, cov, priors, statistics.weights
+        progress = _print_progress if self.verbose else None
+        how = self.n_components, self.method, progress
+        guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
-            found = find_subspace(
-                statistics.means,
-                cov,
-                priors,
-                statistics.weights,
-                self.n_components,
-                self.method,
-                _print_progress if self.verbose else None,
-            )
+            if rows is None or not self.guard or self.method == "fisher":
+                found = find_subspace(*moments, *how)
+            else:
+                tried = judged_subspaces(moments, *how, rows)
+                warn_of_bad_components(statistics, tried)
+                found, guarded = tried[-1].subspace, tried[-1].added
         self.priors_ = priors
         self.mean_ = found.mean
         self.scalings_ = found.scalings
         self.loadings_ = found.loadings
         self.explained_ = found.explained
+        self.guarded_ = guarded
         keep_statistics(self, statistics)
         return self
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from heterolda.estimators.component_guard import Judged
 from heterolda.estimators.guard import ROWS_PER_FEATURE, Verdict
 from heterolda.exceptions import (
     ModelMisfitWarning,
@@ -114,6 +115,33 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
         f"Gaussian model is worse than Fisher's for: {'; '.join(lines)}{more}. These "
         f"pairs have Fisher's rule now. Look at {features}, on which the model relies: "
         "transform such features, leave them out, or refine the rules (recommended)",
+        ModelMisfitWarning,
+        stacklevel=_STACKLEVEL,
+    )
+
+
+def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> None:
+    """Say that the model misleads, and what the guard has done about it."""
+    first, last = tried[0], tried[-1]
+    if len(tried) == 1:
+        return
+    if last.added == 1:
+        done = "The components are those of linear discriminant analysis now"
+    elif last is first:
+        done = "Moving covariances towards the pooled one does not mend that"
+    else:
+        done = (
+            "The covariances of the classes have been moved towards the pooled one, by "
+            f"{last.added:g}, which leaves {percent(last.error)}"
+        )
+    remedy = ", use fewer components" if last.is_worse else ""
+    features = _leading_features(statistics, first.subspace.scalings[:, 0])
+    warnings.warn(
+        "the classes are not Gaussian: in the components of the Gaussian model "
+        f"{percent(first.error)} of the training rows are taken for another class, in "
+        f"those of linear discriminant analysis {percent(first.fisher_error)}. {done}. "
+        f"Look at {features}, on which the model relies: transform such features or "
+        f"leave them out{remedy}",
         ModelMisfitWarning,
         stacklevel=_STACKLEVEL,
     )

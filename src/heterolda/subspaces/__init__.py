@@ -1,6 +1,7 @@
 """Subspaces that tell classes apart: one method per file, from moments alone."""
 
 from heterolda.subspaces.error import Progress
+from heterolda.subspaces.quadratic_rule import QuadraticRule
 from heterolda.subspaces.subspace import Subspace, find_subspace
 
-__all__ = ["Progress", "Subspace", "find_subspace"]
+__all__ = ["Progress", "QuadraticRule", "Subspace", "find_subspace"]

@@ -14,6 +14,8 @@ from heterolda.statistics.moments import SINGULAR
 
 # A variance that cannot be told from zero counts as this share of the pooled one.
 VARIANCE_FLOOR = 1e-7
+# A feature that varies by no more than this share of its size is constant.
+_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +51,9 @@ class WhitenedClasses:
         shifts = means - priors @ means
         freedom = np.maximum(weights - 1, 0.0)
         pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
-        squares = np.diag(pooled) + priors @ shifts**2
-        scale = np.sqrt(np.where(squares > 0, squares, 1.0))
+        deviations = np.sqrt(np.diag(pooled) + priors @ shifts**2)
+        rounding = _ROUNDING * np.abs(means).max(axis=0)
+        scale = np.where(deviations > rounding, deviations, np.inf)
         shifts = shifts / scale
         within = pooled / scale / scale[:, None]
         # First all that varies, be it within classes or between them, as in a feature
@@ -59,11 +62,11 @@ class WhitenedClasses:
         varies = spread > SINGULAR * max(spread[-1], SINGULAR)
         axes = axes[:, varies] / np.sqrt(spread[varies])
         spread, turn = np.linalg.eigh(axes.T @ within @ axes)
-        raised = np.maximum(spread, VARIANCE_FLOOR)
-        axes = axes @ (turn / np.sqrt(raised))
+        lifted = np.maximum(spread, VARIANCE_FLOOR)
+        axes = axes @ (turn / np.sqrt(lifted))
         basis = axes / scale[:, None]
-        own = basis.T @ covariances @ basis + np.diag(1 - spread / raised)
-        return cls(basis, priors, weights, shifts @ axes, _raised(own))
+        own = basis.T @ covariances @ basis + np.diag(1 - spread / lifted)
+        return cls(basis, priors, weights, shifts @ axes, raised(own))
 
     def within(self, A: Array) -> WhitenedClasses:
         """The classes as seen in the subspace of orthonormal columns A."""
@@ -90,7 +93,7 @@ class WhitenedClasses:
         return logs
 
 
-def _raised(covariances: Array) -> Array:
+def raised(covariances: Array) -> Array:
     """Covariances without eigenvalues below the floor."""
     covariances = 0.5 * (covariances + covariances.mT)
     values, vectors = np.linalg.eigh(covariances)

@@ -22,7 +22,8 @@ _MAX_ITER = 500
 # share of it, or where its gradient is as small.
 _TOLERANCE = 1e-9
 _GRADIENT = 1e-6
-# So many axes of the subspace are the best ones there, one after the other.
+# So many axes of the subspace are the best ones there, one after the other, each the
+# best end of so many descents.
 _BEST_AXES = 3
 
 
@@ -124,8 +125,10 @@ def _axes(classes: WhitenedClasses) -> Array:
     for _ in range(min(_BEST_AXES, rank - 1)):
         candidates = rest @ leading(rest.T @ distances @ rest, rank)
         trials = [np.column_stack([axes, one]) for one in candidates.T]
-        best = min(trials, key=lambda A: bound.logs(A)[-1])[:, -1:]
-        axes = np.column_stack([axes, descend(bound, best, fixed=axes)])
+        trials.sort(key=lambda A: float(bound.logs(A)[-1]))
+        ends = [descend(bound, A[:, -1:], fixed=axes) for A in trials[:_BEST_AXES]]
+        found = [np.column_stack([axes, end]) for end in ends]
+        axes = min(found, key=lambda A: float(bound.logs(A)[-1]))
         rest = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
     others = rest @ leading(rest.T @ distances @ rest, rank)
     return np.column_stack([axes, others])

@@ -39,6 +39,10 @@ class Subspace:
     loadings: Array
     explained: Array
 
+    def project(self, X: Array) -> Array:
+        """Components of rows."""
+        return (X - self.mean) @ self.scalings
+
 
 def find_subspace(
     means: Array,
