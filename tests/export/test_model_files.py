@@ -758,6 +758,7 @@ def test_parts_of_projections_and_pipelines_are_checked(make_classes):
         ("steps.0.model.loadings", [[1e308] * 3] * 3, "loadings has numbers that are"),
         ("steps.0.model.explained.0", -0.1, "from 0 to"),
         ("steps.0.model.explained.0", 1.1, "at most one in all"),
+        ("steps.0.model.guarded", 1.5, "from 0 to 1"),
         ("steps.0.model.statistics.weights.0", 0, "must be positive"),
         ("steps.0.model.statistics.scatters.0.0.0", -1.0, "negative variance"),
     ]:

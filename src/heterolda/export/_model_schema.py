@@ -233,6 +233,7 @@ OF_PROJECTION = {
     "scalings": floats("features", "components"),
     "loadings": floats("components", "features"),
     "explained": floats("components", low=0),
+    "guarded": number(0, 1),
     "statistics": optional(record(STATISTICS)),
 }
 _PROJECTION = {
