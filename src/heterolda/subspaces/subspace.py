@@ -128,9 +128,11 @@ def _explained(bound: ErrorBound, A: Array) -> Array:
     """
     logs = bound.logs(A)
     # In units of the bound by the priors alone.
-    left = np.exp(logs - logs[0])
+    left = np.minimum.accumulate(np.exp(logs - logs[0]))
     whole = -np.expm1(bound.logs(np.eye(len(A)))[-1] - logs[0])
+    # Where classes are all but equal, rounding could make a part more than the whole.
+    whole = max(whole, 1.0 - left[-1])
     if not whole > 0:
         return np.zeros(A.shape[1])
-    shares: Array = np.maximum(-np.diff(left), 0.0) / whole
+    shares: Array = -np.diff(left) / whole
     return shares
