@@ -73,22 +73,29 @@ def _batches(files: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
     """
     import pyarrow as pa
 
+    names: list[str] | None = None
+    for file in same_columns(files):
+        if names is None:
+            names = file.schema.names
+            yield file, pa.RecordBatch.from_pylist([], schema=file.schema), 0
+        n_before = 0
+        for batch in file.batches:
+            yield file, batch.select(names), n_before
+            n_before += batch.num_rows
+
+
+def same_columns(files: Iterator[OpenFile]) -> Iterator[OpenFile]:
+    """The same files; an error if one of them has other columns than the first."""
     first: OpenFile | None = None
     for file in files:
-        if first is None:
-            first = file
-            yield file, pa.RecordBatch.from_pylist([], schema=file.schema), 0
-        names = first.schema.names
-        differing = set(file.schema.names) ^ set(names)
+        first = first or file
+        differing = set(file.schema.names) ^ set(first.schema.names)
         if differing:
             raise ValueError(
                 f"{file.name}: its columns are not those of {first.name}: "
                 f"{sorted(differing)} are in one of them only"
             )
-        n_before = 0
-        for batch in file.batches:
-            yield file, batch.select(names), n_before
-            n_before += batch.num_rows
+        yield file
 
 
 def _check_names(file: OpenFile, added: list[str], output: Output) -> None:

@@ -225,13 +225,14 @@ class HeteroscedasticProjection(
         rows = ClassRows(X, y, weight, classes, codes)
         return self._solve(statistics, rows)
 
-    def _fit_sampled(self, statistics, sample):
+    def _fit_sampled(self, statistics, sample, progress=None):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.
 
         The result is that of `fit` to all rows.
         """
         self._validate_params()
-        return self._solve(statistics, sample.by_class(statistics.classes))
+        rows = sample.by_class(statistics.classes)
+        return self._solve(statistics, rows, progress)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None):
@@ -279,7 +280,7 @@ class HeteroscedasticProjection(
         """
         return self._solve(check_statistics(statistics))
 
-    def _solve(self, statistics: ClassStatistics, rows: ClassRows | None = None):
+    def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         cov = statistics.covariances(self.shrinkage)
@@ -289,8 +290,8 @@ class HeteroscedasticProjection(
             warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(statistics.means, cov)
         moments = statistics.means, cov, priors, statistics.weights
-        progress = _print_progress if self.verbose else None
-        how = self.n_components, self.method, progress
+        report = _print_progress if self.verbose else progress
+        how = self.n_components, self.method, report
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
             if rows is None or not self.guard or self.method == "fisher":

@@ -11,7 +11,7 @@ from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.wording import count, percent
 from heterolda.inspection.displays.class_map import ClassMapDisplay
-from heterolda.inspection.model_facts import feature_names, pooled_deviations
+from heterolda.inspection.model_facts import feature_names
 from heterolda.inspection.page import (
     bar,
     features_table,
@@ -23,6 +23,7 @@ from heterolda.inspection.page import (
     section,
     table,
 )
+from heterolda.inspection.projection_text import feature_shares, total_deviations
 from heterolda.inspection.sentences import PLUG_IN
 
 _MOST_COMPONENTS = 5  # whose features are listed
@@ -113,16 +114,15 @@ def _features(projection: HeteroscedasticProjection) -> list[str]:
     """For each component the features with the largest shares."""
     about = (
         "A component is the sum of scaling times feature, less a constant. Weights are "
-        "shares of the scalings, each times the standard deviation of its feature "
-        "within the classes."
+        "shares of the scalings, each times the standard deviation of its feature."
     )
     parts = [note(about)]
     names = feature_names(projection)
-    deviations = pooled_deviations(projection.statistics_)
+    deviations = total_deviations(projection.statistics_)
+    weights = feature_shares(projection)
     n = projection.scalings_.shape[1]
     for k, scalings in enumerate(projection.scalings_.T[:_MOST_COMPONENTS]):
-        sizes = np.abs(scalings * deviations)
-        shares = sizes / sizes.sum() if sizes.any() else sizes
+        shares = weights[k]
         rows = [
             (names[j], float(shares[j]), f"{scalings[j]:.6g}", f"{deviations[j]:.4g}")
             for j in np.argsort(-shares, kind="stable")
