@@ -14,6 +14,9 @@ from heterolda.subspaces.classes import WhitenedClasses
 from heterolda.subspaces.error import Progress, error
 from heterolda.subspaces.fisher import fisher
 
+# Classes that are less apart than this, as a share of the bound, are the same.
+_NOTHING = 1e-12
+
 _CLOSED_FORMS = {"fisher": fisher, "chernoff": chernoff}
 
 
@@ -130,9 +133,8 @@ def _explained(bound: ErrorBound, A: Array) -> Array:
     # In units of the bound by the priors alone.
     left = np.minimum.accumulate(np.exp(logs - logs[0]))
     whole = -np.expm1(bound.logs(np.eye(len(A)))[-1] - logs[0])
-    # Where classes are all but equal, rounding could make a part more than the whole.
-    whole = max(whole, 1.0 - left[-1])
-    if not whole > 0:
+    whole = max(whole, 1.0 - left[-1])  # but for rounding, it is
+    if whole < _NOTHING:
         return np.zeros(A.shape[1])
     shares: Array = -np.diff(left) / whole
     return shares
