@@ -12,10 +12,11 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import heterolda
 from helpers.cli import command, invoke, make_frame, names, start, succeed
-from heterolda import GaussianLinearDiscriminant
+from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -76,6 +77,11 @@ def folder(tmp_path_factory):
     frame = make_frame(np.random.default_rng(0))
     model = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
     heterolda.save(model, folder / "model.json")
+    projection = HeteroscedasticProjection(2).fit(frame[FEATURES], frame["kind"])
+    heterolda.save(projection, folder / "projection.json")
+    pipeline = make_pipeline(HeteroscedasticProjection(2), GaussianLinearDiscriminant())
+    pipeline.fit(frame[FEATURES], frame["kind"])
+    heterolda.save(pipeline, folder / "pipeline.json")
     text = (folder / "model.json").read_text()
     for name, content in damaged_files(frame, text).items():
         data = content if isinstance(content, bytes) else content.encode()
@@ -227,6 +233,12 @@ BAD = [
     ("export model.json -o rule.h --dtype float16", 2, "one of float, double, int16"),
     ("export model.json -o rule.onnx --name me", 2, "--name is for C"),
     ("export model.json -o rule.h --name 7up", 1, "name '7up'"),
+    # projections
+    ("predict projection.json good.csv", 1, "projection.json holds a projection"),
+    ("evaluate projection.json good.csv", 1, "predicts no classes: save a class"),
+    ("inspect projection.json", 1, "predicts no classes"),
+    ("inspect pipeline.json", 1, "holds a pipeline, .* save its last step to a file"),
+    ("export projection.json -o rule.h", 1, "got HeteroscedasticProjection"),
 ]
 
 

@@ -13,6 +13,7 @@ from helpers.cli import KINDS, invoke, make_frame, names, rows_of, succeed
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
 from heterolda.inspection.model_facts import ModelFacts
@@ -262,6 +263,13 @@ def test_an_exported_graph_decides_as_the_model(frame, model, path, tmp_path):
     session = runtime.InferenceSession(out.read_bytes())
     labels, _ = session.run(None, {"X": frame[FEATURES].to_numpy()})
     assert (labels == model.predict(frame[FEATURES])).mean() > 0.999
+    projection = HeteroscedasticProjection(2).fit(frame[FEATURES], frame["kind"])
+    heterolda.save(projection, tmp_path / "projection.json")
+    command = "export", tmp_path / "projection.json", "-o", out, "--dtype", "float64"
+    assert "input X of float64, output components" in succeed(*command)
+    session = runtime.InferenceSession(out.read_bytes())
+    (components,) = session.run(None, {"X": frame[FEATURES].to_numpy()})
+    np.testing.assert_allclose(components, projection.transform(frame[FEATURES]))
 
 
 def test_data_sets_can_be_written(tmp_path, monkeypatch):

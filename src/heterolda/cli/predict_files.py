@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.cli.evaluate_files import without_names
+from heterolda.cli.evaluate_files import winners, without_names
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.decoding import features_of
 from heterolda.data.prefetch import prefetch
@@ -150,14 +150,14 @@ def _appended(
         columns = {name: columns[name] for name in output.only}
     known = np.where(absent[:, None], 0.0, X) if absent.any() else X
     prediction, *probabilities = output.new_columns(model.classes_)
-    winners, chances = np.zeros(0, np.int64), np.zeros((0, len(probabilities)))
+    places, chances = np.zeros(0, np.int64), np.zeros((0, len(probabilities)))
     if len(X) and output.proba:
         chances = model.predict_proba(known)
-        winners = chances.argmax(axis=1)
+        places = chances.argmax(axis=1)
     elif len(X):
-        winners = model._blockwise(known, "winners")
+        places = winners(model, known)
     labels = pa.array(model.classes_.tolist())
-    columns[prediction] = labels.take(pa.array(winners, mask=absent))
+    columns[prediction] = labels.take(pa.array(places, mask=absent))
     for j, name in enumerate(probabilities):
         columns[name] = pa.array(chances[:, j], mask=absent)
     return pa.RecordBatch.from_pydict(columns)

@@ -67,19 +67,16 @@ def judged_subspaces(
     components; the last resort is linear discriminant analysis, if it has as many. The
     first of the list is what the method found, the last one what to take.
     """
-    means, covariances, priors, weights = moments
+    means, covariances, priors, _ = moments
     found = find_subspace(*moments, n_components, method, progress)
     n = found.scalings.shape[1]
     fisher = find_subspace(*moments, min(n, len(priors) - 1), "fisher")
     judge = _Judge(rows, means, covariances, priors, fisher)
     tried = [judge(found, 0.0)]
-    freedom = np.maximum(weights - 1, 0.0)
-    pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
     for added in _STEPS:
         if not tried[-1].is_worse:
             return tried
-        shrunk = (1 - added) * covariances + added * pooled
-        found = find_subspace(means, shrunk, priors, weights, n, method, progress)
+        found = find_subspace(*moments, n, method, progress, added)
         tried.append(judge(found, added))
     if tried[-1].is_worse:
         if n < len(priors):

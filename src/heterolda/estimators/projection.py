@@ -20,6 +20,7 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
     are_enough,
+    check_has_statistics,
     check_statistics,
     chunk_statistics,
     keep_statistics,
@@ -252,6 +253,8 @@ class HeteroscedasticProjection(
             The estimator. Until it has rows of two classes, or of as many as there
             are priors, it cannot transform and says so.
         """
+        if hasattr(self, "scalings_"):
+            check_has_statistics(self)
         statistics = chunk_statistics(self, X, y, sample_weight)
         if hasattr(self, "statistics_"):
             statistics = self.statistics_ + statistics
@@ -404,7 +407,7 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _fitted_projection(self):
         """The projection of the model's own statistics."""
         self._check_ready()
-        self._check_statistics()
+        check_has_statistics(self)
         if "projection" not in self._found:
             projection = HeteroscedasticProjection(priors=self.priors_)
             self._found["projection"] = projection._solve(self.statistics_)

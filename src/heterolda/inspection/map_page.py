@@ -63,7 +63,7 @@ def map_figure(projection: HeteroscedasticProjection, X: Any, y: Any) -> str:
     caption = (
         f"All classes in {count(n, 'component')}, which keep {kept} of their "
         "separation (plug-in). An ellipse holds half of its class under the Gaussian "
-        "model; the regions are those of the quadratic rule in these components."
+        "model; the regions are those of the quadratic rule in the components shown."
     )
     if X is not None:
         caption += " Points are rows, a sample of them if there are many."

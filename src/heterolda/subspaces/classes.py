@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -67,6 +67,11 @@ class WhitenedClasses:
         basis = axes / scale[:, None]
         own = basis.T @ covariances @ basis + np.diag(1 - spread / lifted)
         return cls(basis, priors, weights, shifts @ axes, raised(own))
+
+    def shrunk(self, to_pooled: float) -> WhitenedClasses:
+        """The classes with covariances moved towards the pooled one, by this weight."""
+        pooled = to_pooled * np.eye(self.rank)
+        return replace(self, covariances=(1 - to_pooled) * self.covariances + pooled)
 
     def within(self, A: Array) -> WhitenedClasses:
         """The classes as seen in the subspace of orthonormal columns A."""

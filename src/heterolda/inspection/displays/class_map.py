@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.wording import count, percent
 from heterolda.inspection.displays.base import (
@@ -137,7 +138,7 @@ class ClassMapDisplay:
         _check_components(components)
         if isinstance(estimator, GaussianLinearDiscriminant):
             estimator._check_ready()
-            estimator._check_statistics()
+            check_has_statistics(estimator)
             settings = {"priors": estimator.priors_}
             estimator = _projection(estimator.statistics_, components, settings)
         elif not isinstance(estimator, HeteroscedasticProjection):
