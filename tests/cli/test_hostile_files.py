@@ -157,6 +157,7 @@ TEXT = [
     (PROJECT, GOOD + '1,2,"north\n', "a quote is not closed"),
     (PROJECT, GOOD + "1,2,NA\n", "column 'kind' has missing values"),
     (PROJECT, GOOD + "1,½,north\n", "column 'x1' must be numbers"),
+    (PROJECT, GOOD + "1e300,1,alone\n", "feature 0 are so large that their squares"),
 ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
+from heterolda.statistics.moments import check_range
 from heterolda.subspaces.bound import ErrorBound
 from heterolda.subspaces.chernoff import chernoff
 from heterolda.subspaces.classes import WhitenedClasses
@@ -63,6 +64,7 @@ def find_subspace(
     The method looks at covariances that are moved towards the pooled one, by a weight;
     what components explain is a figure of the classes as they are.
     """
+    total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
     n = _number(n_components, method, classes)
     looked_at = classes.shrunk(to_pooled) if to_pooled else classes
@@ -73,10 +75,6 @@ def find_subspace(
     A = np.linalg.qr(found)[0]  # the same first 1, 2, ... directions
     # The entry of a direction that is largest in units of deviations is positive.
     scalings = classes.basis @ A
-    shifts = means - priors @ means
-    freedom = np.maximum(weights - 1, 0.0)
-    total = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
-    total += (shifts.T * priors) @ shifts
     sizes = scalings * np.sqrt(np.diag(total))[:, None]
     signs = np.sign(sizes[np.abs(sizes).argmax(axis=0), np.arange(n)])
     scalings, A = scalings * signs, A * signs
@@ -87,6 +85,19 @@ def find_subspace(
         loadings=np.linalg.solve(scalings.T @ onto, onto.T),
         explained=_explained(ErrorBound(classes), A),
     )
+
+
+def _total_covariance(
+    means: Array, covariances: Array, priors: Array, weights: Array
+) -> Array:
+    """Covariance of all classes together; an error if that is beyond float64."""
+    freedom = np.maximum(weights - 1, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shifts = means - priors @ means
+        total: Array = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
+        total += (shifts.T * priors) @ shifts
+    check_range(total, np.zeros(len(total), bool))
+    return total
 
 
 def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
