@@ -21,8 +21,8 @@ Progress = Callable[[int, int, int, float], None]
 _MAX_ITER, _FIRST_ITER = 500, 30
 # A descent ends where a step lowers the logarithm of the bound by no more than this
 # share of it, or where its gradient is as small.
-_TOLERANCE = 1e-9
-_GRADIENT = 1e-6
+_TOLERANCE = 1e-11
+_GRADIENT = 1e-7
 # So many axes of the subspace are the best ones there, one after the other, each the
 # best end of so many descents.
 _BEST_AXES = 3
