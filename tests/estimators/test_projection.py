@@ -239,7 +239,7 @@ def test_rows_have_the_last_word(rng):
     # From statistics alone, nobody can tell.
     assert same(clone(guarded).fit_statistics(guarded.statistics_), pure)
     # With more components than LDA has, one of them is always led astray.
-    with pytest.warns(ModelMisfitWarning, match="use fewer components"):
+    with pytest.warns(ModelMisfitWarning, match="or use fewer components"):
         HeteroscedasticProjection(2).fit(X, y)
 
 
@@ -256,12 +256,11 @@ def test_the_last_resort_is_lda(rng):
         assert same(model, lda)
 
 
-def test_gaussian_classes_are_left_alone(rng, make_classes):
+def test_of_gaussian_classes_nothing_is_said(rng, make_classes):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for k in (2, 4):
             for n in (20, 200):
                 X, y = make_classes(k, n=n, d=5, spread=rng.choice([0.1, 1, 3]))
                 for n_components in (1, 2, 3):
-                    model = HeteroscedasticProjection(n_components).fit(X, y)
-                    assert model.guarded_ == 0
+                    HeteroscedasticProjection(n_components).fit(X, y)

@@ -17,7 +17,7 @@ from heterolda.subspaces import Progress, QuadraticRule, Subspace, find_subspace
 # Weights of the pooled covariance that are tried, one after the other.
 _STEPS = (0.1, 0.3, 0.9)
 # Components give way if rows are told apart with this share more errors than in those
-# of linear discriminant analysis, and by so many standard errors.
+# of linear discriminant analysis; by so many standard errors, it is more than chance.
 _MORE, _CLEARLY = 0.03, 3.0
 
 
@@ -47,10 +47,13 @@ class Judged:
 
     @property
     def is_worse(self) -> bool:
-        """Whether linear discriminant analysis is clearly better."""
-        excess = self.error - self.fisher_error
-        more = self.error > (1 + _MORE) * self.fisher_error
-        return more and excess > _CLEARLY * self.deviation
+        """Whether linear discriminant analysis is better."""
+        return self.error > (1 + _MORE) * self.fisher_error
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the difference is more than chance."""
+        return abs(self.error - self.fisher_error) > _CLEARLY * self.deviation
 
 
 def judged_subspaces(

@@ -88,13 +88,13 @@ class HeteroscedasticProjection(
         Class probabilities; relative frequencies by default.
     guard : bool, default=True
         Whether rows have the last word: where the quadratic rule of the projected
-        classes makes clearly more errors on the training rows than in the components of
-        linear discriminant analysis, class covariances are moved towards the pooled
-        one, by 0.1, 0.3 and 0.9, until it does not; the last resort is linear
-        discriminant analysis, if it has as many components. `guarded_` and a
-        :class:`ModelMisfitWarning` say so. It applies where there are rows:
-        `fit_statistics` and `partial_fit` have none and are the same as with False,
-        which stands for the pure model.
+        classes makes at least 3 % more errors on the training rows than in the
+        components of linear discriminant analysis, class covariances are moved towards
+        the pooled one, by 0.1, 0.3 and 0.9, until it does not; the last resort is
+        linear discriminant analysis, if it has as many components. `guarded_` says so
+        and, if it is more than chance, a :class:`ModelMisfitWarning`, too. It applies
+        where there are rows: `fit_statistics` and `partial_fit` have none and are the
+        same as with False, which stands for the pure model.
     verbose : int, default=0
         With 1, print how a long search for the subspace gets on.
 
