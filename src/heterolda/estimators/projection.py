@@ -400,7 +400,8 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples, n_components)
             The components of :class:`HeteroscedasticProjection` with its default
             parameters, for the class statistics and the priors of this model: one less
-            than classes, but at least two.
+            than classes, but at least two. There are no rows that its guard could look
+            at: where the classes are far from Gaussian, fit it to rows instead.
         """
         return self._fitted_projection().transform(X)
 
