@@ -6,7 +6,10 @@ import pytest
 from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose
 from scipy.stats import chi2, multivariate_normal
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from heterolda import (
     ClassMapDisplay,
@@ -14,6 +17,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
 )
+from heterolda.export import load, save
 from heterolda.inspection.displays.labels import move_apart
 from heterolda.inspection.map_page import write_map_page
 
@@ -121,6 +125,16 @@ def test_classes_of_equal_means_have_names_in_their_own_regions():
     assert not inner.get_paths()[0].contains_point(ring)
 
 
+def test_names_are_shown_where_a_feature_gives_the_label_away(rng):
+    """Regions are narrower than the grid on which the rule is evaluated."""
+    X, y = rng.normal(size=(200, 4)), np.arange(200) % 5
+    projection = HeteroscedasticProjection(2).fit(np.c_[X, y], y)
+    shown = ClassMapDisplay.from_estimator(projection)
+    assert_allclose([label.xy for label in shown.labels_[0]], shown.means)
+    # Nor does Matplotlib hide a name at the edge.
+    assert all(label.get_annotation_clip() is False for label in shown.labels_[0])
+
+
 def test_names_of_many_classes_do_not_overlap(alphabet):
     shown = ClassMapDisplay.from_statistics(alphabet)
     shown.figure_.canvas.draw()
@@ -207,9 +221,17 @@ def test_names_are_legible_on_dark_and_on_light(four):
         assert (ink < ground) == (style == "default")
 
 
-def test_refusals(four):
+def test_refusals(four, tmp_path):
     X, y = four
     model = GaussianLinearDiscriminant().fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), HeteroscedasticProjection(2)).fit(X, y)
+    with pytest.raises(
+        TypeError, match=r"pass the fitted step, such as pipeline\[-1\]"
+    ):
+        ClassMapDisplay.from_estimator(pipeline, X, y)
+    save(pipeline[-1], tmp_path / "bare.json", include_statistics=False)
+    with pytest.raises(NotFittedError, match="without class statistics"):
+        ClassMapDisplay.from_estimator(load(tmp_path / "bare.json"))
     with pytest.raises(TypeError, match="HeteroscedasticProjection or a Gaussian"):
         ClassMapDisplay.from_estimator(LogisticRegression().fit(X, y))
     with pytest.raises(ValueError, match="components must be 2 or 3, got 4"):
