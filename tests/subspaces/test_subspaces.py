@@ -10,7 +10,7 @@ from heterolda import ClassStatistics, ParameterError
 from heterolda.subspaces import QuadraticRule, find_subspace
 from heterolda.subspaces.bound import ErrorBound
 from heterolda.subspaces.classes import WhitenedClasses
-from heterolda.subspaces.error import descend
+from heterolda.subspaces.error import descend, error
 
 METHODS = ["error", "chernoff", "fisher"]
 
@@ -145,6 +145,30 @@ def test_error_has_the_least_bound(rng, n_problems):
         rivals += [rng.normal(size=(d, n)) for _ in range(3)]
         for rival in rivals:
             assert ours <= naive_bound(rival, moments) * (1 + 1e-9)
+
+
+def test_random_descents_seldom_get_further(rng):
+    gaps = []
+    for _ in range(12):
+        moments = random_classes(rng, int(rng.integers(2, 6)), 6)
+        classes = WhitenedClasses.from_moments(*moments)
+        bound = ErrorBound(classes)
+        ours = bound.logs(error(classes, 2))[-1]
+        starts = [np.linalg.qr(rng.normal(size=(6, 2)))[0] for _ in range(5)]
+        gaps.append(ours - min(bound.logs(descend(bound, A))[-1] for A in starts))
+    assert np.median(gaps) < 1e-8
+    assert max(gaps) < 0.1
+
+
+def test_the_pairs_of_many_classes_come_in_batches(rng, monkeypatch):
+    bound = ErrorBound(WhitenedClasses.from_moments(*random_classes(rng, k=6)))
+    A = rng.normal(size=(5, 3))
+    whole = bound.log_and_gradient(A), bound.logs(A)
+    monkeypatch.setattr("heterolda.subspaces.bound._BATCH_SIZE", 40)
+    parts = bound.log_and_gradient(A), bound.logs(A)
+    assert np.isclose(whole[0][0], parts[0][0])
+    assert np.allclose(whole[0][1], parts[0][1])
+    assert np.allclose(whole[1], parts[1])
 
 
 def test_a_descent_never_rises_and_tells_of_its_steps(rng):

@@ -15,7 +15,7 @@ from heterolda.statistics.row_sample import ClassRows
 from heterolda.subspaces import Progress, QuadraticRule, Subspace, find_subspace
 
 # Weights of the pooled covariance that are tried, one after the other.
-_STEPS = (0.1, 0.3, 0.9)
+_STEPS = (0.1, 0.3, 0.9, 1.0)
 # Components give way if rows are told apart with this share more errors than in those
 # of linear discriminant analysis; by so many standard errors, it is more than chance.
 _MORE, _CLEARLY = 0.03, 3.0
@@ -67,8 +67,9 @@ def judged_subspaces(
 
     `moments` are means, covariances, priors and weights of the classes. Covariances
     are moved towards the pooled one, in steps, until rows find no fault with the
-    components; the last resort is linear discriminant analysis, if it has as many. The
-    first of the list is what the method found, the last one what to take.
+    components; the last resort is linear discriminant analysis, completed by what the
+    method finds if it has fewer. The first of the list is what the method found, the
+    last one what to take: if all are worse, that with the fewest errors, or nearly so.
     """
     means, covariances, priors, _ = moments
     found = find_subspace(*moments, n_components, method, progress)
@@ -82,10 +83,8 @@ def judged_subspaces(
         found = find_subspace(*moments, n, method, progress, added)
         tried.append(judge(found, added))
     if tried[-1].is_worse:
-        if n < len(priors):
-            tried.append(judge(fisher, 1.0))
-        else:
-            tried.append(min(tried, key=lambda one: one.error))
+        most = (1 + _MORE) * min(one.error for one in tried)
+        tried.append([one for one in tried if one.error <= most][-1])
     return tried
 
 

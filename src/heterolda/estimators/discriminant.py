@@ -21,6 +21,7 @@ from heterolda.estimators.gathering import (
     check_has_statistics,
     check_statistics,
     chunk_statistics,
+    forget_fit,
     keep_statistics,
 )
 from heterolda.estimators.guard import Guard
@@ -299,6 +300,7 @@ class GaussianLinearDiscriminant(
         GaussianLinearDiscriminant
             The fitted estimator.
         """
+        forget_fit(self)
         lazy = lazy_backend(X)
         if lazy is not None and needs_no_rows(self):
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))

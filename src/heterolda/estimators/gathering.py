@@ -41,6 +41,13 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
     return ClassStatistics.from_codes(X, codes, labels, weight, names)
 
 
+def forget_fit(estimator) -> None:
+    """Drop what an earlier fit has found: if a new one fails, nothing is left of it."""
+    known = vars(estimator)
+    for name in [name for name in known if name.endswith("_")]:
+        del known[name]
+
+
 def check_has_statistics(estimator) -> None:
     """Refuse what a model from a file without statistics cannot do."""
     if not hasattr(estimator, "statistics_"):

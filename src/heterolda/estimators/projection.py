@@ -4,6 +4,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from contextlib import suppress
 from numbers import Integral, Real
 
 import numpy as np
@@ -23,6 +24,7 @@ from heterolda.estimators.gathering import (
     check_has_statistics,
     check_statistics,
     chunk_statistics,
+    forget_fit,
     keep_statistics,
 )
 from heterolda.estimators.prediction import also_lazily
@@ -46,7 +48,7 @@ from heterolda.foundations.wording import listed
 from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
-from heterolda.subspaces import find_subspace
+from heterolda.subspaces import TooFewDirectionsError, find_subspace
 
 # Numbers of X that are centred at a time, so that no copy of X is made.
 _BLOCK_SIZE = 1 << 17
@@ -91,10 +93,11 @@ class HeteroscedasticProjection(
         classes makes at least 3 % more errors on the training rows than in the
         components of linear discriminant analysis, class covariances are moved towards
         the pooled one, by 0.1, 0.3 and 0.9, until it does not; the last resort is
-        linear discriminant analysis, if it has as many components. `guarded_` says so
-        and, if it is more than chance, a :class:`ModelMisfitWarning`, too. It applies
-        where there are rows: `fit_statistics` and `partial_fit` have none and are the
-        same as with False, which stands for the pure model.
+        linear discriminant analysis, with further components of the method if it has
+        fewer. `guarded_` says so and, if it is more than chance, a
+        :class:`ModelMisfitWarning`, too. It applies where there are rows:
+        `fit_statistics` and `partial_fit` have none and are the same as with False,
+        which stands for the pure model.
     verbose : int, default=0
         With 1, print how a long search for the subspace gets on.
 
@@ -112,7 +115,7 @@ class HeteroscedasticProjection(
         that all components keep. It is a figure of the Gaussian model, for all methods.
     guarded_ : float
         Weight of the pooled covariance that the guard has added; 0 where rows found no
-        fault, and 1 for the components of linear discriminant analysis.
+        fault, and 1 where the components of linear discriminant analysis come first.
     loadings_ : ndarray of shape (n_components, n_features)
         What `inverse_transform` adds to `mean_` for a unit of each component.
     classes_ : ndarray of shape (n_classes,)
@@ -214,6 +217,7 @@ class HeteroscedasticProjection(
         HeteroscedasticProjection
             The fitted estimator.
         """
+        forget_fit(self)
         lazy = lazy_backend(X)
         if lazy is not None:
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
@@ -251,7 +255,8 @@ class HeteroscedasticProjection(
         -------
         HeteroscedasticProjection
             The estimator. Until it has rows of two classes, or of as many as there
-            are priors, it cannot transform and says so.
+            are priors, that vary in as many directions as there are components, it
+            cannot transform and says so.
         """
         if hasattr(self, "scalings_"):
             check_has_statistics(self)
@@ -259,8 +264,10 @@ class HeteroscedasticProjection(
         if hasattr(self, "statistics_"):
             statistics = self.statistics_ + statistics
         least = 2 if self.priors is None else len(self.priors)
+        vars(self).pop("scalings_", None)  # of fewer rows
         if are_enough(statistics) and statistics.n_classes >= least:
-            self._solve(statistics)
+            with suppress(TooFewDirectionsError):  # later chunks may have more
+                self._solve(statistics)
         keep_statistics(self, statistics)
         return self
 
@@ -287,7 +294,7 @@ class HeteroscedasticProjection(
         priors = check_priors(self.priors, statistics.weights)
         if self.shrinkage is None:
             borrowed = shares_of_pooled(statistics, None, None)
-            warn_of_small_classes(statistics, borrowed)
+            warn_of_small_classes(statistics, borrowed, "auto")
         warn_of_coarse_features(statistics.means, cov)
         moments = statistics.means, cov, priors, statistics.weights
         report = _print_progress if self.verbose else progress
@@ -329,7 +336,10 @@ class HeteroscedasticProjection(
             The components of each row.
         """
         self._check_ready()
-        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
+        return self._project(validate_data(self, X, dtype=NUMERIC_TYPES, reset=False))
+
+    def _project(self, X):
+        """Components of validated rows."""
         found = np.empty((len(X), self.scalings_.shape[1]))
         step = max(1, _BLOCK_SIZE // X.shape[1])
         for start in range(0, len(X), step):
@@ -348,9 +358,9 @@ class HeteroscedasticProjection(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            Of all rows with these components, the one that is nearest to the training
-            data in the mean: the best linear prediction of the features. `transform`
-            gives the components back.
+            The best linear prediction of the features from these components, by the
+            pooled covariance within classes and that of their means, with the priors.
+            `transform` gives the components back.
         """
         self._check_ready()
         X = check_array(X, dtype=NUMERIC_TYPES, input_name="X")
@@ -369,8 +379,9 @@ class HeteroscedasticProjection(
             raise NotFittedError(
                 "this HeteroscedasticProjection cannot transform yet: it needs rows of "
                 "two classes, or of as many as there are priors, one of them with a "
-                f"total weight above 1, and has rows of {listed(self.classes_)}; call "
-                "partial_fit with more samples"
+                "total weight above 1, that vary in as many directions as there are "
+                f"components, and has {self.statistics_.weights.sum():g} rows of "
+                f"{listed(self.classes_)}; call partial_fit with more samples"
             )
 
     def __sklearn_tags__(self):
@@ -403,7 +414,9 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             than classes, but at least two. There are no rows that its guard could look
             at: where the classes are far from Gaussian, fit it to rows instead.
         """
-        return self._fitted_projection().transform(X)
+        projection = self._fitted_projection()
+        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
+        return projection._project(X)
 
     def _fitted_projection(self):
         """The projection of the model's own statistics."""

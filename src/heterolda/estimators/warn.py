@@ -40,8 +40,13 @@ _MOST_PAIRS = 5
 _MOST_FEATURES = 3
 
 
-def warn_of_small_classes(statistics: ClassStatistics, borrowed: Array) -> None:
-    """Say which classes have borrowed from the others, or else have few samples."""
+def warn_of_small_classes(
+    statistics: ClassStatistics, borrowed: Array, remedy: str = "cv"
+) -> None:
+    """Say which classes have borrowed from the others, or else have few samples.
+
+    The remedy is a value of the parameter `shrinkage`.
+    """
     enough = ROWS_PER_FEATURE * statistics.n_features
     if statistics.given or (statistics.weights.min() >= enough and not borrowed.any()):
         return
@@ -56,12 +61,12 @@ def warn_of_small_classes(statistics: ClassStatistics, borrowed: Array) -> None:
     else:
         what = (
             f"fewer than {ROWS_PER_FEATURE} samples per feature, so that their "
-            "covariances are uncertain and plug-in errors (bayes_error_) too low"
+            "covariances are uncertain and plug-in errors too low"
         )
     if few.any():
         warning = SmallClassWarning(
             f"classes {listed(statistics.classes[few])} have {what}: use ",
-            Setting("shrinkage", "cv"),
+            Setting("shrinkage", remedy),
             ", more samples or fewer features",
         )
         warnings.warn(warning, stacklevel=_STACKLEVEL)
@@ -129,7 +134,10 @@ def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> 
     if not (first.is_worse and first.is_clear):
         return
     if last.added == 1:
-        done = "The components are those of linear discriminant analysis now"
+        done = (
+            "The components of linear discriminant analysis come first now, which "
+            f"leaves {percent(last.error)}"
+        )
     elif last is first:
         done = "Moving covariances towards the pooled one does not mend that"
     else:
@@ -137,9 +145,7 @@ def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> 
             "The covariances of the classes have been moved towards the pooled one, by "
             f"{last.added:g}, which leaves {percent(last.error)}"
         )
-    remedy = ""
-    if last.is_worse and last.added < 1:
-        remedy = ", or use fewer components"
+    remedy = ", or use fewer components" if last.is_worse else ""
     features = _leading_features(statistics, first.subspace.scalings[:, 0])
     warnings.warn(
         "the classes are not Gaussian: in the components of the Gaussian model "

@@ -2,6 +2,12 @@
 
 from heterolda.subspaces.error import Progress
 from heterolda.subspaces.quadratic_rule import QuadraticRule
-from heterolda.subspaces.subspace import Subspace, find_subspace
+from heterolda.subspaces.subspace import Subspace, TooFewDirectionsError, find_subspace
 
-__all__ = ["Progress", "QuadraticRule", "Subspace", "find_subspace"]
+__all__ = [
+    "Progress",
+    "QuadraticRule",
+    "Subspace",
+    "TooFewDirectionsError",
+    "find_subspace",
+]

@@ -51,9 +51,7 @@ class ErrorBound:
         own = np.linalg.cholesky(A.T @ self.classes.covariances @ A)
         i, j = self.classes.pairs.T
         distances = np.zeros((len(i), 1 + A.shape[1]))
-        step = max(1, _BATCH_SIZE // (1 + A.shape[1] ** 2))
-        for start in range(0, len(i), step):
-            rows = slice(start, start + step)
+        for rows in self._batches(A.shape[1]):
             two = own[i[rows]], own[j[rows]]
             mixed = 0.5 * (two[0] @ two[0].mT + two[1] @ two[1].mT)
             factor = np.linalg.cholesky(mixed)
@@ -79,21 +77,41 @@ class ErrorBound:
         """
         i, j = self.classes.pairs.T
         along = self.classes.covariances @ A
-        own = A.T @ along
-        inverse = np.linalg.inv(0.5 * (own[i] + own[j]))
-        apart = self._delta @ A
-        u = (inverse @ apart[:, :, None])[:, :, 0]
+        own, apart = A.T @ along, self._delta @ A
         log_det = np.linalg.slogdet(own)[1]
-        distance = (apart * u).sum(axis=1) / 8 - 0.25 * (log_det[i] + log_det[j])
-        distance -= 0.5 * np.linalg.slogdet(inverse)[1]
-        logs = self._log_priors - distance
+        batches = self._batches(A.shape[1])
+
+        def solve(rows: slice) -> tuple[Array, Array]:
+            inverse = np.linalg.inv(0.5 * (own[i[rows]] + own[j[rows]]))
+            return inverse, (inverse @ apart[rows, :, None])[:, :, 0]
+
+        logs = self._log_priors + 0.25 * (log_det[i] + log_det[j])
+        for rows in batches:
+            inverse, u = solve(rows)
+            logs[rows] -= (apart[rows] * u).sum(axis=1) / 8
+            logs[rows] += 0.5 * np.linalg.slogdet(inverse)[1]
         weight = softmax(logs)
         # All that multiplies S_k A, gathered for each class.
-        shared = (0.5 * weight)[:, None, None] * (
-            inverse - 0.25 * u[:, :, None] * u[:, None, :]
-        )
-        factors = (self._members @ shared.reshape(len(i), -1)).reshape(own.shape)
-        factors -= 0.5 * (self._members @ weight)[:, None, None] * np.linalg.inv(own)
-        slope = 0.25 * (weight[:, None] * self._delta).T @ u
+        factors = -0.5 * (self._members @ weight)[:, None, None] * np.linalg.inv(own)
+        slope = np.zeros_like(A)
+        for rows in batches:
+            if len(batches) > 1:  # else they are still there
+                inverse, u = solve(rows)
+            shared = inverse - 0.25 * u[:, :, None] * u[:, None, :]
+            shared *= (0.5 * weight[rows])[:, None, None]
+            gathered = self._members[:, rows] @ shared.reshape(len(shared), -1)
+            factors += gathered.reshape(own.shape)
+            slope += 0.25 * (weight[rows, None] * self._delta[rows]).T @ u
         slope += (along @ factors).sum(axis=0)
         return float(logsumexp(logs)), -slope
+
+    def _batches(self, n_components: int) -> list[slice]:
+        """Pairs whose matrices are kept in memory together."""
+        step = max(1, _BATCH_SIZE // (1 + n_components**2))
+        n = len(self._delta)
+        return [slice(start, start + step) for start in range(0, n, step)]
+
+    def work(self, n_components: int) -> float:
+        """Rough number of operations that a value and its gradient take."""
+        n, rank = n_components, self.classes.rank
+        return 8.0 * len(self._delta) * n**3 + 2.0 * len(self._members) * rank**2 * n

@@ -17,15 +17,19 @@ from heterolda.subspaces.fisher import fisher, leading
 # Called with the number of the start, how many there are, iterations and the bound.
 Progress = Callable[[int, int, int, float], None]
 
-# Iterations of a descent, and of the first part of it that all starts have.
-_MAX_ITER, _FIRST_ITER = 500, 30
+# Iterations of a descent, and of the first part of it that all starts have; how many go
+# on, and the operations that they may take together.
+_MAX_ITER, _FIRST_ITER, _FINALISTS, _WORK = 500, 30, 3, 2e10
 # A descent ends where a step lowers the logarithm of the bound by no more than this
 # share of it, or where its gradient is as small.
 _TOLERANCE = 1e-11
 _GRADIENT = 1e-7
-# So many axes of the subspace are the best ones there, one after the other, each the
-# best end of so many descents.
+# A subspace that cannot be evaluated counts as this much worse than the best one.
+_HOPELESS = 10.0
+# So many axes are the best ones, one after the other, each the best end of so many
+# descents.
 _BEST_AXES = 3
+_RANDOM_STARTS = 4
 
 
 def error(
@@ -38,25 +42,17 @@ def error(
     .. math::
         \sum_{i<j} \sqrt{p_i p_j} \exp(-B_{ij}(A)),
 
-    see :class:`ErrorBound`, by descents from the subspaces of :func:`chernoff` and
-    :func:`fisher` and from the normals of the best rules of all pairs; the one that
-    gets furthest goes on to its end, so no start has a smaller bound. Since the bound
-    depends on the span of A only, its gradient is orthogonal to all changes of axes,
-    and L-BFGS on the entries of A moves on the Grassmann manifold.
-
-    The first axis is the best single direction in that subspace, the second the best
-    one to be added, the third likewise.
+    see :class:`ErrorBound`. Descents begin at the subspaces of :func:`chernoff` and
+    :func:`fisher`, at the normals of the best rules of all pairs, at the best axes one
+    after the other, and at a few that are drawn, always the same. Those that get
+    furthest go on to their ends; no start has a smaller bound than the best of these.
+    Since the bound depends on the span of A only, its gradient is orthogonal to all
+    changes of axes, and L-BFGS on the entries of A moves on the Grassmann manifold.
     """
-    best = np.eye(classes.rank)
-    if n_components < classes.rank:
-        best = _best_end(ErrorBound(classes), _starts(classes, n_components), progress)
-    return best @ _axes(classes.within(best))
-
-
-def _best_end(
-    bound: ErrorBound, starts: list[Array], progress: Progress | None
-) -> Array:
-    """Descend a little way from all starts, and to the end where that led furthest."""
+    if n_components == classes.rank:
+        return np.eye(classes.rank)
+    bound, starts = ErrorBound(classes), _starts(classes, n_components)
+    evaluations = _WORK / bound.work(n_components)
 
     def go(number: int, start: Array, n_before: int, max_iter: int) -> Array:
         def report(n_iter: int, log: float) -> None:
@@ -66,9 +62,14 @@ def _best_end(
 
         return descend(bound, start, report, max_iter=max_iter)
 
-    ends = [go(number, start, 0, _FIRST_ITER) for number, start in enumerate(starts)]
-    best = int(np.argmin([bound.logs(end)[-1] for end in ends]))
-    return go(best, ends[best], _FIRST_ITER, _MAX_ITER)
+    def height(A: Array) -> float:
+        return float(bound.logs(A)[-1])
+
+    first = min(_FIRST_ITER, int(evaluations / (2 * len(starts))))
+    ends = [go(number, start, 0, first) for number, start in enumerate(starts)]
+    best = np.argsort([height(end) for end in ends], kind="stable")[:_FINALISTS]
+    last = min(_MAX_ITER, int(evaluations / (2 * len(best))))
+    return min([go(k, ends[k], first, last) for k in best], key=height)
 
 
 def descend(
@@ -82,13 +83,21 @@ def descend(
 
     They are orthogonal to `fixed` ones, which belong to the subspace as well.
     """
+    if not max_iter:
+        return start
     kept = np.empty((len(start), 0)) if fixed is None else fixed
     m, n_iter, lowest = kept.shape[1], 0, np.inf
 
     def value(entries: Array) -> tuple[float, Array]:
         nonlocal lowest
         A = np.column_stack([kept, entries.reshape(start.shape)])
-        log, slope = bound.log_and_gradient(A)
+        try:
+            with np.errstate(all="ignore"):
+                log, slope = bound.log_and_gradient(A)
+        except np.linalg.LinAlgError:
+            log, slope = np.nan, A
+        if not (np.isfinite(log) and np.isfinite(slope).all()):  # a step too far
+            return lowest + _HOPELESS, np.zeros(start.size)
         lowest = min(lowest, log)
         return log, slope[:, m:].ravel()
 
@@ -114,31 +123,45 @@ def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
     lengths = np.linalg.norm(normals, axis=1)
     units = normals[lengths > 0] / lengths[lengths > 0, None]
     rules = np.linalg.svd(units, full_matrices=False)[2][:n].T
+    bound = ErrorBound(classes)
+    forward = best_axes(bound, directions, min(n, _BEST_AXES))
+    drawn = np.random.default_rng(0).normal(size=(_RANDOM_STARTS, classes.rank, n))
     # What is missing of n directions comes from Chernoff's.
     return [
         np.linalg.qr(np.column_stack([first, directions]))[0][:, :n]
-        for first in (directions[:, :n], means, rules)
+        for first in (directions[:, :n], means, rules, forward, *drawn)
     ]
 
 
-def _axes(classes: WhitenedClasses) -> Array:
-    """The axes of a subspace: each of the first few lowers the bound as far as it can.
+def best_axes(bound: ErrorBound, candidates: Array, n: int) -> Array:
+    """Orthonormal axes, each of which lowers the bound as far as it can.
 
-    The others, of which nobody draws a picture, are eigenvectors of the pairs' directed
-    distances.
+    Descents begin at candidates, given as columns.
+    """
+    axes = np.empty((len(candidates), 0))
+    for _ in range(n):
+        rest = candidates - axes @ (axes.T @ candidates)
+        lengths = np.linalg.norm(rest, axis=0)
+        rest = rest[:, lengths > 1e-6] / lengths[lengths > 1e-6]
+        trials = [np.column_stack([axes, one]) for one in rest.T]
+        trials.sort(key=lambda A: float(bound.logs(A)[-1]))
+        ends = [descend(bound, A[:, -1:], fixed=axes) for A in trials[:_BEST_AXES]]
+        found = [np.column_stack([axes, end]) for end in ends]
+        axes = min(found, key=lambda A: float(bound.logs(A)[-1]))
+    return axes
+
+
+def ordered_axes(classes: WhitenedClasses) -> Array:
+    """All axes of the space of classes: the best ones first, one after the other.
+
+    Those after the third, of which nobody draws a picture, are eigenvectors of the
+    pairs' directed distances.
     """
     bound, rank = ErrorBound(classes), classes.rank
     n_pairs = len(classes.pairs)
     weights = np.exp(bound.pair_terms(np.empty((rank, 0)))[:, 0])
     distances = directed_distances(classes, np.full((n_pairs, 2), 0.5), weights)
-    axes, rest = np.empty((rank, 0)), np.eye(rank)
-    for _ in range(min(_BEST_AXES, rank - 1)):
-        candidates = rest @ leading(rest.T @ distances @ rest, rank)
-        trials = [np.column_stack([axes, one]) for one in candidates.T]
-        trials.sort(key=lambda A: float(bound.logs(A)[-1]))
-        ends = [descend(bound, A[:, -1:], fixed=axes) for A in trials[:_BEST_AXES]]
-        found = [np.column_stack([axes, end]) for end in ends]
-        axes = min(found, key=lambda A: float(bound.logs(A)[-1]))
-        rest = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
+    axes = best_axes(bound, leading(distances, rank), min(_BEST_AXES, rank - 1))
+    rest = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
     others = rest @ leading(rest.T @ distances @ rest, rank)
     return np.column_stack([axes, others])

@@ -8,17 +8,24 @@ import numpy as np
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
+from heterolda.foundations.wording import count
 from heterolda.statistics.moments import check_range
 from heterolda.subspaces.bound import ErrorBound
 from heterolda.subspaces.chernoff import chernoff
 from heterolda.subspaces.classes import WhitenedClasses
-from heterolda.subspaces.error import Progress, error
+from heterolda.subspaces.error import Progress, error, ordered_axes
 from heterolda.subspaces.fisher import fisher
 
+# Of covariances that are all the same a method learns nothing but Fisher's directions.
+_NEARLY_ALL = 0.9
 # Classes that are less apart than this, as a share of the bound, are the same.
 _NOTHING = 1e-12
 
 _CLOSED_FORMS = {"fisher": fisher, "chernoff": chernoff}
+
+
+class TooFewDirectionsError(ParameterError):
+    """Rows do not vary in as many directions as there shall be components."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +69,22 @@ def find_subspace(
 
     By default there are as many as linear discriminant analysis has, but at least two.
     The method looks at covariances that are moved towards the pooled one, by a weight;
-    what components explain is a figure of the classes as they are.
+    with 1, the components of linear discriminant analysis come first. What components
+    explain is a figure of the classes as they are.
     """
     total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
     n = _number(n_components, method, classes)
-    looked_at = classes.shrunk(to_pooled) if to_pooled else classes
+    looked_at = classes.shrunk(min(to_pooled, _NEARLY_ALL)) if to_pooled else classes
     if method == "error":
         found = error(looked_at, n, progress)
+        found = found @ ordered_axes(classes.within(found))
     else:
         found = _CLOSED_FORMS[method](looked_at, n)
-    A = np.linalg.qr(found)[0]  # the same first 1, 2, ... directions
+    if to_pooled == 1:
+        means_first = fisher(classes, min(n, len(priors) - 1))
+        found = np.column_stack([means_first, found])
+    A = np.linalg.qr(found)[0][:, :n]  # the same first 1, 2, ... directions
     # The entry of a direction that is largest in units of deviations is positive.
     scalings = classes.basis @ A
     sizes = scalings * np.sqrt(np.diag(total))[:, None]
@@ -104,7 +116,7 @@ def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
     """How many components there shall be."""
     k, rank = len(classes.priors), classes.rank
     if not rank:
-        raise ValueError(
+        raise TooFewDirectionsError(
             "no feature varies, within classes or between them: there is no direction "
             "that tells classes apart"
         )
@@ -117,15 +129,15 @@ def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
     if n > d:
         raise ParameterError(name, f" is more than the number of features, {d}")
     if n > rank:
-        raise ParameterError(
+        raise TooFewDirectionsError(
             name,
-            f" is more than the {rank} directions in which rows vary: some of the {d} "
-            "features are constant or depend on others",
+            f" is more than the {count(rank, 'direction')} in which rows vary: some of "
+            f"the {d} features are constant or depend on others",
         )
     raise ParameterError(
         name,
-        f" is too many: the means of {k} classes differ in at most {most} directions, "
-        "and ",
+        f" is too many: the means of {k} classes differ in at most "
+        f"{count(most, 'direction')}, and ",
         Setting("method", "fisher"),
         " knows no others; choose fewer, or ",
         Setting("method", "error"),
@@ -147,5 +159,5 @@ def _explained(bound: ErrorBound, A: Array) -> Array:
     whole = max(whole, 1.0 - left[-1])  # but for rounding, it is
     if whole < _NOTHING:
         return np.zeros(A.shape[1])
-    shares: Array = -np.diff(left) / whole
+    shares: Array = (left[:-1] - left[1:]) / whole
     return shares
