@@ -52,8 +52,8 @@ ABOUT = {
     cases.PROJECT: (
         "From `ClassStatistics`, which are gathered before; LDA svd fits to rows. "
         '"fisher" and "chernoff" are closed forms. "error" is a search and has no '
-        "target here: with 50 features and 10 classes the goal is our own time, at most "
-        "1 s, and with 26 classes at most 10 s."
+        "target here: with 50 features and 10 classes the goal is our own time, at "
+        "most 1 s, and with 26 classes at most 10 s."
     ),
     cases.TRANSCRIBED: "The paper's text, one inverse for each trial rule.",
     cases.OTHERS: (

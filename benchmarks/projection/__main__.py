@@ -5,7 +5,7 @@ python -m benchmarks.projection [--data FOLDER ...] [--sets NAMES] [--reductions
 
 The folders hold gzip CSV files whose last column is `target`; by default that of
 HETEROLDA_DATA and its subfolder `more`. Results are kept as they come, so that an
-interrupted run goes on where it was. A selection writes no page unless --page says where.
+interrupted run goes on where it was. A selection has no page unless --page is given.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def write(results: dict, target: Path) -> None:
         "projection.md": page(results).encode(),
         "images/projection.png": draw(results),
     }
-    for name, content_ in content.items():
+    for name, data in content.items():
         with written_whole(target / name) as file:
-            file.write(content_)
+            file.write(data)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,11 @@ from benchmarks.projection.report import (
 )
 from benchmarks.projection.study import CLASSIFIERS
 
-MARKS = {"QDA": ("#c1272d", "o"), "5-NN": ("#1f5fa8", "s"), "ours": ("#e8a33d", "^")}
+MARKS = {
+    "QDA": ("#c1272d", "o"),
+    "5-NN": ("#1f5fa8", "s"),
+    "discriminant": ("#e8a33d", "^"),
+}
 
 
 def draw(results: Results) -> bytes:
@@ -32,9 +36,8 @@ def draw(results: Results) -> bytes:
     for classifier in CLASSIFIERS:
         colour, mark = MARKS[classifier]
         points = differences(results, "LDA", SHOWN, classifier)[order]
-        label = "our discriminant" if classifier == "ours" else classifier
         panel.plot(
-            points, places, mark, color=colour, label=label, zorder=3, alpha=0.85
+            points, places, mark, color=colour, label=classifier, zorder=3, alpha=0.85
         )
     panel.axvline(0, color="0.3", linewidth=0.9, zorder=2)
     panel.set_yticks(places, [names[k] for k in order], fontsize=8)

@@ -30,7 +30,7 @@ CLASSIFIERS = {
     # Without this term scikit-learn refuses classes that do not vary in a component.
     "QDA": QuadraticDiscriminantAnalysis(reg_param=1e-3),
     "5-NN": KNeighborsClassifier(5),
-    "ours": GaussianLinearDiscriminant(),
+    "discriminant": GaussianLinearDiscriminant(),
 }
 
 
