@@ -138,10 +138,14 @@ def test_the_page_says_what_the_figures_say():
     assert compared(np.array([1.0, 2, 3, 4, 5, 6, 7, 8, 0, -9])) == (
         "+2.7, 8/1/1, p = 0.11"
     )
-    assert compared(np.zeros(3)) == "0.0, 0/3/0"
+    assert compared(np.zeros(3)) == "+0.0, 0/3/0, p = 1"
     assert "| LDA | 2 | +2.7, 8/1/1, p = 0.11 |" in text
     assert "| LDA | K - 1 | +3.0, 8/0/1, p = 0.11 |" in text
     assert "1 of set3" in text
+    assert "is clear (p < 0.05) nowhere, and LDA's is nowhere." in text
+    ahead = page(made([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
+    assert "clear (p < 0.05) with QDA (1, 2, 3, K - 1 components), 5-NN" in ahead
+    assert "Where LDA is better" not in ahead
     assert "| set7 | 5,993 | 5 | 3 | **78.0** | 70.0 |" in text
     assert draw(results).startswith(b"\x89PNG")
 
