@@ -87,6 +87,8 @@ GALLERY = [
         "operating_points",
         "displays",
         "compare",
+        "rings",
+        "projection",
         "local_search",
         "power_transformer",
         "grid_search",

@@ -52,16 +52,16 @@ def main(arguments: list[str] | None = None) -> int:
     target = options.page or (DOCS if whole and known else None)
     if target is not None:
         write(results, target)
-        print(target / "projection.md")
+        print(target / "projection_accuracy.md")
     return 0
 
 
 def write(results: dict, target: Path) -> None:
-    """Write projection.md and images/projection.png."""
+    """Write projection_accuracy.md and images/projection_accuracy.png."""
     (target / "images").mkdir(parents=True, exist_ok=True)
     content = {
-        "projection.md": page(results).encode(),
-        "images/projection.png": draw(results),
+        "projection_accuracy.md": page(results).encode(),
+        "images/projection_accuracy.png": draw(results),
     }
     for name, data in content.items():
         with written_whole(target / name) as file:

@@ -34,7 +34,13 @@ def _whitened(X: Array, y: Array) -> tuple[ClassStatistics, WhitenedClasses]:
     return found, WhitenedClasses.from_moments(*moments, found.weights)
 
 
-def _error(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
+def _default(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
+    rank = _whitened(X, y)[1].rank
+    models = {n: HeteroscedasticProjection(min(n, rank)) for n in numbers}
+    return {n: model.fit(X, y).scalings_ for n, model in models.items()}
+
+
+def _model(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
     statistics, classes = _whitened(X, y)
     models = {n: HeteroscedasticProjection(min(n, classes.rank)) for n in numbers}
     return {n: m.fit_statistics(statistics).scalings_ for n, m in models.items()}
@@ -89,9 +95,10 @@ def _nca(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
     return found
 
 
-DEFAULT = "error"
+DEFAULT = "default"
 REDUCTIONS: dict[str, Reduction] = {
-    DEFAULT: _error,
+    DEFAULT: _default,
+    "model": _model,
     "chernoff": _chernoff,
     "LDA": _lda,
     "PCA": _pca,

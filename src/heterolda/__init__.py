@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from heterolda.inspection import (
         BoundaryDisplay,
         BoxTest,
+        ClassMapDisplay,
         Comparison,
         ErrorCurveDisplay,
         FrontierDisplay,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BoundaryDisplay",
     "BoxTest",
+    "ClassMapDisplay",
     "ClassStatistics",
     "Comparison",
     "ErrorCurveDisplay",
@@ -96,6 +98,7 @@ __getattr__ = lazy_names(
         "inspection": [
             "BoundaryDisplay",
             "BoxTest",
+            "ClassMapDisplay",
             "Comparison",
             "ErrorCurveDisplay",
             "FrontierDisplay",

@@ -12,10 +12,11 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import heterolda
 from helpers.cli import command, invoke, make_frame, names, start, succeed
-from heterolda import GaussianLinearDiscriminant
+from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -58,6 +59,7 @@ def damaged_files(frame, model):
         "table.xlsx": "PK",
         "others.csv": "x0,x9,kind\n1,2,west\n",
         "taken.csv": good.replace("kind", "prediction", 1),
+        "component.csv": good.replace("x1", "component_1", 1),
         "strange.csv": good + "1,2,3,mars\n",
         "double.csv": "a,x0,x1,x2,a\n1,2,3,4,5\n",
         "rest.csv": "x0,x1,x2,kind,also\n1,2,3,west,west\n",
@@ -75,6 +77,11 @@ def folder(tmp_path_factory):
     frame = make_frame(np.random.default_rng(0))
     model = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
     heterolda.save(model, folder / "model.json")
+    projection = HeteroscedasticProjection(2).fit(frame[FEATURES], frame["kind"])
+    heterolda.save(projection, folder / "projection.json")
+    pipeline = make_pipeline(HeteroscedasticProjection(2), GaussianLinearDiscriminant())
+    pipeline.fit(frame[FEATURES], frame["kind"])
+    heterolda.save(pipeline, folder / "pipeline.json")
     text = (folder / "model.json").read_text()
     for name, content in damaged_files(frame, text).items():
         data = content if isinstance(content, bytes) else content.encode()
@@ -86,6 +93,7 @@ def folder(tmp_path_factory):
 
 
 FIT = "--target kind --out new.json"
+PROJECT = "--target kind --out out.csv"
 BAD = [
     # the data
     (f"fit nothing.csv {FIT}", 1, "there is no file 'nothing.csv'"),
@@ -96,7 +104,7 @@ BAD = [
     (f"fit blank.csv {FIT}", 1, "blank.csv is empty"),
     (f"fit header.csv {FIT}", 1, "the data have no rows"),
     (f"fit header.csv {FIT} --refine", 1, "the data have no rows"),
-    (f"fit one-class.csv {FIT}", 1, "at least 2 classes, got 1"),
+    (f"fit one-class.csv {FIT}", 1, "at least 2 classes are needed, got 1"),
     (f"fit single.csv {FIT}", 1, "classes ['centre', 'west'] have a total"),
     (f"fit words.csv {FIT}", 1, "words.csv: column 'x1' must be numbers.*'two'"),
     (f"fit infinite.csv {FIT}", 1, "infinite.csv: column 'x1' contains infinity"),
@@ -147,13 +155,36 @@ BAD = [
     ("compare good.csv", 2, "--target"),
     ("compare good.csv -t sort", 1, "no column is named 'sort'"),
     ("compare gap.csv -t kind -o out.png", 1, "column 'x1' has missing .* --missing"),
-    ("compare one-class.csv -t kind", 1, "at least 2 classes, got 1"),
+    ("compare one-class.csv -t kind", 1, "at least 2 classes are needed, got 1"),
     ("compare few.csv -t kind", 1, "heterolda: no class has three different rows"),
     ("compare good.csv -t kind --cv 1", 2, "--cv"),
     ("compare good.csv -t kind -o model.json", 2, "--out model.json: a picture's"),
     ("compare good.csv -t kind -o nowhere/p.png", 1, "'nowhere' does not exist"),
     ("compare good.csv -t kind --columns x0 --exclude x1", 2, "use one of them"),
+    # projections
+    (f"project nothing.csv {PROJECT}", 1, "there is no file 'nothing.csv'"),
+    (f"project header.csv {PROJECT}", 1, "the data have no rows"),
+    (f"project one-class.csv {PROJECT}", 1, "at least 2 classes are needed, got 1"),
+    (f"project gap.csv {PROJECT}", 1, "column 'x1' has missing .* --missing drop"),
+    (f"project twice.csv {PROJECT}", 1, r"several columns are named \['x0'\]"),
+    (f"project good.csv others.csv {PROJECT}", 1, "its columns are not those of"),
+    (f"project good.csv {PROJECT} --id name", 1, "no column is named 'name'"),
+    (f"project component.csv {PROJECT} --columns x0", 1, "named 'component_1' already"),
+    (f"project good.csv {PROJECT} --columns x0 --exclude x1", 2, "use one of them"),
+    (f"project good.csv {PROJECT} --components 0", 2, "--components"),
+    (f"project good.csv {PROJECT} --components 4", 1, "--components 4 is more than"),
+    (f"project few.csv {PROJECT} --components 2 --method fisher", 1, "--components 2"),
+    (f"project good.csv {PROJECT} --method lda", 2, "--method"),
+    (f"project good.csv {PROJECT} --shrinkage cv", 2, "from 0 to 1, auto or none"),
+    (f"project good.csv {PROJECT} --priors north=1", 1, "--priors lack the classes"),
+    ("project good.csv -t kind -o out.xlsx", 2, "kind of the file 'out.xlsx'"),
+    ("project good.csv -t kind -o nowhere/out.csv", 1, "'nowhere' does not exist"),
+    ("project good.csv -t kind --html folder", 1, "'folder' is a folder"),
+    ("project good.csv -t kind --html -", 2, "--html: a page needs a file"),
+    ("project good.csv -t kind -o o.csv --html folder/../o.csv", 2, "the same file"),
+    ("project good.csv -t kind -o good.csv", 2, "it would replace the data"),
     # where to write
+    ("fit good.csv -t kind -o folder/../good.csv", 2, "it would replace the data"),
     ("fit good.csv -t kind -o nowhere/new.json", 1, "the folder 'nowhere' does not"),
     ("fit good.csv -t kind -o folder", 1, "'folder' is a folder"),
     ("fit good.csv -t kind -o good.csv/new.json", 1, "'good.csv' does not exist"),
@@ -202,6 +233,12 @@ BAD = [
     ("export model.json -o rule.h --dtype float16", 2, "one of float, double, int16"),
     ("export model.json -o rule.onnx --name me", 2, "--name is for C"),
     ("export model.json -o rule.h --name 7up", 1, "name '7up'"),
+    # projections
+    ("predict projection.json good.csv", 1, "projection.json holds a projection"),
+    ("evaluate projection.json good.csv", 1, "predicts no classes: save a class"),
+    ("inspect projection.json", 1, "predicts no classes"),
+    ("inspect pipeline.json", 1, "holds a pipeline, .* save its last step to a file"),
+    ("export projection.json -o rule.h", 1, "got HeteroscedasticProjection"),
 ]
 
 
@@ -392,7 +429,8 @@ def test_the_shell_completes_commands_options_and_values(words, expected):
 
 
 @pytest.mark.parametrize(
-    "name", ["fit", "predict", "evaluate", "inspect", "export", "reproduce"]
+    "name",
+    ["fit", "predict", "evaluate", "inspect", "export", "project", "reproduce"],
 )
 def test_help_is_complete(name):
     shown = " ".join(succeed(name, "--help").split())

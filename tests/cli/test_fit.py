@@ -14,11 +14,15 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import heterolda
 from helpers.cli import KINDS, invoke, make_frame, names, succeed
-from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+from heterolda import (
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+)
 from heterolda.cli import judge_fit
 from heterolda.cli.cross_validation import Folds
 from heterolda.estimators.discriminant import solved_again
-from heterolda.inspection import model_facts
+from heterolda.inspection import model_facts, model_text
 from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics import row_sample
 
@@ -205,6 +209,17 @@ def test_the_summary_is_true(frame, tmp_path):
         both = [model.bayes_error_[worst], lda.bayes_error_[worst]]
         assert_allclose(figures(sentence)[1:], 100 * np.array(both), atol=0.05)
     assert "not saved" in shown
+
+
+def test_what_two_components_keep(frame, tmp_path, monkeypatch):
+    data, line = write(frame, tmp_path / "data.csv"), "two components keep"
+    command = "fit", data, "-t", "kind", "--exclude", "id"
+    projection = HeteroscedasticProjection(2, guard=False)
+    kept = projection.fit(frame[FEATURES], frame["kind"]).explained_.sum()
+    share = re.search(rf"^Plug-in: {line} ([\d.]+) %", succeed(*command), re.MULTILINE)
+    assert float(share[1]) == pytest.approx(100 * kept, abs=0.051)
+    monkeypatch.setattr(model_text, "_MOST_WORK", 0)
+    assert line not in succeed(*command)
 
 
 def test_accuracy_on_rows_left_out_comes_first(frame, tmp_path):

@@ -27,6 +27,7 @@ from heterolda.data import fit_batches, statistics_from_batches
 GOOD = text_seeds()[0].decode()
 FIT = "fit DATA -t kind -o new.json"
 PREDICT = "predict model.json DATA -o out.csv --proba"
+PROJECT = "project DATA -t kind -o out.csv"
 
 
 def named(cases):
@@ -152,6 +153,11 @@ TEXT = [
     (FIT, GOOD + "1e200,1,north\n-1e200,1,north\n", "too large|overflow|square"),
     (PREDICT, GOOD + "1,½,north\n", "must be numbers, but row 25 has '½'"),
     (PREDICT, GOOD.replace("kind", "prediction"), "named 'prediction' already"),
+    (PROJECT, GOOD.replace(",", ";"), "seem to be separated by ';'"),
+    (PROJECT, GOOD + '1,2,"north\n', "a quote is not closed"),
+    (PROJECT, GOOD + "1,2,NA\n", "column 'kind' has missing values"),
+    (PROJECT, GOOD + "1,½,north\n", "column 'x1' must be numbers"),
+    (PROJECT, GOOD + "1e300,1,alone\n", "feature 0 are so large that their squares"),
 ]
 
 

@@ -13,8 +13,10 @@ from helpers.cli import KINDS, invoke, make_frame, names, rows_of, succeed
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
+from heterolda.inspection.model_facts import ModelFacts
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -118,8 +120,11 @@ def test_every_kind_of_model_has_words_and_a_card(kind, frame, tmp_path):
         assert shown.count("The answer is") >= 3
         succeed("inspect", path, "--html", page, "--rules", "1")
         text = page.read_text(encoding="utf-8")
-        pictures = text.count("<img ")
-        assert pictures == (4 if statistics and kind != "against the rest" else 0)
+        of_a_pair = 4 if kind != "against the rest" else 0
+        assert text.count("<img ") == (of_a_pair + 1 if statistics else 0)
+        assert (
+            'alt="Map of the classes: All classes in 2 components' in text
+        ) == statistics
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
@@ -132,7 +137,22 @@ def test_rules_without_a_hyperplane_and_with_one_feature(tmp_path):
     heterolda.save(model, path)
     assert "The answer is always 0" in succeed("inspect", path)
     succeed("inspect", path, "--html", page)
-    assert "The answer is always 0" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "The answer is always 0" in text
+    assert "Map of the classes" not in text
+
+
+def test_maps_are_of_three_classes_or_more_in_two_components_or_more(frame):
+    few = frame[frame["kind"].isin(KINDS[:2])]
+    for rows, d, most, mapped in (
+        (few, 3, 1e9, False),
+        (frame, 1, 1e9, False),
+        (frame, 2, 1e9, True),
+        (frame, 3, 6 * 3**3, True),
+        (frame, 3, 6 * 3**3 - 1, False),
+    ):
+        model = GaussianLinearDiscriminant().fit(rows[FEATURES[:d]], rows["kind"])
+        assert (ModelFacts(model).projection(most) is not None) == mapped
 
 
 def card(folder, name):
@@ -191,7 +211,7 @@ def test_the_card_in_a_browser(page, browser):
     sizes = browser.execute_script(
         "return [...document.images].map((i) => [i.naturalWidth, i.clientWidth])"
     )
-    assert len(sizes) == 4
+    assert len(sizes) == 5
     assert np.min(sizes) > 200
     assert browser.get_log("browser") == []
     asked = requests(browser, page.as_uri())
@@ -243,6 +263,13 @@ def test_an_exported_graph_decides_as_the_model(frame, model, path, tmp_path):
     session = runtime.InferenceSession(out.read_bytes())
     labels, _ = session.run(None, {"X": frame[FEATURES].to_numpy()})
     assert (labels == model.predict(frame[FEATURES])).mean() > 0.999
+    projection = HeteroscedasticProjection(2).fit(frame[FEATURES], frame["kind"])
+    heterolda.save(projection, tmp_path / "projection.json")
+    command = "export", tmp_path / "projection.json", "-o", out, "--dtype", "float64"
+    assert "input X of float64, output components" in succeed(*command)
+    session = runtime.InferenceSession(out.read_bytes())
+    (components,) = session.run(None, {"X": frame[FEATURES].to_numpy()})
+    np.testing.assert_allclose(components, projection.transform(frame[FEATURES]))
 
 
 def test_data_sets_can_be_written(tmp_path, monkeypatch):

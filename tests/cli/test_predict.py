@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import subprocess
 
 import numpy as np
@@ -11,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import csv
+from sklearn.pipeline import make_pipeline
 
 import heterolda
 from helpers.cli import command, invoke, make_frame, names, rows_of, start, succeed
-from heterolda import GaussianLinearDiscriminant
+from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
 from heterolda.data.csv_reader import parsed_numbers
 from heterolda.data.table_writer import text_of
 
@@ -69,6 +71,25 @@ def test_columns_and_order_are_kept_and_text_is_unchanged(model, path, data, tmp
     assert "does not use: id, kind, note" in result.stderr
     assert "200 rows in" in result.stderr
     assert succeed("predict", path, data) == out.read_text(encoding="utf-8")
+
+
+def test_pipelines_of_projections_predict_too(frame, data, tmp_path):
+    steps = HeteroscedasticProjection(2), GaussianLinearDiscriminant()
+    for output in ("default", "pandas"):
+        pipeline = make_pipeline(*steps).set_output(transform=output)
+        pipeline.fit(frame[FEATURES], frame["kind"])
+        heterolda.save(pipeline, tmp_path / "pipeline.json")
+        shown = rows_of(succeed("predict", tmp_path / "pipeline.json", data))
+        assert [row[-1] for row in shown[1:]] == expected(pipeline, data).tolist()
+        arguments = tmp_path / "pipeline.json", data, "--id", "id", "--proba"
+        chances = [row[2:] for row in rows_of(succeed("predict", *arguments))[1:]]
+        known = pipeline.predict_proba(pd.read_csv(data)[FEATURES])
+        assert_allclose(np.array(chances, dtype=float), known, rtol=1e-12)
+    found = json.loads(
+        succeed("evaluate", tmp_path / "pipeline.json", data, "-t", "kind", "--json")
+    )
+    right = expected(pipeline, data) == pd.read_csv(data)["kind"]
+    assert found["accuracy"] == pytest.approx(right.mean())
 
 
 def test_only_identifiers_and_probabilities(model, path, data):

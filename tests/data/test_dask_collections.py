@@ -20,12 +20,14 @@ import pandas as pd
 import pytest
 from dask.distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
 from heterolda.data.dask.collections import statistics
@@ -105,6 +107,39 @@ def test_lazy_input_gives_lazy_results(scheduler, Estimator):
         assert arrays.score(lazy_rows, labels, weight) == pytest.approx(
             arrays.score(rows, labels, weight)
         )
+
+
+def test_projections_of_lazy_rows_are_lazy(scheduler):
+    X, y = data(400)
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y, w=weight)
+    lazy = dd.from_pandas(frame, npartitions=3)
+    arrays = da.from_array(X, chunks=(90, 3)), da.from_array(y, chunks=70), weight
+    frames = lazy[list("abcd")], lazy["y"], lazy["w"]
+    fresh = HeteroscedasticProjection(2, method="chernoff")
+    expected = clone(fresh).fit(X, y, weight)
+    parts = clone(fresh).partial_fit(*(part[:90] for part in arrays))
+    parts.partial_fit(*(part[90:] for part in arrays))
+    for projection, rows in (
+        (clone(fresh).fit(*arrays), arrays[0]),
+        (clone(fresh).fit(*frames), frames[0]),
+        (parts, arrays[0]),
+    ):
+        assert type(projection.scalings_) is np.ndarray
+        assert_allclose(projection.scalings_, expected.scalings_, rtol=1e-7, atol=1e-9)
+        found = projection.transform(rows)
+        assert isinstance(found, da.Array)
+        assert found.dtype == np.float64
+        assert_allclose(found.compute(), expected.transform(X), rtol=1e-7, atol=1e-9)
+    with pytest.raises(ValueError, match="X has 3 features, but"):
+        parts.transform(arrays[0][:, :3])
+    for labels, message in ((y[:0], "X has no rows"), (y[:1], "at least 2 classes")):
+        with pytest.raises(ValueError, match=f"{message}.*: pass data of two classes"):
+            clone(fresh).fit(arrays[0][: len(labels)], labels)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    found = model.transform(arrays[0])
+    assert isinstance(found, da.Array)
+    assert_allclose(found.compute(), model.transform(X), rtol=1e-9, atol=1e-9)
 
 
 def test_chunks_of_one_class_of_no_rows_and_of_one():

@@ -548,7 +548,12 @@ WEIGHTS = np.ones(6)
 @pytest.mark.parametrize(
     ("arguments", "parameters", "error", "message"),
     [
-        ({"y": np.zeros(6)}, {}, ValueError, "at least 2 classes, got 1 class"),
+        (
+            {"y": np.zeros(6)},
+            {},
+            ValueError,
+            "at least 2 classes are needed, got 1 class",
+        ),
         (
             {"y": [0, 0, 0, 0, 0, 1]},
             {"shrinkage": 0},
@@ -626,7 +631,7 @@ def test_bad_statistics():
     model = GaussianLinearDiscriminant()
     with pytest.raises(TypeError, match="statistics must be a ClassStatistics"):
         model.fit_statistics(GOOD_X)
-    with pytest.raises(ValueError, match="at least 2 classes, got 1 class"):
+    with pytest.raises(ValueError, match="at least 2 classes are needed, got 1 class"):
         model.fit_statistics(ClassStatistics.from_data(GOOD_X, np.zeros(6)))
     with pytest.raises(ValueError, match="must describe the same classes and features"):
         ClassStatistics(np.arange(2), np.ones(2), np.ones((2, 3)), np.ones((2, 2, 2)))

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from helpers.exported import (
     MODELS,
@@ -23,7 +24,11 @@ from helpers.exported import (
     random_rows,
     scaled,
 )
-from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+from heterolda import (
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+)
 from heterolda.export import export_c
 from heterolda.export._c_text import comment_text, label_table, number, string
 from heterolda.export._int16 import to_int16
@@ -192,6 +197,25 @@ def test_data_far_from_zero_lose_only_what_their_format_loses(name, tmp_path, rn
     assert clear.mean() > 0.999
     label = model.classes_[places(header, rows)]
     np.testing.assert_array_equal(label[clear], model.predict(exact[clear]))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_pipelines_of_projections_become_rules_on_features(dtype, tmp_path):
+    X, y = data("four")
+    frame = pd.DataFrame(X + 1e3).add_prefix("pixel ")
+    projections = HeteroscedasticProjection(9), HeteroscedasticProjection(3)
+    model = make_pipeline(*projections, GaussianLinearDiscriminant()).fit(frame, y)
+    scores = model[:-1].transform(frame) @ model[-1].coef_.T + model[-1].intercept_
+    rules = read_rules(model)
+    found = frame.to_numpy() @ rules.coef.T + rules.intercept
+    np.testing.assert_allclose(found, scores, rtol=1e-8, atol=1e-8)
+    header = export_c(model, tmp_path / "four.h", dtype)
+    place = places(header, as_input(header, frame.to_numpy()))
+    assert np.mean(model.classes_[place] == model.predict(frame)) > 0.995
+    comment = header.path.read_text().partition("*/")[0]
+    assert "64 features into 4 classes" in comment
+    assert "pixel 63" in comment
+    assert f"{model[-1].bayes_error_.max():.4g} the largest" in comment
 
 
 def test_exactly_tied_votes_are_decided_by_scores(tmp_path, rng):
@@ -494,8 +518,12 @@ def test_wrong_arguments_are_refused(tmp_path, make_classes):
             export_c(model, path, **arguments)
     with pytest.raises(ValueError, match="cannot begin names in C"):
         export_c(model, tmp_path / "my model.h")
-    with pytest.raises(TypeError, match="got Pipeline"):
-        export_c(make_pipeline(model), path)
+    projection = HeteroscedasticProjection().fit(X, y)
+    for wrong in (projection, make_pipeline(projection)):
+        with pytest.raises(TypeError, match="ends in one, got HeteroscedasticProj"):
+            export_c(wrong, path)
+    with pytest.raises(TypeError, match=r"step 'standardscaler'.*by to_onnx"):
+        export_c(make_pipeline(StandardScaler(), model), path)
     with pytest.raises(ValueError, match="not fitted"):
         export_c(GaussianLinearDiscriminant(), path)
     with pytest.raises(FileNotFoundError, match="does not exist"):

@@ -14,13 +14,17 @@ from skl2onnx.common.data_types import (
     FloatTensorType,
     Int64TensorType,
 )
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import heterolda.export
 from helpers.exported import (
+    DOUBLE,
     MODELS,
+    SINGLE,
     certain,
     data,
     errors_in_double,
@@ -29,7 +33,12 @@ from helpers.exported import (
     random_rows,
     scaled,
 )
-from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+from heterolda import (
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+    recommended,
+)
 
 N = 10_000
 ERRORS = {"float32": errors_in_single, "float64": errors_in_double}
@@ -239,6 +248,62 @@ def test_pipelines(kind, dtype, rng):
     np.testing.assert_allclose(ours[1], model.predict_proba(rows), atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_components_far_from_zero_lose_only_what_their_format_loses(dtype):
+    X, y = data("four")
+    X = X + 1e4
+    model = HeteroscedasticProjection(3).fit(X, y)
+    rows = (X + 0.1).astype(dtype)
+    exact = rows.astype(np.float64)
+    expected = model.transform(exact)
+    (found,) = run(heterolda.export.to_onnx(model, dtype=dtype), rows)
+    assert found.dtype == dtype
+    terms = np.abs(exact - model.mean_) @ np.abs(model.scalings_)
+    bound = (X.shape[1] + 4) * (SINGLE if dtype == "float32" else DOUBLE) * terms
+    assert (np.abs(found - expected) <= bound).all()
+    plain = rows @ model.scalings_.astype(dtype)
+    plain -= (model.mean_ @ model.scalings_).astype(dtype)
+    assert np.abs(plain - expected).max() > 10 * bound.max()
+    np.testing.assert_array_equal(run(skl2onnx.to_onnx(model, rows[:1]), rows), [found])
+    types = [("X", Int64TensorType([None, X.shape[1]]))]
+    graph = skl2onnx.convert_sklearn(model, initial_types=types)
+    whole = X.astype(np.int64)
+    components = run(graph, whole)[0]
+    np.testing.assert_allclose(components, model.transform(whole), atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [HeteroscedasticProjection(3), GaussianLinearDiscriminant(shrinkage=0.1)],
+        [
+            HeteroscedasticProjection(9, method="chernoff"),
+            HeteroscedasticProjection(3),
+            recommended(loss="error", anchor=1.0),
+        ],
+        [StandardScaler(), HeteroscedasticProjection(3), KNeighborsClassifier()],
+        [StandardScaler(), HeteroscedasticProjection(2)],
+    ],
+    ids=lambda steps: type(steps[-1]).__name__,
+)
+def test_projections_in_pipelines(steps, dtype):
+    X, y = data("four")
+    model = clone(make_pipeline(*steps)).fit(X + 100, y)
+    rows = (X + 100).astype(dtype)
+    outputs = run(heterolda.export.to_onnx(model, dtype=dtype), rows)
+    tolerance = {"atol": 1e-4 if dtype == "float32" else 1e-9}
+    if hasattr(model, "predict"):
+        assert np.mean(outputs[0] == model.predict(rows)) > 0.99
+        close = np.isclose(outputs[1], model.predict_proba(rows), **tolerance)
+        assert close.all(axis=1).mean() > 0.99
+    else:
+        np.testing.assert_allclose(outputs[0], model.transform(rows), **tolerance)
+    options = {"zipmap": False} if hasattr(model, "predict") else None
+    theirs = run(skl2onnx.to_onnx(model, rows[:1], options=options), rows)
+    np.testing.assert_array_equal(theirs[0], outputs[0])
+
+
 def test_whole_features_and_no_rows():
     X, _ = data("four")
     model = fitted("four-smooth")
@@ -282,9 +347,16 @@ def test_wrong_arguments_are_refused(make_classes):
     waiting = GaussianLinearDiscriminant().partial_fit(X[:1], y[:1], classes=[0, 1])
     with pytest.raises(ValueError, match="cannot predict yet"):
         heterolda.export.to_onnx(waiting)
+    inner = make_pipeline(GaussianLinearDiscriminant(), LogisticRegression()).fit(X, y)
+    with pytest.raises(ValueError, match=r"step 'gaussian.*use a Heteroscedastic"):
+        heterolda.export.to_onnx(inner)
+    waiting = HeteroscedasticProjection().partial_fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="cannot transform yet"):
+        heterolda.export.to_onnx(waiting)
     huge = GaussianLinearDiscriminant().fit(X * 1e-45, y)
-    with pytest.raises(ValueError, match="range of single precision"):
-        heterolda.export.to_onnx(huge)
+    for model in (huge, HeteroscedasticProjection().fit(X * 1e-45, y)):
+        with pytest.raises(ValueError, match="range of single precision"):
+            heterolda.export.to_onnx(model)
     label = run(heterolda.export.to_onnx(huge, dtype="float64"), X * 1e-45)[0]
     np.testing.assert_array_equal(label, huge.predict(X * 1e-45))
 

@@ -1,19 +1,22 @@
 """Write the model files of the current version, and what they predict.
 
-Run it once when the version rises: ``python tests/golden/make_models.py``. Files of a
-version that has been released stay as they are.
+Run it when the version rises or there is another kind of model: ``python
+tests/golden/make_models.py``. Files that exist stay as they are.
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import make_pipeline
 
 import heterolda
 from heterolda import (
     FitRecord,
     GaussianLinearDiscriminant,
     Global,
+    HeteroscedasticProjection,
     Judgement,
     recommended,
 )
@@ -49,17 +52,32 @@ def make_models():
     yield "discriminant", discriminant, frame
     X, y = make_data(rng, 4, 2)
     yield "search", recommended(random_state=3, class_weight={0: 2.5}).fit(X, y), X
+    X, y = make_data(rng, 4, 5)
+    frame = pd.DataFrame(X, columns=["Länge", "width", "height", "age", "mass"])
+    projection = HeteroscedasticProjection(3, priors=[0.1, 0.2, 0.3, 0.4])
+    yield "projection", projection.fit(frame, np.array(["a", "b", "c", "d"])[y]), frame
+    pipeline = make_pipeline(
+        HeteroscedasticProjection(4, method="chernoff"),
+        HeteroscedasticProjection(shrinkage=None),
+        GaussianLinearDiscriminant(shrinkage=0.1),
+    )
+    yield "pipeline", pipeline.set_output(transform="pandas").fit(X, y), X
 
 
 def main():
-    expected = {}
+    path = FOLDER / f"expected_{VERSION}.json"
+    expected = json.loads(path.read_text()) if path.exists() else {}
     for name, model, X in make_models():
+        if name in expected:
+            continue
         heterolda.save(model, FOLDER / f"model_{VERSION}_{name}.json")
         rows = X[::9].round(3)
         expected[name] = {"rows": np.asarray(rows).tolist()}
-        for method in ("predict", "predict_proba", "decision_function"):
+        predicts = hasattr(model, "predict")
+        methods = ("predict", "predict_proba", "decision_function")
+        for method in methods if predicts else ("transform",):
             expected[name][method] = getattr(model, method)(rows).tolist()
-    write_json(FOLDER / f"expected_{VERSION}.json", expected)
+    write_json(path, expected)
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ CASES = [
     Case(
         "a single class",
         variant(y=lambda data: 0 * data.y),
-        Refused(words="needs at least 2 classes, got 1"),
+        Refused(words="at least 2 classes are needed, got 1"),
     ),
     Case(
         "weights that leave a class out",

@@ -19,6 +19,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from heterolda import (
     GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     ModelMisfitWarning,
 )
@@ -74,6 +75,25 @@ def complaints(case, names):
 @every_case
 def test_the_right_answer_or_a_clear_error(case):
     assert complaints(case, ["global"]) == []
+
+
+@every_case
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_components_are_finite_or_refused(case):
+    for k in case.classes if "fit" in case.ways else ():
+        data = case.make(k)
+        refused = ""
+        try:
+            model = HeteroscedasticProjection().fit(data.X, data.y, data.weight)
+        except (TypeError, ValueError) as error:
+            refused = str(error)
+        if refused:
+            nothing = "no feature varies" in refused
+            assert nothing or isinstance(case.must, Refused), refused
+            continue
+        assert np.isfinite(model.transform(data.X)).all()
+        assert np.isfinite(model.loadings_).all()
+        assert 0 <= model.explained_.min() <= model.explained_.sum() <= 1 + 1e-9
 
 
 @pytest.mark.check

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from heterolda import (
     BoundaryDisplay,
+    ClassMapDisplay,
     ClassStatistics,
     ErrorCurveDisplay,
     FrontierDisplay,
@@ -54,7 +55,7 @@ def data_of(display, X, y):
 
 
 @pytest.mark.parametrize("classes", ["two", "four"])
-@pytest.mark.parametrize("display", DISPLAYS)
+@pytest.mark.parametrize("display", [*DISPLAYS, ClassMapDisplay])
 def test_every_display_is_drawn(display, classes, request, tmp_path):
     X, y = request.getfixturevalue(classes)
     model = GaussianLinearDiscriminant(priors=None).fit(X, y)
@@ -260,6 +261,8 @@ def test_many_points_are_thinned(rng):
     model = GaussianLinearDiscriminant().fit(X, y)
     shown = BoundaryDisplay.from_estimator(model, X, y)
     assert [len(points) for points in shown.points] == [2000, 2000]
+    shown = ClassMapDisplay.from_estimator(model, X[:3100], y[:3100])
+    assert [len(points) for points in shown.points] == [2500, 100]
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
@@ -304,7 +307,7 @@ def test_displays_without_matplotlib_say_what_to_install():
         "s = h.ClassStatistics.from_moments([0, 1], [9, 9], [[0, 0], [1, 1]],"
         " [[[1, 0], [0, 1]], [[2, 0], [0, 1]]])\n"
         "names = [n for n in h.__all__ if n.endswith('Display')]\n"
-        "assert len(names) == 4\n"
+        "assert len(names) == 5\n"
         "for name in names:\n"
         "    try:\n"
         "        getattr(h, name).from_statistics(s)\n"
@@ -314,7 +317,7 @@ def test_displays_without_matplotlib_say_what_to_install():
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert run.stdout.count("pip install 'heterolda[plot]'") == 4
+    assert run.stdout.count("pip install 'heterolda[plot]'") == 5
 
 
 def test_lazy_names(monkeypatch):
@@ -325,7 +328,7 @@ def test_lazy_names(monkeypatch):
         _ = heterolda.PieDisplay
 
 
-@pytest.mark.parametrize("display", DISPLAYS[1:])
+@pytest.mark.parametrize("display", [*DISPLAYS[1:], ClassMapDisplay])
 def test_columns_of_data_frames_must_be_those_of_the_fit(display, two):
     X, y = two
     frame = pd.DataFrame(X, columns=["a", "b", "c"])

@@ -121,7 +121,7 @@ def made(points):
     return {
         f"set{k}": {
             "shape": [6000 - k, 5, 2 + k % 3, int(k == 3)],
-            "accuracy": {r: cell(70.0) for r in PEERS} | {"error": cell(70.0 + gain)},
+            "accuracy": {r: cell(70.0) for r in PEERS} | {"default": cell(70.0 + gain)},
         }
         for k, gain in enumerate(points)
     }
@@ -133,7 +133,7 @@ def test_the_page_says_what_the_figures_say():
     text = page(results)
     assert "accurate than on LDA's on 8 of 10 sets" in text
     losses = text.partition("## Where LDA is better")[2].partition("\n## ")[0]
-    assert "| set9 | -9.0 | -9.0 | -9.0 | -9.0 |" in losses
+    assert "| set9 | -9.0 | -9.0 | -9.0 | -9.0 | +0.0 |" in losses
     assert "set8" not in losses
     assert compared(np.array([1.0, 2, 3, 4, 5, 6, 7, 8, 0, -9])) == (
         "+2.7, 8/1/1, p = 0.11"
@@ -167,6 +167,10 @@ def test_the_command_resumes_and_writes_its_page(tmp_path, capsys, monkeypatch):
     messages = capsys.readouterr().err
     assert "drawn, LDA" not in messages
     assert "drawn, NCA" in messages
-    text = (docs / "projection.md").read_text(encoding="utf-8")
+    text = (docs / "projection_accuracy.md").read_text(encoding="utf-8")
     assert "| drawn | 90 | 4 | 3 |" in text
-    assert (docs / "images" / "projection.png").read_bytes().startswith(b"\x89PNG")
+    assert (
+        (docs / "images" / "projection_accuracy.png")
+        .read_bytes()
+        .startswith(b"\x89PNG")
+    )

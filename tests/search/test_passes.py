@@ -21,6 +21,7 @@ from benchmarks.shapes import Shape, gaussian_classes
 from helpers.problems import random_problem, random_settings
 from heterolda import (
     GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     MissingRowsWarning,
     SearchInterruptedWarning,
@@ -176,12 +177,17 @@ def test_text_files_missing_rows_and_numbers_as_labels(tmp_path):
     assert_allclose(search.coef_, whole.coef_)
 
 
-def test_a_discriminant_needs_one_pass():
+def test_a_discriminant_or_a_projection_needs_one_pass():
     X, y = skewed(300)
     table = pa.Table.from_pandas(pd.DataFrame(X, columns=list("abcd")).assign(y=y))
     model = fit_batches(GaussianLinearDiscriminant(), table.to_reader(), "y")
     whole = GaussianLinearDiscriminant().fit(X, y)
     assert_allclose(model.coef_, whole.coef_)
+    projection = HeteroscedasticProjection(2, method="chernoff")
+    fit_batches(projection, table.to_reader(), "y")
+    rows = pd.DataFrame(X, columns=list("abcd"))
+    expected = HeteroscedasticProjection(2, method="chernoff").fit(rows, y)
+    assert_allclose(projection.transform(rows), expected.transform(rows), atol=1e-9)
 
 
 def test_what_cannot_be_searched_in_files_is_refused():

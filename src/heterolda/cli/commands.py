@@ -17,6 +17,7 @@ from heterolda.cli.fit import fit
 from heterolda.cli.inspect import inspect
 from heterolda.cli.messages import print_to_stderr
 from heterolda.cli.predict import predict
+from heterolda.cli.project import project
 from heterolda.cli.study import datasets, report, reproduce
 
 
@@ -67,7 +68,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
-    "Models": [fit, compare, predict, evaluate, inspect, export],
+    "Models": [fit, compare, predict, evaluate, inspect, export, project],
     "The paper's study": [reproduce, datasets, report],
 }
 for _panel, _functions in _COMMANDS.items():

@@ -24,6 +24,24 @@ def name_of(data: list[str]) -> str:
     return data[0] if len(data) == 1 else f"{data[0]} and {len(data) - 1} more"
 
 
+def check_not_read(option: str, path: str | Path, data: list[str]) -> None:
+    """Refuse to write to a file of the data, also by another name of it."""
+    from heterolda.data.sources import paths_of
+
+    names = None if STANDARD_INPUT in data else paths_of(data)
+    if any(is_same_file(path, name) for name in names or ()):
+        with usage_errors():
+            raise ValueError(f"{option} {path}: it would replace the data")
+
+
+def is_same_file(first: str | Path, second: str | Path) -> bool:
+    """Whether two names mean the same file, perhaps through a link."""
+    one, other = Path(first), Path(second)
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
+
+
 @contextmanager
 def source_of(
     data: list[str], form: str, delimiter: str | None, *, keep_answering: bool = False

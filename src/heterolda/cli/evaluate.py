@@ -56,13 +56,16 @@ def evaluate(
     - `heterolda evaluate iris.json 'test/*.parquet' --target species --json`
     """
     with errors_in_one_line(debug), warnings_as_notes():
-        from heterolda.cli.evaluate_files import evaluate_rows, feature_columns
+        from heterolda.cli.evaluate_files import (
+            evaluate_rows,
+            feature_columns,
+            load_classifier,
+        )
         from heterolda.cli.progress import StatusLine
         from heterolda.cli.score_text import describe_scores
         from heterolda.data.table import Table
-        from heterolda.export import load
 
-        fitted = load(model)
+        fitted = load_classifier(model)
         names = feature_columns(fitted, split_names(columns))
         record = getattr(fitted, "fit_record_", None)
         if target is None and record is not None:

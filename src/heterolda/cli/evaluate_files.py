@@ -1,13 +1,29 @@
-"""Fitted models on rows in files: accuracy and calibration."""
+"""Fitted models on rows in files: columns, accuracy and calibration."""
 
 from __future__ import annotations
 
+import os
 from copy import copy
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import RowProgress, Table
+from heterolda.export import load
+from heterolda.foundations.types import Array, Index
 from heterolda.inspection.scoring import Scores
+
+
+def load_classifier(path: str | os.PathLike[str]) -> Any:
+    """Load a classifier or a pipeline that ends in one; refuse a mere projection."""
+    model = load(path)
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"{os.fspath(path)} holds a projection, which predicts no classes: save a "
+            "classifier, or a pipeline of the projection and a classifier"
+        )
+    return model
 
 
 def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -28,9 +44,23 @@ def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> tuple[str, ...
 
 def without_names(model: Any) -> Any:
     """A shallow copy that takes plain arrays, whose columns are in order already."""
+    if isinstance(model, Pipeline):
+        return Pipeline([(name, without_names(step)) for name, step in model.steps])
     plain = copy(model)
-    plain.__dict__.pop("feature_names_in_", None)
+    # Steps of a pipeline pass arrays to each other, whatever `set_output` has said.
+    for name in ("feature_names_in_", "_sklearn_output_config"):
+        plain.__dict__.pop(name, None)
     return plain
+
+
+def winners(model: Any, X: Array) -> Index:
+    """Places of the predicted classes among all."""
+    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+    *projections, (_, classifier) = steps
+    for _, projection in projections:
+        X = projection.transform(X)
+    places: Index = classifier._blockwise(X, "winners")
+    return places
 
 
 def evaluate_rows(model: Any, data: Table, progress: RowProgress) -> Scores:

@@ -53,6 +53,9 @@ def export(
 ) -> None:
     """Write a model as a C header or an ONNX graph.
 
+    A pipeline of projections and a classifier becomes rules on its features in C; a
+    projection alone is for ONNX only.
+
     For example:
 
     - `heterolda export iris.json --out iris.h`
@@ -85,7 +88,9 @@ def _write(
     features = f"features, in this order: {', '.join(feature_names(fitted))}"
     if form == "onnx":
         to_onnx(fitted, out, dtype)
-        return [f"{out}: input X of {dtype}, outputs label and probabilities", features]
+        predicts = hasattr(fitted, "predict_proba")
+        outputs = "outputs label and probabilities" if predicts else "output components"
+        return [f"{out}: input X of {dtype}, {outputs}", features]
     header = export_c(fitted, out, dtype, name=name)
     kind = {"int16": "int16_t"}.get(dtype, dtype)
     labels = enumerate(fitted.classes_.tolist())

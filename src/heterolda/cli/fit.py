@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import heterolda.cli.fit_options as opt
-from heterolda.cli.data_source import name_of, source_of
+from heterolda.cli.data_source import check_not_read, name_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -86,22 +86,15 @@ def fit(
                 seed=seed,
             )
             settings.check(recommended)
-            _check_files(data, out, columns, exclude)
+            check_columns(columns, exclude)
+            if out == Path("-"):
+                raise ValueError("--out: a model needs a file, not -")
+        if out is not None:
+            check_not_read("--out", out, data)
         with source_of(data, form, delimiter) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
             rows = Table(source, target, names, others, sample_weight, missing)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
-
-
-def _check_files(
-    data: list[str], out: Path | None, columns: str | None, exclude: str | None
-) -> None:
-    """Reject files that would be lost and columns that would silently be ignored."""
-    check_columns(columns, exclude)
-    if out == Path("-"):
-        raise ValueError("--out: a model needs a file, not -")
-    if out and out.resolve() in [Path(name).resolve() for name in data]:
-        raise ValueError(f"--out {out}: it would replace the data")
 
 
 def _fit_and_report(

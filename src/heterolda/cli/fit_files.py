@@ -91,7 +91,7 @@ class FitSettings:
             shrinkage=self.shrinkage,
             multiclass=self.multiclass,
             criterion=self.criterion,
-            priors=self._prior_list(finder),
+            priors=prior_list(self.priors, finder),
             costs=_by_label("--costs", self.costs, finder),
             max_error=_by_label("--max-error", self.max_error, finder),
             random_state=self.seed,
@@ -107,17 +107,19 @@ class FitSettings:
             n_jobs=-1,
         )
 
-    def _prior_list(self, finder: ClassFinder) -> list[float] | None:
-        labels = finder.classes.tolist()
-        if self.priors is None:
-            return None
-        if isinstance(self.priors, str):
-            return [1 / len(labels)] * len(labels)
-        given = _by_label("--priors", self.priors, finder)
-        absent = [label for label in labels if label not in given]
-        if absent:
-            raise ValueError(f"--priors lack the classes {named(absent)}")
-        return [given[label] for label in labels]
+
+def prior_list(priors: Numbers | str | None, finder: ClassFinder) -> list[float] | None:
+    """The value of --priors by class; any word means that all are equal."""
+    labels = finder.classes.tolist()
+    if priors is None:
+        return None
+    if isinstance(priors, str):
+        return [1 / len(labels)] * len(labels)
+    given = _by_label("--priors", priors, finder)
+    absent = [label for label in labels if label not in given]
+    if absent:
+        raise ValueError(f"--priors lack the classes {named(absent)}")
+    return [given[label] for label in labels]
 
 
 def _by_label(option: str, given: Any, finder: ClassFinder) -> Any:

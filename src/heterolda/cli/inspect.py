@@ -51,7 +51,7 @@ def inspect(
     - `heterolda inspect iris.json --html iris.html`
     """
     with errors_in_one_line(debug):
-        from heterolda.export import load
+        from heterolda.cli.evaluate_files import load_classifier
         from heterolda.inspection.model_facts import ModelFacts
         from heterolda.inspection.model_text import describe_model
 
@@ -59,7 +59,13 @@ def inspect(
             labels = split_names(pair)
             if pair is not None and len(labels) != 2:
                 raise ValueError(f"--pair {pair}: write two labels, LABEL,LABEL")
-        facts = ModelFacts(load(model))
+        fitted = load_classifier(model)
+        if not hasattr(fitted, "pairs_"):
+            raise ValueError(
+                f"{model} holds a pipeline, and inspect shows classifiers: load it in "
+                "Python, save its last step to a file and inspect that"
+            )
+        facts = ModelFacts(fitted)
         pairs = facts.chosen_pairs((labels[0], labels[1]) if labels else None, rules)
         if html is None:
             print_result(describe_model(facts, str(model), pairs))

@@ -16,6 +16,7 @@ _EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
 
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source", "other")
+_OTHER_NAMES = {"n_components": "components"}
 
 
 @contextmanager
@@ -117,5 +118,6 @@ def _option(setting: Any) -> str:
     value = setting.value
     if isinstance(value, dict):
         value = ",".join(f"{label}={number}" for label, number in value.items())
-    name = "--" + setting.parameter.replace("_", "-")
+    parameter = _OTHER_NAMES.get(setting.parameter, setting.parameter)
+    name = "--" + parameter.replace("_", "-")
     return name if value is None else f"{name} {value}"

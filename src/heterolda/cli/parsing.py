@@ -25,14 +25,16 @@ def check_columns(columns: str | None, exclude: str | None) -> None:
         )
 
 
-def parse_shrinkage(text: str | None) -> float | str | None:
-    """A number from 0 to 1, "auto" or "cv"."""
-    if text is None or text in ("auto", "cv"):
+def parse_shrinkage(
+    text: str | None, words: tuple[str, str] = ("auto", "cv")
+) -> float | str | None:
+    """A number from 0 to 1, or one of two words."""
+    if text is None or text in words:
         return text
     number = _number(text)
     if number is None or not 0 <= number <= 1:
         raise ValueError(
-            f"--shrinkage {text}: must be a number from 0 to 1, auto or cv"
+            f"--shrinkage {text}: must be a number from 0 to 1, {' or '.join(words)}"
         )
     return number
 

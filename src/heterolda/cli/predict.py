@@ -67,16 +67,15 @@ def predict(
     - `cat new.csv | heterolda predict iris.json - | head`
     """
     with errors_in_one_line(debug):
-        from heterolda.cli.evaluate_files import feature_columns
+        from heterolda.cli.evaluate_files import feature_columns, load_classifier
         from heterolda.cli.predict_files import Output, predict_batches
         from heterolda.cli.progress import StatusLine
         from heterolda.data.parquet_reader import PARQUET
         from heterolda.data.table_writer import check_table_name, write_table
-        from heterolda.export import load
 
         with usage_errors():
             check_table_name(out)
-        fitted = load(model)
+        fitted = load_classifier(model)
         names = feature_columns(fitted, split_names(columns))
         output = Output(
             column=column,

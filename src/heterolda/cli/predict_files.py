@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.cli.evaluate_files import without_names
+from heterolda.cli.evaluate_files import winners, without_names
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.decoding import features_of
 from heterolda.data.prefetch import prefetch
@@ -73,22 +73,29 @@ def _batches(files: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
     """
     import pyarrow as pa
 
+    names: list[str] | None = None
+    for file in same_columns(files):
+        if names is None:
+            names = file.schema.names
+            yield file, pa.RecordBatch.from_pylist([], schema=file.schema), 0
+        n_before = 0
+        for batch in file.batches:
+            yield file, batch.select(names), n_before
+            n_before += batch.num_rows
+
+
+def same_columns(files: Iterator[OpenFile]) -> Iterator[OpenFile]:
+    """The same files; an error if one of them has other columns than the first."""
     first: OpenFile | None = None
     for file in files:
-        if first is None:
-            first = file
-            yield file, pa.RecordBatch.from_pylist([], schema=file.schema), 0
-        names = first.schema.names
-        differing = set(file.schema.names) ^ set(names)
+        first = first or file
+        differing = set(file.schema.names) ^ set(first.schema.names)
         if differing:
             raise ValueError(
                 f"{file.name}: its columns are not those of {first.name}: "
                 f"{sorted(differing)} are in one of them only"
             )
-        n_before = 0
-        for batch in file.batches:
-            yield file, batch.select(names), n_before
-            n_before += batch.num_rows
+        yield file
 
 
 def _check_names(file: OpenFile, added: list[str], output: Output) -> None:
@@ -143,14 +150,14 @@ def _appended(
         columns = {name: columns[name] for name in output.only}
     known = np.where(absent[:, None], 0.0, X) if absent.any() else X
     prediction, *probabilities = output.new_columns(model.classes_)
-    winners, chances = np.zeros(0, np.int64), np.zeros((0, len(probabilities)))
+    places, chances = np.zeros(0, np.int64), np.zeros((0, len(probabilities)))
     if len(X) and output.proba:
         chances = model.predict_proba(known)
-        winners = chances.argmax(axis=1)
+        places = chances.argmax(axis=1)
     elif len(X):
-        winners = model._blockwise(known, "winners")
+        places = winners(model, known)
     labels = pa.array(model.classes_.tolist())
-    columns[prediction] = labels.take(pa.array(winners, mask=absent))
+    columns[prediction] = labels.take(pa.array(places, mask=absent))
     for j, name in enumerate(probabilities):
         columns[name] = pa.array(chances[:, j], mask=absent)
     return pa.RecordBatch.from_pydict(columns)

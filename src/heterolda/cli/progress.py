@@ -119,8 +119,13 @@ class StatusLine(_LiveBar):
 
     def rows(self, text: str) -> Callable[[int], None]:
         """Begin something of unknown length; call the result with the rows so far."""
+        update = self.words(text)
+        return lambda n: update(f"{n:,} rows")
+
+    def words(self, text: str) -> Callable[[str], None]:
+        """Begin something of unknown length; call the result with how far it is."""
         update = self._begin(text)
-        return lambda n: update(figure=f"{n:,} rows")
+        return lambda figure: update(figure=figure)
 
     def share(self, text: str) -> Callable[[float], None]:
         """Begin something of known length; call the result with the share done."""

@@ -28,6 +28,13 @@ class Batch(NamedTuple):
 
 def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
     """Batches as arrays, without the rows that have missing values."""
+    return (batch for _, _, batch in decoded_with_records(files, drop=drop))
+
+
+def decoded_with_records(
+    files: Iterable[OpenFile], *, drop: bool
+) -> Iterator[tuple[Any, Mask | None, Batch]]:
+    """The same after all rows as the file has them, and which are kept, if not all."""
     for file in files:
         for records in file.batches:
             X = features_of(records, file)
@@ -44,7 +51,8 @@ def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
             except ParameterError as error:
                 where = f"{file.name}: column {file.columns.weight!r}: "
                 raise ParameterError(where, *error.args) from error
-            yield Batch(file, X, codes, labels, weight, records.num_rows - len(X))
+            n_dropped = records.num_rows - len(X)
+            yield records, good, Batch(file, X, codes, labels, weight, n_dropped)
 
 
 def _complete(

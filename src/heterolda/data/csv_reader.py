@@ -362,6 +362,14 @@ def _header(lines: IO[str], delimiter: str, where: str) -> tuple[list[str], int]
     return names, rows.line_num
 
 
+def missing_words() -> list[str]:
+    """What Arrow's own reader takes for a missing value."""
+    from pyarrow import csv as arrow_csv
+
+    words: list[str] = arrow_csv.ConvertOptions().null_values
+    return words
+
+
 def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
     """Numbers from text by the rules of Arrow's own reader.
 
@@ -369,9 +377,8 @@ def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
     """
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow import csv as arrow_csv
 
-    missing = pc.is_in(column, pa.array(arrow_csv.ConvertOptions().null_values))
+    missing = pc.is_in(column, pa.array(missing_words()))
     text = pc.if_else(missing, None, pc.ascii_trim(column, " \t"))
     try:
         return pc.cast(text, pa.float64())

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.data.columns import OpenFile
-from heterolda.data.csv_reader import parsed_numbers
+from heterolda.data.csv_reader import missing_words, parsed_numbers
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
 
@@ -87,8 +87,9 @@ def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]
             )
     codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
     codes = codes.copy()
+    missing = missing_words() if file.is_text else []  # of cells read as they are
     for code, label in enumerate(labels):
-        if label is None or label != label:
+        if label is None or label != label or label in missing:
             codes[codes == code] = -1
     return codes, labels
 

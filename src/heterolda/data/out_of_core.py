@@ -40,14 +40,15 @@ def fit_batches(
 ) -> Estimator:
     """Fit an estimator to files or Arrow data, batch by batch.
 
-    A discriminant needs one pass, to gather class statistics. A search with the
-    strategy "paper" goes through the rows again and again, until it has seen enough:
-    it keeps the rows that are nearest to the threshold in memory and makes as many
-    iterations as these suffice for; the rule is the same as for rows in memory.
+    A discriminant or a projection needs one pass, to gather class statistics. A search
+    with the strategy "paper" goes through the rows again and again, until it has seen
+    enough: it keeps the rows that are nearest to the threshold in memory and makes as
+    many iterations as these suffice for; the rule is the same as for rows in memory.
 
     Parameters
     ----------
-    estimator : GaussianLinearDiscriminant or LocalNeighborhoodSearch
+    estimator : GaussianLinearDiscriminant, HeteroscedasticProjection or \
+            LocalNeighborhoodSearch
         Is fitted and returned.
     source, target, columns, exclude, sample_weight, missing, batch_size
         As for :func:`heterolda.data.statistics_from_batches`. For a search, the
@@ -88,8 +89,9 @@ def fit_batches(
         estimator._fit_sampled(*table.statistics_and_sample(progress))
     else:
         raise TypeError(
-            "estimator must be a GaussianLinearDiscriminant or a "
-            f"LocalNeighborhoodSearch, got {type(estimator).__name__}"
+            "estimator must be a GaussianLinearDiscriminant, a "
+            "HeteroscedasticProjection or a LocalNeighborhoodSearch, got "
+            f"{type(estimator).__name__}"
         )
     return estimator
 

@@ -53,7 +53,7 @@ def _opened(source: Any, columns: Columns) -> Iterator[OpenFile]:
         return
     if isinstance(source, TextFiles):
         source, delimiter, name = source.paths, source.delimiter, source.name
-    paths = _paths(source)
+    paths = paths_of(source)
     if paths is None:
         yield from _streams(source, columns)
     for path in paths or ():
@@ -63,7 +63,7 @@ def _opened(source: Any, columns: Columns) -> Iterator[OpenFile]:
             yield open_text_file(path, columns, delimiter, name)
 
 
-def _paths(source: Any) -> list[str] | None:
+def paths_of(source: Any) -> list[str] | None:
     """Names of all files of a source, or None if it is not a path."""
     given = source if isinstance(source, list | tuple) else [source]
     if not all(isinstance(item, str | os.PathLike) for item in given):

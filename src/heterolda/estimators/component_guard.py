@@ -17,7 +17,7 @@ from heterolda.subspaces import Progress, QuadraticRule, Subspace, find_subspace
 # Weights of the pooled covariance that are tried, one after the other.
 _STEPS = (0.1, 0.3, 0.9)
 # Components give way if rows are told apart with this share more errors than in those
-# of linear discriminant analysis, and by so many standard errors.
+# of linear discriminant analysis; by so many standard errors, it is more than chance.
 _MORE, _CLEARLY = 0.03, 3.0
 
 
@@ -47,10 +47,13 @@ class Judged:
 
     @property
     def is_worse(self) -> bool:
-        """Whether linear discriminant analysis is clearly better."""
-        excess = self.error - self.fisher_error
-        more = self.error > (1 + _MORE) * self.fisher_error
-        return more and excess > _CLEARLY * self.deviation
+        """Whether linear discriminant analysis is better."""
+        return self.error > (1 + _MORE) * self.fisher_error
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the difference is more than chance."""
+        return abs(self.error - self.fisher_error) > _CLEARLY * self.deviation
 
 
 def judged_subspaces(
@@ -67,19 +70,16 @@ def judged_subspaces(
     components; the last resort is linear discriminant analysis, if it has as many. The
     first of the list is what the method found, the last one what to take.
     """
-    means, covariances, priors, weights = moments
+    means, covariances, priors, _ = moments
     found = find_subspace(*moments, n_components, method, progress)
     n = found.scalings.shape[1]
     fisher = find_subspace(*moments, min(n, len(priors) - 1), "fisher")
     judge = _Judge(rows, means, covariances, priors, fisher)
     tried = [judge(found, 0.0)]
-    freedom = np.maximum(weights - 1, 0.0)
-    pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
     for added in _STEPS:
         if not tried[-1].is_worse:
             return tried
-        shrunk = (1 - added) * covariances + added * pooled
-        found = find_subspace(means, shrunk, priors, weights, n, method, progress)
+        found = find_subspace(*moments, n, method, progress, added)
         tried.append(judge(found, added))
     if tried[-1].is_worse:
         if n < len(priors):

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gathering import (
     are_enough,
+    check_has_statistics,
     check_statistics,
     chunk_statistics,
     keep_statistics,
@@ -354,7 +355,7 @@ class GaussianLinearDiscriminant(
         solver = resolve_solver(self.solver)
         first = not hasattr(self, "classes_")
         if not first:
-            self._check_statistics()
+            check_has_statistics(self)
         known = all_labels(classes, None if first else self.classes_)
         chunk = chunk_statistics(self, X, y, sample_weight)
         statistics = with_all_classes(known, chunk)
@@ -505,7 +506,7 @@ class GaussianLinearDiscriminant(
         self._check_ready()
         if self.pairs_[0, 0] < 0:
             raise AttributeError("frontier_ is about pairs of classes: use 'ovo'")
-        self._check_statistics()
+        check_has_statistics(self)
         return _Frontiers(self)
 
     def with_operating_point(
@@ -531,7 +532,7 @@ class GaussianLinearDiscriminant(
             The covariances are shrunk as they were in this fit.
         """
         self._check_ready()
-        self._check_statistics()
+        check_has_statistics(self)
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
@@ -611,18 +612,10 @@ class GaussianLinearDiscriminant(
         (0.037, 0.042)
         """
         self._check_ready()
-        self._check_statistics()
+        check_has_statistics(self)
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=False)
         weight = check_sample_weight(sample_weight, len(X))
         return leave_one_out(self, X, y, weight)
-
-    def _check_statistics(self):
-        """Refuse what a model from a file without statistics cannot do."""
-        if not hasattr(self, "statistics_"):
-            raise NotFittedError(
-                "this model was loaded from a file without class statistics, which "
-                "this needs: save it with include_statistics=True, or fit it again"
-            )
 
 
 def _against_all_others(means, cov, priors, weights):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
@@ -38,6 +39,15 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
     names = getattr(estimator, "feature_names_in_", None)
     labels, codes = coded_labels(y, warn=False)
     return ClassStatistics.from_codes(X, codes, labels, weight, names)
+
+
+def check_has_statistics(estimator) -> None:
+    """Refuse what a model from a file without statistics cannot do."""
+    if not hasattr(estimator, "statistics_"):
+        raise NotFittedError(
+            "this model was loaded from a file without class statistics, which "
+            "this needs: save it with include_statistics=True, or fit it again"
+        )
 
 
 def are_enough(statistics: ClassStatistics) -> bool:

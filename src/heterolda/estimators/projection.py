@@ -20,12 +20,17 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
     are_enough,
+    check_has_statistics,
     check_statistics,
     chunk_statistics,
     keep_statistics,
 )
 from heterolda.estimators.prediction import also_lazily
-from heterolda.estimators.warn import warn_of_bad_components
+from heterolda.estimators.warn import (
+    warn_of_bad_components,
+    warn_of_coarse_features,
+    warn_of_small_classes,
+)
 from heterolda.foundations.choices import PROJECTIONS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.threads import one_blas_thread
@@ -40,6 +45,7 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
 from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.subspaces import find_subspace
 
 # Numbers of X that are centred at a time, so that no copy of X is made.
@@ -82,13 +88,13 @@ class HeteroscedasticProjection(
         Class probabilities; relative frequencies by default.
     guard : bool, default=True
         Whether rows have the last word: where the quadratic rule of the projected
-        classes makes clearly more errors on the training rows than in the components of
-        linear discriminant analysis, class covariances are moved towards the pooled
-        one, by 0.1, 0.3 and 0.9, until it does not; the last resort is linear
-        discriminant analysis, if it has as many components. `guarded_` and a
-        :class:`ModelMisfitWarning` say so. It applies where there are rows:
-        `fit_statistics` and `partial_fit` have none and are the same as with False,
-        which stands for the pure model.
+        classes makes at least 3 % more errors on the training rows than in the
+        components of linear discriminant analysis, class covariances are moved towards
+        the pooled one, by 0.1, 0.3 and 0.9, until it does not; the last resort is
+        linear discriminant analysis, if it has as many components. `guarded_` says so
+        and, if it is more than chance, a :class:`ModelMisfitWarning`, too. It applies
+        where there are rows: `fit_statistics` and `partial_fit` have none and are the
+        same as with False, which stands for the pure model.
     verbose : int, default=0
         With 1, print how a long search for the subspace gets on.
 
@@ -219,13 +225,14 @@ class HeteroscedasticProjection(
         rows = ClassRows(X, y, weight, classes, codes)
         return self._solve(statistics, rows)
 
-    def _fit_sampled(self, statistics, sample):
+    def _fit_sampled(self, statistics, sample, progress=None):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.
 
         The result is that of `fit` to all rows.
         """
         self._validate_params()
-        return self._solve(statistics, sample.by_class(statistics.classes))
+        rows = sample.by_class(statistics.classes)
+        return self._solve(statistics, rows, progress)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None):
@@ -246,6 +253,8 @@ class HeteroscedasticProjection(
             The estimator. Until it has rows of two classes, or of as many as there
             are priors, it cannot transform and says so.
         """
+        if hasattr(self, "scalings_"):
+            check_has_statistics(self)
         statistics = chunk_statistics(self, X, y, sample_weight)
         if hasattr(self, "statistics_"):
             statistics = self.statistics_ + statistics
@@ -271,14 +280,18 @@ class HeteroscedasticProjection(
         """
         return self._solve(check_statistics(statistics))
 
-    def _solve(self, statistics: ClassStatistics, rows: ClassRows | None = None):
+    def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         cov = statistics.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.weights)
+        if self.shrinkage is None:
+            borrowed = shares_of_pooled(statistics, None, None)
+            warn_of_small_classes(statistics, borrowed)
+        warn_of_coarse_features(statistics.means, cov)
         moments = statistics.means, cov, priors, statistics.weights
-        progress = _print_progress if self.verbose else None
-        how = self.n_components, self.method, progress
+        report = _print_progress if self.verbose else progress
+        how = self.n_components, self.method, report
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
             if rows is None or not self.guard or self.method == "fisher":
@@ -394,7 +407,7 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _fitted_projection(self):
         """The projection of the model's own statistics."""
         self._check_ready()
-        self._check_statistics()
+        check_has_statistics(self)
         if "projection" not in self._found:
             projection = HeteroscedasticProjection(priors=self.priors_)
             self._found["projection"] = projection._solve(self.statistics_)

@@ -121,18 +121,25 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
 
 
 def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> None:
-    """Say that the model misleads, and what the guard has done about it."""
+    """Say that the model misleads, and what the guard has done about it.
+
+    Nothing is said where the difference may be chance.
+    """
     first, last = tried[0], tried[-1]
-    if len(tried) == 1:
+    if not (first.is_worse and first.is_clear):
         return
     if last.added == 1:
         done = "The components are those of linear discriminant analysis now"
+    elif last is first:
+        done = "Moving covariances towards the pooled one does not mend that"
     else:
         done = (
             "The covariances of the classes have been moved towards the pooled one, by "
             f"{last.added:g}, which leaves {percent(last.error)}"
         )
-    remedy = ", use fewer components" if last.is_worse else ""
+    remedy = ""
+    if last.is_worse and last.added < 1:
+        remedy = ", or use fewer components"
     features = _leading_features(statistics, first.subspace.scalings[:, 0])
     warnings.warn(
         "the classes are not Gaussian: in the components of the Gaussian model "

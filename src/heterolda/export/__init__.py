@@ -1,7 +1,7 @@
-"""Fitted classifiers for other days and other programs: model files, ONNX and C.
+"""Fitted models for other days and other programs: model files, ONNX and C.
 
 The names below are public; all else in this folder is internal. Importing it tells
-skl2onnx, where that is installed, how to convert the classifiers, alone and in
+skl2onnx, where that is installed, how to convert the estimators, alone and in
 pipelines. It does not import skl2onnx.
 """
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
 from heterolda.export._c_text import comment, label_table, number, table
@@ -211,6 +212,8 @@ class Source:
 
 def _provenance(model: Any) -> str:
     """How the rules were found, and how good they are where they were."""
+    if isinstance(model, Pipeline):
+        return _provenance(model[-1])
     if hasattr(model, "n_errors_"):
         return f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
     error = model.bayes_error_

@@ -16,6 +16,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import SidedLogOdds
+from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._labels import labels
 from heterolda.export._parameters import parameter, parameters
 from heterolda.export._schema import (
@@ -23,6 +24,7 @@ from heterolda.export._schema import (
     Place,
     boolean,
     booleans,
+    check_list,
     choice,
     count,
     floats,
@@ -41,6 +43,8 @@ from heterolda.statistics.shrinkage import Shrinkage
 
 DISCRIMINANT = GaussianLinearDiscriminant.__name__
 SEARCH = LocalNeighborhoodSearch.__name__
+PROJECTION = HeteroscedasticProjection.__name__
+PIPELINE = "Pipeline"
 VOTING = text(["weighted", "majority", "coupled"])
 
 
@@ -67,14 +71,30 @@ def _model(*names: str) -> Kind:
     def read(value: Any, at: Place) -> Any:
         name = value.get("estimator") if isinstance(value, dict) else None
         estimator = _FITTED[text(names).read(name, at / "estimator")]
-        # The start of a search has sizes of its own.
+        # The start of a search and the steps of a pipeline have sizes of their own.
         return estimator.read(value, Place(at.name, version=at.version))
 
     return Kind(read, lambda values: _FITTED[values["estimator"]].write(values))
 
 
-def _fitted(name: str) -> Kind:
-    """All that is said of a fitted estimator."""
+def _steps() -> Kind:
+    """Steps of a pipeline, one or more."""
+    step = record({"name": text(), "model": _model(PROJECTION, DISCRIMINANT, SEARCH)})
+
+    def read(value: Any, at: Place) -> list[Any]:
+        steps = check_list(value, at)
+        if not steps:
+            raise at.error("have one step or more", value)
+        places = (
+            Place(f"{at.name}[{k}]", version=at.version) for k in range(len(steps))
+        )
+        return [step.read(one, place) for one, place in zip(steps, places, strict=True)]
+
+    return Kind(read, list_of(step).write)
+
+
+def _classifier(name: str) -> Kind:
+    """All that is said of a fitted classifier."""
     fields = {
         "estimator": text(),
         "fit_record": since(2, optional(record(FIT_RECORD, FitRecord)), _none),
@@ -182,7 +202,7 @@ PARAMETERS = {
         "estimator": optional(record(START_PARAMETER)),
     },
 }
-# What only one of the estimators has.
+# What only one of the classifiers has.
 ATTRIBUTES: dict[str, dict[str, Kind]] = {
     DISCRIMINANT: {
         "priors": floats("classes", low=0, high=1),
@@ -202,5 +222,34 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
         "history": list_of(floats(None, low=0), "rules"),
     },
 }
-_FITTED = {name: _fitted(name) for name in ATTRIBUTES}
+COMPONENTS = {
+    "count": count("components"),
+    # What `set_output` was told; the names of the features of a next step hang on it.
+    "output": optional(text(["default", "pandas", "polars"])),
+}
+OF_PROJECTION = {
+    "priors": floats("classes", low=0, high=1),
+    "mean": floats("features"),
+    "scalings": floats("features", "components"),
+    "loadings": floats("components", "features"),
+    "explained": floats("components", low=0),
+    "guarded": number(0, 1),
+    "statistics": optional(record(STATISTICS)),
+}
+_PROJECTION = {
+    "estimator": text(),
+    "parameters": record(parameters(_names(HeteroscedasticProjection))),
+    "classes": labels(),
+    "features": record(FEATURES),
+    "components": record(COMPONENTS),
+    **OF_PROJECTION,
+}
+_PIPELINE = {
+    "estimator": text(),
+    "parameters": record({"verbose": boolean()}),
+    "steps": _steps(),
+}
+_FITTED = {name: _classifier(name) for name in ATTRIBUTES}
+_FITTED[PROJECTION] = record(_PROJECTION, first=("classes", "features", "components"))
+_FITTED[PIPELINE] = record(_PIPELINE)
 MODEL = _model(*_FITTED)

@@ -1,4 +1,4 @@
-"""Fitted models as the values that a model file names, and back.
+"""Fitted classifiers as the values that a model file names, and back.
 
 `_model_schema` has the types, shapes and ranges of the values. Here is what no table
 can say: where the values stand in an estimator, and whether they belong together.
@@ -47,13 +47,13 @@ class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def values_of(model: Any, *, statistics: bool) -> Values:
-    """What a file says of a fitted model, perhaps without its class statistics."""
+def classifier_values(model: Any, *, statistics: bool) -> Values:
+    """What a file says of a fitted classifier, perhaps without its class statistics."""
     committee, name = model._committee, type(model).__name__
     own = {key: getattr(model, _attribute(key), None) for key in ATTRIBUTES[name]}
     if type(model) is GaussianLinearDiscriminant:
         own["fitted_with"] = _with_costs(model._settings, model.classes_)
-        own["statistics"] = _statistics_of(model) if statistics else None
+        own["statistics"] = statistics_values(model) if statistics else None
     else:
         own["start"] = _start_of(model, statistics)
     return own | {
@@ -64,10 +64,7 @@ def values_of(model: Any, *, statistics: bool) -> Values:
             "estimator": _start_parameter(model),
         },
         "classes": model.classes_,
-        "features": {
-            "count": model.n_features_in_,
-            "names": getattr(model, "feature_names_in_", None),
-        },
+        "features": feature_values(model),
         "rules": {
             **vars(committee.planes),
             "pairs": model.pairs_,
@@ -83,21 +80,33 @@ def values_of(model: Any, *, statistics: bool) -> Values:
     }
 
 
-def model_of(values: Values, where: str) -> Any:
-    """The fitted model of which a file says this, at a place for messages."""
+def feature_values(model: Any) -> Values:
+    """Number and names of the features of a model."""
+    names = getattr(model, "feature_names_in_", None)
+    return {"count": model.n_features_in_, "names": names}
+
+
+def fitted_features(values: Values) -> Values:
+    """The attributes that are the inverse of `feature_values`."""
+    names = values["features"]["names"]
+    fitted = {"n_features_in_": values["features"]["count"]}
+    if names is not None:
+        fitted["feature_names_in_"] = np.array(names, dtype=object)
+    return fitted
+
+
+def classifier_of(values: Values, where: str) -> Any:
+    """The fitted classifier of which a file says this, at a place for messages."""
     planes = _planes(values["rules"], f"{where}.rules")
     fitted = {
         "classes_": values["classes"],
-        "n_features_in_": values["features"]["count"],
+        **fitted_features(values),
         "pairs_": values["rules"]["pairs"],
         "coef_": planes.coef,
         "intercept_": planes.intercept,
         "n_iter_": planes.n_iter,
         "_committee": _committee(values, planes, where),
     }
-    names = values["features"]["names"]
-    if names is not None:
-        fitted["feature_names_in_"] = np.array(names, dtype=object)
     if values["fit_record"] is not None:
         fitted["fit_record_"] = values["fit_record"]
     make = _discriminant if values["estimator"] == DISCRIMINANT else _search
@@ -167,30 +176,35 @@ def _check_gaussian(planes: Hyperplanes, where: str) -> None:
 
 def _discriminant(values: Values, fitted: Values, where: str) -> Any:
     """A discriminant, and its attributes in the place of their values."""
-    model = _unfitted(GaussianLinearDiscriminant, values["parameters"])
-    planes, priors = fitted["_committee"].planes, values["priors"]
-    if not (priors > 0).all() or abs(priors.sum() - 1) > 1e-6:
-        raise ValueError(f"{where}.priors must be positive and sum to one")
+    model = unfitted(GaussianLinearDiscriminant, values["parameters"])
+    planes = fitted["_committee"].planes
+    check_priors(values["priors"], where)
     fitted["bayes_error_"] = planes.error
     fitted["gap_"] = planes.gap
     fitted["trivial_"] = planes.trivial
     fitted["_found"] = {}
-    _unfitted(GaussianLinearDiscriminant, values["fitted_with"])
+    unfitted(GaussianLinearDiscriminant, values["fitted_with"])
     if values["statistics"] is not None:
-        values["statistics"] = _statistics(values, fitted, f"{where}.statistics")
+        values["statistics"] = statistics_from(values, fitted, f"{where}.statistics")
     return model
 
 
-def _statistics_of(model: Any) -> Values | None:
-    """The class statistics of a discriminant, without what the model says anyway."""
+def check_priors(priors: NDArray[Any], where: str) -> None:
+    """Refuse priors that are not probabilities of all classes."""
+    if not (priors > 0).all() or abs(priors.sum() - 1) > 1e-6:
+        raise ValueError(f"{where}.priors must be positive and sum to one")
+
+
+def statistics_values(model: Any) -> Values | None:
+    """The class statistics of a model, without what the model says anyway."""
     known = getattr(model, "statistics_", None)
     if known is None:
         return None
     return {**vars(known), "named": known.feature_names is not None}
 
 
-def _statistics(values: Values, fitted: Values, where: str) -> ClassStatistics:
-    """The inverse of `_statistics_of`."""
+def statistics_from(values: Values, fitted: Values, where: str) -> ClassStatistics:
+    """The inverse of `statistics_values`."""
     found, classes = values["statistics"], fitted["classes_"]
     if not (found["weights"] > 0).all():
         raise ValueError(f"{where}.weights must be positive")
@@ -204,7 +218,7 @@ def _search(values: Values, fitted: Values, where: str) -> Any:
     """A search, and its attributes in the place of their values."""
     found, parameters = values["start"], values["parameters"]
     if found is not None:
-        start = model_of(found["model"], f"{where}.start.model")
+        start = classifier_of(found["model"], f"{where}.start.model")
         alike = np.array_equal(start.classes_, fitted["classes_"])
         if not alike or start.n_features_in_ != fitted["n_features_in_"]:
             raise ValueError(
@@ -217,7 +231,7 @@ def _search(values: Values, fitted: Values, where: str) -> Any:
     for errors, length in zip(values["history"], fitted["n_iter_"], strict=True):
         if len(errors) != length:
             raise Place(f"{where}.history").error(f"have {length} entries", len(errors))
-    return _unfitted(LocalNeighborhoodSearch, parameters)
+    return unfitted(LocalNeighborhoodSearch, parameters)
 
 
 def _start_of(model: Any, statistics: bool) -> Values | None:
@@ -226,7 +240,10 @@ def _start_of(model: Any, statistics: bool) -> Values | None:
     if type(_bare(start)) is not GaussianLinearDiscriminant:
         return None
     frozen = isinstance(start, FrozenEstimator)
-    return {"frozen": frozen, "model": values_of(_bare(start), statistics=statistics)}
+    return {
+        "frozen": frozen,
+        "model": classifier_values(_bare(start), statistics=statistics),
+    }
 
 
 def _start_parameter(model: Any) -> Values | None:
@@ -251,7 +268,7 @@ def _read_start_parameter(found: Values | None, start: Any, where: str) -> Any:
     estimator: Any = NotKept(found["name"])
     if found["parameters"] is not None:
         text([DISCRIMINANT]).read(found["name"], Place(f"{where}.name"))
-        estimator = _unfitted(GaussianLinearDiscriminant, found["parameters"])
+        estimator = unfitted(GaussianLinearDiscriminant, found["parameters"])
     if found["is_start"]:
         if start is None:
             raise ValueError(f"{where} is said to be the start, but there is none")
@@ -259,7 +276,7 @@ def _read_start_parameter(found: Values | None, start: Any, where: str) -> Any:
     return FrozenEstimator(estimator) if found["frozen"] else estimator
 
 
-def _unfitted(cls: Any, parameters: Values) -> Any:
+def unfitted(cls: Any, parameters: Values) -> Any:
     """An estimator of parameters that it accepts."""
     estimator = cls(**parameters)
     estimator._validate_params()

@@ -1,7 +1,7 @@
-"""The graph of a classifier, from standard operators of opset 13 or newer.
+"""The graphs of estimators, from standard operators of opset 13 or newer.
 
-A graph computes the scores in the format of its input. What follows from them is
-little; it is in double precision, by the formulas of
+Scores and components are computed in the format of the input. What follows from scores
+is little; it is in double precision, by the formulas of
 :mod:`heterolda.estimators.posterior` and :mod:`heterolda.estimators.votes`.
 """
 
@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
-from heterolda.export._rules import Rules, read_rules
+from heterolda.export._rules import Rules, centred_projection, read_rules
 
 _OLDEST_OPSET = 13
 
 
 def convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the graph of a classifier, as skl2onnx asks for it."""
-    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
-
     if container.target_opset < _OLDEST_OPSET:
         raise ValueError(
             f"target_opset must be at least {_OLDEST_OPSET} for "
@@ -32,18 +30,41 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     nocl = scope.get_options(operator.raw_operator, {"nocl": False})["nocl"]
     labels = np.arange(len(rules.classes)) if nocl else _labels(rules.classes)
     graph = _Graph(scope, container)
-    X = operator.inputs[0]
-    double = isinstance(X.type, DoubleTensorType)
-    kind = np.dtype(np.float64 if double else np.float32)
-    x = X.full_name
-    if not isinstance(X.type, DoubleTensorType | FloatTensorType):
-        x = graph.cast(x, kind)
+    x, kind = graph.features(operator)
+    double = kind == np.float64
     winner, p = _decide(graph, rules, _scores(graph, rules, x, double))
     label, probabilities = (output.full_name for output in operator.outputs)
     places = graph("Squeeze", winner, np.array([1]))
     graph("Gather", labels, places, output=label)
     final = _with_largest_at(graph, p if double else graph.cast(p, kind), winner, kind)
     graph("Identity", final, output=probabilities)
+
+
+def convert_projection(scope: Any, operator: Any, container: Any) -> None:
+    """Add the graph of a projection: it centres rows before it multiplies them."""
+    model = operator.raw_operator
+    model._check_ready()
+    graph = _Graph(scope, container)
+    x, kind = graph.features(operator)
+    output = operator.outputs[0].full_name
+    if kind == np.float64:
+        graph("MatMul", graph("Sub", x, model.mean_), model.scalings_, output=output)
+        return
+    centre, scalings, offset = centred_projection(model)
+    components = graph("MatMul", graph("Sub", x, centre), scalings)
+    graph("Add", components, offset, output=output)
+
+
+def projection_shapes(operator: Any) -> None:
+    """Say what the graph of a projection returns, as skl2onnx asks for it."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    given = operator.inputs[0].type
+    double = isinstance(given, DoubleTensorType)
+    kind = DoubleTensorType if double else FloatTensorType
+    operator.raw_operator._check_ready()
+    n = operator.raw_operator.scalings_.shape[1]
+    operator.outputs[0].type = kind([given.shape[0], n])
 
 
 class _Graph:
@@ -60,6 +81,16 @@ class _Graph:
         output = output or self.scope.get_unique_variable_name(op.lower())
         self._add(op, inputs, [output], attributes)
         return output
+
+    def features(self, operator: Any) -> tuple[str, np.dtype[Any]]:
+        """The input of an operator in single or double precision, and which it is."""
+        from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+        X = operator.inputs[0]
+        double = isinstance(X.type, DoubleTensorType)
+        kind = np.dtype(np.float64 if double else np.float32)
+        known = isinstance(X.type, DoubleTensorType | FloatTensorType)
+        return X.full_name if known else self.cast(X.full_name, kind), kind
 
     def largest(self, values: str) -> tuple[str, str]:
         """The largest of each row and its column, the first of equals."""

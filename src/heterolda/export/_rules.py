@@ -1,17 +1,19 @@
-"""The rules of a fitted classifier as arrays, all that an export to C or ONNX needs."""
+"""Rules and components as arrays, all that an export to C or ONNX needs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds, SidedLogOdds
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
+from heterolda.export._steps import own_steps
 from heterolda.foundations.types import Array
 
 Array32 = NDArray[np.float32]
@@ -23,6 +25,10 @@ CLASSIFIERS = GaussianLinearDiscriminant, LocalNeighborhoodSearch
 _REACH = 8.0
 # Centres are multiples of the power of two that is so many digits below the range.
 _GRID_BITS = 5
+_EXTREME = (
+    "model has scores of extreme size, which other formats cannot hold: fit it to "
+    "features in other units"
+)
 
 
 @dataclass(frozen=True)
@@ -78,16 +84,7 @@ class Rules:
 
         They are zero where the data are near zero, and where nothing is known of them.
         """
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            centre = self._centres().astype(np.float32)
-            offset = (self.intercept + self.coef @ centre).astype(np.float32)
-            coef = self.coef.astype(np.float32)
-        if not all(np.isfinite(array).all() for array in (centre, coef, offset)):
-            raise ValueError(
-                "model has coefficients beyond the range of single precision: export "
-                "in double precision, or scale the features before the fit"
-            )
-        return centre, coef, offset
+        return _in_single(self._centres(), self.coef, self.intercept)
 
     def _centres(self) -> Array:
         """Centres of the features, rounded to about their spread."""
@@ -100,13 +97,45 @@ class Rules:
         return rounded
 
 
+def centred_projection(model: Any) -> tuple[Array32, Array32, Array32]:
+    """Centres, scalings and offsets of a projection in single precision.
+
+    The components are ``(x - centre) @ scalings + offset``, where the offset makes up
+    for the rounding of the mean; see :meth:`Rules.centred`.
+    """
+    coef = model.scalings_.T
+    centre, coef32, offset = _in_single(model.mean_, coef, -coef @ model.mean_)
+    return centre, coef32.T, offset
+
+
+def _in_single(
+    centre: Array, coef: Array, intercept: Array
+) -> tuple[Array32, Array32, Array32]:
+    """Centres, normals and offsets in single precision."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        single = centre.astype(np.float32)
+        offset = (intercept + coef @ single).astype(np.float32)
+        found = single, coef.astype(np.float32), offset
+    if not all(np.isfinite(array).all() for array in found):
+        raise ValueError(
+            "model has coefficients beyond the range of single precision: export "
+            "in double precision, or scale the features before the fit"
+        )
+    return found
+
+
 def read_rules(model: Any) -> Rules:
-    """Read the rules of a fitted classifier."""
+    """Read the rules of a fitted classifier, or of a pipeline as rules on its features.
+
+    Projections are linear, so that a rule on components is one on features.
+    """
+    if type(model) is Pipeline:
+        return _rules_on_features(model)
     if not isinstance(model, CLASSIFIERS):
         raise TypeError(
             "model must be a fitted GaussianLinearDiscriminant or "
-            f"LocalNeighborhoodSearch, got {type(model).__name__}: pass the classifier "
-            "inside a pipeline or a parameter search, not the whole"
+            "LocalNeighborhoodSearch, or a pipeline of projections that ends in one, "
+            f"got {type(model).__name__}; of a parameter search pass best_estimator_"
         )
     fitted: Any = model
     fitted._check_ready()
@@ -117,10 +146,7 @@ def read_rules(model: Any) -> Rules:
     log_odds = getattr(committee, "log_odds", None)
     log_odds = log_odds or LogOdds.from_hyperplanes(planes)
     if isinstance(log_odds, LogOdds) and np.any(log_odds.unit != 1):
-        raise ValueError(
-            "model has scores of extreme size, which other formats cannot hold: fit it "
-            "to features in other units"
-        )
+        raise ValueError(_EXTREME)
     if isinstance(committee, OneVsAll):
         kind = "one-vs-all"
     elif isinstance(committee, OneVsOne):
@@ -137,6 +163,27 @@ def read_rules(model: Any) -> Rules:
         log_odds=log_odds,
         sharpness=sharpness,
         ranges=_ranges(model),
+    )
+
+
+def _rules_on_features(model: Pipeline) -> Rules:
+    """The rules of a pipeline's last step, as functions of the features."""
+    *projections, (_, last) = own_steps(model, "convert the whole by to_onnx")
+    rules = read_rules(last)
+    coef, intercept = rules.coef, rules.intercept
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _, projection in reversed(projections):
+            projection._check_ready()
+            coef = coef @ projection.scalings_.T
+            intercept = intercept - coef @ projection.mean_
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(_EXTREME)
+    return replace(
+        rules,
+        feature_names=getattr(model[0], "feature_names_in_", None),
+        coef=coef,
+        intercept=intercept,
+        ranges=_ranges(model[0]),
     )
 
 

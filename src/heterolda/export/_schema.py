@@ -29,7 +29,8 @@ Length = int | str | None
 class Place:
     """A place in a file of a version, with the sizes that have been read before it.
 
-    Sizes are the numbers of "classes", "features" and "rules" of the model.
+    Sizes are the numbers of "classes", "features" and "rules" or "components" of the
+    model.
     """
 
     name: str

@@ -69,14 +69,16 @@ def export_c(
 
     Parameters
     ----------
-    model : GaussianLinearDiscriminant or LocalNeighborhoodSearch
-        The classifier.
+    model : GaussianLinearDiscriminant, LocalNeighborhoodSearch or Pipeline
+        The classifier, or a pipeline of HeteroscedasticProjection steps that ends in
+        one: its rules on components become rules on features, so that nothing is left
+        to be projected.
     path : str or path-like
         File to write, whole or not at all.
     dtype : {"float", "double", "int16"}, default="float"
         Type of the features. "double" decides as `predict` does, but for discriminants
-        on rows within rounding of a threshold; "float" subtracts the centres of the
-        data first; "int16" is fixed point, with sums of 64 bits, and has
+        and pipelines on rows within rounding of a threshold; "float" subtracts the
+        centres of the data first; "int16" is fixed point, with sums of 64 bits, and has
         ``<name>_quantise`` to make whole features of double ones.
     name : str or None, default=None
         Prefix of all names, an identifier. None takes it from the file's name.

@@ -6,15 +6,24 @@ import os
 import sys
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._json_file import read_json, write_json
-from heterolda.export._model_schema import DISCRIMINANT, MODEL, SEARCH
-from heterolda.export._models import model_of, values_of
+from heterolda.export._model_schema import DISCRIMINANT, MODEL, PROJECTION, SEARCH
+from heterolda.export._pipelines import model_of, values_of
 from heterolda.export._schema import VERSION, Place, check_object, shown, text
+from heterolda.export._steps import own_steps
 from heterolda.foundations.files import unreadable
 
 FORMAT = "heterolda-model"
+_ESTIMATORS = (
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    HeteroscedasticProjection,
+)
 # Of a reason with more characters than this, the rest is left out.
 _LONGEST = 400
 
@@ -26,14 +35,17 @@ def save(
 
     Parameters
     ----------
-    model : GaussianLinearDiscriminant or LocalNeighborhoodSearch
-        The model. Of the start of a search only a discriminant is kept, of others the
-        name. A `random_state` that is a generator becomes None.
+    model : estimator
+        A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
+        HeteroscedasticProjection, or a Pipeline of projections that may end in one of
+        the classifiers. Of the start of a search only a discriminant is kept, of others
+        the name. A `random_state` that is a generator becomes None.
     path : str or path-like
         The file.
     include_statistics : bool, default=True
         Whether to write the class statistics: weights, means and scatter. Predictions
-        need none; `partial_fit`, `with_operating_point` and `frontier_` do.
+        and projections need none; `partial_fit`, `with_operating_point`, `frontier_`
+        and `transform` of a discriminant do.
 
     See Also
     --------
@@ -76,9 +88,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    GaussianLinearDiscriminant or LocalNeighborhoodSearch
-        The model. Its predictions are those of the model that was saved, to the last
-        bit.
+    estimator
+        The model, as `save` took it. What it predicts, or its components, are those of
+        the model that was saved, to the last bit.
 
     See Also
     --------
@@ -108,13 +120,18 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any]:
     """A fitted model as the JSON value that `save` writes."""
-    if type(model) not in (GaussianLinearDiscriminant, LocalNeighborhoodSearch):
+    models = [model]
+    if type(model) is Pipeline:
+        remedy = "keep the whole pipeline by skops"
+        models = [step for _, step in own_steps(model, remedy)]
+    elif type(model) not in _ESTIMATORS:
         raise TypeError(
-            f"model must be a {DISCRIMINANT} or a {SEARCH}, got "
-            f"{type(model).__name__}: save the fitted classifier inside a pipeline or "
-            "a parameter search, not the whole"
+            f"model must be a {DISCRIMINANT}, a {SEARCH}, a {PROJECTION} or a Pipeline "
+            f"of these, got {type(model).__name__}: save the fitted model inside a "
+            "parameter search, not the whole"
         )
-    model._check_ready()
+    for estimator in models:
+        estimator._check_ready()
     return {
         "format": FORMAT,
         "version": VERSION,

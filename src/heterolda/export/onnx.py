@@ -1,4 +1,4 @@
-"""ONNX graphs of fitted classifiers, by converters for skl2onnx."""
+"""ONNX graphs of fitted estimators, by converters for skl2onnx."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Any
 
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.export._onnx_graph import convert
+from heterolda.estimators.projection import HeteroscedasticProjection
+from heterolda.export._onnx_graph import (
+    convert,
+    convert_projection,
+    projection_shapes,
+)
 from heterolda.export._rules import CLASSIFIERS
 from heterolda.foundations.files import written_whole
 
@@ -31,26 +37,27 @@ def to_onnx(
     target_opset: int = 15,
     options: dict[Any, Any] | None = None,
 ) -> Any:
-    """Convert a fitted classifier, or a pipeline that ends in one, to ONNX.
+    """Convert a fitted classifier, projection or pipeline to ONNX.
 
     The same as ``skl2onnx.to_onnx``, without a choice of what suits few: the input is
     ``X`` with any number of rows, and the outputs are the labels and one array of
-    probabilities.
+    probabilities, or the components of a projection.
 
     Parameters
     ----------
-    model : GaussianLinearDiscriminant, LocalNeighborhoodSearch or Pipeline
-        What to convert. Labels are strings or integers, which booleans and whole
-        floats become.
+    model : estimator
+        A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
+        HeteroscedasticProjection or a Pipeline, also with steps of scikit-learn. Labels
+        are strings or integers, which booleans and whole floats become.
     path : str, path-like or None, default=None
         File to write, whole or not at all.
     dtype : {"float32", "float64"}, default="float32"
-        Format of the features and of the probabilities.
+        Format of the features and of the probabilities or components.
     target_opset : int, default=15
         Version of the operators, at least 13.
     options : dict or None, default=None
         Options of skl2onnx: "zipmap", "nocl" and "output_class_labels", as for all
-        classifiers. None stands for ``{"zipmap": False}``.
+        classifiers. None stands for ``{"zipmap": False}``, of a projection for none.
 
     Returns
     -------
@@ -82,12 +89,21 @@ def to_onnx(
         ) from error
     register()
     check_is_fitted(model)
+    for name, step in getattr(model, "steps", [])[:-1]:
+        if isinstance(step, CLASSIFIERS):
+            raise ValueError(
+                f"model has the step {name!r}, {type(step).__name__}, before its last, "
+                "and ONNX has no transform of classifiers: use a "
+                "HeteroscedasticProjection in its place"
+            )
+    if options is None and is_classifier(model):
+        options = {"zipmap": False}
     kind = FloatTensorType if dtype == "float32" else DoubleTensorType
     graph = convert_sklearn(
         model,
         name=type(model).__name__,
         initial_types=[("X", kind([None, model.n_features_in_]))],
-        options={"zipmap": False} if options is None else options,
+        options=options,
         target_opset=target_opset,
     )
     if path is not None:
@@ -97,7 +113,7 @@ def to_onnx(
 
 
 def register() -> None:
-    """Tell skl2onnx how to convert the classifiers."""
+    """Tell skl2onnx how to convert the classifiers and the projection."""
     from skl2onnx import update_registered_converter
     from skl2onnx.common.shape_calculator import (
         calculate_linear_classifier_output_shapes,
@@ -111,6 +127,12 @@ def register() -> None:
             convert,
             options=_OPTIONS,
         )
+    update_registered_converter(
+        HeteroscedasticProjection,
+        f"Heterolda{HeteroscedasticProjection.__name__}",
+        projection_shapes,
+        convert_projection,
+    )
 
 
 def register_on_import() -> None:

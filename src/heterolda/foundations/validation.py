@@ -307,8 +307,8 @@ def check_several_classes(n_classes: int) -> None:
     """Refuse data of a single class, or of none."""
     if n_classes < 2:
         raise ValueError(
-            f"a classifier needs at least 2 classes, got {n_classes} class: pass data "
-            "of two classes or more"
+            f"at least 2 classes are needed, got {n_classes} class: pass data of two "
+            "classes or more"
         )
 
 

@@ -2,6 +2,7 @@
 
 from heterolda.inspection.comparison import Comparison, compare
 from heterolda.inspection.displays.boundary import BoundaryDisplay
+from heterolda.inspection.displays.class_map import ClassMapDisplay
 from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
@@ -15,6 +16,7 @@ from heterolda.inspection.versions import show_versions
 __all__ = [
     "BoundaryDisplay",
     "BoxTest",
+    "ClassMapDisplay",
     "Comparison",
     "ErrorCurveDisplay",
     "FrontierDisplay",

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.fit_record import FitRecord
+from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, named, percent
@@ -21,6 +22,7 @@ from heterolda.inspection.sentences import (
     verdict_sentence,
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
+from heterolda.statistics.class_statistics import ClassStatistics
 
 # Stands for all other classes in a rule of one against the rest.
 OTHERS = "the rest"
@@ -43,6 +45,13 @@ def feature_names(model: Any) -> list[str]:
     if names is None:
         names = [f"x{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in names]
+
+
+def pooled_deviations(statistics: ClassStatistics) -> Array:
+    """Standard deviations of the features within the classes."""
+    squares = np.einsum("kjj->j", statistics.scatters)
+    pooled: Array = np.sqrt(squares / (statistics.weights - 1).sum())
+    return pooled
 
 
 @dataclass(frozen=True)
@@ -226,9 +235,25 @@ class ModelFacts:
         """Pooled standard deviations of the features, or None if they are not known."""
         if self.statistics is None:
             return None
-        squares = np.einsum("kjj->j", self.statistics.scatters)
-        pooled: Array = np.sqrt(squares / (self.statistics.weights - 1).sum())
-        return pooled
+        return pooled_deviations(self.statistics)
+
+    def projection(self, most_work: float) -> Any:
+        """The two components that keep most of the separation of the classes.
+
+        None for two classes, if there are no two components, and if they would take
+        long to find: the work, some 10 nanoseconds each, is the number of pairs of
+        classes times the cube of the number of features.
+        """
+        k, d = len(self.classes), len(self.features)
+        if self.statistics is None or k < 3 or k * (k - 1) / 2 * d**3 > most_work:
+            return None
+        kind: Any = HeteroscedasticProjection
+        projection = kind(2, priors=self.discriminant.priors_)
+        try:
+            projection.fit_statistics(self.statistics)
+        except ValueError:
+            return None
+        return projection
 
     @cached_property
     def feature_shares(self) -> Array:

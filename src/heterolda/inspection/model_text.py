@@ -18,6 +18,7 @@ from heterolda.inspection.sentences import plug_in_gain, record_sentence
 _MOST_FEATURES = 10
 _MOST_PAIRS = 10
 _MOST_CLASSES = 12
+_MOST_WORK = 2e7  # some 0.2 seconds for a line about components
 
 
 def describe_fit(
@@ -38,6 +39,7 @@ def describe_fit(
         *_classes(facts),
         "",
         *_pairs(facts),
+        *_components(facts),
         *_local_search(facts),
         *facts.notes(remedy),
     ]
@@ -85,6 +87,15 @@ def _gain(facts: ModelFacts) -> str:
         f"Plug-in: under the Gaussian model {rule} costs {max(lda - best, 0.0):.4g} "
         f"less than LDA's between {between} ({best:.4g} against {lda:.4g})."
     )
+
+
+def _components(facts: ModelFacts) -> list[str]:
+    """How much of what tells the classes apart a plane can show."""
+    projection = facts.projection(_MOST_WORK)
+    if projection is None:
+        return []
+    kept = percent(projection.explained_.sum())
+    return [f"Plug-in: two components keep {kept} of the separation of the classes."]
 
 
 def _local_search(facts: ModelFacts) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -14,6 +14,8 @@ from heterolda.statistics.moments import SINGULAR
 
 # A variance that cannot be told from zero counts as this share of the pooled one.
 VARIANCE_FLOOR = 1e-7
+# A feature that varies by no more than this share of its size is constant.
+_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +51,9 @@ class WhitenedClasses:
         shifts = means - priors @ means
         freedom = np.maximum(weights - 1, 0.0)
         pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
-        squares = np.diag(pooled) + priors @ shifts**2
-        scale = np.sqrt(np.where(squares > 0, squares, 1.0))
+        deviations = np.sqrt(np.diag(pooled) + priors @ shifts**2)
+        rounding = _ROUNDING * np.abs(means).max(axis=0)
+        scale = np.where(deviations > rounding, deviations, np.inf)
         shifts = shifts / scale
         within = pooled / scale / scale[:, None]
         # First all that varies, be it within classes or between them, as in a feature
@@ -64,6 +67,11 @@ class WhitenedClasses:
         basis = axes / scale[:, None]
         own = basis.T @ covariances @ basis + np.diag(1 - spread / lifted)
         return cls(basis, priors, weights, shifts @ axes, raised(own))
+
+    def shrunk(self, to_pooled: float) -> WhitenedClasses:
+        """The classes with covariances moved towards the pooled one, by this weight."""
+        pooled = to_pooled * np.eye(self.rank)
+        return replace(self, covariances=(1 - to_pooled) * self.covariances + pooled)
 
     def within(self, A: Array) -> WhitenedClasses:
         """The classes as seen in the subspace of orthonormal columns A."""

@@ -17,12 +17,14 @@ from heterolda.subspaces.fisher import fisher, leading
 # Called with the number of the start, how many there are, iterations and the bound.
 Progress = Callable[[int, int, int, float], None]
 
-_MAX_ITER = 500
+# Iterations of a descent, and of the first part of it that all starts have.
+_MAX_ITER, _FIRST_ITER = 500, 30
 # A descent ends where a step lowers the logarithm of the bound by no more than this
 # share of it, or where its gradient is as small.
-_TOLERANCE = 1e-9
-_GRADIENT = 1e-6
-# So many axes of the subspace are the best ones there, one after the other.
+_TOLERANCE = 1e-11
+_GRADIENT = 1e-7
+# So many axes of the subspace are the best ones there, one after the other, each the
+# best end of so many descents.
 _BEST_AXES = 3
 
 
@@ -37,28 +39,36 @@ def error(
         \sum_{i<j} \sqrt{p_i p_j} \exp(-B_{ij}(A)),
 
     see :class:`ErrorBound`, by descents from the subspaces of :func:`chernoff` and
-    :func:`fisher` and from the normals of the best rules of all pairs; the best of the
-    local minima is returned, so no start has a smaller bound. Since the bound depends
-    on the span of A only, its gradient is orthogonal to all changes of axes, and
-    L-BFGS on the entries of A moves on the Grassmann manifold.
+    :func:`fisher` and from the normals of the best rules of all pairs; the one that
+    gets furthest goes on to its end, so no start has a smaller bound. Since the bound
+    depends on the span of A only, its gradient is orthogonal to all changes of axes,
+    and L-BFGS on the entries of A moves on the Grassmann manifold.
 
     The first axis is the best single direction in that subspace, the second the best
     one to be added, the third likewise.
     """
-    bound = ErrorBound(classes)
     best = np.eye(classes.rank)
     if n_components < classes.rank:
-        starts = _starts(classes, n_components)
-        found = []
-        for number, start in enumerate(starts, 1):
-
-            def report(n_iter: int, log: float, number: int = number) -> None:
-                if progress is not None:
-                    progress(number, len(starts), n_iter, float(np.exp(log)))
-
-            found.append(descend(bound, start, report))
-        best = min(found, key=lambda A: bound.logs(A)[-1])
+        best = _best_end(ErrorBound(classes), _starts(classes, n_components), progress)
     return best @ _axes(classes.within(best))
+
+
+def _best_end(
+    bound: ErrorBound, starts: list[Array], progress: Progress | None
+) -> Array:
+    """Descend a little way from all starts, and to the end where that led furthest."""
+
+    def go(number: int, start: Array, n_before: int, max_iter: int) -> Array:
+        def report(n_iter: int, log: float) -> None:
+            if progress is not None:
+                bounded = float(np.exp(log))
+                progress(number + 1, len(starts), n_before + n_iter, bounded)
+
+        return descend(bound, start, report, max_iter=max_iter)
+
+    ends = [go(number, start, 0, _FIRST_ITER) for number, start in enumerate(starts)]
+    best = int(np.argmin([bound.logs(end)[-1] for end in ends]))
+    return go(best, ends[best], _FIRST_ITER, _MAX_ITER)
 
 
 def descend(
@@ -66,6 +76,7 @@ def descend(
     start: Array,
     report: Callable[[int, float], None] = lambda n_iter, log: None,
     fixed: Array | None = None,
+    max_iter: int = _MAX_ITER,
 ) -> Array:
     """Orthonormal directions of a local minimum of the bound, which is below the start.
 
@@ -86,7 +97,7 @@ def descend(
         n_iter += 1
         report(n_iter, lowest)
 
-    settings = {"maxiter": _MAX_ITER, "ftol": _TOLERANCE, "gtol": _GRADIENT}
+    settings = {"maxiter": max_iter, "ftol": _TOLERANCE, "gtol": _GRADIENT}
     how = {"jac": True, "method": "L-BFGS-B", "callback": count, "options": settings}
     found = minimize(value, start.ravel(), **how).x.reshape(start.shape)
     end = np.linalg.qr(np.column_stack([kept, found]))[0][:, m:]
@@ -124,8 +135,10 @@ def _axes(classes: WhitenedClasses) -> Array:
     for _ in range(min(_BEST_AXES, rank - 1)):
         candidates = rest @ leading(rest.T @ distances @ rest, rank)
         trials = [np.column_stack([axes, one]) for one in candidates.T]
-        best = min(trials, key=lambda A: bound.logs(A)[-1])[:, -1:]
-        axes = np.column_stack([axes, descend(bound, best, fixed=axes)])
+        trials.sort(key=lambda A: float(bound.logs(A)[-1]))
+        ends = [descend(bound, A[:, -1:], fixed=axes) for A in trials[:_BEST_AXES]]
+        found = [np.column_stack([axes, end]) for end in ends]
+        axes = min(found, key=lambda A: float(bound.logs(A)[-1]))
         rest = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
     others = rest @ leading(rest.T @ distances @ rest, rank)
     return np.column_stack([axes, others])

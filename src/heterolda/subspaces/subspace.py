@@ -8,11 +8,15 @@ import numpy as np
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
+from heterolda.statistics.moments import check_range
 from heterolda.subspaces.bound import ErrorBound
 from heterolda.subspaces.chernoff import chernoff
 from heterolda.subspaces.classes import WhitenedClasses
 from heterolda.subspaces.error import Progress, error
 from heterolda.subspaces.fisher import fisher
+
+# Classes that are less apart than this, as a share of the bound, are the same.
+_NOTHING = 1e-12
 
 _CLOSED_FORMS = {"fisher": fisher, "chernoff": chernoff}
 
@@ -52,24 +56,25 @@ def find_subspace(
     n_components: int | None = None,
     method: str = "error",
     progress: Progress | None = None,
+    to_pooled: float = 0.0,
 ) -> Subspace:
     """Components of Gaussian classes by one of the methods.
 
     By default there are as many as linear discriminant analysis has, but at least two.
+    The method looks at covariances that are moved towards the pooled one, by a weight;
+    what components explain is a figure of the classes as they are.
     """
+    total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
     n = _number(n_components, method, classes)
+    looked_at = classes.shrunk(to_pooled) if to_pooled else classes
     if method == "error":
-        found = error(classes, n, progress)
+        found = error(looked_at, n, progress)
     else:
-        found = _CLOSED_FORMS[method](classes, n)
+        found = _CLOSED_FORMS[method](looked_at, n)
     A = np.linalg.qr(found)[0]  # the same first 1, 2, ... directions
     # The entry of a direction that is largest in units of deviations is positive.
     scalings = classes.basis @ A
-    shifts = means - priors @ means
-    freedom = np.maximum(weights - 1, 0.0)
-    total = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
-    total += (shifts.T * priors) @ shifts
     sizes = scalings * np.sqrt(np.diag(total))[:, None]
     signs = np.sign(sizes[np.abs(sizes).argmax(axis=0), np.arange(n)])
     scalings, A = scalings * signs, A * signs
@@ -80,6 +85,19 @@ def find_subspace(
         loadings=np.linalg.solve(scalings.T @ onto, onto.T),
         explained=_explained(ErrorBound(classes), A),
     )
+
+
+def _total_covariance(
+    means: Array, covariances: Array, priors: Array, weights: Array
+) -> Array:
+    """Covariance of all classes together; an error if that is beyond float64."""
+    freedom = np.maximum(weights - 1, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shifts = means - priors @ means
+        total: Array = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
+        total += (shifts.T * priors) @ shifts
+    check_range(total, np.zeros(len(total), bool))
+    return total
 
 
 def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
@@ -124,9 +142,10 @@ def _explained(bound: ErrorBound, A: Array) -> Array:
     """
     logs = bound.logs(A)
     # In units of the bound by the priors alone.
-    left = np.exp(logs - logs[0])
+    left = np.minimum.accumulate(np.exp(logs - logs[0]))
     whole = -np.expm1(bound.logs(np.eye(len(A)))[-1] - logs[0])
-    if not whole > 0:
+    whole = max(whole, 1.0 - left[-1])  # but for rounding, it is
+    if whole < _NOTHING:
         return np.zeros(A.shape[1])
-    shares: Array = np.maximum(-np.diff(left), 0.0) / whole
+    shares: Array = -np.diff(left) / whole
     return shares

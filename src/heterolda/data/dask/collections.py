@@ -65,7 +65,7 @@ def _total(chunks: list[Any], names: NDArray[Any] | None, *, sampled: bool) -> A
         sums = [dask.delayed(_sum, pure=True)(*group) for group in groups]
     (total,) = dask.compute(sums[0])
     if total is None:
-        raise ValueError("X has no rows: a classifier needs data of two classes")
+        raise ValueError("X has no rows: pass data of two classes or more")
     return total
 
 

@@ -1,4 +1,4 @@
-"""What the displays share: how they are made and drawn, and the choice of a pair."""
+"""What the displays share: axes, rows to show, and those of one pair of classes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ COLOURS = "#2a6fbb", "#d1602b"
 INK = "0.15"
 # Rows of data that a picture shows; of more, a sample.
 MOST_POINTS = 2000
+_REACH = 2.8  # deviations of classes that a plane shows
 
 
 def pyplot():
@@ -26,7 +27,48 @@ def pyplot():
     return plt
 
 
-class Display:
+def axes_for(n, ax, size):
+    """An array of n axes: the given ones, or those of a new figure.
+
+    The figure has at most three columns of panels of this size.
+    """
+    if ax is not None:
+        axes = np.ravel(np.array(ax, dtype=object))
+        if len(axes) != n:
+            raise ValueError(
+                f"ax must have one axes for each of the {n} panels, got {len(axes)}"
+            )
+        return axes
+    columns = min(n, 3)
+    rows = -(-n // columns)
+    size = size[0] * columns, size[1] * rows
+    _, grid = pyplot().subplots(
+        rows, columns, figsize=size, squeeze=False, layout="constrained"
+    )
+    for empty in grid.ravel()[n:]:
+        empty.set_axis_off()
+    return grid.ravel()[:n]
+
+
+def limits_of(means, covariances):
+    """Limits of both axes that show classes in the plane, as two rows."""
+    reach = _REACH * np.sqrt(np.einsum("kii->ki", covariances))
+    low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
+    margin = 0.03 * (high - low) + 1e-9 * (high - low).max()
+    return np.column_stack([low - margin, high + margin])
+
+
+def ellipse_of(mean, covariance, radius, **style):
+    """An ellipse of so many deviations around a mean, for `Axes.add_patch`."""
+    from matplotlib.patches import Ellipse
+
+    values, vectors = np.linalg.eigh(covariance)
+    angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
+    width, height = 2 * radius * np.sqrt(np.maximum(values[::-1], 0))
+    return Ellipse(mean, width, height, angle=angle, fill=False, **style)
+
+
+class PairDisplay:
     """A picture of one pair of classes.
 
     A display adds `_values`, the arguments of its constructor for a pair, and `_draw`.
@@ -160,8 +202,8 @@ def rows_of_pair(estimator, k, X, y):
     return [X[y == label] for label in estimator.classes_[estimator.pairs_[k]]]
 
 
-def thin(rows):
+def thin(rows, most=MOST_POINTS):
     """Rows for a picture: all, or a sample that is the same each time."""
-    if len(rows) <= MOST_POINTS:
+    if len(rows) <= most:
         return rows
-    return rows[np.random.default_rng(0).choice(len(rows), MOST_POINTS, replace=False)]
+    return rows[np.random.default_rng(0).choice(len(rows), most, replace=False)]

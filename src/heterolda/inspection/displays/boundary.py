@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import COLOURS, INK, Display, thin
+from heterolda.inspection.displays.base import (
+    COLOURS,
+    INK,
+    PairDisplay,
+    ellipse_of,
+    limits_of,
+    thin,
+)
 from heterolda.search.algorithm2 import paper_search
 from heterolda.solvers import (
     SOLVERS,
@@ -21,7 +28,6 @@ from heterolda.solvers import (
 )
 from heterolda.solvers.pencil import RANK_TOLERANCE
 
-_REACH = 2.8  # deviations of both classes that the picture shows
 _STYLES = {
     "LDA": {"color": INK, "lw": 1.6, "ls": (0, (5, 3))},
     "GLD": {"color": INK, "lw": 2.4, "ls": "-"},
@@ -37,7 +43,7 @@ _NAMES = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BoundaryDisplay(Display):
+class BoundaryDisplay(PairDisplay):
     """Data, classes and rules of a pair in a plane.
 
     The plane is spanned by the normal of the rule and the principal direction of the
@@ -144,23 +150,18 @@ class BoundaryDisplay(Display):
         }
 
     def _draw(self, ax):
-        from matplotlib.patches import Ellipse
-
         self.scatters_, self.ellipses_, self.lines_ = [], [], {}
         for k, colour in enumerate(COLOURS):
             if self.points is not None:
                 dots = {"s": 7, "color": colour, "alpha": 0.35, "linewidths": 0}
                 self.scatters_.append(ax.scatter(*self.points[k].T, **dots))
-            values, vectors = np.linalg.eigh(self.covariances[k])
-            angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
             for radius in (1, 2):
-                width, height = 2 * radius * np.sqrt(np.maximum(values[::-1], 0))
-                shape = {"angle": angle, "fill": False, "color": colour, "lw": 1.5}
-                ellipse = Ellipse(self.means[k], width, height, **shape)
+                shape = self.means[k], self.covariances[k], radius
+                ellipse = ellipse_of(*shape, color=colour, lw=1.5)
                 self.ellipses_.append(ax.add_patch(ellipse))
             (mean,) = ax.plot(*self.means[k], "o", color=colour, mec="white", ms=8)
             mean.set_label(str(self.classes[k]))
-        (left, right), (low, high) = _limits(self.means, self.covariances)
+        (left, right), (low, high) = limits_of(self.means, self.covariances)
         # Far outside, so that lines of any direction cross the picture.
         far = 4 * np.hypot(right - left, high - low)
         middle = np.array([0.5 * (left + right), 0.5 * (low + high)])
@@ -214,7 +215,7 @@ class _Plane:
         self.origin = pencil.means[0].mean(axis=0)
         self.inside = scale[:, None] * np.column_stack([normal, widest])
         self.axes = np.column_stack([normal, widest]) / scale[:, None]
-        ends = _limits(self.project(pencil.means[0]), self.axes.T @ cov @ self.axes)
+        ends = limits_of(self.project(pencil.means[0]), self.axes.T @ cov @ self.axes)
         self.grid = [np.linspace(*limits, 201) for limits in ends]
 
     def project(self, rows):
@@ -243,11 +244,3 @@ class _Plane:
             log_det = np.log(values).sum() + 2 * np.log(scale).sum()
             odds.append(np.log(prior) - 0.5 * (np.sum(z * z / values, -1) + log_det))
         return s, t, odds[1] - odds[0]
-
-
-def _limits(means, covariances):
-    """Limits of both axes that show both classes."""
-    reach = _REACH * np.sqrt(np.einsum("kii->ki", covariances))
-    low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
-    margin = 0.03 * (high - low) + 1e-9 * (high - low).max()
-    return np.column_stack([low - margin, high + margin])

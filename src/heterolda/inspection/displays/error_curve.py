@@ -9,7 +9,7 @@ import numpy as np
 
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import COLOURS, INK, Display
+from heterolda.inspection.displays.base import COLOURS, INK, PairDisplay
 from heterolda.solvers import SOLVERS
 
 _METHODS = {
@@ -21,7 +21,7 @@ _METHODS = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ErrorCurveDisplay(Display):
+class ErrorCurveDisplay(PairDisplay):
     """Error over the whole arc of admissible rules of a pair of classes.
 
     With every local minimum, the rules that several methods end with, and the certified

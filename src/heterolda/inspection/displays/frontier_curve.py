@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import COLOURS, INK, Display
+from heterolda.inspection.displays.base import COLOURS, INK, PairDisplay
 from heterolda.solvers.hyperplanes import linear_scores
 
 # Rows whose scores under all rules of the curve are formed together.
@@ -16,7 +16,7 @@ _BLOCK = 2048
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FrontierDisplay(Display):
+class FrontierDisplay(PairDisplay):
     """Optimal linear ROC curve of a pair of classes, with operating points.
 
     The second class is the positive one. Given test data of both classes, the rates

@@ -10,11 +10,11 @@ from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLOURS,
     INK,
-    Display,
+    PairDisplay,
+    axes_for,
     check_estimator,
     check_rows,
     choose_pair,
-    pyplot,
     rows_of_pair,
 )
 
@@ -22,7 +22,7 @@ _REACH = 3.5  # deviations that a panel shows
 _TALLEST = 6.0  # times the lower peak: a higher one is cut off, or hides all else
 
 
-class ProjectionDisplay(Display):
+class ProjectionDisplay(PairDisplay):
     """Both classes of a pair along the normal of its hyperplane.
 
     The densities of the scores, each times its prior; histograms of the data;
@@ -136,22 +136,7 @@ class ProjectionDisplay(Display):
             The display itself.
         """
         n = len(self.panels)
-        if ax is None:
-            columns = min(n, 3)
-            rows = -(-n // columns)
-            size = (6.4, 4.2) if n == 1 else (4.2 * columns, 3.2 * rows)
-            _, grid = pyplot().subplots(
-                rows, columns, figsize=size, squeeze=False, layout="constrained"
-            )
-            for empty in grid.ravel()[n:]:
-                empty.set_axis_off()
-            axes = grid.ravel()[:n]
-        else:
-            axes = np.ravel(np.array(ax, dtype=object))
-            if len(axes) != n:
-                raise ValueError(
-                    f"ax must have one axes for each of the {n} panels, got {len(axes)}"
-                )
+        axes = axes_for(n, ax, (6.4, 4.2) if n == 1 else (4.2, 3.2))
         self.lines_, self.areas_, self.histograms_ = [], [], []
         for panel, one in zip(self.panels, axes, strict=True):
             lines, areas, histograms = _draw(panel, one)

@@ -1,0 +1,227 @@
+"""The command that reduces the features of a table to a few components."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from heterolda.cli.data_source import check_not_read, is_same_file, name_of, source_of
+from heterolda.cli.fit_options import Exclude, Features, Missing, Target
+from heterolda.cli.messages import (
+    errors_in_one_line,
+    print_result,
+    print_to_stderr,
+    usage_errors,
+    warnings_as_notes,
+)
+from heterolda.cli.options import (
+    Data,
+    Debug,
+    Delimiter,
+    Format,
+    SampleWeight,
+    one_of,
+)
+from heterolda.cli.parsing import (
+    check_columns,
+    parse_numbers,
+    parse_shrinkage,
+    split_names,
+)
+from heterolda.foundations.choices import PROJECTIONS
+
+_COMPONENTS: dict[str, Any] = {"rich_help_panel": "The components"}
+
+
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="The rows in their components: a .csv, .tsv (also .gz) or .parquet file; "
+        "- is standard output, as CSV.",
+    ),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A page with a map of the classes, which needs no network.",
+    ),
+]
+Identifier = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="NAMES",
+        help="Write only these columns and the target beside the components. They are "
+        "not features.",
+    ),
+]
+Components = Annotated[
+    int | None,
+    typer.Option(
+        **_COMPONENTS,
+        min=1,
+        help="How many; by default one less than classes, but at least two.",
+    ),
+]
+Method = Annotated[
+    str,
+    one_of(
+        PROJECTIONS,
+        "error bounds the errors of all pairs of classes, chernoff is a quick closed "
+        "form, fisher is LDA, which looks at the means only.",
+        **_COMPONENTS,
+    ),
+]
+Shrinkage = Annotated[
+    str,
+    typer.Option(
+        **_COMPONENTS,
+        metavar="WEIGHT",
+        help="Move class covariances towards the pooled one: 0 to 1, auto or none.",
+    ),
+]
+Priors = Annotated[
+    str | None,
+    typer.Option(
+        **_COMPONENTS,
+        metavar="LABEL=SHARE,...",
+        help='Class priors, or "equal"; relative frequencies by default.',
+    ),
+]
+
+
+def project(
+    data: Data,
+    target: Target,
+    out: Out = None,
+    html: Html = None,
+    identifier: Identifier = None,
+    columns: Features = None,
+    exclude: Exclude = None,
+    sample_weight: SampleWeight = None,
+    missing: Missing = "error",
+    form: Format = "csv",
+    delimiter: Delimiter = None,
+    components: Components = None,
+    method: Method = "error",
+    shrinkage: Shrinkage = "auto",
+    priors: Priors = None,
+    debug: Debug = False,
+) -> None:
+    """Reduce a table to the few components in which its classes differ.
+
+    Components are linear combinations of the features that tell the classes apart by
+    their means and by their covariances. The table of --out has the columns that are
+    not features as they are, then component_1, component_2, ...; rows keep their order.
+    Files are read and written batch by batch, so they may be larger than memory.
+
+    For example:
+
+    - `heterolda project iris.csv --target species --html iris.html`
+    - `heterolda project iris.csv -t species --components 2 --out projected.csv`
+    - `heterolda project 'parts/*.parquet' -t kind --id sample -o small.parquet`
+    """
+    with errors_in_one_line(debug):
+        from heterolda.data.table import Table
+        from heterolda.estimators.projection import HeteroscedasticProjection
+
+        with usage_errors():
+            check_columns(columns, exclude)
+            weight = parse_shrinkage(shrinkage, ("auto", "none"))
+            shares = parse_numbers("--priors", priors, "equal")
+        _check_outputs(out, html, data)
+        projection = HeteroscedasticProjection(  # type: ignore[no-untyped-call]
+            components, method=method, shrinkage=None if weight == "none" else weight
+        )
+        only, features = split_names(identifier), split_names(columns)
+        known = target, sample_weight, *features, *split_names(exclude)
+        others = [name for name in dict.fromkeys(only) if name not in known]
+        with source_of(data, form, delimiter) as source, warnings_as_notes():
+            rows = Table(
+                source,
+                target,
+                features or None,
+                [*split_names(exclude), *others],
+                sample_weight,
+                missing,
+            )
+            _project(projection, rows, shares, only, out, html, name_of(data))
+
+
+def _check_outputs(out: str | None, html: Path | None, data: list[str]) -> None:
+    """Refuse files that cannot be written, or would be lost."""
+    from heterolda.data.table_writer import check_table_name
+    from heterolda.foundations.files import check_target
+
+    with usage_errors():
+        if out is not None:
+            check_table_name(out)
+        if html == Path("-"):
+            raise ValueError("--html: a page needs a file, not -")
+        if None not in (out, html) and is_same_file(str(out), str(html)):
+            raise ValueError(f"--out and --html {html}: these are the same file")
+    for option, path in (("--out", out), ("--html", html)):
+        if path is not None and path != "-":
+            check_target(path)
+            check_not_read(option, path, data)
+    if html is not None:
+        from heterolda.inspection.displays.base import pyplot
+
+        pyplot()  # type: ignore[no-untyped-call]  # or say what to install
+
+
+def _project(
+    projection: Any,
+    rows: Any,
+    priors: Any,
+    only: tuple[str, ...],
+    out: str | None,
+    html: Path | None,
+    name: str,
+) -> None:
+    """Find the components, write what is asked for, and say what they are."""
+    from heterolda.cli.fit_files import prior_list
+    from heterolda.cli.progress import StatusLine
+    from heterolda.cli.project_files import kept_columns, project_batches
+    from heterolda.data.labels import ClassFinder
+    from heterolda.data.parquet_reader import PARQUET
+    from heterolda.data.table_writer import write_table
+    from heterolda.inspection.projection_text import describe_projection
+
+    kept = [] if out is None else kept_columns(rows, only)
+    written = []
+    with StatusLine(quiet=out == "-" and sys.stdout.isatty()) as status:
+        sample = rows.statistics_and_sample(status.rows("reading the data"))
+        projection.priors = prior_list(priors, ClassFinder(sample[0].classes))
+        show = status.words("finding the components")
+
+        def progress(start: int, n_starts: int, n_iter: int, bound: float) -> None:
+            show(f"start {start} of {n_starts}, iteration {n_iter}")
+
+        projection._fit_sampled(*sample, progress)
+        if out is not None:
+            settings = {"strict": not only, "numbers": out.lower().endswith(PARQUET)}
+            batches = project_batches(projection, rows, kept, **settings)
+            # Its thread must have ended before the process does, however that ends.
+            with closing(batches):
+                n_rows = write_table(batches, out, status.rows("projecting"))
+            written.append(f"{n_rows:,} rows are in {out}.")
+    if html is not None:
+        from heterolda.inspection.map_page import write_map_page
+
+        X, y, _ = sample[1].in_proportion()
+        write_map_page(projection, X, y, html, Path(name).name)
+        written.append(f"The map is in {html}.")
+    if out != "-":
+        lines = describe_projection(projection, name, rows.target)
+        print_result([*lines, *([""] if written else []), *written])
+    elif html is not None:
+        print_to_stderr(f"the map is in {html}")

@@ -1,0 +1,266 @@
+"""HeteroscedasticProjection as scikit-learn's users meet it."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    ModelMisfitWarning,
+    PrecisionWarning,
+    SmallClassWarning,
+)
+from heterolda.data import fit_batches
+
+FITTED = "scalings_", "mean_", "explained_", "loadings_", "priors_"
+
+
+def same(a, b, tolerance=0.0):
+    """Whether two projections were fitted to the same."""
+    return all(
+        np.allclose(getattr(a, name), getattr(b, name), rtol=0, atol=tolerance)
+        for name in FITTED
+    )
+
+
+@pytest.mark.parametrize("method", ["error", "chernoff", "fisher"])
+def test_it_passes_the_checks_of_scikit_learn(method):
+    results = check_estimator(HeteroscedasticProjection(method=method), on_skip=None)
+    skipped = [
+        result["check_name"] for result in results if result["status"] != "passed"
+    ]
+    assert skipped == ["check_array_api_input"]
+
+
+def test_transform_and_back(make_classes):
+    X, y = make_classes(4, d=5)
+    X = X + 1e6
+    model = HeteroscedasticProjection(2).fit(X, y)
+    Z = model.transform(X)
+    assert np.allclose(Z, (X - model.mean_) @ model.scalings_)
+    assert np.allclose(model.transform(model.inverse_transform(Z)), Z)
+    everything = HeteroscedasticProjection(5).fit(X, y)
+    assert np.allclose(everything.inverse_transform(everything.transform(X)), X)
+    assert np.allclose(model.transform(X.astype("f4")), Z, atol=0.5)
+    assert model.transform(np.tile(X, (200, 1))).shape == (200 * len(X), 2)
+    with pytest.raises(ValueError, match="X has 3 columns, but there are 2 components"):
+        model.inverse_transform(X[:, :3])
+
+
+def test_names_and_containers(make_classes):
+    X, y = make_classes(4)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = HeteroscedasticProjection().set_output(transform="pandas").fit(frame, y)
+    found = model.transform(frame)
+    assert [*found] == [f"heteroscedasticprojection{k}" for k in range(3)]
+    assert [*found] == [*model.get_feature_names_out()]
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame[["c", "b", "a"]])
+
+
+def test_every_door_leads_to_the_same_projection(make_classes, tmp_path):
+    X, y = make_classes(4, n=50)
+    model = HeteroscedasticProjection(2).fit(X, y)
+    stats = ClassStatistics.from_data(X, y)
+    assert same(clone(model).fit_statistics(stats), model)
+    chunked = clone(model)
+    for rows in np.array_split(np.argsort(y, kind="stable"), 7):  # class by class
+        chunked.partial_fit(X[rows], y[rows])
+    assert same(chunked, model, 1e-6)
+    halves = [ClassStatistics.from_data(X[k::2], y[k::2]) for k in (0, 1)]
+    assert same(clone(model).fit_statistics(halves[1] + halves[0]), model, 1e-6)
+    pd.DataFrame(X, columns=[*"abc"]).assign(y=y).to_csv(
+        tmp_path / "x.csv", index=False
+    )
+    filed = fit_batches(clone(model), tmp_path / "x.csv", "y")
+    assert same(filed, model, 1e-6)
+    assert [*filed.feature_names_in_] == [*"abc"]
+    weight = np.arange(len(y)) % 3
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    assert same(clone(model).fit(X.repeat(weight, 0), y.repeat(weight)), weighted, 1e-6)
+
+
+def test_partial_fit_says_what_it_waits_for(make_classes):
+    X, y = make_classes(4)
+    model = HeteroscedasticProjection(2, priors=[0.25] * 4)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        model.transform(X)
+    model.partial_fit(X[y < 3], y[y < 3])
+    with pytest.raises(NotFittedError, match=r"and has rows of \[0, 1, 2\]"):
+        model.transform(X)
+    model.partial_fit(X[y == 3], y[y == 3])
+    assert same(model, clone(model).fit(X, y), 1e-6)
+    with pytest.raises(ValueError, match="4 features"):
+        model.partial_fit(np.ones((2, 4)), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"n_components": 4}, "number of features, 3"),
+        ({"method": "pca"}, "method"),
+        ({"method": "fisher", "n_components": 3}, "at most 2 directions"),
+        ({"shrinkage": "cv"}, "shrinkage"),
+        ({"priors": [0.5, 0.5]}, "priors"),
+        ({"guard": "yes"}, "guard"),
+    ],
+)
+def test_bad_parameters_are_named(make_classes, parameters, message):
+    X, y = make_classes(3)
+    with pytest.raises(ValueError, match=message):
+        HeteroscedasticProjection(**parameters).fit(X, y)
+
+
+def test_bad_rows_and_statistics_are_refused(make_classes):
+    X, y = make_classes(3)
+    with pytest.raises(TypeError, match="ClassStatistics"):
+        HeteroscedasticProjection().fit_statistics(X)
+    with pytest.raises(ValueError, match="class"):
+        HeteroscedasticProjection().fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="NaN"):
+        HeteroscedasticProjection().fit(np.where(X > 2, np.nan, X), y)
+    with pytest.raises(ValueError, match="requires y"):
+        HeteroscedasticProjection().fit(X, None)
+
+
+def test_it_warns_of_what_it_has_to_work_with(make_classes):
+    X, y = make_classes(3, n=10)
+    with pytest.warns(SmallClassWarning, match="fewer than 5 samples per feature"):
+        HeteroscedasticProjection(2, shrinkage=None).fit(X, y)
+    with pytest.warns(PrecisionWarning, match=r"features \[0, 1, 2\]"):
+        HeteroscedasticProjection(2).fit(X + 1e14, y)
+
+
+def test_it_is_deterministic_and_shows_its_progress(make_classes, capsys):
+    X, y = make_classes(4, d=6)
+    first = HeteroscedasticProjection(2).fit(X, y)
+    assert not capsys.readouterr().out
+    second = HeteroscedasticProjection(2, verbose=1).fit(X, y)
+    assert same(first, second)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("start 1 of 3, iteration 1: pairs' errors at most ")
+
+
+def test_equal_means_are_no_obstacle(rng):
+    X = rng.normal(size=(800, 6))
+    y = np.repeat([0, 1], 400)
+    X[y == 1, 2:4] *= 4
+    model = HeteroscedasticProjection(2).fit(X, y)
+    assert np.abs(model.scalings_[[0, 1, 4, 5]]).max() < 0.2
+    assert model.explained_.sum() > 0.9
+    pipeline = make_pipeline(HeteroscedasticProjection(2), KNeighborsClassifier())
+    assert cross_val_score(pipeline, X, y).mean() > 0.8
+
+
+def test_in_a_grid_search_it_beats_lda_on_digits():
+    X, y = load_digits(return_X_y=True)
+    pipeline = make_pipeline(
+        HeteroscedasticProjection(), QuadraticDiscriminantAnalysis()
+    )
+    grid = {
+        "heteroscedasticprojection__method": ["error", "fisher"],
+        "heteroscedasticprojection__n_components": [2],
+    }
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    ours, fisher = search.cv_results_["mean_test_score"]
+    assert ours > fisher + 0.05
+
+
+def test_the_discriminant_has_it_as_its_transform():
+    X, y = load_iris(return_X_y=True)
+    model = GaussianLinearDiscriminant(priors=[0.2, 0.3, 0.5]).fit(X, y)
+    alone = HeteroscedasticProjection(priors=[0.2, 0.3, 0.5])
+    expected = alone.fit_statistics(model.statistics_).transform(X)
+    assert np.array_equal(model.transform(X), expected)
+    assert np.array_equal(clone(model).fit_transform(X, y), expected)
+    assert [*model.get_feature_names_out()] == [
+        "gaussianlineardiscriminant0",
+        "gaussianlineardiscriminant1",
+    ]
+    # A new fit has another projection.
+    model.fit(X[:, :3], y)
+    assert not np.array_equal(model.transform(X[:, :3]), expected)
+    with pytest.raises(NotFittedError):
+        GaussianLinearDiscriminant().transform(X)
+
+
+def skewed_classes(rng, n=600):
+    """Two classes that a feature tells apart, and one that is not Gaussian at all."""
+    y = np.repeat([0, 1], n // 2)
+    X = rng.normal(size=(n, 3))
+    X[:, 0] += 1.5 * y
+    X[:, 1] = (y == 1) & (rng.uniform(size=n) < 0.03)  # a rare dummy
+    return X, y
+
+
+def naive_error(model, X, y):
+    """Error on rows of the Gaussian classes as seen in the components of a model."""
+    Z = model.transform(X)
+    cov = model.statistics_.covariances("auto")
+    logs = [
+        np.log(model.priors_[k])
+        - 0.5 * np.linalg.slogdet(S)[1]
+        - 0.5 * np.einsum("ij,jk,ik->i", Z - m, np.linalg.inv(S), Z - m)
+        for k, (S, m) in enumerate(
+            zip(
+                model.scalings_.T @ cov @ model.scalings_,
+                model.transform(model.statistics_.means),
+                strict=True,
+            )
+        )
+    ]
+    return np.mean(model.classes_[np.argmax(logs, axis=0)] != y)
+
+
+def test_rows_have_the_last_word(rng):
+    X, y = skewed_classes(rng)
+    pure = HeteroscedasticProjection(1, guard=False).fit(X, y)
+    assert np.abs(pure.scalings_[:, 0]).argmax() == 1
+    with pytest.warns(ModelMisfitWarning, match=r"Look at features \[1\]") as caught:
+        guarded = HeteroscedasticProjection(1).fit(X, y)
+    assert pure.guarded_ == 0 < guarded.guarded_
+    errors = [naive_error(model, X, y) for model in (pure, guarded)]
+    assert errors[1] < errors[0] - 0.05
+    for error in errors:
+        assert f"{100 * error:.1f} %" in str(caught[0].message)
+    # From statistics alone, nobody can tell.
+    assert same(clone(guarded).fit_statistics(guarded.statistics_), pure)
+    # With more components than LDA has, one of them is always led astray.
+    with pytest.warns(ModelMisfitWarning, match="or use fewer components"):
+        HeteroscedasticProjection(2).fit(X, y)
+
+
+def test_the_last_resort_is_lda(rng):
+    y = np.repeat([0, 1, 2], 300)
+    X = rng.normal(size=(900, 4))
+    X[:, :2] += 2.5 * np.eye(3)[y][:, :2]
+    X[:, 2] = rng.standard_t(1.2, size=900) ** 3 * (y == 1)
+    with pytest.warns(ModelMisfitWarning):
+        model = HeteroscedasticProjection(2).fit(X, y)
+    lda = HeteroscedasticProjection(2, method="fisher").fit(X, y)
+    assert naive_error(model, X, y) <= naive_error(lda, X, y) * 1.2
+    if model.guarded_ == 1:
+        assert same(model, lda)
+
+
+def test_of_gaussian_classes_nothing_is_said(rng, make_classes):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in (2, 4):
+            for n in (20, 200):
+                X, y = make_classes(k, n=n, d=5, spread=rng.choice([0.1, 1, 3]))
+                for n_components in (1, 2, 3):
+                    HeteroscedasticProjection(n_components).fit(X, y)

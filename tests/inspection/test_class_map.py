@@ -1,0 +1,269 @@
+"""A map of all classes shows what it says, for any number of them and any eyes."""
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from numpy.testing import assert_allclose
+from scipy.stats import chi2, multivariate_normal
+from sklearn.linear_model import LogisticRegression
+
+from heterolda import (
+    ClassMapDisplay,
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+)
+from heterolda.inspection.displays.labels import move_apart
+from heterolda.inspection.map_page import write_map_page
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def four(make_classes):
+    X, y = make_classes(n_classes=4, n=80, d=5)
+    return X, np.array(["east", "north", "south", "west"])[y]
+
+
+@pytest.fixture
+def alphabet(rng):
+    """26 classes whose means are close to each other, and equal for some."""
+    means = rng.normal(size=(26, 4))
+    means[3] = means[4] = means[5]
+    roots = rng.normal(size=(26, 4, 4))
+    moments = list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), [60] * 26, means, roots @ roots.mT
+    return ClassStatistics.from_moments(*moments)
+
+
+def test_regions_are_those_of_the_quadratic_rule(four, rng):
+    X, y = four
+    priors = [0.1, 0.2, 0.3, 0.4]
+    projection = HeteroscedasticProjection(3, priors=priors).fit(X, y)
+    shown = ClassMapDisplay.from_estimator(projection)
+    low, high = np.transpose([shown.ax_.get_xlim(), shown.ax_.get_ylim()])
+    points = rng.uniform(low, high, (2000, 2))
+    # The naive rule, from the covariances of the projection.
+    A = projection.scalings_[:, :2]
+    means = (projection.statistics_.means - projection.mean_) @ A
+    covariances = A.T @ projection.statistics_.covariances("auto") @ A
+    logs = [
+        np.log(p) + multivariate_normal(m, S).logpdf(points)
+        for p, m, S in zip(priors, means, covariances, strict=True)
+    ]
+    second, first = np.sort(logs, axis=0)[-2:]
+    clear, winner = first - second > 0.05, np.argmax(logs, axis=0)
+    assert len(shown.regions_[0]) >= len(np.unique(winner))
+    colours = [to_rgb(ellipse.get_edgecolor()) for ellipse in shown.ellipses_[0]]
+    for region in shown.regions_[0]:
+        k = colours.index(to_rgb(region.get_facecolor()[0]))
+        inside = region.get_paths()[0].contains_points(points)
+        assert np.mean((inside == (winner == k))[clear]) > 0.995
+
+
+def test_ellipses_hold_half_of_each_class_and_names_stand_there(four):
+    model = GaussianLinearDiscriminant().fit(*four)
+    shown = ClassMapDisplay.from_estimator(model, *four)
+    assert [label.get_text() for label in shown.labels_[0]] == model.classes_.tolist()
+    for k, ellipse in enumerate(shown.ellipses_[0]):
+        edge = ellipse.get_patch_transform().transform(ellipse.get_path().vertices)
+        apart = edge[::3] - shown.means[k]  # those between are not on the curve
+        squares = np.sum(apart @ np.linalg.inv(shown.covariances[k]) * apart, axis=1)
+        assert_allclose(squares, chi2.ppf(0.5, 2), rtol=1e-3)
+        place = shown.labels_[0][k].xy - shown.means[k]
+        assert place @ np.linalg.inv(shown.covariances[k]) @ place < chi2.ppf(0.51, 2)
+
+
+def test_the_first_components_of_a_projection_or_just_so_many(four):
+    X, y = four
+    projection = HeteroscedasticProjection(4).fit(X, y)
+    for n in (2, 3):
+        shown = ClassMapDisplay.from_estimator(projection, X, y, components=n)
+        first = np.ravel(np.array(shown.ax_, dtype=object))[0]
+        kept = 100 * projection.explained_[:n].sum()
+        title = f"{n} components keep {kept:.1f} % of the separation (plug-in)"
+        assert first.get_title() == title
+        for k, label in enumerate(projection.classes_):
+            assert_allclose(
+                shown.points[k], projection.transform(X[y == label])[:, :n], atol=1e-12
+            )
+            assert_allclose(shown.means[k], shown.points[k].mean(axis=0), atol=1e-9)
+    starts = [[ax.get_xlabel()[:11], ax.get_ylabel()[:11]] for ax in shown.ax_]
+    pairs = [[1, 2], [1, 3], [2, 3]]
+    assert starts == [[f"component {k}" for k in pair] for pair in pairs]
+    model = GaussianLinearDiscriminant(priors=[0.1, 0.2, 0.3, 0.4]).fit(X, y)
+    own = HeteroscedasticProjection(2, priors=model.priors_)
+    own.fit_statistics(model.statistics_)
+    shown = ClassMapDisplay.from_estimator(model)
+    assert_allclose(shown.explained, own.explained_)
+    settings = {"method": "fisher", "shrinkage": None}
+    shown = ClassMapDisplay.from_statistics(model.statistics_, **settings)
+    lda = HeteroscedasticProjection(2, **settings).fit(X, y)
+    assert_allclose(shown.explained, lda.explained_)
+
+
+def test_classes_of_equal_means_have_names_in_their_own_regions():
+    moments = ["core", "ring"], [99, 99], np.zeros((2, 3)), [np.eye(3), 9 * np.eye(3)]
+    shown = ClassMapDisplay.from_statistics(ClassStatistics.from_moments(*moments))
+    core, ring = (label.xy for label in shown.labels_[0])
+    (inner, _) = shown.regions_[0]
+    assert inner.get_paths()[0].contains_point(core)
+    assert not inner.get_paths()[0].contains_point(ring)
+
+
+def test_names_of_many_classes_do_not_overlap(alphabet):
+    shown = ClassMapDisplay.from_statistics(alphabet)
+    shown.figure_.canvas.draw()
+    boxes = [label.get_bbox_patch().get_window_extent() for label in shown.labels_[0]]
+    corners = np.array([[box.min, box.max] for box in boxes])
+    low = np.maximum(corners[:, None, 0], corners[None, :, 0])
+    high = np.minimum(corners[:, None, 1], corners[None, :, 1])
+    hidden = np.prod(np.maximum(high - low, 0), axis=-1)
+    np.fill_diagonal(hidden, 0)
+    # The layout of the figure comes later and may move names by a little.
+    assert hidden.max() < 0.15 * np.prod(corners[0, 1] - corners[0, 0])
+
+
+def test_rectangles_part_within_their_box(rng):
+    sizes = rng.uniform(5, 30, (20, 2))
+    box = np.array([[0.0, 0.0], [300.0, 200.0]])
+    for wanted in (np.full((20, 2), 150.0), rng.uniform(-50, 350, (20, 2))):
+        found = move_apart(wanted, sizes, box)
+        for i in range(20):
+            assert np.all(found[i] - sizes[i] / 2 >= -1e-9)
+            assert np.all(found[i] + sizes[i] / 2 <= box[1] + 1e-9)
+            for j in range(i):
+                room = np.abs(found[i] - found[j]) - (sizes[i] + sizes[j]) / 2
+                assert room.max() > -1
+    alone = rng.uniform(30, 150, (1, 2))
+    assert_allclose(move_apart(alone, sizes[:1], box), alone)
+
+
+def simulated(colours, name):
+    """CIELAB of colours as they look, by Machado, Oliveira and Fernandes (2009)."""
+    matrix = {
+        "usual": np.eye(3),
+        "deuteranopia": [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ],
+        "protanopia": [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ],
+    }[name]
+    light = np.where(
+        colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4
+    )
+    light = np.clip(light @ np.transpose(matrix), 0, 1)
+    to_xyz = [
+        [0.4124, 0.3576, 0.1805],
+        [0.2126, 0.7152, 0.0722],
+        [0.0193, 0.1192, 0.9505],
+    ]
+    x, y, z = np.cbrt((light @ np.transpose(to_xyz) / [0.9505, 1, 1.089]).T)
+    return np.column_stack([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_colours_differ_for_all_eyes_and_no_two_classes_look_the_same(alphabet, rng):
+    X = rng.normal(size=(78, 4))
+    shown = ClassMapDisplay.from_statistics(alphabet, X, np.tile(alphabet.classes, 3))
+    looks = {
+        (tuple(dots.get_facecolor()[0][:3]), dots.get_paths()[0].vertices.tobytes())
+        for dots in shown.scatters_[0]
+    }
+    assert len(looks) == 26
+    colours = np.array(sorted({colour for colour, _ in looks}))
+    assert len(colours) == 8
+    for name in ("usual", "deuteranopia", "protanopia"):
+        seen = simulated(colours, name)
+        apart = np.linalg.norm(seen[:, None] - seen[None], axis=-1)
+        assert apart[np.triu_indices(8, 1)].min() > 20
+        # Neither white paper nor a black screen swallows any of them.
+        if name == "usual":
+            assert np.all((seen[:, 0] > 44) & (seen[:, 0] < 72))
+
+
+def test_names_are_legible_on_dark_and_on_light(four):
+    model = GaussianLinearDiscriminant().fit(*four)
+    for style in ("default", "dark_background"):
+        with plt.style.context(style):
+            (label, *_) = ClassMapDisplay.from_estimator(model).labels_[0]
+            colours = label.get_color(), label.get_bbox_patch().get_facecolor()
+        ink, ground = (np.mean(to_rgb(colour)) for colour in colours)
+        assert abs(ink - ground) > 0.9
+        assert (ink < ground) == (style == "default")
+
+
+def test_refusals(four):
+    X, y = four
+    model = GaussianLinearDiscriminant().fit(X, y)
+    with pytest.raises(TypeError, match="HeteroscedasticProjection or a Gaussian"):
+        ClassMapDisplay.from_estimator(LogisticRegression().fit(X, y))
+    with pytest.raises(ValueError, match="components must be 2 or 3, got 4"):
+        ClassMapDisplay.from_estimator(model, components=4)
+    with pytest.raises(ValueError, match="only 1: fit it with n_components=2"):
+        ClassMapDisplay.from_estimator(HeteroscedasticProjection(1).fit(X, y))
+    one = GaussianLinearDiscriminant().fit(X[:, :1], y)
+    with pytest.raises(ValueError, match="there is only 1: ProjectionDisplay"):
+        ClassMapDisplay.from_estimator(one)
+    with pytest.raises(TypeError, match="must be a ClassStatistics"):
+        ClassMapDisplay.from_statistics(X)
+    with pytest.raises(ValueError, match="for each of the 3 panels, got 1"):
+        ClassMapDisplay.from_estimator(model, components=3, ax=plt.subplots()[1])
+    with pytest.raises(ValueError, match=r"labels \['up'\] that are not among"):
+        ClassMapDisplay.from_estimator(model, X[:1], ["up"])
+
+
+def test_extreme_classes_are_drawn(rng):
+    """One that never wins, one that does not vary, equal ones, and no rows of one."""
+    point, wide = np.diag([0.0, 1.0]), np.diag([4.0, 9.0])
+    moments = (
+        ["rare", "flat", "twin", "$twin_2$"],
+        [4, 4000, 4000, 4000],
+        [[0, 0], [1, 0], [0, 1], [0, 1]],
+        [np.eye(2), point, wide, wide],
+    )
+    statistics = ClassStatistics.from_moments(*moments)
+    X = rng.normal(size=(9, 2))
+    shown = ClassMapDisplay.from_statistics(statistics, X, ["flat"] * 9)
+    shown.figure_.canvas.draw()
+    assert len(shown.labels_[0]) == 4
+    assert len(shown.scatters_[0]) == 1
+
+
+def test_the_page_of_a_projection(four, tmp_path):
+    X, y = four
+    y = np.where(y == "west", "<b>west", y)
+    path = tmp_path / "map.html"
+    for n, pictures in ((1, 0), (4, 1)):
+        projection = HeteroscedasticProjection(n).fit(X, y)
+        write_map_page(projection, X, y, path, "<data>.csv")
+        text = path.read_text(encoding="utf-8")
+        assert "://" not in text
+        assert "<b>" not in text
+        assert "&lt;data&gt;.csv: map of the classes" in text
+        assert text.count("<img ") == pictures
+        assert f"keep {100 * projection.explained_.sum():.1f} % of the" in text
+        # The features that weigh most come first.
+        sizes = np.abs(projection.scalings_[:, 0]) * X.std(axis=0)
+        share = 100 * sizes.max() / sizes.sum()
+        head = text.index('<th scope="col">component 1</th>')
+        first = text.index('<th scope="row">', head)
+        assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in text[first:][:200]
+    projection = HeteroscedasticProjection(2).fit(X, y)
+    write_map_page(projection, None, None, path, "data.csv")
+    assert "Points are rows" in text
+    assert "Points are rows" not in path.read_text(encoding="utf-8")

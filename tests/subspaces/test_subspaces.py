@@ -1,0 +1,312 @@
+"""Subspaces of Gaussian classes against naive references, and their properties."""
+
+import numpy as np
+import pytest
+from scipy.linalg import logm, sqrtm
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from helpers.problems import random_covariance
+from heterolda import ClassStatistics, ParameterError
+from heterolda.subspaces import QuadraticRule, find_subspace
+from heterolda.subspaces.bound import ErrorBound
+from heterolda.subspaces.classes import WhitenedClasses
+from heterolda.subspaces.error import descend
+
+METHODS = ["error", "chernoff", "fisher"]
+
+
+def random_classes(rng, k=4, d=5, spread=1.0):
+    """Means, covariances, priors and weights of k classes."""
+    cov = np.array([random_covariance(rng, d, 30.0) for _ in range(k)])
+    priors = rng.dirichlet(np.full(k, 5.0))
+    return spread * rng.normal(size=(k, d)), cov, priors, 500.0 * priors + 20
+
+
+def naive_terms(A, means, cov, priors):
+    """Bhattacharyya's bounds on the errors of all pairs, one after the other."""
+    terms = []
+    for i in range(len(priors)):
+        for j in range(i + 1, len(priors)):
+            Si, Sj = A.T @ cov[i] @ A, A.T @ cov[j] @ A
+            S, shift = (Si + Sj) / 2, A.T @ (means[i] - means[j])
+            distance = shift @ np.linalg.solve(S, shift) / 8
+            distance += 0.5 * np.log(
+                np.linalg.det(S) / np.sqrt(np.linalg.det(Si) * np.linalg.det(Sj))
+            )
+            terms.append(np.sqrt(priors[i] * priors[j]) * np.exp(-distance))
+    return np.array(terms)
+
+
+def naive_bound(A, moments):
+    return naive_terms(A, *moments[:3]).sum()
+
+
+def same_span(A, B, tolerance=1e-6):
+    """Whether the columns of two matrices span the same space."""
+    A, B = np.linalg.qr(A)[0], np.linalg.qr(B)[0]
+    return np.abs(A - B @ (B.T @ A)).max() < tolerance
+
+
+def same_columns(A, B, tolerance=1e-8):
+    """Whether columns agree but for their signs and lengths."""
+    A, B = A / np.linalg.norm(A, axis=0), B / np.linalg.norm(B, axis=0)
+    return np.abs(np.abs((A * B).sum(axis=0)) - 1).max() < tolerance
+
+
+@pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])
+def test_fisher_is_linear_discriminant_analysis(make_classes, priors):
+    X, y = make_classes(4, n=30, d=6)
+    X, y = X[10:], y[10:]  # classes of different sizes
+    stats = ClassStatistics.from_data(X + 100, y)
+    share = stats.weights / stats.weights.sum() if priors is None else np.array(priors)
+    moments = stats.means, stats.covariances(0), share, stats.weights
+    lda = LinearDiscriminantAnalysis(priors=priors).fit(X + 100, y)
+    for n in (1, 3):
+        ours = find_subspace(*moments, n, "fisher").project(X + 100)
+        peer = lda.transform(X + 100)[:, :n]
+        peer = peer - peer.mean(axis=0)
+        ours = ours - ours.mean(axis=0)
+        signs = np.sign((ours * peer).sum(axis=0))
+        scale = np.sqrt((ours**2).sum(axis=0) / (peer**2).sum(axis=0))
+        assert np.allclose(ours, peer * signs * scale, atol=1e-8)
+
+
+def test_chernoff_is_that_of_loog_and_duin(rng):
+    means, cov, priors, weights = random_classes(rng)
+    W = np.tensordot(priors, cov, axes=1)
+    half = np.linalg.inv(sqrtm(W))
+    total = 0
+    for i in range(4):
+        for j in range(i + 1, 4):
+            a = priors[i] / (priors[i] + priors[j])
+            b = 1 - a
+            Si, Sj = half @ cov[i] @ half, half @ cov[j] @ half
+            root = np.linalg.inv(sqrtm(a * Si + b * Sj))
+            shift = root @ half @ (means[i] - means[j])
+            logs = logm(a * Si + b * Sj) - a * logm(Si) - b * logm(Sj)
+            pair = np.outer(shift, shift) + logs / (a * b)
+            total = total + priors[i] * priors[j] * pair
+    naive = half @ np.linalg.eigh(total)[1][:, ::-1]
+    for n in (1, 2, 4):
+        found = find_subspace(means, cov, priors, weights, n, "chernoff")
+        assert same_span(found.scalings, naive[:, :n])
+
+
+def test_chernoff_is_fisher_for_equal_covariances(rng):
+    means, cov, priors, weights = random_classes(rng)
+    equal = np.broadcast_to(cov[0], cov.shape)
+    found = [
+        find_subspace(means, equal, priors, weights, 3, method).scalings
+        for method in ("chernoff", "fisher")
+    ]
+    assert same_columns(*found)
+
+
+def test_the_bound_is_the_sum_over_pairs(rng):
+    moments = random_classes(rng)
+    classes = WhitenedClasses.from_moments(*moments)
+    bound = ErrorBound(classes)
+    A = rng.normal(size=(5, 3))
+    naive = [naive_bound((classes.basis @ A)[:, :n], moments) for n in (1, 2, 3)]
+    nothing = sum(
+        np.sqrt(p * q) for k, p in enumerate(moments[2]) for q in moments[2][k + 1 :]
+    )
+    assert np.allclose(np.exp(bound.logs(A)), [nothing, *naive], rtol=1e-9)
+    log, _ = bound.log_and_gradient(A)
+    assert np.isclose(np.exp(log), naive[-1], rtol=1e-9)
+    # Only the span matters.
+    turned = A @ rng.normal(size=(3, 3))
+    assert np.isclose(bound.log_and_gradient(turned)[0], log, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5])
+def test_the_gradient_is_that_of_the_bound(rng, n):
+    bound = ErrorBound(WhitenedClasses.from_moments(*random_classes(rng)))
+    A = rng.normal(size=(5, n))
+    slope = bound.log_and_gradient(A)[1]
+    for _ in range(5):
+        step = rng.normal(size=A.shape)
+        ends = [bound.log_and_gradient(A + h * step)[0] for h in (1e-5, -1e-5)]
+        assert np.isclose((ends[0] - ends[1]) / 2e-5, (slope * step).sum(), atol=1e-7)
+    # It is orthogonal to all changes of axes.
+    assert np.abs(A.T @ slope).max() < 1e-10
+
+
+@pytest.mark.parametrize("n_problems", [20, pytest.param(500, marks=pytest.mark.check)])
+def test_error_has_the_least_bound(rng, n_problems):
+    for _ in range(n_problems):
+        k, d = rng.integers(2, 7), int(rng.integers(2, 9))
+        moments = random_classes(rng, k, d, spread=rng.choice([0.0, 0.3, 1.0, 3.0]))
+        n = int(rng.integers(1, d + 1))
+        ours = naive_bound(find_subspace(*moments, n).scalings, moments)
+        rivals = [find_subspace(*moments, n, "chernoff").scalings]
+        if n < k:
+            rivals.append(find_subspace(*moments, n, "fisher").scalings)
+        rivals += [rng.normal(size=(d, n)) for _ in range(3)]
+        for rival in rivals:
+            assert ours <= naive_bound(rival, moments) * (1 + 1e-9)
+
+
+def test_a_descent_never_rises_and_tells_of_its_steps(rng):
+    bound = ErrorBound(WhitenedClasses.from_moments(*random_classes(rng)))
+    start, logs = np.linalg.qr(rng.normal(size=(5, 2)))[0], []
+    end = descend(bound, start, lambda n_iter, log: logs.append(log))
+    assert np.all(np.diff([bound.logs(start)[-1], *logs]) <= 0)
+    assert np.isclose(bound.logs(end)[-1], logs[-1], atol=1e-9)
+    assert np.allclose(end.T @ end, np.eye(2))
+    # A descent from the end goes nowhere, and gives back what it was given.
+    assert bound.logs(descend(bound, end))[-1] <= bound.logs(end)[-1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_components_follow_the_features(rng, method):
+    """Translations, scales and rotations of features, and the order of the classes."""
+    means, cov, priors, weights = random_classes(rng)
+    found = find_subspace(means, cov, priors, weights, 2, method)
+    rows = rng.normal(size=(10, 5))
+    expected = np.abs(found.project(rows))
+    T = rng.normal(size=(5, 5)) * 10.0 ** rng.uniform(-3, 3, 5)
+    shift = 1e3 * rng.normal(size=5)
+    moved = find_subspace(means @ T + shift, T.T @ cov @ T, priors, weights, 2, method)
+    tolerance = 1e-5 if method == "error" else 1e-7
+    assert np.allclose(
+        np.abs(moved.project(rows @ T + shift)), expected, atol=tolerance
+    )
+    assert np.allclose(moved.explained, found.explained, atol=tolerance)
+    order = rng.permutation(4)
+    mixed = [part[order] for part in (means, cov, priors, weights)]
+    turned = find_subspace(*mixed, 2, method)
+    assert np.allclose(np.abs(turned.project(rows)), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_components_are_white_within_classes_and_explained(rng, method):
+    moments = _, cov, priors, weights = random_classes(rng, k=6)
+    found = find_subspace(*moments, 5, method)
+    freedom = (weights - 1) / (weights - 1).sum()
+    within = found.scalings.T @ np.tensordot(freedom, cov, axes=1) @ found.scalings
+    assert np.allclose(within, np.eye(5), atol=1e-9)
+    bounds = [naive_bound(found.scalings[:, :n], moments) for n in range(1, 6)]
+    nothing = (np.sqrt(priors).sum() ** 2 - 1) / 2
+    steps = -np.diff([nothing, *bounds]) / (nothing - bounds[-1])
+    assert np.allclose(found.explained, steps, atol=1e-9)
+    assert np.isclose(found.explained.sum(), 1)
+    if (
+        method == "error"
+    ):  # the first axis is free in five features, as if it were alone
+        best = find_subspace(*moments, 1).explained[0]
+        assert np.isclose(found.explained[0], best, atol=0.02)
+
+
+def test_loadings_are_the_best_linear_prediction(rng):
+    X = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4)) + 5
+    y = rng.integers(0, 3, 300)
+    X[y == 1] += 2
+    stats = ClassStatistics.from_data(X, y)
+    share = stats.weights / 300
+    moments = stats.means, stats.covariances(0), share, stats.weights
+    found = find_subspace(*moments, 2)
+    # Pooled with n - K instead of n rows, the total covariance is that of these rows.
+    spread = np.sqrt(300 / 297)
+    rows = np.concatenate(
+        [(X[y == k] - stats.means[k]) * spread + stats.means[k] for k in range(3)]
+    )
+    naive = np.linalg.lstsq(found.project(rows), rows - found.mean, rcond=None)[0]
+    assert np.allclose(found.loadings, naive)
+
+
+def test_a_feature_that_is_constant_in_each_class_comes_first(rng):
+    X = rng.normal(size=(200, 4))
+    y = np.repeat([0, 1], 100)
+    X[:, 2] = 3 * y
+    stats = ClassStatistics.from_data(X, y)
+    for method in METHODS:
+        found = find_subspace(
+            stats.means,
+            stats.covariances("auto"),
+            stats.weights / 200,
+            stats.weights,
+            1,
+            method,
+        )
+        assert np.argmax(np.abs(found.scalings[:, 0])) == 2
+        assert found.explained.sum() > 0.99
+
+
+def test_directions_without_variance_do_not_count(rng):
+    means, cov, priors, weights = random_classes(rng, d=3)
+    # A constant feature, and one that is the sum of two others.
+    grow = np.array([[1.0, 0, 0, 0, 1], [0, 1, 0, 0, 1], [0, 0, 1, 0, 0]])
+    moments = means @ grow, grow.T @ cov @ grow, priors, weights
+    plain = find_subspace(means, cov, priors, weights, 2)
+    found = find_subspace(*moments, 2)
+    rows = rng.normal(size=(10, 3))
+    projected = np.abs(found.project(rows @ grow))
+    assert np.allclose(projected, np.abs(plain.project(rows)), atol=1e-5)
+    with pytest.raises(ParameterError, match="3 directions in which rows vary"):
+        find_subspace(*moments, 4)
+    with pytest.raises(ParameterError, match="number of features, 5"):
+        find_subspace(*moments, 6)
+    with pytest.raises(ParameterError, match="at most 3 directions"):
+        find_subspace(*random_classes(rng), 4, "fisher")
+    with pytest.raises(ValueError, match="no feature varies"):
+        find_subspace(np.full((4, 5), 0.1), np.zeros((4, 5, 5)), priors, weights)
+    # The mean of a constant feature is rounded in each class.
+    moments[0][:, 3] = 1e3 + 1e-13 * np.arange(4)
+    found = find_subspace(*moments, 2)
+    assert np.all(found.scalings[3] == 0)
+
+
+def test_the_number_of_components_is_that_of_lda_but_at_least_two(rng):
+    for k, d, expected in ((2, 5, 2), (3, 5, 2), (4, 5, 3), (4, 2, 2), (2, 1, 1)):
+        moments = random_classes(rng, k, d)
+        assert find_subspace(*moments).scalings.shape == (d, expected)
+        fisher = find_subspace(*moments, method="fisher")
+        assert fisher.scalings.shape == (d, min(k - 1, d))
+
+
+def test_equal_classes_have_nothing_to_explain(rng):
+    means, cov, priors, weights = random_classes(rng)
+    same = np.ones_like(means), np.broadcast_to(cov[0], cov.shape), priors, weights
+    for method in METHODS:
+        found = find_subspace(*same, 2, method)
+        assert np.all(found.explained < 1e-9)
+        assert np.isfinite(found.scalings).all()
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_features_of_any_magnitude(rng, scale):
+    means, cov, priors, weights = random_classes(rng)
+    T = np.diag([scale, 1, 1 / scale, 1, 1e-3])
+    plain = find_subspace(means, cov, priors, weights, 2)
+    found = find_subspace(means @ T, T @ cov @ T, priors, weights, 2)
+    rows = rng.normal(size=(10, 5))
+    projected = np.abs(found.project(rows @ T))
+    assert np.allclose(projected, np.abs(plain.project(rows)), atol=1e-5)
+
+
+def test_classes_that_are_worlds_apart_or_hardly_there(rng):
+    means, cov, priors, weights = random_classes(rng)
+    far = find_subspace(1e8 * means, cov, priors, weights, 2)
+    assert np.isfinite(far.scalings).all()
+    assert 0 <= far.explained.sum() <= 1 + 1e-12
+    rare = np.array([1 - 3e-9, 1e-9, 1e-9, 1e-9])
+    found = find_subspace(means, cov, rare, 1e12 * rare, 2)
+    rival = find_subspace(means, cov, rare, 1e12 * rare, 2, "chernoff")
+    bounds = [naive_bound(one.scalings, (means, cov, rare)) for one in (found, rival)]
+    assert bounds[0] <= bounds[1] * (1 + 1e-9)
+
+
+def test_the_quadratic_rule_takes_the_likeliest_class(rng):
+    from scipy.stats import multivariate_normal
+
+    means, cov, priors, _ = random_classes(rng, d=2)
+    X = rng.normal(size=(50, 2))
+    naive = [
+        np.log(p) + multivariate_normal(m, S).logpdf(X)
+        for p, m, S in zip(priors, means, cov, strict=True)
+    ]
+    rule = QuadraticRule(means, cov, priors)
+    logs = rule.log_densities(X) - np.log(2 * np.pi)
+    assert np.allclose(logs, np.transpose(naive))
+    assert np.array_equal(rule.winners(X), np.argmax(naive, axis=0))
