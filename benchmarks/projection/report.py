@@ -99,14 +99,14 @@ def _head(results: Results) -> str:
         f"On {SHOWN} components of `HeteroscedasticProjection` classifiers are more "
         f"accurate than on LDA's on {ahead} of {len(mean)} sets, by "
         f"{np.mean(list(mean.values())):.1f} points on average over all sets and three "
-        f"classifiers, and most so on {named}. {_leads(results)} Where the guard finds "
-        "that the Gaussian model misleads, little is left of the difference to LDA: "
-        "what it saves is the distance to `guard=False` in the tables.",
+        f"classifiers, and most so on {named}. {_leads(results)} Where "
+        "features are mostly zero, codes, or have gross outliers, the guard saves most "
+        "of what the Gaussian model alone would lose, but not all of it, see below.",
         "",
         "Made by `python -m benchmarks.projection` (or `make projection`); do not "
         "edit. Every figure is an accuracy in % on rows held out, or a difference of "
         f"two: {FOLDS} stratified folds, the same for every reduction and classifier, "
-        "which are both fitted to the other folds. Nothing is tuned. Of a larger set "
+        "which are both fitted to the other folds. All settings are defaults. Of a larger set "
         f"{MOST_ROWS:,} rows are taken, the same share of each class, except that a "
         f"small class keeps {LEAST_ROWS} rows or all that it has. A class with fewer "
         f"than {FOLDS} rows cannot be in every fold and is left out"
