@@ -106,8 +106,9 @@ def _head(results: Results) -> str:
         "Made by `python -m benchmarks.projection` (or `make projection`); do not "
         "edit. Every figure is an accuracy in % on rows held out, or a difference of "
         f"two: {FOLDS} stratified folds, the same for every reduction and classifier, "
-        "which are both fitted to the other folds. All settings are defaults. Of a larger set "
-        f"{MOST_ROWS:,} rows are taken, the same share of each class, except that a "
+        "which are both fitted to the other folds. All settings are defaults, but for "
+        f"those of QDA and NCA that are named below. Of a larger set {MOST_ROWS:,} "
+        "rows are taken, the same share of each class, except that a "
         f"small class keeps {LEAST_ROWS} rows or all that it has. A class with fewer "
         f"than {FOLDS} rows cannot be in every fold and is left out"
         + (f": {', '.join(left_out)}. " if left_out else ". ")
