@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import heterolda
-from helpers.browsing import requests
+from helpers.browsing import overflow, requests
 from helpers.cli import KINDS, invoke, make_frame, names, rows_of, succeed
 from heterolda import (
     ClassStatistics,
@@ -16,6 +16,7 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
+from heterolda.inspection.map_page import write_map_page
 from heterolda.inspection.model_facts import ModelFacts
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -227,11 +228,18 @@ def test_the_card_in_a_browser(page, browser):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
         assert (brightness("backgroundColor") > 200) == (scheme == "light")
         assert abs(brightness("backgroundColor") - brightness("color")) > 150
-    phone = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
-    width = browser.execute_script("return document.documentElement.scrollWidth")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width == 390
+    assert overflow(browser, 390) == 0
+
+
+def test_tables_fit_a_phone(frame, browser, tmp_path):
+    """Those of four columns, with long names of features."""
+    X = frame[FEATURES].rename(columns=lambda name: f"{name}_{30 * 'm'}")
+    path = tmp_path / "map.html"
+    projection = HeteroscedasticProjection(2).fit(X, frame["kind"])
+    write_map_page(projection, None, None, path, "data.csv")
+    browser.get(path.as_uri())
+    assert overflow(browser, 390) == 0
+    assert overflow(browser, 390, within=".scroll") == 0
 
 
 def test_an_exported_header_decides_as_the_model(frame, model, path, tmp_path):

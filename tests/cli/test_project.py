@@ -153,7 +153,7 @@ def test_several_files_standard_input_and_chosen_columns(frame, data, tmp_path):
 def test_the_page_shows_the_map(frame, data, tmp_path):
     page, options = tmp_path / "map.html", ["-t", "kind", "--exclude", "id"]
     said = succeed("project", data, *options, "--components", "2", "--html", page)
-    assert f"The map is in {page}." in said
+    assert f"The page is in {page}." in said
     text = page.read_text(encoding="utf-8")
     assert "<title>data.csv" in text
     assert "data:image/" in text
@@ -161,7 +161,7 @@ def test_the_page_shows_the_map(frame, data, tmp_path):
     both = invoke("project", data, *options, "--html", page, "-o", "-")
     assert both.exit_code == 0
     assert len(rows_of(both.stdout)) == 201
-    assert both.stderr.endswith(f"the map is in {page}\n")
+    assert both.stderr.endswith(f"the page is in {page}\n")
     # What fails in the second pass leaves neither file.
     page.unlink()
     late = frame.assign(more=1.0)
@@ -171,6 +171,25 @@ def test_the_page_shows_the_map(frame, data, tmp_path):
     assert result.exit_code == 1
     assert "late.csv" in result.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "late.csv"}
+
+
+def test_columns_with_names_of_components(frame, tmp_path):
+    data = tmp_path / "data.csv"
+    options = "project", data, "--components", "2", "-o", "-"
+    frame.rename(columns={"id": "component_3"}).to_csv(data, index=False)
+    shown = rows_of(succeed(*options, "-t", "kind", "--exclude", "component_3"))
+    assert shown[0] == ["component_3", "kind", "component_1", "component_2"]
+    # By default there are three, of four classes.
+    more = "-t", "kind", "--exclude", "component_3", "-o", tmp_path / "o.csv"
+    result = invoke("project", data, *more)
+    assert result.exit_code == 1
+    assert "a column named 'component_3' already: choose those" in result.stderr
+    assert succeed("project", data, *more, "--id", "x0")
+    for name, given in (("id", ("--id", "component_1", "-t", "kind")), ("kind", ())):
+        frame.rename(columns={name: "component_1"}).to_csv(data, index=False)
+        result = invoke(*options, *(given or ("-t", "component_1", "--id", "id")))
+        assert result.exit_code == 1
+        assert "a column named 'component_1' already: rename it" in result.stderr
 
 
 def test_components_that_rows_have_changed_are_said_to_be(rng):

@@ -56,10 +56,20 @@ def set_scheme(browser, scheme):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
 
-def overflow(browser, width):
-    """By how much a page is wider than a screen of some width."""
+def overflow(browser, width, within=None):
+    """By how much a page is wider than a screen of some width.
+
+    Or what is within boxes, given by a selector, wider than these.
+    """
     screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    needed = browser.execute_script("return document.documentElement.scrollWidth")
+    needed = browser.execute_script(
+        "return document.documentElement.scrollWidth - arguments[0]"
+        if within is None
+        else "return Math.max(...[...document.querySelectorAll(arguments[1])]"
+        ".map((box) => box.scrollWidth - box.clientWidth))",
+        width,
+        within,
+    )
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    return needed - width
+    return needed

@@ -6,7 +6,10 @@ import pytest
 from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose
 from scipy.stats import chi2, multivariate_normal
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from heterolda import (
     ClassMapDisplay,
@@ -14,6 +17,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
 )
+from heterolda.export import load, save
 from heterolda.inspection.displays.labels import move_apart
 from heterolda.inspection.map_page import write_map_page
 
@@ -121,6 +125,16 @@ def test_classes_of_equal_means_have_names_in_their_own_regions():
     assert not inner.get_paths()[0].contains_point(ring)
 
 
+def test_names_are_shown_where_a_feature_gives_the_label_away(rng):
+    """Regions are narrower than the grid on which the rule is evaluated."""
+    X, y = rng.normal(size=(200, 4)), np.arange(200) % 5
+    projection = HeteroscedasticProjection(2).fit(np.c_[X, y], y)
+    shown = ClassMapDisplay.from_estimator(projection)
+    assert_allclose([label.xy for label in shown.labels_[0]], shown.means)
+    # Nor does Matplotlib hide a name at the edge.
+    assert all(label.get_annotation_clip() is False for label in shown.labels_[0])
+
+
 def test_names_of_many_classes_do_not_overlap(alphabet):
     shown = ClassMapDisplay.from_statistics(alphabet)
     shown.figure_.canvas.draw()
@@ -207,9 +221,17 @@ def test_names_are_legible_on_dark_and_on_light(four):
         assert (ink < ground) == (style == "default")
 
 
-def test_refusals(four):
+def test_refusals(four, tmp_path):
     X, y = four
     model = GaussianLinearDiscriminant().fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), HeteroscedasticProjection(2)).fit(X, y)
+    with pytest.raises(
+        TypeError, match=r"pass the fitted step, such as pipeline\[-1\]"
+    ):
+        ClassMapDisplay.from_estimator(pipeline, X, y)
+    save(pipeline[-1], tmp_path / "bare.json", include_statistics=False)
+    with pytest.raises(NotFittedError, match="without class statistics"):
+        ClassMapDisplay.from_estimator(load(tmp_path / "bare.json"))
     with pytest.raises(TypeError, match="HeteroscedasticProjection or a Gaussian"):
         ClassMapDisplay.from_estimator(LogisticRegression().fit(X, y))
     with pytest.raises(ValueError, match="components must be 2 or 3, got 4"):
@@ -263,7 +285,17 @@ def test_the_page_of_a_projection(four, tmp_path):
         head = text.index('<th scope="col">component 1</th>')
         first = text.index('<th scope="row">', head)
         assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in text[first:][:200]
-    projection = HeteroscedasticProjection(2).fit(X, y)
-    write_map_page(projection, None, None, path, "data.csv")
     assert "Points are rows" in text
-    assert "Points are rows" not in path.read_text(encoding="utf-8")
+    # What the guard has changed is said, also where it leaves LDA's components.
+    for n, added, origin in (
+        (2, 0.0, "in 2 components by the method error."),
+        (2, 0.3, "error with covariances moved towards the pooled one by 0.3, since"),
+        (2, 1.0, "in 2 components of LDA, since training rows are told apart badly"),
+        (4, 1.0, "in 4 components led by those of LDA, since training rows are"),
+    ):
+        projection = HeteroscedasticProjection(n).fit(X, y)
+        projection.guarded_ = added
+        write_map_page(projection, None, None, path, "data.csv")
+        text = path.read_text(encoding="utf-8")
+        assert origin in text
+        assert "Points are rows" not in text

@@ -190,13 +190,20 @@ def _project(
     """Find the components, write what is asked for, and say what they are."""
     from heterolda.cli.fit_files import prior_list
     from heterolda.cli.progress import StatusLine
-    from heterolda.cli.project_files import kept_columns, project_batches
+    from heterolda.cli.project_files import (
+        check_no_clash,
+        kept_columns,
+        project_batches,
+    )
     from heterolda.data.labels import ClassFinder
     from heterolda.data.parquet_reader import PARQUET
     from heterolda.data.table_writer import write_table
     from heterolda.inspection.projection_text import describe_projection
 
     kept = [] if out is None else kept_columns(rows, only)
+    asked_for = *only, rows.target
+    # How many there are by default depends on the classes, which are not known yet.
+    check_no_clash(name, kept, projection.n_components or 1, asked_for)
     written = []
     with StatusLine(quiet=out == "-" and sys.stdout.isatty()) as status:
         sample = rows.statistics_and_sample(status.rows("reading the data"))
@@ -207,6 +214,7 @@ def _project(
             show(f"start {start} of {n_starts}, iteration {n_iter}")
 
         projection._fit_sampled(*sample, progress)
+        check_no_clash(name, kept, len(projection.explained_), asked_for)
         if out is not None:
             settings = {"strict": not only, "numbers": out.lower().endswith(PARQUET)}
             batches = project_batches(projection, rows, kept, **settings)
@@ -219,9 +227,9 @@ def _project(
 
         X, y, _ = sample[1].in_proportion()
         write_map_page(projection, X, y, html, Path(name).name)
-        written.append(f"The map is in {html}.")
+        written.append(f"The page is in {html}.")
     if out != "-":
         lines = describe_projection(projection, name, rows.target)
         print_result([*lines, *([""] if written else []), *written])
     elif html is not None:
-        print_to_stderr(f"the map is in {html}")
+        print_to_stderr(f"the page is in {html}")

@@ -31,13 +31,20 @@ def kept_columns(data: Table, only: tuple[str, ...]) -> list[str]:
     kept = [name for name in file.schema.names if name not in features]
     if only:
         kept = list(dict.fromkeys([*only, str(data.target)]))
-    clash = next((name for name in component_names(len(features)) if name in kept), "")
-    if clash:
-        raise ValueError(
-            f"{file.name}: there is a column named {clash!r} already: choose those to "
-            "write beside the components with --id"
-        )
     return kept
+
+
+def check_no_clash(
+    name: str, kept: list[str], n_components: int, asked_for: tuple[str, ...]
+) -> None:
+    """Refuse columns with names of components; some of them were asked for."""
+    for clash in component_names(n_components):
+        if clash in kept:
+            remedy = "choose those to write beside the components with --id"
+            raise ValueError(
+                f"{name}: there is a column named {clash!r} already: "
+                f"{'rename it' if clash in asked_for else remedy}"
+            )
 
 
 def project_batches(

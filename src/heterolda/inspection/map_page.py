@@ -23,7 +23,11 @@ from heterolda.inspection.page import (
     section,
     table,
 )
-from heterolda.inspection.projection_text import feature_shares, total_deviations
+from heterolda.inspection.projection_text import (
+    feature_shares,
+    origin,
+    total_deviations,
+)
 from heterolda.inspection.sentences import PLUG_IN
 
 _MOST_COMPONENTS = 5  # whose features are listed
@@ -75,20 +79,14 @@ def _page(projection: HeteroscedasticProjection, X: Any, y: Any, name: str) -> s
     """The page as HTML."""
     statistics = projection.statistics_
     n = len(projection.explained_)
-    components = count(n, "component")
     kept = percent(projection.explained_.sum())
     lead = [
         f"{count(statistics.weights.sum(), 'row')} of "
-        f"{count(statistics.n_classes, 'class')} in {components} of "
-        f"{count(statistics.n_features, 'feature')}, found by the method "
-        f"{projection.method!r}.",
+        f"{count(statistics.n_classes, 'class')} and "
+        f"{count(statistics.n_features, 'feature')}, in {count(n, 'component')} "
+        f"{origin(projection)}.",
         f"The components keep {kept} of the separation of the classes ({PLUG_IN}).",
     ]
-    if projection.guarded_ > 0:
-        lead.append(
-            "The covariances of the classes were moved towards the pooled one, by "
-            f"{projection.guarded_:g}: so the training rows are told apart better."
-        )
     shares = projection.explained_
     rows = [
         [f"component {k + 1}", bar(share, shares.max()), percent(shares[: k + 1].sum())]

@@ -60,7 +60,7 @@ def describe_projection(projection: Any, name: str, target: str) -> list[str]:
     return [
         f"{name}: {rows}, {features}, {classes} in {target!r}",
         "",
-        f"{count(len(names), 'component')} {_origin(projection)}, and the share of the "
+        f"{count(len(names), 'component')} {origin(projection)}, and the share of the "
         f"separation that each adds ({PLUG_IN})",
         *text_table([*table, whole]),
         "",
@@ -69,11 +69,14 @@ def describe_projection(projection: Any, name: str, target: str) -> list[str]:
     ]
 
 
-def _origin(projection: Any) -> str:
+def origin(projection: Any) -> str:
     """How the components were found, and whether rows have changed them."""
     found, added = f"by the method {projection.method}", projection.guarded_
     if added == 1:
-        return f"of LDA, in which training rows are told apart better than {found}"
+        # LDA has one component less than there are classes; others come after these.
+        is_lda = len(projection.explained_) < len(projection.classes_)
+        lead = "of LDA" if is_lda else "led by those of LDA"
+        return f"{lead}, since training rows are told apart badly {found}"
     if added:
         found += f" with covariances moved towards the pooled one by {added:g}, since "
         found += "training rows are told apart badly without"

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import check_has_statistics
@@ -141,13 +142,7 @@ class ClassMapDisplay:
             check_has_statistics(estimator)
             settings = {"priors": estimator.priors_}
             estimator = _projection(estimator.statistics_, components, settings)
-        elif not isinstance(estimator, HeteroscedasticProjection):
-            raise TypeError(
-                "estimator must be a HeteroscedasticProjection or a "
-                f"GaussianLinearDiscriminant, got {type(estimator).__name__}: use "
-                "from_statistics for anything else"
-            )
-        estimator._check_ready()
+        _check_projection(estimator)
         n = len(estimator.explained_)
         if n < components:
             raise ValueError(
@@ -279,7 +274,7 @@ class ClassMapDisplay:
             ellipse = ellipse_of(means[k], covariances[k], _HALF, **style)
             ellipse.set_path_effects([halo])
             ellipses.append(ax.add_patch(ellipse))
-        places = _label_places(s, t, means, scores, margins)
+        places = _label_places(rule, limits, s, t, means, scores, margins)
         size = 9.0 if len(self.explained) == 2 else 7.5
         labels = write_labels(ax, self.classes.tolist(), places, colours, ink, size)
         self.regions_.append(regions)
@@ -298,6 +293,24 @@ def _check_components(components):
             f"components must be 2 or 3, got {components!r}: a map has two components, "
             "or each two of three"
         )
+
+
+def _check_projection(estimator):
+    """Reject what is not a fitted projection with the statistics of its classes."""
+    if isinstance(estimator, Pipeline):
+        raise TypeError(
+            "estimator must be a projection or a discriminant, got a Pipeline: pass "
+            "the fitted step, such as pipeline[-1], with the rows that this step sees: "
+            "pipeline[:-1].transform(X)"
+        )
+    if not isinstance(estimator, HeteroscedasticProjection):
+        raise TypeError(
+            "estimator must be a HeteroscedasticProjection or a "
+            f"GaussianLinearDiscriminant, got {type(estimator).__name__}: use "
+            "from_statistics for anything else"
+        )
+    estimator._check_ready()
+    check_has_statistics(estimator)
 
 
 def _projection(statistics, components, settings):
@@ -336,13 +349,16 @@ def _margins(scores):
     return scores - np.where(scores == first, second, first)
 
 
-def _label_places(s, t, means, scores, margins):
-    """Where the names of the classes stand."""
+def _label_places(rule, limits, s, t, means, scores, margins):
+    """Where the names of the classes stand, within the limits.
+
+    A region may be narrower than the grid: the rule is evaluated at the means, too.
+    """
     places = means.copy()
-    for k, mean in enumerate(means):
-        near = np.abs(t[:, 0] - mean[1]).argmin(), np.abs(s[0] - mean[0]).argmin()
+    winners = rule.winners(means)
+    for k in np.flatnonzero(winners != np.arange(len(means))):
         own = (margins[k] > 0) & (scores[k] > scores[k].max() - np.log(2))
-        if own.any() and not own[near]:
+        if own.any():
             best = np.where(own, scores[k], -np.inf).argmax()
             places[k] = s.flat[best], t.flat[best]
-    return places
+    return np.clip(places, *limits.T)

@@ -48,6 +48,7 @@ def write_labels(ax, names, places, colours, ink, size):
             },
             arrowprops=leader if moved else None,
             zorder=5,
+            annotation_clip=False,  # rounding may put a place outside the axes
             parse_math=False,
         )
         written.append(label)
