@@ -15,6 +15,7 @@ from benchmarks.methods import (
     on_numpy,
     one_row,
     predicting,
+    projecting,
     same_errors,
     transcribed,
 )
@@ -30,6 +31,7 @@ GUARD = "what the guard costs"
 SOLVERS = "the other solvers against global"
 KERNELS = "compiled kernels against NumPy"
 RECOMMENDED = "recommended"
+PROJECT = "two components, from class statistics"
 TRANSCRIBED = "the paper's own form"
 OTHERS = "other peers"
 FRESH = "a fresh process"
@@ -48,6 +50,8 @@ LETTERS = Shape(20_000, 16, 26)
 MANY_CLASSES, FEWER_CLASSES = Shape(1_200, 64, 100), Shape(120, 8, 10)
 TWO_CLASSES, FEWER_OF_TWO = Shape(1_000_000, 50, 2), Shape(100_000, 50, 2)
 MORE_LETTERS, FEWER_LETTERS = Shape(100_000, 16, 26), Shape(20_000, 16, 26)
+# To find components in many features, of some classes and of many.
+WIDE = Shape(10_000, 50, 10), Shape(10_000, 50, 26)
 PLANTS, FEWER_PLANTS = Shape(1_600, 64, 100, "plant_margin"), Shape(120, 6, 4)
 
 
@@ -74,6 +78,7 @@ def all_cases() -> list:
     cases.append(
         Case(RECOMMENDED, PLANTS, fitting("recommended"), LDA, None, FEWER_PLANTS)
     )
+    cases += _projections()
     cases += _transcribed()
     cases += _others()
     cases += _fresh()
@@ -132,6 +137,17 @@ def _kernels() -> list[Case]:
         (SHAPES["liver"], fitting("recommended")),
     ]
     return [Case(KERNELS, shape, ours, on_numpy(ours)) for shape, ours in calls]
+
+
+def _projections() -> list[Case]:
+    """The closed forms have a target; a search has none."""
+    targets = {"fisher": 5.0, "chernoff": 5.0, "error": None}
+    cases = [
+        Case(PROJECT, shape, projecting(how), LDA, target)
+        for how, target in targets.items()
+        for shape in DRAWN_SHAPES
+    ]
+    return cases + [Case(PROJECT, shape, projecting("error"), LDA) for shape in WIDE]
 
 
 def _fresh() -> list[Case]:

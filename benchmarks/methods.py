@@ -22,7 +22,9 @@ from sklearn.svm import LinearSVC
 from benchmarks import paper
 from benchmarks.runner import Call, Method, NotInstalled, Settings
 from heterolda import (
+    ClassStatistics,
     GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     kernels,
     recommended,
@@ -101,6 +103,18 @@ def one_row(name: str, method: str) -> Method:
         return times
 
     return Method(f"{method} {name}, {TIMES} times", prepare)
+
+
+def projecting(how: str) -> Method:
+    """Two components from class statistics, or one where "fisher" has no more."""
+
+    def prepare(X, y, settings: Settings) -> Call:
+        statistics = ClassStatistics.from_data(X, y)
+        only_one = how == "fisher" and statistics.n_classes == 2
+        model = HeteroscedasticProjection(1 if only_one else 2, method=how)
+        return partial(model.fit_statistics, statistics)
+
+    return Method(f"project {how}", prepare)
 
 
 def on_numpy(method: Method) -> Method:

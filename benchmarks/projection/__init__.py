@@ -1,0 +1,1 @@
+"""Accuracy after dimension reduction: ours, LDA, PCA, HLDA, SAVE and NCA."""
