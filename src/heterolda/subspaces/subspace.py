@@ -75,15 +75,19 @@ def find_subspace(
     total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
     n = _number(n_components, method, classes)
-    looked_at = classes.shrunk(min(to_pooled, _NEARLY_ALL)) if to_pooled else classes
-    if method == "error":
-        found = error(looked_at, n, progress)
-        found = found @ ordered_axes(classes.within(found))
-    else:
-        found = _CLOSED_FORMS[method](looked_at, n)
+    found = np.empty((classes.rank, 0))
     if to_pooled == 1:
-        means_first = fisher(classes, min(n, len(priors) - 1))
-        found = np.column_stack([means_first, found])
+        found = fisher(classes, min(n, len(priors) - 1))
+    if found.shape[1] < n:
+        looked_at = (
+            classes.shrunk(min(to_pooled, _NEARLY_ALL)) if to_pooled else classes
+        )
+        if method == "error":
+            others = error(looked_at, n, progress)
+            others = others @ ordered_axes(classes.within(others))
+        else:
+            others = _CLOSED_FORMS[method](looked_at, n)
+        found = np.column_stack([found, others])
     A = np.linalg.qr(found)[0][:, :n]  # the same first 1, 2, ... directions
     # The entry of a direction that is largest in units of deviations is positive.
     scalings = classes.basis @ A
