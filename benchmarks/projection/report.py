@@ -32,6 +32,8 @@ REASONS = {
     "eeg_eye_state": "values up to 71 standard deviations out",
     "ecoli": "one feature is constant, another in 99 % of the rows",
     "vertebral_2c": "a value 10 standard deviations out",
+    "D1": "nothing; a bound for any rule, which one threshold does not reach",
+    "libras": "24 rows of each class for 90 features",
 }
 NAMES = {
     DEFAULT: "**ours, default**",
