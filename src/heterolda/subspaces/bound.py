@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp, softmax
 
 from heterolda.foundations.types import Array
 from heterolda.subspaces.classes import WhitenedClasses
@@ -64,7 +63,9 @@ class ErrorBound:
 
     def logs(self, A: Array) -> Array:
         """Logarithms of the bound in the first 0, 1, 2, ... columns of A."""
-        bounds: Array = logsumexp(self.pair_terms(A), axis=0)
+        terms = self.pair_terms(A)
+        largest = terms.max(axis=0)
+        bounds: Array = largest + np.log(np.exp(terms - largest).sum(axis=0))
         return bounds
 
     def log_and_gradient(self, A: Array) -> tuple[float, Array]:
@@ -90,7 +91,10 @@ class ErrorBound:
             inverse, u = solve(rows)
             logs[rows] -= (apart[rows] * u).sum(axis=1) / 8
             logs[rows] += 0.5 * np.linalg.slogdet(inverse)[1]
-        weight = softmax(logs)
+        largest = logs.max()
+        weight = np.exp(logs - largest)
+        total = weight.sum()
+        weight /= total
         # All that multiplies S_k A, gathered for each class.
         factors = -0.5 * (self._members @ weight)[:, None, None] * np.linalg.inv(own)
         slope = np.zeros_like(A)
@@ -103,7 +107,7 @@ class ErrorBound:
             factors += gathered.reshape(own.shape)
             slope += 0.25 * (weight[rows, None] * self._delta[rows]).T @ u
         slope += (along @ factors).sum(axis=0)
-        return float(logsumexp(logs)), -slope
+        return float(largest + np.log(total)), -slope
 
     def _batches(self, n_components: int) -> list[slice]:
         """Pairs whose matrices are kept in memory together."""
