@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heterolda.estimators.guard import MORE
 from heterolda.foundations.types import Array, Mask
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.subspaces import Progress, QuadraticRule, Subspace, find_subspace
 
 # Weights of the pooled covariance that are tried, one after the other.
 _STEPS = (0.1, 0.3, 0.9, 1.0)
-# Components give way if rows are told apart with this share more errors than in those
-# of linear discriminant analysis; by so many standard errors, it is more than chance.
-_MORE, _CLEARLY = 0.03, 3.0
+# A difference of so many standard errors is more than chance.
+_CLEARLY = 3.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Judged:
     @property
     def is_worse(self) -> bool:
         """Whether linear discriminant analysis is better."""
-        return self.error > (1 + _MORE) * self.fisher_error
+        return self.error > (1 + MORE) * self.fisher_error
 
     @property
     def is_clear(self) -> bool:
@@ -83,7 +83,7 @@ def judged_subspaces(
         found = find_subspace(*moments, n, method, progress, added)
         tried.append(judge(found, added))
     if tried[-1].is_worse:
-        most = (1 + _MORE) * min(one.error for one in tried)
+        most = (1 + MORE) * min(one.error for one in tried)
         tried.append([one for one in tried if one.error <= most][-1])
     return tried
 

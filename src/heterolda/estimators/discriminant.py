@@ -23,6 +23,7 @@ from heterolda.estimators.gathering import (
     chunk_statistics,
     forget_fit,
     keep_statistics,
+    training_rows,
 )
 from heterolda.estimators.guard import Guard
 from heterolda.estimators.leave_one_out import leave_one_out
@@ -45,7 +46,6 @@ from heterolda.foundations.validation import (
     check_sample_weight,
     check_several_classes,
     validate_parameters,
-    validate_rows,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import (
@@ -60,7 +60,6 @@ from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import (
     ClassStatistics,
     all_labels,
-    coded_labels,
     with_all_classes,
 )
 from heterolda.statistics.moments import all_others
@@ -305,17 +304,12 @@ class GaussianLinearDiscriminant(
         if lazy is not None and needs_no_rows(self):
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
         solver = resolve_solver(self.solver)
-        X, y = validate_rows(self, X, y)
-        classes, codes = coded_labels(y)
-        weight = check_sample_weight(sample_weight, len(X))
-        names = getattr(self, "feature_names_in_", None)
-        statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
+        statistics, rows = training_rows(self, X, y, sample_weight)
         chosen = None
-        if self.shrinkage == "cv" and len(classes) > 1:
+        if self.shrinkage == "cv" and statistics.n_classes > 1:
             statistics.covariances()  # says what is wrong with too small classes
-            chosen = choose_shrinkage(X, y, weight, statistics)
-        rows = ClassRows(X, y, weight, classes, codes) if self.guard else None
-        return self._solve(statistics, solver, chosen, rows)
+            chosen = choose_shrinkage(rows.X, rows.y, rows.weight, statistics)
+        return self._solve(statistics, solver, chosen, rows if self.guard else None)
 
     def _fit_sampled(self, statistics, sample):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.foundations.validation import check_sample_weight, validate_rows
 from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
+from heterolda.statistics.row_sample import ClassRows
 
 
 def check_statistics(statistics) -> ClassStatistics:
@@ -21,6 +22,16 @@ def check_statistics(statistics) -> ClassStatistics:
             f"{type(statistics).__name__}: use fit(X, y) for data"
         )
     return statistics.copy()
+
+
+def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, ClassRows]:
+    """Statistics of rows in memory, and the rows class by class, for `fit`."""
+    X, y = validate_rows(estimator, X, y)
+    classes, codes = coded_labels(y)
+    weight = check_sample_weight(sample_weight, len(X))
+    names = getattr(estimator, "feature_names_in_", None)
+    statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
+    return statistics, ClassRows(X, y, weight, classes, codes)
 
 
 def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:

@@ -22,7 +22,7 @@ from heterolda.statistics.row_sample import ClassRows
 
 # A rule gives way to Fisher's if it makes this share more errors. Less than that is
 # chance in most cases, and not worth giving the optimum of the model up for.
-_MORE = 0.03
+MORE = 0.03
 _ROUNDING = 1e-12
 # With fewer rows than this for each feature, a class is judged by rules that were
 # fitted without the row in question. With more, all rows may stay: it is the same.
@@ -109,7 +109,7 @@ class Guard:
             errors, deviation = self._errors(moments, plain, planes, judged, at)
         # Weights are not always summed in the same order: rounding makes no errors.
         errors = np.where(errors > _ROUNDING, errors, 0.0)
-        guarded = errors[0] > (1 + _MORE) * errors[1]
+        guarded = errors[0] > (1 + MORE) * errors[1]
         self.verdicts.append(
             Verdict(guarded, errors, deviation, planes.error, planes.coef)
         )

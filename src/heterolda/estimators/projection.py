@@ -26,6 +26,7 @@ from heterolda.estimators.gathering import (
     chunk_statistics,
     forget_fit,
     keep_statistics,
+    training_rows,
 )
 from heterolda.estimators.prediction import also_lazily
 from heterolda.estimators.warn import (
@@ -39,13 +40,10 @@ from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_priors,
-    check_sample_weight,
     check_several_classes,
     validate_parameters,
-    validate_rows,
 )
 from heterolda.foundations.wording import listed
-from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.subspaces import TooFewDirectionsError, find_subspace
@@ -115,7 +113,8 @@ class HeteroscedasticProjection(
         that all components keep. It is a figure of the Gaussian model, for all methods.
     guarded_ : float
         Weight of the pooled covariance that the guard has added; 0 where rows found no
-        fault, and 1 where the components of linear discriminant analysis come first.
+        fault, or nothing better, and 1 where the components of linear discriminant
+        analysis come first.
     loadings_ : ndarray of shape (n_components, n_features)
         What `inverse_transform` adds to `mean_` for a unit of each component.
     classes_ : ndarray of shape (n_classes,)
@@ -221,13 +220,7 @@ class HeteroscedasticProjection(
         lazy = lazy_backend(X)
         if lazy is not None:
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
-        X, y = validate_rows(self, X, y)
-        classes, codes = coded_labels(y)
-        weight = check_sample_weight(sample_weight, len(X))
-        names = getattr(self, "feature_names_in_", None)
-        statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
-        rows = ClassRows(X, y, weight, classes, codes)
-        return self._solve(statistics, rows)
+        return self._solve(*training_rows(self, X, y, sample_weight))
 
     def _fit_sampled(self, statistics, sample, progress=None):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.

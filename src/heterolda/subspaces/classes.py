@@ -10,10 +10,9 @@ import numpy as np
 
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers import all_pairs
+from heterolda.solvers.pencil import VARIANCE_FLOOR
 from heterolda.statistics.moments import SINGULAR
 
-# A variance that cannot be told from zero counts as this share of the pooled one.
-VARIANCE_FLOOR = 1e-7
 # A feature that varies by no more than this share of its size is constant.
 _ROUNDING = 8 * np.finfo(float).eps
 

@@ -160,7 +160,7 @@ def _explained(bound: ErrorBound, A: Array) -> Array:
     # In units of the bound by the priors alone.
     left = np.minimum.accumulate(np.exp(logs - logs[0]))
     whole = -np.expm1(bound.logs(np.eye(len(A)))[-1] - logs[0])
-    whole = max(whole, 1.0 - left[-1])  # but for rounding, it is
+    whole = max(whole, 1.0 - left[-1])  # all features tell no less, but for rounding
     if whole < _NOTHING:
         return np.zeros(A.shape[1])
     shares: Array = (left[:-1] - left[1:]) / whole
