@@ -6,6 +6,7 @@ as those of the library are. All else that it may do wrong is an error from insi
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -121,7 +122,7 @@ def _run(*arguments: Any) -> list[str]:
     result = CliRunner().invoke(app, [str(a) for a in arguments])
     lines = result.stderr.splitlines()
     if result.exit_code == 0:
-        if "nan" in result.stdout.lower():
+        if re.search(r"\bnan\b", result.stdout, re.IGNORECASE):
             raise CommandLineError(f"printed NaN: {result.stdout}")
         return lines
     errors = [line for line in lines if not line.startswith("note: ")]
