@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
+    add_chunk,
     are_enough,
     check_has_statistics,
     check_statistics,
@@ -232,7 +233,7 @@ class HeteroscedasticProjection(
         return self._solve(statistics, rows, progress)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y, sample_weight=None, *, decay=None):
         """Add a chunk of data to the statistics and find the components again.
 
         Parameters
@@ -242,7 +243,10 @@ class HeteroscedasticProjection(
         y : array-like or dask collection of shape (n_samples,)
             Class labels; chunks may bring new ones.
         sample_weight : array-like or dask collection, default=None
-            Frequencies.
+            Frequencies, taken as they are, on one scale for all chunks.
+        decay : float in (0, 1] or None, default=None
+            By how much the weight of all earlier rows is multiplied first, so that
+            they are forgotten by degrees: see :meth:`ClassStatistics.decayed`.
 
         Returns
         -------
@@ -253,9 +257,8 @@ class HeteroscedasticProjection(
         """
         if hasattr(self, "scalings_"):
             check_has_statistics(self)
-        statistics = chunk_statistics(self, X, y, sample_weight)
-        if hasattr(self, "statistics_"):
-            statistics = self.statistics_ + statistics
+        chunk = chunk_statistics(self, X, y, sample_weight)
+        statistics = add_chunk(self, chunk, decay)
         least = 2 if self.priors is None else len(self.priors)
         vars(self).pop("scalings_", None)  # of fewer rows
         if are_enough(statistics) and statistics.n_classes >= least:

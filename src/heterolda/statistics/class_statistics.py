@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -35,8 +37,12 @@ from heterolda.statistics.moments import (
     read_moments,
     shrink,
 )
+from heterolda.statistics.removal import Moments, rounding, without
 
 _FILE_FORMAT = 1
+
+# Least weight of a class that has decayed. Its squares stay in the range of float64.
+_TRACE = 1e-100
 
 
 class ClassStatistics:
@@ -46,6 +52,10 @@ class ClassStatistics:
     (``a + b``), so they can be gathered in chunks, in parallel, or at sites that
     may not share rows. Scatter is centred, never a raw sum of squares: merging
     follows Chan, Golub and LeVeque, and data far from the origin loses nothing.
+
+    Rows can be taken back: ``a - b`` has the statistics of the rows of a without those
+    of b, up to rounding. It has no class that lost all of its rows, and is refused
+    where b cannot have been part of a. :meth:`decayed` forgets by degrees.
 
     Weights are frequencies: a row of weight 3 counts as three copies, a row of
     weight 0 as none.
@@ -81,6 +91,8 @@ class ClassStatistics:
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     >>> both.covariances()[:, 0, 0]
     array([2., 2.])
+    >>> both - b
+    ClassStatistics(n_classes=2, n_features=1, weights=[2. 1.])
     """
 
     def __init__(
@@ -105,6 +117,8 @@ class ClassStatistics:
         self.scatters = scatters
         self.feature_names = feature_names
         self.given = given
+        # Of classes that have lost rows: squares of each feature that rounding leaves.
+        self._noise: dict[Any, Array] = {}
 
     @property
     def n_classes(self) -> int:
@@ -252,7 +266,8 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies.
+            Non-negative frequencies. They are taken as they are, on one scale for all
+            chunks.
 
         Returns
         -------
@@ -265,26 +280,66 @@ class ClassStatistics:
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
+        classes = union_of_labels(self.classes, other.classes)
+        merged = self._empty_of_both(other, classes)
+        for one in (self, other):
+            for i, k in enumerate(np.searchsorted(classes, one.classes)):
+                merged._add(k, one.weights[i], one.means[i], one.scatters[i])
+        return merged
+
+    def __sub__(self, other: object) -> Self:
+        if not isinstance(other, ClassStatistics):
+            return NotImplemented
+        union_of_labels(self.classes, other.classes)  # refuses mixed types
+        both = self._empty_of_both(other, self.classes)  # and other features
+        taken = other.weights > 0
+        missing = np.setdiff1d(other.classes[taken], self.classes[self.weights > 0])
+        if len(missing):
+            raise ValueError(
+                f"rows of classes {listed(missing)} cannot be taken away: these "
+                "statistics have no rows of these classes"
+            )
+        part = dict(zip(other.classes.tolist(), other._moments(), strict=True))
+        left = dict(zip(self.classes.tolist(), self._moments(), strict=True))
+        noise = both._noise
+        for label in other.classes[taken].tolist():
+            noise[label] = np.maximum(rounding(left[label]), noise.get(label, 0.0))
+            rest = without(label, left.pop(label), part[label], noise[label])
+            if rest is not None:
+                left[label] = rest
+        kept = [label in left for label in self.classes.tolist()]
+        result = self._empty_of_both(other, self.classes[np.array(kept, bool)])
+        for k, label in enumerate(result.classes.tolist()):
+            result._add(np.intp(k), *left[label])
+        result._noise = {label: noise[label] for label in left if label in noise}
+        return result
+
+    def _moments(self) -> Iterator[Moments]:
+        """The moments of one class after the other."""
+        return map(Moments, self.weights, self.means, self.scatters)
+
+    def _empty_of_both(self, other: ClassStatistics, classes: NDArray[Any]) -> Self:
+        """Statistics of no rows, for a sum or a difference; refused if none exists."""
         if self.n_features != other.n_features:
             raise ValueError(
                 f"statistics of {self.n_features} and of {other.n_features} features "
-                "cannot be merged: they must describe the same columns"
+                "cannot be combined: they must describe the same columns"
             )
         names, others = self.feature_names, other.feature_names
         if names is None:
             names = others
         elif others is not None and not np.array_equal(names, others):
             raise ValueError(
-                "statistics of different features cannot be merged: feature_names are "
-                f"{list(names)} and {list(others)}; reorder or rename the columns first"
+                "statistics of different features cannot be combined: feature_names "
+                f"are {list(names)} and {list(others)}; reorder or rename the columns "
+                "first"
             )
-        classes = union_of_labels(self.classes, other.classes)
-        merged = self._empty(classes, self.n_features, names)
-        for one in (self, other):
-            for i, k in enumerate(np.searchsorted(classes, one.classes)):
-                merged._add(k, one.weights[i], one.means[i], one.scatters[i])
-        merged.given = self.given and other.given
-        return merged
+        empty = self._empty(classes, self.n_features, names)
+        empty.given = self.given and other.given
+        empty._noise = self._noise | other._noise
+        for label in self._noise.keys() & other._noise.keys():
+            empty._noise[label] = np.maximum(self._noise[label], other._noise[label])
+        return empty
 
     def __radd__(self, other: object) -> Self:
         return self.copy() if other == 0 else NotImplemented  # for sum(list)
@@ -306,6 +361,31 @@ class ClassStatistics:
             self.scatters[k] += scatter
         check_range(self.scatters[k], shift != 0, "other")
         self.weights[k] = total
+
+    def decayed(self, factor: float) -> Self:
+        """Statistics in which every row counts less, for classes that drift.
+
+        Weights and scatters are multiplied by the factor; means stay. Where each chunk
+        of n rows is added to what is decayed, the total weight tends to
+        ``n / (1 - factor)``.
+
+        Parameters
+        ----------
+        factor : float in (0, 1]
+            What is left of the weight of a row.
+
+        Returns
+        -------
+        ClassStatistics
+            New statistics. However often a class has decayed, a trace of its weight
+            (1e-100) is left, so that no class is forgotten altogether.
+        """
+        check_decay("factor", factor)
+        aged = self.copy()
+        there = np.where(self.weights > 0, _TRACE, 0.0)
+        aged.weights = np.maximum(factor * self.weights, there)
+        aged.scatters = factor * self.scatters
+        return aged
 
     def covariances(self, shrinkage: float | str | None = None) -> Array:
         """Class covariances with divisor W_k - 1, shrunk if need be.
@@ -419,6 +499,14 @@ def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], I
     if warn and 2 * len(classes) > len(y):
         check_labels(y)  # which warns
     return classes, codes
+
+
+def check_decay(name: str, value: object) -> None:
+    """Refuse a factor of decay that is not a number above 0 and at most 1."""
+    if not isinstance(value, Real) or not 0 < float(value) <= 1:
+        raise ParameterError(
+            Setting(name), f" must be a number above 0 and at most 1, got {value!r}"
+        )
 
 
 def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray[Any]:
