@@ -163,7 +163,7 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies.
+            Non-negative frequencies, whatever their mean: statistics add up.
 
         Returns
         -------
@@ -266,8 +266,7 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies. They are taken as they are, on one scale for all
-            chunks.
+            Non-negative frequencies, whatever their mean: statistics add up.
 
         Returns
         -------
