@@ -1,0 +1,50 @@
+"""scikit-learn's own tests with our classifier in the place of theirs."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+MODULES = [
+    "sklearn.ensemble.tests.test_bagging",
+    "sklearn.ensemble.tests.test_stacking",
+    "sklearn.ensemble.tests.test_voting",
+    "sklearn.ensemble.tests.test_weight_boosting",
+    "sklearn.feature_selection.tests.test_from_model",
+    "sklearn.feature_selection.tests.test_rfe",
+    "sklearn.feature_selection.tests.test_sequential",
+    "sklearn.inspection.tests.test_partial_dependence",
+    "sklearn.inspection.tests.test_permutation_importance",
+    "sklearn.model_selection.tests.test_classification_threshold",
+    "sklearn.semi_supervised.tests.test_self_training",
+    "sklearn.tests.test_calibration",
+    "sklearn.tests.test_multiclass",
+    "sklearn.tests.test_multioutput",
+    "sklearn.tests.test_pipeline",
+]
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("module", MODULES)
+def test_it_stands_in_for_scikit_learns_classifiers(module, tmp_path):
+    if find_spec(module) is None:
+        pytest.skip(f"scikit-learn is installed without {module}")
+    settings = tmp_path / "pytest.ini"
+    settings.write_text("[pytest]\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-c", settings, "--pyargs", module]
+    command += ["-p", "ecosystem.stand_in", "-p", "no:cacheprovider", "--tb=short"]
+    command += ["-W", "ignore::heterolda.SmallClassWarning", "-rX"]
+    command += ["-W", "ignore::heterolda.TrivialRuleWarning"]
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    run = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
