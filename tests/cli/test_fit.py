@@ -107,8 +107,8 @@ SETTINGS = {
     "--shrinkage 0.25": {"shrinkage": 0.25},
     "--shrinkage auto --voting majority": {"shrinkage": "auto", "voting": "majority"},
     "--shrinkage cv": {"shrinkage": "cv"},
-    "--priors equal": {"priors": [0.25] * 4},
-    "--priors north=.1,west=.4,south=0.2,east=.3": {"priors": [0.3, 0.1, 0.2, 0.4]},
+    "--priors equal": {"priors": "equal"},
+    "--priors north=1,west=4,south=2,east=3": {"priors": [0.3, 0.1, 0.2, 0.4]},
     '--priors {"north":0.1,"west":0.4,"south":0.2,"east":0.3}': {
         "priors": [0.3, 0.1, 0.2, 0.4]
     },

@@ -58,9 +58,9 @@ FOUR_CLASSES = {
     "Grid": GLD(solver=Grid(0.01), priors=[0.1, 0.2, 0.3, 0.4]),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
     "Fisher": GLD(solver=Fisher(), shrinkage=0.25),
-    "auto": GLD(shrinkage="auto", voting="majority"),
+    "auto": GLD(shrinkage="auto", voting="majority", priors="equal"),
     "cv": GLD(shrinkage="cv"),
-    "ova": GLD(multiclass="ova"),
+    "ova": GLD(multiclass="ova", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
     "ova Grid": GLD(multiclass="ova", solver=Grid(), shrinkage="cv"),
     "costs": GLD(costs={0: {1: 5, 2: 0.5}, 3: {0: 0.0}}),
     "minimax": GLD(criterion="minimax"),
@@ -74,11 +74,13 @@ FOUR_CLASSES = {
     "balanced": LNS(strategy="smooth", loss="none", class_weight="balanced"),
 }
 PROJECTED = {
-    "projection": HP(2),
+    "projection": HP(2, priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
     "fisher projection": HP(
         1, method="fisher", shrinkage=None, priors=[0.4] + 3 * [0.2]
     ),
-    "all components": HP(3, method="chernoff", shrinkage=0.2, verbose=True),
+    "all components": HP(
+        3, method="chernoff", shrinkage=0.2, priors="equal", verbose=True
+    ),
     "only a projection": make_pipeline(HP(2)),
     "only a classifier": make_pipeline(GLD()),
     "in components": make_pipeline(HP(2), GLD(shrinkage=0.1), verbose=True),

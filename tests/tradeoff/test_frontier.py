@@ -392,8 +392,8 @@ def test_moments_may_be_lists_and_are_checked():
         (0, ["a", "b", "c"], "one entry per class"),
         (1, [[0, 0], [np.nan, 0]], "means contains NaN"),
         (2, [unit, [[1, 2], [2, 1]]], "indefinite"),
-        (3, [1, 0], "two positive numbers"),
-        (3, [1, 1, 1], "two positive numbers"),
+        (3, [1, 0], "priors must be positive"),
+        (3, [1, 1, 1], "priors must have one entry for each of the 2 classes"),
     ):
         arguments = [*moments[:place], wrong, *moments[place + 1 :]]
         with pytest.raises(ValueError, match=message):

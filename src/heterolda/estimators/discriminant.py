@@ -113,8 +113,10 @@ class GaussianLinearDiscriminant(
         are judged by leaving rows out. It applies to the solver "global" with the
         criterion "bayes", and where there are rows: `fit_statistics` and `partial_fit`
         have none and are the same as with False, which stands for the pure model.
-    priors : array-like of shape (n_classes,), default=None
-        Class probabilities; relative frequencies by default.
+    priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+        Class probabilities; relative frequencies by default. Any positive numbers will
+        do: they are divided by their sum. An array is in the order of `classes_`, a
+        dictionary ``{label: p}`` has all classes; "equal" gives each the same.
     shrinkage : float in [0, 1], "auto", "cv" or None, default=None
         Move each class covariance towards the pooled one, by this weight; "auto"
         means ``d / (n_k + d)``. With None only classes of no more than d + 1 samples,
@@ -239,7 +241,7 @@ class GaussianLinearDiscriminant(
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "solver": "no_validation",  # resolve_solver lists the valid names
         "guard": ["boolean"],
-        "priors": ["array-like", None],
+        "priors": ["array-like", dict, StrOptions({"equal"}), None],
         "shrinkage": [
             StrOptions({"auto", "cv"}),
             Interval(Real, 0, 1, closed="both"),
@@ -400,7 +402,7 @@ class GaussianLinearDiscriminant(
         means, weights = statistics.means, statistics.weights
         cov = class_covariances(statistics, self.shrinkage, chosen)
         borrowed = shares_of_pooled(statistics, self.shrinkage, chosen)
-        priors = check_priors(self.priors, weights)
+        priors = check_priors(self.priors, statistics.classes, weights)
         if self.shrinkage is None:
             warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(means, cov)
@@ -516,7 +518,7 @@ class GaussianLinearDiscriminant(
             As in the constructor.
         costs, max_error
             As in the constructor.
-        priors : array-like of shape (n_classes,) or None
+        priors : array-like of shape (n_classes,), dict, "equal" or None
             As in the constructor; by default those of this estimator.
 
         Returns

@@ -84,8 +84,8 @@ class HeteroscedasticProjection(
         Move each class covariance towards the pooled one, by this weight, see
         :meth:`ClassStatistics.covariances`. Larger values trust differences of the
         covariances less; with 1 only those of the means count.
-    priors : array-like of shape (n_classes,), default=None
-        Class probabilities; relative frequencies by default.
+    priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+        As of :class:`GaussianLinearDiscriminant`.
     guard : bool, default=True
         Whether rows have the last word: where the quadratic rule of the projected
         classes makes at least 3 % more errors on the training rows than in the
@@ -173,7 +173,7 @@ class HeteroscedasticProjection(
             Interval(Real, 0, 1, closed="both"),
             None,
         ],
-        "priors": ["array-like", None],
+        "priors": ["array-like", dict, StrOptions({"equal"}), None],
         "guard": ["boolean"],
         "verbose": ["verbose"],
     }
@@ -256,7 +256,8 @@ class HeteroscedasticProjection(
         statistics = chunk_statistics(self, X, y, sample_weight)
         if hasattr(self, "statistics_"):
             statistics = self.statistics_ + statistics
-        least = 2 if self.priors is None else len(self.priors)
+        any_number = self.priors is None or isinstance(self.priors, str)
+        least = 2 if any_number else len(self.priors)
         vars(self).pop("scalings_", None)  # of fewer rows
         if are_enough(statistics) and statistics.n_classes >= least:
             with suppress(TooFewDirectionsError):  # later chunks may have more
@@ -284,7 +285,7 @@ class HeteroscedasticProjection(
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         cov = statistics.covariances(self.shrinkage)
-        priors = check_priors(self.priors, statistics.weights)
+        priors = check_priors(self.priors, statistics.classes, statistics.weights)
         if self.shrinkage is None:
             borrowed = shares_of_pooled(statistics, None, None)
             warn_of_small_classes(statistics, borrowed, "auto")

@@ -1,9 +1,13 @@
 """Arrays by what they hold."""
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 Count = NDArray[np.int64]  # errors, and weights in units
 Index = NDArray[np.intp]  # indices and small integers
 Mask = NDArray[np.bool_]
+# What `check_priors` takes.
+Priors = ArrayLike | dict[Any, float] | str | None

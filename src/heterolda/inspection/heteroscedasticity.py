@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Priors
 from heterolda.foundations.validation import check_priors
 from heterolda.foundations.wording import named, text_table
 from heterolda.inspection.judging import judge_by_leave_one_out
@@ -316,7 +316,7 @@ def heteroscedasticity_report(
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
+    priors: Priors = None,
     shrinkage: float | str | None = None,
 ) -> HeteroscedasticityReport:
     """Say whether these data need more than linear discriminant analysis.
@@ -329,8 +329,8 @@ def heteroscedasticity_report(
         Labels of the rows; None for statistics.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Frequencies of the rows.
-    priors : array-like of shape (n_classes,) or None, default=None
-        Class priors; relative frequencies by default.
+    priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+        Class priors, as of :class:`GaussianLinearDiscriminant`.
     shrinkage : float in [0, 1], "auto" or None, default=None
         For all but Box's M, as for :meth:`ClassStatistics.covariances`.
 
@@ -386,7 +386,7 @@ def heteroscedasticity_report(
     freedom = np.where(weights > 1, weights - 1, 1.0)
     raw = statistics.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     means, cov = statistics.means, statistics.covariances(shrinkage)
-    shares = check_priors(priors, weights)
+    shares = check_priors(priors, statistics.classes, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
     fisher, best = (
         solve_pairs(means, cov, shares, weights, pairs, solver)
