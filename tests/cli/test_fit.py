@@ -105,6 +105,7 @@ SETTINGS = {
     "--solver fixed-point": {"solver": "fixed-point"},
     "--solver r-hld-1 --seed 3": {"solver": "r-hld-1", "random_state": 3},
     "--shrinkage 0.25": {"shrinkage": 0.25},
+    "--shrinkage 0.3,0.1": {"shrinkage": (0.3, 0.1)},
     "--shrinkage auto --voting majority": {"shrinkage": "auto", "voting": "majority"},
     "--shrinkage cv": {"shrinkage": "cv"},
     "--priors equal": {"priors": "equal"},

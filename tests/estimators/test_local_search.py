@@ -282,7 +282,7 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
         assert search.n_errors_[k] == pytest.approx(errors)
     assert np.sum(search.predict(X) == "a") > np.sum(plain.predict(X) == "a")
     # A start with priors of its own keeps them, multiplied.
-    shares = {"d": 4, "c": 3, "b": 2, "a": 1}
+    shares = {"dd": 4, "c": 3, "b": 2, "a": 1}
     for priors, own in (([1, 2, 3, 4],) * 2, (shares, [1, 2, 3, 4]), ("equal", 1)):
         given = GaussianLinearDiscriminant(priors=priors)
         search = LocalNeighborhoodSearch(given, max_iter=1, class_weight=costs)

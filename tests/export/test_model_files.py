@@ -57,7 +57,7 @@ FOUR_CLASSES = {
     "FixedPoint": GLD(solver=FixedPoint(max_iter=7, tol_norm=1e-3, keep="last")),
     "Grid": GLD(solver=Grid(0.01), priors=[0.1, 0.2, 0.3, 0.4]),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
-    "Fisher": GLD(solver=Fisher(), shrinkage=0.25),
+    "Fisher": GLD(solver=Fisher(), shrinkage=(0.25, 0.5)),
     "auto": GLD(shrinkage="auto", voting="majority", priors="equal"),
     "cv": GLD(shrinkage="cv"),
     "ova": GLD(multiclass="ova", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
@@ -79,7 +79,7 @@ PROJECTED = {
         1, method="fisher", shrinkage=None, priors=[0.4] + 3 * [0.2]
     ),
     "all components": HP(
-        3, method="chernoff", shrinkage=0.2, priors="equal", verbose=True
+        3, method="chernoff", shrinkage=(0.2, 1.0), priors="equal", verbose=True
     ),
     "only a projection": make_pipeline(HP(2)),
     "only a classifier": make_pipeline(GLD()),
@@ -626,6 +626,9 @@ EDITS = [
     ("shrinkage", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
     ("shrinkage", {"to_pooled": [0, 0, 0, 1], "to_diagonal": "0"}, "a number"),
     ("fitted_with.criterion", "best", "criterion"),
+    ("fitted_with.shrinkage", [0.5, 2], "two numbers in"),
+    ("parameters.shrinkage", [0.5], "two numbers in"),
+    ("parameters.priors", "even", "priors"),
     ("fitted_with.solver", None, "solver must be"),
     ("statistics.weights.0", 0, "must be positive"),
     ("statistics.given", 0, "true or false"),

@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 from helpers.problems import random_covariance
 from heterolda import ClassStatistics, Fisher, Frontier
+from heterolda.foundations.wording import percent
 from heterolda.tradeoff.operating_points import positions
 
 LEVELS = ndtr(np.linspace(-3, 3, 20))
@@ -382,6 +383,22 @@ def test_pairs_are_labels(make_classes):
             Frontier.from_statistics(moments, pair)
     with pytest.raises(TypeError, match="must be a ClassStatistics object"):
         Frontier.from_statistics(X, (1, 2))
+
+
+def test_in_a_notebook(rng):
+    S = np.array([[[1.0, 0.2], [0.2, 2]], [[3, 0], [0, 0.5]]])
+    frontier = make([[0, 0], [2, 1]], S, classes=["<i>", "b"])
+    assert repr(frontier) == "Frontier(classes=['<i>', 'b'], n_features=2)"
+    page = frontier._repr_html_()
+    assert "<i>" not in page
+    assert f"curve of {frontier.auc:.4f}" in page
+    point = frontier.at("neyman-pearson", max_error={"<i>": 0.01})
+    row = (
+        f"&lt;i&gt; wrong in 1 %</th><td>1.0 %</td><td>{percent(point.error_rates[1])}"
+    )
+    assert row in page
+    apart = make([[0, 0], [2, 1]], 0 * S)  # no variance at all
+    assert "least error</th><td>0.0 %" in apart._repr_html_()
 
 
 def test_moments_may_be_lists_and_are_checked():

@@ -13,7 +13,7 @@ from heterolda.data.out_of_core import FileRows
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.row_sample import RowSample
@@ -34,7 +34,7 @@ class FitSettings:
     """
 
     solver: str = "global"
-    shrinkage: float | str | None = None
+    shrinkage: Amount = None
     multiclass: str = "ovo"
     voting: str | None = None
     criterion: str = "bayes"

@@ -85,7 +85,8 @@ Shrinkage = Annotated[
     typer.Option(
         **_COMPONENTS,
         metavar="WEIGHT",
-        help="Move class covariances towards the pooled one: 0 to 1, auto or none.",
+        help="Move class covariances towards the pooled one: 0 to 1, auto or none; "
+        "with 0.3,0.1 that one moves towards its diagonal first.",
     ),
 ]
 Priors = Annotated[

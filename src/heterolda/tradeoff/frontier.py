@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from heterolda.foundations.types import Array, Priors
+from heterolda.foundations.types import Amount, Array, Priors
 from heterolda.foundations.validation import (
     check_covariance,
     check_pair,
     check_priors,
 )
+from heterolda.foundations.wording import html, html_table, percent
 from heterolda.solvers import Global, Solver, generator, resolve_solver
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.hyperplanes import Hyperplanes
@@ -27,6 +28,8 @@ from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
 
 _PAIR = np.array([[0, 1]])
+# Error rates of a class at which the table has the other one.
+_BOUNDS = (0.05, 0.01, 0.001)
 # Normal deviates between which the curve is drawn and integrated.
 _REACH = 9.0
 # Widest step of the quadrature, in x; on this scale all g_i are smooth.
@@ -147,7 +150,7 @@ class Frontier:
         pair: tuple[Any, Any] | None = None,
         *,
         priors: Priors = None,
-        shrinkage: float | str | None = None,
+        shrinkage: Amount = None,
     ) -> Frontier:
         """The frontier of two classes of some statistics.
 
@@ -159,7 +162,7 @@ class Frontier:
             The first and the second class; not needed if there are only two.
         priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
             Priors of all classes, as of :class:`GaussianLinearDiscriminant`.
-        shrinkage : float in [0, 1], "auto" or None, default=None
+        shrinkage : float in [0, 1], two of them, "auto" or None, default=None
             As for :meth:`ClassStatistics.covariances`.
 
         Returns
@@ -185,6 +188,35 @@ class Frontier:
             check_priors(priors, statistics.classes, statistics.weights)[two],
             statistics.weights[two],
         )
+
+    def __repr__(self) -> str:
+        n_features = self.pencil.means.shape[-1]
+        return f"Frontier(classes={self.classes.tolist()!r}, {n_features=})"
+
+    def _repr_html_(self) -> str:
+        first, second = map(str, self.classes.tolist())
+        about = (
+            f"Optimal trade-off between {first} and {second}, with an area under its "
+            f"curve of {self.auc:.4f}. All figures are of the Gaussian model."
+        )
+        head = ["rule", f"{first} wrong", f"{second} wrong", "error"]
+        return html(about, html_table(head, self._table()))
+
+    def _table(self) -> list[list[str]]:
+        """Rules of the frontier and their error rates, as text."""
+        requests: dict[str, dict[str, Any]] = {
+            "least error": {},
+            "both classes equally often wrong": {"criterion": "minimax"},
+        }
+        for label in self.classes.tolist():
+            for q in _BOUNDS:
+                bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
+                requests[f"{label} wrong in {100 * q:g} %"] = bound
+        points = {name: self.at(**request) for name, request in requests.items()}
+        return [
+            [name, *map(percent, (*point.error_rates.tolist(), point.error))]
+            for name, point in points.items()
+        ]
 
     @cached_property
     def arc(self) -> Arc:
