@@ -60,7 +60,7 @@ class ParameterError(_SpeaksOfSettings, ValueError):
     ...     GaussianLinearDiscriminant(priors=[0.5, 0]).fit(X, y)
     ... except ParameterError as error:
     ...     print(error.parameter, error, sep="; ")
-    priors; priors must be positive, also as shares of their sum, got [0.5, 0.0]: ...
+    priors; priors must be positive, got [0.5, 0.0]: leave a class that never ...
     """
 
     @property

@@ -170,5 +170,5 @@ def test_html_of_an_estimator_searches_for_no_components(four):
     assert names == [f"gaussianlineardiscriminant{k}" for k in range(3)]
     assert model.transform(X).shape == (160, 3)
     with pytest.warns(heterolda.TrivialRuleWarning):
-        model.fit(np.zeros((8, 2)), [0, 1, 2, 3] * 2)
+        model.fit(np.zeros((16, 2)), [0, 1, 2, 3] * 4)
     assert "GaussianLinearDiscriminant" in estimator_html_repr(model)

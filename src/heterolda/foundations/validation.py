@@ -236,13 +236,18 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
             f" must have one entry for each of the {len(classes)} classes, got "
             f"{len(given)}",
         )
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        shares: Array = given / given.sum()
-    if not np.all((given > 0) & (shares > 0)):
+    if not np.all(given > 0):
         raise ParameterError(
             Setting("priors"),
-            " must be positive, also as shares of their sum, got "
-            f"{listed(given)}: leave a class that never occurs out of the data",
+            f" must be positive, got {listed(given)}: leave a class that never occurs "
+            "out of the data",
+        )
+    with np.errstate(over="ignore"):
+        shares: Array = given / given.sum()
+    if not np.all(shares > 0):
+        raise ParameterError(
+            Setting("priors"),
+            f" must be numbers whose shares float64 can hold, got {listed(given)}",
         )
     return shares
 
