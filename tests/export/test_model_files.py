@@ -929,3 +929,13 @@ def test_an_older_file_keeps_its_mode_and_links_stay_links(make_classes, tmp_pat
     assert link.is_symlink()
     assert secret.stat().st_mode & 0o777 == 0o600
     assert heterolda.load(secret).classes_.tolist() == model.classes_.tolist()
+
+
+def test_a_series_of_priors_is_kept_by_label(path, make_classes):
+    X, y = make_classes()
+    y[:7] = 2
+    shares = pd.Series(y).value_counts()
+    assert shares.index[0] == 2
+    model = GLD(priors=shares).fit(X, y)
+    np.testing.assert_allclose(model.priors_, GLD().fit(X, y).priors_)
+    assert copy_of(model, path).priors == shares.to_dict()

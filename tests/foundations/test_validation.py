@@ -126,6 +126,7 @@ def test_priors_of_any_form_are_shares(classes):
     by_label = dict(zip(classes[::-1], [8, 6, 4, 2], strict=True))
     given = [expected, [1, 2, 3, 4], np.array([5.0, 10, 15, 20]), by_label]
     given.append(dict(zip(classes.tolist(), expected, strict=True)))
+    given.append(pd.Series(by_label))
     for priors in given:
         np.testing.assert_allclose(check_priors(priors, classes, weights), expected)
     assert check_priors("equal", classes, weights).tolist() == [0.25] * 4

@@ -129,7 +129,8 @@ class GaussianLinearDiscriminant(
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class probabilities; relative frequencies by default. Any positive numbers will
         do: they are divided by their sum. An array is in the order of `classes_`, a
-        dictionary ``{label: p}`` has all classes; "equal" gives each the same.
+        dictionary ``{label: p}`` or a pandas Series has all classes; "equal" gives each
+        the same.
     shrinkage : float in [0, 1], two of them, "auto", "cv" or None, default=None
         Move each class covariance towards the pooled one, by this weight; two numbers,
         ``(to_pooled, to_diagonal)``, move the pooled one towards its diagonal first, by
@@ -605,10 +606,10 @@ class GaussianLinearDiscriminant(
         The predictions are those of as many fits, each without one row. Shrinkage of
         two classes towards their pooled covariance is part of that, but what "cv" has
         chosen is kept. With more classes, and where the pooled covariance moves towards
-        its diagonal, the target of the fit with all rows is kept, and the number of
-        rows that it counts for. Pairs that are guarded stay so, with Fisher's rule, and
-        others do not become so. A class of which no covariance is left loses the vote
-        for its row.
+        its diagonal without being told how far, the target of the fit with all rows is
+        kept, and the number of rows that it counts for. Pairs that are guarded stay so,
+        with Fisher's rule, and others do not become so. A class of which no covariance
+        is left loses the vote for its row.
 
         Linear discriminant analysis has the covariance of scikit-learn: the class
         covariances with the divisor :math:`W_k`, weighted by the priors. Directions in

@@ -54,6 +54,8 @@ def _write(name: str, value: Any) -> Any:
         return int(value)
     if isinstance(value, Real) and isfinite(value):
         return float(value)
+    if getattr(value, "ndim", 0) == 1 and hasattr(value, "to_dict"):
+        value = value.to_dict()  # a pandas Series is by label
     if isinstance(value, dict):
         return {"map": _write(name, list(value.items()))}
     if isinstance(value, list | tuple):

@@ -214,8 +214,8 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array:
     """Positive class priors that sum to one.
 
-    They may be given in proportion, in the order of the classes or by label, or as
-    "equal"; relative frequencies if none are given.
+    They may be given in proportion, in the order of the classes or by label, in a dict
+    or a pandas Series, or as "equal"; relative frequencies if none are given.
     """
     if priors is None:
         frequencies: Array = weights / weights.sum()
@@ -227,8 +227,9 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
                 f" must be numbers, a dict by label, 'equal' or None, got {priors!r}",
             )
         return np.full(len(classes), 1 / len(classes))
-    if isinstance(priors, dict):
-        priors = _by_label(priors, classes)
+    labelled = getattr(priors, "to_dict", lambda: priors)()
+    if isinstance(labelled, dict):
+        priors = _by_label(labelled, classes)
     given = check_finite("priors", priors, 1)
     if given.shape != classes.shape:
         raise ParameterError(
