@@ -227,10 +227,10 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
                 f" must be numbers, a dict by label, 'equal' or None, got {priors!r}",
             )
         return np.full(len(classes), 1 / len(classes))
-    labelled = getattr(priors, "to_dict", lambda: priors)()
-    if isinstance(labelled, dict):
-        priors = _by_label(labelled, classes)
-    given = check_finite("priors", priors, 1)
+    numbers: Any = priors.to_dict() if hasattr(priors, "to_dict") else priors
+    if isinstance(numbers, dict):
+        numbers = _by_label(numbers, classes)
+    given = check_finite("priors", numbers, 1)
     if given.shape != classes.shape:
         raise ParameterError(
             Setting("priors"),
