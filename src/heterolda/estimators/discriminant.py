@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gathering import (
@@ -41,11 +41,11 @@ from heterolda.estimators.warn import (
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
-    NUMERIC_TYPES,
     check_priors,
     check_sample_weight,
     check_several_classes,
     validate_parameters,
+    validate_rows,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import (
@@ -277,6 +277,11 @@ class GaussianLinearDiscriminant(
         self.costs = costs
         self.max_error = max_error
         self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _validate_params(self):
         validate_parameters(self)
@@ -609,8 +614,8 @@ class GaussianLinearDiscriminant(
         """
         self._check_ready()
         check_has_statistics(self)
-        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=False)
-        weight = check_sample_weight(sample_weight, len(X))
+        X, y = validate_rows(self, X, y, reset=False, accept_sparse="csr")
+        weight = check_sample_weight(sample_weight, len(y))
         return leave_one_out(self, X, y, weight)
 
 

@@ -36,6 +36,7 @@ from heterolda.estimators.warn import (
 )
 from heterolda.foundations.choices import PROJECTIONS
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -50,6 +51,7 @@ from heterolda.subspaces import TooFewDirectionsError, find_subspace
 
 # Numbers of X that are centred at a time, so that no copy of X is made.
 _BLOCK_SIZE = 1 << 17
+_CHECKS = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
 
 
 class HeteroscedasticProjection(
@@ -329,15 +331,15 @@ class HeteroscedasticProjection(
             The components of each row.
         """
         self._check_ready()
-        return self._project(validate_data(self, X, dtype=NUMERIC_TYPES, reset=False))
+        return self._project(validate_data(self, X, reset=False, **_CHECKS))
 
     def _project(self, X):
         """Components of validated rows."""
-        found = np.empty((len(X), self.scalings_.shape[1]))
+        found = np.empty((X.shape[0], self.scalings_.shape[1]))
         step = max(1, _BLOCK_SIZE // X.shape[1])
-        for start in range(0, len(X), step):
+        for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
-            found[rows] = (X[rows] - self.mean_) @ self.scalings_
+            found[rows] = (dense(X[rows]) - self.mean_) @ self.scalings_
         return found
 
     def inverse_transform(self, X):
@@ -380,6 +382,7 @@ class HeteroscedasticProjection(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -408,8 +411,7 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             at: where the classes are far from Gaussian, fit it to rows instead.
         """
         projection = self._fitted_projection()
-        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
-        return projection._project(X)
+        return projection._project(validate_data(self, X, reset=False, **_CHECKS))
 
     def _fitted_projection(self):
         """The projection of the model's own statistics."""

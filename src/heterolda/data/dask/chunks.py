@@ -12,6 +12,7 @@ from dask.base import is_dask_collection
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array
+from heterolda.foundations.validation import all_text, check_unmasked, label_array
 
 
 def chunks_of(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, Any, Any]]:
@@ -37,7 +38,9 @@ def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
                 f"{name} must be a dask collection with the chunks of X, because the "
                 f"sizes of these are not known; got {type(values).__name__}"
             )
-        values = da.from_array(np.asarray(values), chunks=-1)
+        check_unmasked(name, values)
+        array = label_array(values) if name == "y" else values
+        values = da.from_array(np.asarray(array), chunks=-1)
     _check_kind(values, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[values.columns[0]] if is_frame(values) else values[:, 0]
@@ -128,22 +131,12 @@ def number_array(X: Any) -> NDArray[Any]:
     return np.array(columns).T
 
 
-def label_array(y: Any) -> NDArray[Any]:
+def chunk_labels(y: Any) -> NDArray[Any]:
     """Labels as an array: pandas' text becomes strings, categories their values."""
-    labels: NDArray[Any] = np.asarray(y)
-    if hasattr(y, "isna"):
-        n_missing = int(y.isna().sum())
-    else:
-        objects = labels if labels.dtype.kind == "O" else ()
-        n_missing = sum(label is None for label in objects)
-    if n_missing:
-        raise ValueError(
-            f"y has missing labels ({n_missing} in one chunk): fill them in, or leave "
-            "such rows out"
-        )
-    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
-        return labels.astype(str)
-    return labels
+    labels: NDArray[Any] = label_array(y)
+    return (
+        labels.astype(str) if labels.dtype.kind == "O" and all_text(labels) else labels
+    )
 
 
 def check_lengths(X: Any, y: Any, sample_weight: Any) -> None:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from heterolda.data.dask.chunks import (
     check_lengths,
+    chunk_labels,
     chunks_of,
     delayed_chunks,
     feature_names,
     is_frame,
-    label_array,
     number_array,
     unsplit_rows,
 )
@@ -157,7 +157,7 @@ def _evaluate_chunk(
     """Evaluate the rules on a chunk, for each pair that has some there."""
     X = number_array(X)
     room = max(_LEAST_ROOM, _ROOM_SHARE * len(X) // len(rules))
-    codes = np.searchsorted(pairing.classes, label_array(y))
+    codes = np.searchsorted(pairing.classes, chunk_labels(y))
     weight = None
     if sample_weight is not None:
         weight = np.asarray(sample_weight, dtype=np.float64)
@@ -192,7 +192,7 @@ def _chunk_statistics(
     check_lengths(X, y, sample_weight)
     if not X.shape[0]:
         return None
-    X, labels = number_array(X), label_array(y)
+    X, labels = number_array(X), chunk_labels(y)
     try:
         found = ClassStatistics.from_data(X, labels, sample_weight)
     except ValueError as error:
@@ -233,7 +233,7 @@ def _right(
     check_lengths(X, y, sample_weight)
     if not len(X):
         return 0.0, 0.0
-    labels, predicted = label_array(y), predict(X)
+    labels, predicted = chunk_labels(y), predict(X)
     kinds = {labels.dtype.kind, predicted.dtype.kind}
     if "U" in kinds and kinds & {"b", "i", "u", "f"}:
         raise ValueError(
