@@ -21,6 +21,7 @@ from heterolda.foundations.validation import (
     check_labels,
     check_number,
     check_sample_weight,
+    check_unmasked,
     encode,
     label_array,
     sound_arrays,
@@ -164,6 +165,7 @@ class ClassStatistics:
         names = None
         if not sound_arrays(X, y):
             names = get_feature_names(X)
+            check_unmasked("X", X)
             checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
             data, labels = check_X_y(X, label_array(y), ensure_min_samples=0, **checks)
         classes, codes = coded_labels(labels, warn=False)

@@ -10,6 +10,7 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import all_text, check_unmasked, label_array
@@ -108,7 +109,9 @@ def feature_names(X: Any) -> NDArray[Any] | None:
 
 
 def number_array(X: Any) -> NDArray[Any]:
-    """A chunk as an array of numbers; missing ones are NaN."""
+    """A chunk as an array of numbers, or sparse; missing ones are NaN."""
+    if issparse(X):
+        return X.tocsr()
     if isinstance(X, np.ma.MaskedArray):
         return X.astype(np.float64).filled(np.nan)
     if not hasattr(X, "to_numpy"):
