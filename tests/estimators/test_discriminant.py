@@ -805,11 +805,7 @@ def test_statistics_are_not_shared(four):
 
 
 def test_labels_of_mixed_types_are_refused():
-    for labels, types in (
-        ([1, "a"], "int and str"),
-        ([1, 2], "int"),
-        (["a", None], "NoneType and str"),
-    ):
+    for labels, types in (([1, "a"], "int and str"), ([1, 2], "int")):
         y = np.array(labels * 3, dtype=object)
         with pytest.raises(TypeError, match=f"objects of type {types}: convert"):
             GaussianLinearDiscriminant().fit(GOOD_X, y)

@@ -15,7 +15,6 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
-from heterolda.foundations.sparse_rows import without_duplicates
 from heterolda.foundations.types import Array, Mask
 
 # Real numbers that need no conversion before they are summed in float64.
@@ -67,8 +66,9 @@ def validate_rows(
             return X, y
     check_unmasked("X", X)
     checks = {"reset": reset, "dtype": NUMERIC_TYPES, **checks}
-    X, y = validate_data(estimator, X, label_array(y), **checks)
-    return without_duplicates(X), y
+    checked: tuple[Any, NDArray[Any]]
+    checked = validate_data(estimator, X, label_array(y), **checks)
+    return checked
 
 
 def sound_arrays(X: Any, y: Any) -> bool:

@@ -39,9 +39,10 @@ def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
                 f"{name} must be a dask collection with the chunks of X, because the "
                 f"sizes of these are not known; got {type(values).__name__}"
             )
+        if name == "y":
+            values = label_array(values)
         check_unmasked(name, values)
-        array = label_array(values) if name == "y" else values
-        values = da.from_array(np.asarray(array), chunks=-1)
+        values = da.from_array(np.asarray(values), chunks=-1)
     _check_kind(values, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[values.columns[0]] if is_frame(values) else values[:, 0]
