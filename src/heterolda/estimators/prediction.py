@@ -8,6 +8,7 @@ from functools import partial, wraps
 from itertools import pairwise
 
 import numpy as np
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
@@ -49,8 +50,8 @@ class LinearRules:
     def _blockwise(self, X, method: str):
         """Apply a method of the committee to X, block by block, perhaps in threads."""
         self._check_ready()
-        checks = {"dtype": NUMERIC_TYPES, "reset": False, "accept_sparse": "csr"}
-        X = validate_data(self, X, ensure_all_finite=False, **checks)
+        checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
+        X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
         committee = self._committee
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
@@ -61,7 +62,7 @@ class LinearRules:
             rows = dense(X[start:stop]).astype(np.float64, copy=False)
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
-                validate_data(self, rows, **checks)  # says what is wrong
+                check_array(rows, input_name="X", estimator=self)  # says what is wrong
             return committee.of_rows(method, rows, coef, intercept)
 
         n, d = X.shape
