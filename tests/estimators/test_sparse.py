@@ -126,7 +126,8 @@ def test_pipelines_frames_and_dask(counts):
         assert_array_equal(found.guarded_, model.guarded_)
         assert_array_equal(found.predict(lazy).compute(), model.predict(X))
         assert found.score(lazy, y) == model.score(X, y)
-        assert HP(method="chernoff").fit(lazy, y).transform(lazy).compute().shape == (600, 3)
+        projection = HP(method="chernoff").fit(lazy, y)
+        assert projection.transform(lazy).compute().shape == (600, 3)
 
 
 def test_what_is_refused(counts):

@@ -292,7 +292,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Training data, real numbers.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
@@ -340,7 +340,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             A chunk of data with any selection of the classes, or no rows at all.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
@@ -559,7 +559,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows that the model was fitted to.
         y : array-like of shape (n_samples,)
             Their labels.

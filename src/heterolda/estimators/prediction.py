@@ -82,7 +82,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -101,7 +101,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -118,7 +118,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -139,7 +139,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -154,7 +154,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Data.
         y : array-like or dask collection of shape (n_samples,)
             Labels.

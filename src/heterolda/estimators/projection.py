@@ -207,7 +207,7 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Training data, real numbers.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
@@ -242,7 +242,7 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             A chunk of data with any selection of the classes, or no rows at all.
         y : array-like or dask collection of shape (n_samples,)
             Class labels; chunks may bring new ones.
@@ -325,7 +325,7 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -402,7 +402,7 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Data.
 
         Returns

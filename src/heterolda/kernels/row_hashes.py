@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 import heterolda.kernels as kernels
-from heterolda.foundations.sparse_rows import without_duplicates
 from heterolda.foundations.types import Array, Index
 
 Hashes = NDArray[np.uint64]
@@ -32,7 +31,8 @@ def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
     factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
     factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)
     if issparse(X):
-        X = without_duplicates(X if rows is None else X[rows])
+        X = X.copy() if rows is None else X[rows]
+        X.sum_duplicates()
         bits = _bits(X.data.astype(np.float64, copy=False))  # those of 0.0 are zeros
         return _mixed(csr_array((bits, X.indices, X.indptr), X.shape) @ factors)
     hashes = np.empty(n, np.uint64)

@@ -148,8 +148,9 @@ class ClassStatistics:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Real numbers of any type; sums are taken in float64.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Real numbers of any type; sums are taken in float64. Sparse rows, of any
+            of SciPy's formats, cost products of their nonzeros only.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -254,7 +255,7 @@ class ClassStatistics:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The chunk; it may hold any selection of classes, new ones too.
         y : array-like of shape (n_samples,)
             Class labels.

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.sparse_rows import without_duplicates
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, ClassMoments
 from heterolda.kernels.class_order import class_order
@@ -35,7 +34,6 @@ def sparse_moments(
     d, lost = X.shape[1], -1
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))
-    X = without_duplicates(X)
     order, bounds = class_order(codes, weight, n_classes)
     for k, (low, high) in enumerate(pairwise(bounds.tolist())):
         if low == high:
@@ -43,8 +41,11 @@ def sparse_moments(
         rows = order[low:high]
         w = np.ones(len(rows)) if weight is None else weight[rows]
         totals[k] = w.sum()
+        part = X[rows]
+        part.sum_duplicates()
+        part = part.astype(np.float64, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            varies = _moments(X[rows].astype(np.float64), w, means[k], scatters[k])
+            varies = _moments(part, w, means[k], scatters[k])
         vanished = varies & (scatters[k].diagonal() < SMALLEST_SQUARE)
         if lost < 0 and vanished.any():
             lost = int(vanished.argmax())
