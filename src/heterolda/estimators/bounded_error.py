@@ -4,6 +4,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit
+from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sklearn_private import (
@@ -45,8 +47,8 @@ from heterolda.solvers import Global, resolve_solver
 from heterolda.tradeoff.criteria import check_max_error, error_rates
 
 # Scores that differ by less than this share of their size count as equal: the same row
-# may have a slightly different one in another batch, or in C.
-_SAME_SCORE = 1e-9
+# may have a slightly different one in another batch, in single precision or in C.
+_SAME_SCORE = 1e-6
 # Scores that are infinite count as this.
 _LARGEST_SCORE = 1e300
 # More copies of rows than this are not dealt out one by one.
@@ -112,9 +114,9 @@ def _inner_has(method):
 class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Keep the error rate of one of two classes below a bound, on new rows.
 
-    The Neyman-Pearson umbrella algorithm of [1]_: some rows of the bounded class are set
-    aside, a classifier is fitted to all others, and its threshold becomes one of the n
-    sorted scores of the rows set aside, that of the smallest rank k for which
+    The Neyman-Pearson umbrella algorithm of [1]_: some rows of the bounded class are
+    set aside, a classifier is fitted to all others, and its threshold becomes one of
+    the n sorted scores of the rows set aside, that of the smallest rank k for which
 
     .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j} \le 1 - \text{confidence},
 
@@ -203,7 +205,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant
     >>> model = BoundedErrorClassifier(max_error={0: 0.05}).fit(X, y)
     >>> model.bound_.n_rows, model.bound_.rank
-    (106, 104)
+    (106, 105)
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
@@ -253,13 +255,14 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         raise_for_params(fit_params, self, "fit", allow=["sample_weight"])
         forget_fit(self)
+        vars(self).pop("_moved", None)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
         classes = _two_classes(y)
         bounded, q = self._check_bound(classes)
-        params = fit_params
+        params = {key: value for key, value in fit_params.items() if value is not None}
         if routing_enabled():
-            params = process_routing(self, "fit", **fit_params).estimator.fit
+            params = process_routing(self, "fit", **params).estimator.fit
         weight = check_sample_weight(params.get("sample_weight"), len(y))
         if weight is not None and len(np.unique(y[weight > 0])) < 2:
             raise ParameterError(
@@ -284,9 +287,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             inner = self._frozen(classes)
         else:
             rows = np.ones(len(y)) if weight is None else weight.copy()
+            totals = [rows[y == label].sum() for label in classes]
             rows[y == classes[bounded]] = 0
             np.add.at(rows, copies[~aside], 1)
-            inner = self._fit_inner(X, y, rows, params, bound)
+            inner = self._fit_inner(X, y, rows, totals, params, bound)
 
         held_out = safe_indexing(X, copies[aside])
         side = 1.0 if bounded == 0 else -1.0
@@ -340,6 +344,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             "less confidence",
         )
 
+    def _check_ready(self):
+        """Refuse to predict before `fit`."""
+        check_is_fitted(self)
+
     def _inner(self):
         """The classifier, fitted if it is."""
         default = self.estimator
@@ -357,9 +365,14 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             )
         return self.estimator
 
-    def _fit_inner(self, X, y, rows, params, bound):
-        """Fit the classifier to the rows that are left, given their weights."""
+    def _fit_inner(self, X, y, rows, totals, params, bound):
+        """Fit the classifier to the rows that are left, given their weights.
+
+        `totals` are those of the classes with the rows that are not left.
+        """
         model = clone(self._inner())
+        if isinstance(model, GaussianLinearDiscriminant) and model.priors is None:
+            model.set_params(priors=np.divide(totals, sum(totals)))
         if _takes_a_direction(model):
             level = {bound.label: bound.expected_error}
             model.set_params(criterion="neyman-pearson", max_error=level)
@@ -387,7 +400,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         ndarray of shape (n_samples,)
             Positive for ``classes_[1]``.
         """
-        check_is_fitted(self)
+        self._check_ready()
         if hasattr(self, "_moved"):
             return self._moved.decision_function(X)
         return _scores(self.estimator_, X) - self.threshold_
@@ -405,7 +418,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         ndarray of shape (n_samples,)
             Labels.
         """
-        check_is_fitted(self)
+        self._check_ready()
         if hasattr(self, "_moved"):
             return self._moved.predict(X)
         return self.classes_.take(self.decision_function(X) > 0)
@@ -424,7 +437,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         ndarray of shape (n_samples, 2)
             Probabilities; the larger is that of the class that `predict` names.
         """
-        check_is_fitted(self)
+        self._check_ready()
         if hasattr(self, "_moved"):
             return self._moved.predict_proba(X)
         scores = self.decision_function(X)
@@ -467,12 +480,6 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.input_tags.sparse = inside.sparse
         tags.input_tags.allow_nan = inside.allow_nan
         return tags
-
-
-def unfrozen(estimator):
-    """What is in a `FrozenEstimator`."""
-    frozen = isinstance(estimator, FrozenEstimator)
-    return estimator.estimator if frozen else estimator
 
 
 def _two_classes(y) -> np.ndarray:
@@ -528,9 +535,7 @@ def _scores(estimator, X) -> Array:
 
 def _with_threshold(model, threshold: float, bound: ErrorBound):
     """A copy of a discriminant of two classes that decides at another threshold."""
-    moved = clone(model)
-    vars(moved).update(vars(model))
-    planes = model._committee.planes
+    moved, planes = copy(model), model._committee.planes
     planes = replace(
         planes,
         intercept=planes.intercept - threshold,
@@ -544,4 +549,27 @@ def _with_threshold(model, threshold: float, bound: ErrorBound):
     moved.error_rates_ = rates
     moved.bayes_error_ = moved.risk_ = planes.error
     moved.bound_ = bound
+    moved._settings = {**model._settings, "costs": None}
     return moved
+
+
+def linear_form(model: Any) -> Any:
+    """The discriminant that decides as a bounded one does; other models as they are.
+
+    TypeError if another classifier is inside. It has `bound_` and the model's record.
+    """
+    if not isinstance(model, BoundedErrorClassifier):
+        return model
+    model._check_ready()
+    if not hasattr(model, "_moved"):
+        name = type(unfrozen(model.estimator_)).__name__
+        raise TypeError(
+            f"model is a BoundedErrorClassifier of the class {name}, and only that of "
+            "a GaussianLinearDiscriminant is a linear rule that files and other "
+            "formats can hold: keep it by skops"
+        )
+    form = copy(model._moved)
+    for name in ("feature_names_in_", "fit_record_"):
+        if hasattr(model, name):
+            setattr(form, name, getattr(model, name))
+    return form

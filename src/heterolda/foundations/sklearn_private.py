@@ -2,6 +2,8 @@
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
+from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as n_threads
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -10,8 +12,6 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
-from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _get_feature_names as get_feature_names
