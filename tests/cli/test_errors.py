@@ -142,6 +142,16 @@ BAD = [
     (f"fit good.csv {FIT} --priors north=1", 1, "--priors lack the classes 'east'"),
     (f"fit good.csv {FIT} --priors north=1,east=1,south=1,west=1", 1, "sum to one"),
     (f"fit good.csv {FIT} --max-error north=.1", 2, "--criterion neyman-pearson and"),
+    (f"fit good.csv {FIT} --confidence .9", 2, "--confidence is .* add --max-error"),
+    (f"fit good.csv {FIT} --max-error north=.1 --confidence 2", 2, "between 0 and 1"),
+    (
+        f"fit good.csv {FIT} --max-error north=.1 --confidence .9 --criterion minimax",
+        *(2, "leave out --costs and --criterion minimax"),
+    ),
+    (
+        f"fit good.csv {FIT} --max-error north=.1 --confidence .9",
+        *(1, "Only binary classification is supported"),
+    ),
     (f"fit good.csv {FIT} --criterion neyman-pearson", 2, "--max-error LABEL=BOUND"),
     (f"fit good.csv {FIT} --refine --costs north:west=2", 2, "--class-weight"),
     (f"fit good.csv {FIT} --class-weight balanced", 2, "--class-weight is for"),

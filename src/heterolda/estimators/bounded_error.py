@@ -13,7 +13,13 @@ import numpy as np
 from scipy.special import bdtrc, expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils import (
+    assert_all_finite,
+    check_random_state,
+    column_or_1d,
+    get_tags,
+    indexable,
+)
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -258,6 +264,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         vars(self).pop("_moved", None)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         classes = _two_classes(y)
         bounded, q = self._check_bound(classes)
         params = {key: value for key, value in fit_params.items() if value is not None}

@@ -269,9 +269,10 @@ def bounded_of(values: Values, where: str) -> Any:
         parameters["estimator"], start, f"{where}.parameters.estimator"
     )
     model = unfitted(BoundedErrorClassifier, parameters)
-    model._keep(start, values["threshold"], ErrorBound(**bound | {"label": label}))
+    with np.errstate(over="ignore"):
+        model._keep(start, values["threshold"], ErrorBound(**bound | {"label": label}))
     planes = model._moved._committee.planes
-    if not np.isfinite(planes.intercept).all():
+    if not (np.isfinite(planes.intercept) & np.isfinite(planes.means).all()).all():
         raise ValueError(f"{where}.threshold is too large")
     _check_gaussian(planes, f"{where}.start.model.rules")
     if values["fit_record"] is not None:

@@ -173,7 +173,7 @@ class ModelFacts:
     def n_rows(self) -> float:
         """Number of rows of the fit or their weight, with those set aside."""
         aside = 0 if self.bound is None else self.bound.n_rows
-        return float(self.statistics.weights.sum()) + aside
+        return float(self.discriminant.statistics_.weights.sum()) + aside
 
     @property
     def record(self) -> FitRecord | None:
