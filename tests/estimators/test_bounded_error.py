@@ -200,6 +200,8 @@ def test_weights_are_copies(two, rng):
     two = BoundedErrorClassifier(max_error=0.1).fit(X[copies], y[copies])
     assert one.bound_ == two.bound_
     assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-9)
+    same = BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=y.size * [0.1])
+    assert same.bound_ == BoundedErrorClassifier(max_error=0.1).fit(X, y).bound_
     # Of the other class any weights will do.
     weight[y == "ill"] *= 0.3
     BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=weight)

@@ -45,11 +45,11 @@ from heterolda.foundations.sklearn_private import (
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_labels,
-    check_sample_weight,
     check_several_classes,
 )
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
+from heterolda.statistics.frequencies import check_frequencies
 from heterolda.tradeoff.criteria import check_max_error, error_rates
 
 # Scores that differ by less than this share of their size count as equal: the same row
@@ -193,7 +193,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     Weights are frequencies, and of the bounded class they must be whole numbers, since
     the bound counts rows: of a row of weight 3 each copy is set aside or not. Of the
-    other class they go to the classifier as they are.
+    other class they may be any. All are scaled first if their mean is below one.
 
     `predict_proba` refers to the priors for which the threshold is the best, so that
     `predict` is its argmax; ``estimator_.predict_proba`` has those of the data.
@@ -270,7 +270,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         params = {key: value for key, value in fit_params.items() if value is not None}
         if routing_enabled():
             params = process_routing(self, "fit", **params).estimator.fit
-        weight = check_sample_weight(params.get("sample_weight"), len(y))
+        weight = check_frequencies(params.get("sample_weight"), len(y))
         if weight is not None and len(np.unique(y[weight > 0])) < 2:
             raise ParameterError(
                 Setting("sample_weight"),
@@ -505,8 +505,9 @@ def _copies(rows: Index, weight: Array | None) -> Index:
     """Rows of the bounded class, each as often as its weight says."""
     if weight is None:
         return rows
-    counts = weight[rows]
-    if np.any(counts != np.rint(counts)) or counts.sum() > _MOST_COPIES:
+    counts = np.rint(weight[rows])
+    whole = np.abs(counts - weight[rows]) <= 1e-9 * counts
+    if not whole.all() or counts.sum() > _MOST_COPIES:
         raise ParameterError(
             Setting("sample_weight"),
             " of the bounded class must be whole numbers, at most "
