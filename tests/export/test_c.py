@@ -533,7 +533,7 @@ def test_wrong_arguments_are_refused(tmp_path, make_classes):
         export_c(model, tmp_path / "my model.h")
     projection = HeteroscedasticProjection().fit(X, y)
     for wrong in (projection, make_pipeline(projection)):
-        with pytest.raises(TypeError, match="ends in one, got HeteroscedasticProj"):
+        with pytest.raises(TypeError, match="the first two, got Heteroscedastic"):
             export_c(wrong, path)
     with pytest.raises(TypeError, match=r"step 'standardscaler'.*by to_onnx"):
         export_c(make_pipeline(StandardScaler(), model), path)

@@ -114,7 +114,7 @@ def rows_needed(max_error: float, confidence: float) -> int:
 
 def _inner_has(method):
     """Whether the classifier inside has a method."""
-    return lambda self: hasattr(self._inner(), method)
+    return lambda self: hasattr(getattr(self, "estimator_", self._given()), method)
 
 
 class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -355,20 +355,20 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Refuse to predict before `fit`."""
         check_is_fitted(self)
 
-    def _inner(self):
-        """The classifier, fitted if it is."""
-        default = self.estimator
-        if default is None:
-            default = GaussianLinearDiscriminant()
-        return getattr(self, "estimator_", default)
+    def _given(self):
+        """The classifier to be fitted."""
+        if self.estimator is None:
+            return GaussianLinearDiscriminant()
+        return self.estimator
 
     def _frozen(self, classes):
         """The classifier that is fitted already."""
         check_is_fitted(self.estimator)
-        if not np.array_equal(self.estimator.classes_, classes):
+        known = np.asarray(self.estimator.classes_)
+        if not np.array_equal(known, classes):
             raise ValueError(
-                f"estimator was fitted to classes {list(self.estimator.classes_)}, but "
-                f"y has {classes.tolist()}: the bound needs rows of the same classes"
+                f"estimator was fitted to classes {known.tolist()}, but y has "
+                f"{classes.tolist()}: the bound needs rows of the same classes"
             )
         return self.estimator
 
@@ -377,7 +377,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
         `totals` are those of the classes with the rows that are not left.
         """
-        model = clone(self._inner())
+        model = clone(self._given())
         if isinstance(model, GaussianLinearDiscriminant) and model.priors is None:
             model.set_params(priors=np.divide(totals, sum(totals)))
         if _takes_a_direction(model):
@@ -478,11 +478,11 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         mapping = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=self).add_self_request(self)  # for `score`
-        return router.add(estimator=self._inner(), method_mapping=mapping)
+        return router.add(estimator=self._given(), method_mapping=mapping)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inside = get_tags(self._inner()).input_tags
+        inside = get_tags(self._given()).input_tags
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = inside.sparse
         tags.input_tags.allow_nan = inside.allow_nan
