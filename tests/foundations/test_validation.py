@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import validate_data
 
-from heterolda import GaussianLinearDiscriminant
+from heterolda import GaussianLinearDiscriminant, ParameterError
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
+    check_priors,
     check_sample_weight,
     validate_rows,
 )
@@ -109,3 +110,27 @@ def test_parameters_are_validated_where_they_are_not_the_default():
     model = GaussianLinearDiscriminant(guard=np.bool_(False), shrinkage="auto")
     assert model.fit(X, y).shrinkage == "auto"
     Child(more="anything")._validate_params()
+
+
+LABELS = [
+    np.array([3, 5, 7, 9], "i2"),
+    np.array([3.0, 5.0, 7.0, 9.0], "f4"),
+    np.array(["a", "b", "c", "d"]),
+    np.array(["a", "b", "c", "d"], object),
+]
+
+
+@pytest.mark.parametrize("classes", LABELS, ids=lambda labels: labels.dtype.str)
+def test_priors_of_any_form_are_shares(classes):
+    weights, expected = np.array([10.0, 20.0, 30.0, 20.0]), [0.1, 0.2, 0.3, 0.4]
+    by_label = dict(zip(classes[::-1], [8, 6, 4, 2], strict=True))
+    given = [expected, [1, 2, 3, 4], np.array([5.0, 10, 15, 20]), by_label]
+    given.append(dict(zip(classes.tolist(), expected, strict=True)))
+    given.append(pd.Series(by_label))
+    for priors in given:
+        np.testing.assert_allclose(check_priors(priors, classes, weights), expected)
+    assert check_priors("equal", classes, weights).tolist() == [0.25] * 4
+    assert check_priors(None, classes, weights).tolist() == [0.125, 0.25, 0.375, 0.25]
+    assert given[2].tolist() == [5, 10, 15, 20]  # left as it was
+    with pytest.raises(ParameterError, match="by label, 'equal' or None"):
+        check_priors("even", classes, weights)

@@ -34,6 +34,7 @@ from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sklearn_private import (
+    DocumentationLinkMixin,
     HasMethods,
     Interval,
     check_method_params,
@@ -117,7 +118,9 @@ def _inner_has(method):
     return lambda self: hasattr(getattr(self, "estimator_", self._given()), method)
 
 
-class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class BoundedErrorClassifier(
+    DocumentationLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     r"""Keep the error rate of one of two classes below a bound, on new rows.
 
     The Neyman-Pearson umbrella algorithm of [1]_: some rows of the bounded class are

@@ -12,7 +12,7 @@ from sklearn.utils import check_X_y
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.sklearn_private import get_feature_names
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Amount, Array, Index
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     are_labels,
@@ -24,7 +24,7 @@ from heterolda.foundations.validation import (
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import listed
+from heterolda.foundations.wording import count, html, html_table, listed, percent
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.label_codes import label_codes
 from heterolda.statistics.moments import (
@@ -34,6 +34,7 @@ from heterolda.statistics.moments import (
     check_range,
     read_moments,
     shrink,
+    two_amounts,
 )
 
 _FILE_FORMAT = 1
@@ -122,6 +123,18 @@ class ClassStatistics:
             f"ClassStatistics(n_classes={self.n_classes}, "
             f"n_features={self.n_features}, weights={weights})"
         )
+
+    def _repr_html_(self) -> str:
+        shares = self.weights / max(self.weights.sum(), np.finfo(float).tiny)
+        rows = [
+            [str(label), f"{weight:,.10g}", percent(share)]
+            for label, weight, share in zip(
+                self.classes.tolist(), self.weights, shares, strict=True
+            )
+        ]
+        classes = count(self.n_classes, "class")
+        head = f"Statistics of {classes} and {count(self.n_features, 'feature')}"
+        return html(head, html_table(["class", "weight", "share"], rows, most=10))
 
     def copy(self) -> Self:
         """An independent copy, which later updates do not change."""
@@ -307,7 +320,7 @@ class ClassStatistics:
         check_range(self.scatters[k], shift != 0, "other")
         self.weights[k] = total
 
-    def covariances(self, shrinkage: float | str | None = None) -> Array:
+    def covariances(self, shrinkage: Amount = None) -> Array:
         """Class covariances with divisor W_k - 1, shrunk if need be.
 
         With shrinkage, class k's covariance becomes
@@ -316,21 +329,29 @@ class ClassStatistics:
 
         Parameters
         ----------
-        shrinkage : float in [0, 1], "auto" or None, default=None
-            ``rho_k`` for all classes; "auto" means ``r / (W_k + r)`` with the rank r of
-            the features: their number, less those that are constant or depend on
-            others. None means that for classes which cannot stand alone, their weight
-            being at most r + 1, and no shrinkage for others; a class of a single row
-            has the pooled covariance. Use 0 for no shrinkage at all.
+        shrinkage : float in [0, 1], two of them, "auto" or None, default=None
+            ``rho_k`` for all classes. Two numbers ``(to_pooled, to_diagonal)`` are the
+            knobs of regularized discriminant analysis [1]_, in units of the features:
+            ``rho_k``, and how far the pooled covariance is first moved towards its
+            diagonal, however many rows there are. "auto" means ``r / (W_k + r)`` with
+            the rank r of the features: their number, less those that are constant or
+            depend on others. None means that for classes which cannot stand alone,
+            their weight being at most r + 1, and no shrinkage for others; a class of a
+            single row has the pooled covariance. Use 0 for no shrinkage at all.
 
         Returns
         -------
         ndarray of shape (n_classes, n_features, n_features)
             The covariances.
+
+        References
+        ----------
+        .. [1] J. H. Friedman (1989), "Regularized discriminant analysis", Journal of
+           the American Statistical Association 84, 165-175.
         """
         lonely = self.weights <= 1
         if lonely.any():
-            lenders = shrinkage != 0 and not lonely.all()
+            lenders = two_amounts(shrinkage)[0] != 0 and not lonely.all()
             self._refuse(lonely if not lenders else self.weights <= 0)
         return shrink(self.scatters, self.weights, shrinkage, given=self.given)
 

@@ -1,4 +1,4 @@
-"""Shrinkage of class covariances that leaving rows out chooses."""
+"""Shrinkage of class covariances: as given, or as leaving rows out chooses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import (
@@ -17,6 +17,7 @@ from heterolda.statistics.moments import (
     blend,
     pooled_freedom,
     pooled_shares,
+    two_amounts,
 )
 
 # Candidates, from least to most, in steps of about a factor of three: the likelihood
@@ -57,7 +58,7 @@ class Shrinkage:
 
 def class_covariances(
     statistics: ClassStatistics,
-    shrinkage: float | str | None,
+    shrinkage: Amount,
     chosen: Shrinkage | None,
 ) -> Array:
     """Covariances of a discriminant: by its parameter, or as "cv" has chosen."""
@@ -68,7 +69,7 @@ def class_covariances(
 
 def shares_of_pooled(
     statistics: ClassStatistics,
-    shrinkage: float | str | None,
+    shrinkage: Amount,
     chosen: Shrinkage | None,
 ) -> Array:
     """Share of the pooled covariance in that of each class of a discriminant."""
@@ -77,6 +78,11 @@ def shares_of_pooled(
     amount = shrinkage if chosen is None else None
     moments = statistics.scatters, statistics.weights
     return pooled_shares(*moments, amount, given=statistics.given)
+
+
+def is_shrunk(shrinkage: Amount) -> bool:
+    """Whether all classes are to move towards the pooled covariance."""
+    return bool(two_amounts(shrinkage)[0])
 
 
 def needs_no_rows(estimator: Any) -> bool:
