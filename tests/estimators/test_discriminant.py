@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -597,7 +596,6 @@ WEIGHTS = np.ones(6)
         ({}, {"priors": ["a", "b"]}, ValueError, "priors must be real numbers"),
         ({"X": np.full((6, 2), np.nan)}, {}, ValueError, "X contains NaN"),
         ({"X": np.full((6, 2), np.inf)}, {}, ValueError, "X contains"),
-        ({"X": csr_array(GOOD_X)}, {}, TypeError, "dense data is required"),
         ({"X": GOOD_X + 1j}, {}, ValueError, "Complex data"),
         ({"X": GOOD_X[:, 0]}, {}, ValueError, "Expected 2D array"),
         ({"X": GOOD_X[:, :0]}, {}, ValueError, "0 feature"),
@@ -814,11 +812,7 @@ def test_statistics_are_not_shared(four):
 
 
 def test_labels_of_mixed_types_are_refused():
-    for labels, types in (
-        ([1, "a"], "int and str"),
-        ([1, 2], "int"),
-        (["a", None], "NoneType and str"),
-    ):
+    for labels, types in (([1, "a"], "int and str"), ([1, 2], "int")):
         y = np.array(labels * 3, dtype=object)
         with pytest.raises(TypeError, match=f"objects of type {types}: convert"):
             GaussianLinearDiscriminant().fit(GOOD_X, y)

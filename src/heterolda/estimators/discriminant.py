@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gathering import (
@@ -47,10 +47,10 @@ from heterolda.foundations.sklearn_private import (
     fit_context,
 )
 from heterolda.foundations.validation import (
-    NUMERIC_TYPES,
     check_priors,
     check_several_classes,
     validate_parameters,
+    validate_rows,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import (
@@ -300,6 +300,11 @@ class GaussianLinearDiscriminant(
         self.max_error = max_error
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _validate_params(self):
         validate_parameters(self)
         two_amounts(self.shrinkage)
@@ -310,7 +315,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Training data, real numbers.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
@@ -358,7 +363,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             A chunk of data with any selection of the classes, or no rows at all.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
@@ -577,7 +582,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows that the model was fitted to.
         y : array-like of shape (n_samples,)
             Their labels.
@@ -635,8 +640,8 @@ class GaussianLinearDiscriminant(
         """
         self._check_ready()
         check_has_statistics(self)
-        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=False)
-        weight = check_frequencies(sample_weight, len(X))
+        X, y = validate_rows(self, X, y, reset=False, accept_sparse="csr")
+        weight = check_frequencies(sample_weight, len(y))
         return leave_one_out(self, X, y, weight)
 
 

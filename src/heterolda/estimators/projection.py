@@ -42,6 +42,7 @@ from heterolda.foundations.sklearn_private import (
     feature_names_out,
     fit_context,
 )
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -62,6 +63,7 @@ from heterolda.subspaces import (
 
 # Numbers of X that are centred at a time, so that no copy of X is made.
 _BLOCK_SIZE = 1 << 17
+_CHECKS = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
 
 
 class HeteroscedasticProjection(
@@ -222,7 +224,7 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Training data, real numbers.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
@@ -257,7 +259,7 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             A chunk of data with any selection of the classes, or no rows at all.
         y : array-like or dask collection of shape (n_samples,)
             Class labels; chunks may bring new ones.
@@ -341,7 +343,7 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -350,15 +352,15 @@ class HeteroscedasticProjection(
             The components of each row.
         """
         self._check_ready()
-        return self._project(validate_data(self, X, dtype=NUMERIC_TYPES, reset=False))
+        return self._project(validate_data(self, X, reset=False, **_CHECKS))
 
     def _project(self, X):
         """Components of validated rows."""
-        found = np.empty((len(X), self.scalings_.shape[1]))
+        found = np.empty((X.shape[0], self.scalings_.shape[1]))
         step = max(1, _BLOCK_SIZE // X.shape[1])
-        for start in range(0, len(X), step):
+        for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
-            found[rows] = (X[rows] - self.mean_) @ self.scalings_
+            found[rows] = (dense(X[rows]) - self.mean_) @ self.scalings_
         return found
 
     def inverse_transform(self, X):
@@ -401,6 +403,7 @@ class HeteroscedasticProjection(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -417,7 +420,7 @@ class OwnProjectionMixin(TransformerMixin):
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -429,8 +432,7 @@ class OwnProjectionMixin(TransformerMixin):
             at: where the classes are far from Gaussian, fit it to rows instead.
         """
         projection = self._fitted_projection()
-        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
-        return projection._project(X)
+        return projection._project(validate_data(self, X, reset=False, **_CHECKS))
 
     def _fitted_projection(self):
         """The projection of the model's own statistics."""

@@ -26,6 +26,7 @@ from heterolda.foundations.validation import (
     check_sample_weight,
     check_several_classes,
     encode,
+    label_array,
 )
 from heterolda.foundations.wording import (
     Markup,
@@ -425,7 +426,7 @@ def compare(
     check_number("compare", "cv", cv, 2, 1000, integer=True)
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
-    numbers, labels = check_X_y(X, y, dtype=np.float64)
+    numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
     kept = _copies(check_sample_weight(sample_weight, len(numbers)), len(numbers))
     numbers, labels = numbers[kept], labels[kept]
     classes = check_labels(labels) if len(labels) else labels

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils import check_X_y
 
 from heterolda.exceptions import ParameterError, Setting
@@ -20,7 +21,9 @@ from heterolda.foundations.validation import (
     check_labels,
     check_number,
     check_sample_weight,
+    check_unmasked,
     encode,
+    label_array,
     sound_arrays,
     union_of_labels,
 )
@@ -36,6 +39,7 @@ from heterolda.statistics.moments import (
     shrink,
     two_amounts,
 )
+from heterolda.statistics.sparse_moments import sparse_moments
 
 _FILE_FORMAT = 1
 
@@ -157,8 +161,9 @@ class ClassStatistics:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Real numbers of any type; sums are taken in float64.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Real numbers of any type; sums are taken in float64. Sparse rows, of any
+            of SciPy's formats, cost products of their nonzeros only.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -174,9 +179,11 @@ class ClassStatistics:
         names = None
         if not sound_arrays(X, y):
             names = get_feature_names(X)
-            data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
+            check_unmasked("X", X)
+            checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
+            data, labels = check_X_y(X, label_array(y), ensure_min_samples=0, **checks)
         classes, codes = coded_labels(labels, warn=False)
-        weight = check_sample_weight(sample_weight, len(data))
+        weight = check_sample_weight(sample_weight, data.shape[0])
         return cls.from_codes(data, codes, classes, weight, names)
 
     @classmethod
@@ -206,7 +213,8 @@ class ClassStatistics:
         feature_names: NDArray[Any] | None = None,
     ) -> Self:
         """`from_arrays` with the place of each label in `classes`."""
-        sums = class_moments(X, codes, sample_weight, len(classes))
+        gather = sparse_moments if issparse(X) else class_moments
+        sums = gather(X, codes, sample_weight, len(classes))
         stats = cls(classes, sums.weights, sums.means, sums.scatters, feature_names)
         with np.errstate(over="ignore", invalid="ignore"):
             doubtful = not np.isfinite(stats.scatters.sum())
@@ -260,7 +268,7 @@ class ClassStatistics:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The chunk; it may hold any selection of classes, new ones too.
         y : array-like of shape (n_samples,)
             Class labels.
@@ -454,7 +462,9 @@ def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray
                 "all labels that will occur"
             )
         return known
-    given = check_labels(np.asarray(classes), "classes", warn=False)
+    given = check_labels(
+        np.asarray(label_array(classes, "classes")), "classes", warn=False
+    )
     if known is not None and not np.array_equal(given, known):
         raise ValueError(
             f"classes={listed(given)} differs from the classes of the first call of "

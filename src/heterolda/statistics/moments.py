@@ -15,6 +15,7 @@ from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
     check_labels,
+    label_array,
 )
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import SMALLEST_SQUARE
@@ -99,7 +100,7 @@ def check_moments(
 
     Whether the matrices are covariances is checked elsewhere.
     """
-    labels = np.asarray(classes)
+    labels = np.asarray(label_array(classes, "classes"))
     if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
         labels
     ):

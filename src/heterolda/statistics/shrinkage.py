@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -167,7 +168,7 @@ def left_out_log_likelihood(
         candidates = _candidates(statistics, k, weight, basis, spectrum)
         for start in range(0, len(rows), _BLOCK_ROWS):
             block = slice(start, start + _BLOCK_ROWS)
-            z = (X[rows[block]] - statistics.means[k]) @ basis
+            z = (dense(X[rows[block]]) - statistics.means[k]) @ basis
             for r, candidate in enumerate(candidates):
                 total[:, r] += candidate.log_likelihood(z, weight[block])
     total[0] = total[0].max()  # without the pooled covariance its diagonal is not used
