@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import heterolda
 from heterolda import (
+    BoundedErrorClassifier,
     ClassStatistics,
     Fisher,
     FitRecord,
@@ -57,10 +58,10 @@ FOUR_CLASSES = {
     "FixedPoint": GLD(solver=FixedPoint(max_iter=7, tol_norm=1e-3, keep="last")),
     "Grid": GLD(solver=Grid(0.01), priors=[0.1, 0.2, 0.3, 0.4]),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
-    "Fisher": GLD(solver=Fisher(), shrinkage=0.25),
-    "auto": GLD(shrinkage="auto", voting="majority"),
+    "Fisher": GLD(solver=Fisher(), shrinkage=(0.25, 0.5)),
+    "auto": GLD(shrinkage="auto", voting="majority", priors="equal"),
     "cv": GLD(shrinkage="cv"),
-    "ova": GLD(multiclass="ova"),
+    "ova": GLD(multiclass="ova", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
     "ova Grid": GLD(multiclass="ova", solver=Grid(), shrinkage="cv"),
     "costs": GLD(costs={0: {1: 5, 2: 0.5}, 3: {0: 0.0}}),
     "minimax": GLD(criterion="minimax"),
@@ -74,11 +75,13 @@ FOUR_CLASSES = {
     "balanced": LNS(strategy="smooth", loss="none", class_weight="balanced"),
 }
 PROJECTED = {
-    "projection": HP(2),
+    "projection": HP(2, priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
     "fisher projection": HP(
         1, method="fisher", shrinkage=None, priors=[0.4] + 3 * [0.2]
     ),
-    "all components": HP(3, method="chernoff", shrinkage=0.2, verbose=True),
+    "all components": HP(
+        3, method="chernoff", shrinkage=(0.2, 1.0), priors="equal", verbose=True
+    ),
     "only a projection": make_pipeline(HP(2)),
     "only a classifier": make_pipeline(GLD()),
     "in components": make_pipeline(HP(2), GLD(shrinkage=0.1), verbose=True),
@@ -93,6 +96,10 @@ TWO_CLASSES = {
     "minimax two": GLD(criterion="minimax"),
     "paper two": LNS(max_iter=20),
     "smooth two": recommended(),
+    "bounded": BoundedErrorClassifier(max_error={1: 0.2}, confidence=0.9),
+    "bounded fisher": BoundedErrorClassifier(
+        GLD(solver=Fisher(), priors=[0.2, 0.8]), max_error=0.2, random_state=3
+    ),
 }
 
 
@@ -184,6 +191,41 @@ def test_labels_keep_their_values_and_types(make_classes, path, labels):
     assert np.array_equal(loaded.classes_, model.classes_)
     assert np.array_equal(loaded.predict(X), model.predict(X))
     assert loaded.predict(X).dtype == native
+
+
+def test_a_bound_is_kept_with_a_frozen_discriminant_and_not_with_others(
+    make_classes, path
+):
+    X, y = make_classes(2)
+    frame = pd.DataFrame(X, columns=["Größe", "a, b", "1"])
+    frozen = FrozenEstimator(GLD().fit(frame[::2], y[::2] == 1))
+    model = BoundedErrorClassifier(frozen, max_error={True: 0.2})
+    model.fit(frame[1::2], y[1::2] == 1)
+    model.fit_record_ = FitRecord("kind", "größe.csv", "2026-11-30", 60.0)
+    loaded = copy_of(model, path)
+    assert same(loaded, model)
+    assert loaded.bound_.label is True
+    assert loaded.estimator.estimator is loaded.estimator_.estimator
+    check_predictions(model, loaded, frame)
+    bare = copy_of(model, path, include_statistics=False)
+    check_predictions(model, bare, frame)
+    for where, value, message in [
+        ("bound.rank", model.bound_.n_rows + 1, "rank is larger"),
+        ("bound.label", "third", "label must be"),
+        ("start.model.rules.intercept", [-1.7e308], "threshold is too large"),
+        ("parameters.confidence", 2, "confidence"),
+    ]:
+        document = to_document(model)
+        document["model"]["threshold"] = 1.7e308
+        container, key = place_of(document, where)
+        container[key] = value
+        with pytest.raises(ValueError, match=message):
+            from_document(document)
+    model.set_params(estimator=LogisticRegression()).fit(X, y == 1)
+    with pytest.raises(TypeError, match=r"of the class LogisticRegression.*skops"):
+        heterolda.save(model, path)
+    with pytest.raises(NotFittedError):
+        heterolda.save(clone(model), path)
 
 
 def test_boolean_labels(make_classes, path):
@@ -624,6 +666,9 @@ EDITS = [
     ("shrinkage", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
     ("shrinkage", {"to_pooled": [0, 0, 0, 1], "to_diagonal": "0"}, "a number"),
     ("fitted_with.criterion", "best", "criterion"),
+    ("fitted_with.shrinkage", [0.5, 2], "two numbers in"),
+    ("parameters.shrinkage", [0.5], "two numbers in"),
+    ("parameters.priors", "even", "priors"),
     ("fitted_with.solver", None, "solver must be"),
     ("statistics.weights.0", 0, "must be positive"),
     ("statistics.given", 0, "true or false"),
@@ -894,7 +939,9 @@ def model_with_record(model, record):
     return model
 
 
-@pytest.mark.parametrize("name", ["discriminant", "search", "projection", "pipeline"])
+@pytest.mark.parametrize(
+    "name", ["discriminant", "search", "projection", "pipeline", "bounded"]
+)
 def test_a_change_of_the_schema_is_a_new_version(name):
     path = golden(VERSION, name)
     assert path.exists(), "add files and a list of expected predictions of the version"
@@ -924,3 +971,13 @@ def test_an_older_file_keeps_its_mode_and_links_stay_links(make_classes, tmp_pat
     assert link.is_symlink()
     assert secret.stat().st_mode & 0o777 == 0o600
     assert heterolda.load(secret).classes_.tolist() == model.classes_.tolist()
+
+
+def test_a_series_of_priors_is_kept_by_label(path, make_classes):
+    X, y = make_classes()
+    y[:7] = 2
+    shares = pd.Series(y).value_counts()
+    assert shares.index[0] == 2
+    model = GLD(priors=shares).fit(X, y)
+    np.testing.assert_allclose(model.priors_, GLD().fit(X, y).priors_)
+    assert copy_of(model, path).priors == shares.to_dict()

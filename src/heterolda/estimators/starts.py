@@ -54,7 +54,7 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
     multiply the priors of a classifier that has priors, and the sample weights of any
     other.
     """
-    if not is_classifier(_unfrozen(estimator)):
+    if not is_classifier(unfrozen(estimator)):
         raise TypeError(
             f"estimator must be a linear classifier, got {type(estimator).__name__}"
         )
@@ -100,7 +100,7 @@ def fit_start_out_of_memory(
             f"FrozenEstimator({name}(...))"
         )
     model = clone(estimator).set_params(multiclass="ovo")
-    _set_priors(model, statistics.weights, class_weight)
+    _set_priors(model, statistics.classes, statistics.weights, class_weight)
     fitted = model._fit_sampled(statistics, sample)
     return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
 
@@ -113,7 +113,7 @@ def _frozen_start(
 ) -> Start:
     """Take the rules of a classifier that is fitted already, and leave it alone."""
     try:
-        check_is_fitted(_unfrozen(estimator))
+        check_is_fitted(unfrozen(estimator))
     except NotFittedError as error:
         raise NotFittedError(
             "estimator is not fitted: fit it before the search. In cross-validation, "
@@ -136,10 +136,12 @@ def _frozen_start(
     return Start(estimator, coef, intercept, getattr(estimator, "bayes_error_", None))
 
 
-def _set_priors(model: Any, totals: Array, class_weight: Array | None) -> None:
+def _set_priors(
+    model: Any, classes: NDArray[Any], totals: Array, class_weight: Array | None
+) -> None:
     """Multiply the priors of a model by the class weights."""
     if class_weight is not None:
-        priors = check_priors(model.priors, totals) * class_weight
+        priors = check_priors(model.priors, classes, totals) * class_weight
         model.set_params(priors=priors / priors.sum())
 
 
@@ -150,7 +152,7 @@ def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
         return model
     priors = getattr(model, "priors", None)
     if priors is not None and not isinstance(priors, str):
-        shares = check_priors(priors, data.totals())[pair]
+        shares = check_priors(priors, data.classes, data.totals())[pair]
         model.set_params(priors=shares / shares.sum())
     costs = getattr(model, "class_weight", None)
     if isinstance(costs, dict):
@@ -170,7 +172,7 @@ def _fit(model: Any, data: TrainingData) -> Any:
     """Fit to data, with the class weights as priors or else as sample weights."""
     weight = data.weight
     if data.class_weight is not None and "priors" in model.get_params(deep=False):
-        _set_priors(model, data.totals(), data.class_weight)
+        _set_priors(model, data.classes, data.totals(), data.class_weight)
     else:
         weight = data.error_weights()
     if weight is None:
@@ -186,7 +188,7 @@ def _fit(model: Any, data: TrainingData) -> Any:
 
 def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
     """Normals and offsets for all pairs, from `coef_` and `intercept_`."""
-    name = type(_unfrozen(estimator)).__name__
+    name = type(unfrozen(estimator)).__name__
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
             f"estimator {name} has no coef_ and intercept_ after fit: the search needs "
@@ -224,7 +226,7 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     )
 
 
-def _unfrozen(estimator: Any) -> Any:
+def unfrozen(estimator: Any) -> Any:
     """What is in a `FrozenEstimator`."""
     frozen = isinstance(estimator, FrozenEstimator)
     return estimator.estimator if frozen else estimator
@@ -234,7 +236,7 @@ def _is_libsvm(estimator: Any) -> bool:
     """Whether this is a support vector machine of `sklearn.svm` on pairs."""
     from sklearn.svm import SVC, NuSVC
 
-    return isinstance(_unfrozen(estimator), SVC | NuSVC)
+    return isinstance(unfrozen(estimator), SVC | NuSVC)
 
 
 def _one_vs_one(estimator: Any, models: list[Any], data: TrainingData) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
@@ -44,6 +45,7 @@ from heterolda.statistics.shrinkage import Shrinkage
 DISCRIMINANT = GaussianLinearDiscriminant.__name__
 SEARCH = LocalNeighborhoodSearch.__name__
 PROJECTION = HeteroscedasticProjection.__name__
+BOUNDED = BoundedErrorClassifier.__name__
 PIPELINE = "Pipeline"
 VOTING = text(["weighted", "majority", "coupled"])
 
@@ -244,6 +246,27 @@ _PROJECTION = {
     "components": record(COMPONENTS),
     **OF_PROJECTION,
 }
+_BOUNDED = {
+    "estimator": text(),
+    "fit_record": optional(record(FIT_RECORD, FitRecord)),
+    "parameters": record(
+        {
+            **parameters(["max_error", "confidence", "set_aside", "random_state"]),
+            "estimator": optional(record(START_PARAMETER)),
+        }
+    ),
+    "start": record(START),
+    "threshold": number(),
+    "bound": record(
+        {
+            "label": choice({"first": 0, "second": 1}),  # of the two classes
+            "max_error": number(0, 1),
+            "confidence": number(0, 1),
+            "n_rows": count("bound"),
+            "rank": count("rank"),
+        }
+    ),
+}
 _PIPELINE = {
     "estimator": text(),
     "parameters": record({"verbose": boolean()}),
@@ -252,4 +275,5 @@ _PIPELINE = {
 _FITTED = {name: _classifier(name) for name in ATTRIBUTES}
 _FITTED[PROJECTION] = record(_PROJECTION, first=("classes", "features", "components"))
 _FITTED[PIPELINE] = record(_PIPELINE)
+_FITTED[BOUNDED] = record(_BOUNDED)
 MODEL = _model(*_FITTED)

@@ -9,24 +9,22 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from heterolda.estimators.bounded_error import ErrorBound
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.fit_record import FitRecord
+from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, named, percent
 from heterolda.inspection.sentences import (
     accuracy_sentence,
+    bound_sentence,
     few_rows_note,
     guarded_sentence,
     verdict_sentence,
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
-from heterolda.statistics.class_statistics import ClassStatistics
-
-# Stands for all other classes in a rule of one against the rest.
-OTHERS = "the rest"
-_BOUNDS = (0.05, 0.01, 0.001)
 
 COEFFICIENT_HEAD = ["feature", "weight", "coefficient", "deviation", "more speaks for"]
 
@@ -45,13 +43,6 @@ def feature_names(model: Any) -> list[str]:
     if names is None:
         names = [f"x{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in names]
-
-
-def pooled_deviations(statistics: ClassStatistics) -> Array:
-    """Standard deviations of the features within the classes."""
-    squares = np.einsum("kjj->j", statistics.scatters)
-    pooled: Array = np.sqrt(squares / (statistics.weights - 1).sum())
-    return pooled
 
 
 @dataclass(frozen=True)
@@ -91,6 +82,8 @@ class ModelFacts:
 
         # Whether a local search has replaced the rules of the discriminant.
         self.has_local_search = model is not self.discriminant
+        # What is guaranteed of one class, if anything is.
+        self.bound: ErrorBound | None = getattr(model, "bound_", None)
         # How the discriminant was fitted.
         self._settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.has_costs = self._settings.get("costs") is not None
@@ -112,6 +105,8 @@ class ModelFacts:
     def sentence(self) -> str:
         """What the model is."""
         kind, k, d = type(self.model).__name__, len(self.classes), len(self.features)
+        if self.bound is not None:
+            kind = "BoundedErrorClassifier"
         text = f"{kind} of {count(k, 'class')} and {count(d, 'feature')}"
         if self.discriminant is None:
             return f"{text}."
@@ -126,7 +121,7 @@ class ModelFacts:
         if self.has_local_search:
             parts.append(f"refined by the strategy {self.model.strategy}")
         if self.statistics is not None and self.record is None:
-            parts.append(f"fitted to {count(self.statistics.weights.sum(), 'row')}")
+            parts.append(f"fitted to {count(self.n_rows, 'row')}")
         return f"{text}: {', '.join(parts)}."
 
     @cached_property
@@ -164,6 +159,12 @@ class ModelFacts:
         return values
 
     @property
+    def n_rows(self) -> float:
+        """Number of rows of the fit or their weight, with those set aside."""
+        aside = 0 if self.bound is None else self.bound.n_rows
+        return float(self.discriminant.statistics_.weights.sum()) + aside
+
+    @property
     def record(self) -> FitRecord | None:
         """What the model was fitted to and how well it did, if it knows."""
         record: FitRecord | None = getattr(self.model, "fit_record_", None)
@@ -182,9 +183,12 @@ class ModelFacts:
     def accuracy_lines(self, lda: str = "LDA") -> list[str]:
         """Accuracy on rows left out, beside that of LDA, and which of the two to use.
 
-        None if that is not known; `lda` says how to get LDA.
+        Only the bound if that is not known; `lda` says how to get LDA.
         """
         found = None if self.record is None else self.record.judgement
+        if self.bound is not None:
+            sentence = bound_sentence(self.bound)
+            return [sentence] if found is None else [sentence, accuracy_sentence(found)]
         if found is None:
             return []
         if self.is_fisher and not self.has_local_search:
@@ -232,10 +236,10 @@ class ModelFacts:
 
     @cached_property
     def deviations(self) -> Array | None:
-        """Pooled standard deviations of the features, or None if they are not known."""
+        """Deviations of the features within each pair; None if they are not known."""
         if self.statistics is None:
             return None
-        return pooled_deviations(self.statistics)
+        return pooled_deviations(self.statistics, self.model.pairs_)
 
     def projection(self, most_work: float) -> Any:
         """The two components that keep most of the separation of the classes.
@@ -259,8 +263,8 @@ class ModelFacts:
     def feature_shares(self) -> Array:
         """How much each feature weighs in each rule, in shares that sum to one.
 
-        A share is that of the coefficient times the pooled standard deviation of the
-        feature, in absolute value; where the deviations are not known they count as 1.
+        A share is that of the standardised weight of the feature, as `summary` has it,
+        in absolute value; where the deviations are not known they count as 1.
         A rule that always gives the same answer has zeros.
         """
         scale = 1.0 if self.deviations is None else self.deviations
@@ -280,6 +284,7 @@ class ModelFacts:
     def coefficients(self, pair: PairFacts) -> list[tuple[Any, ...]]:
         """Rows below `COEFFICIENT_HEAD`, the largest share first; none if constant."""
         coef, shares = self.model.coef_[pair.index], self.feature_shares[pair.index]
+        deviations = self.deviations
         if not coef.any():
             return []
         return [
@@ -287,7 +292,7 @@ class ModelFacts:
                 self.features[j],
                 float(shares[j]),
                 f"{coef[j]:.6g}",
-                "-" if self.deviations is None else f"{self.deviations[j]:.4g}",
+                "-" if deviations is None else f"{deviations[pair.index, j]:.4g}",
                 "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)],
             )
             for j in np.argsort(-shares, kind="stable")
@@ -346,20 +351,8 @@ class ModelFacts:
         if self.statistics is None or OTHERS in pair.classes:
             return []
         frontier = self.discriminant.frontier_[pair.index]
-        requests: dict[str, dict[str, Any]] = {
-            "least error": {},
-            "both classes equally often wrong": {"criterion": "minimax"},
-        }
-        for label, name in zip(frontier.classes.tolist(), pair.classes, strict=True):
-            for q in _BOUNDS:
-                bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
-                requests[f"{name} wrong in {100 * q:g} %"] = bound
-        rows = []
+        rows: list[list[str]] = []
         if not self.has_local_search:
             error = float(self.discriminant.bayes_error_[pair.index])
             rows.append(["this rule", *map(percent, (*pair.rates, error))])
-        for name, request in requests.items():
-            point = frontier.at(**request)
-            figures = *point.error_rates.tolist(), point.error
-            rows.append([name, *map(percent, figures)])
-        return rows
+        return [*rows, *frontier._table()]

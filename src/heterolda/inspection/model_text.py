@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.lda_names import OTHERS
 from heterolda.foundations.wording import count, percent, text_table
 from heterolda.inspection.model_facts import (
     COEFFICIENT_HEAD,
-    OTHERS,
     ModelFacts,
     PairFacts,
 )
@@ -30,7 +30,7 @@ def describe_fit(
     """
     classes = count(len(facts.classes), "class")
     features = count(len(facts.features), "feature")
-    rows = count(facts.discriminant.statistics_.weights.sum(), "row")
+    rows = count(facts.n_rows, "row")
     return [
         f"{name}: {rows}, {features}, {classes} in {target!r}",
         "",
