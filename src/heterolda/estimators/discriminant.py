@@ -63,11 +63,8 @@ from heterolda.solvers import (
     solve_pairs,
 )
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.class_statistics import (
-    ClassStatistics,
-    all_labels,
-    with_all_classes,
-)
+from heterolda.statistics.chunks import all_labels, with_all_classes
+from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.moments import all_others, two_amounts
 from heterolda.statistics.row_sample import ClassRows
