@@ -13,7 +13,7 @@ import pytest
 from ecosystem.left_out import LEFT_OUT
 from heterolda import GaussianLinearDiscriminant
 
-# Where test modules import the classifiers from, and where ensembles have their default.
+# Where test modules import the classifiers from, and where ensembles get their own.
 PLACES = {
     "sklearn.linear_model": (
         "LogisticRegression",
@@ -60,32 +60,29 @@ for place, names in PLACES.items():
 
 def pytest_collection_modifyitems(config, items):
     """Keep the tests in which a stand-in may be; those left out are to fail."""
-    words = re.compile(rf"\b({'|'.join([*NAMES, *_BY_DEFAULT])})\b")
-    used = [
-        item
-        for item in items
-        if words.search(f"{inspect.getsource(item.function)} {item.name} {_drawn(item)}")
-    ]
-    config.hook.pytest_deselected(items=[item for item in items if item not in used])
-    items[:] = used
+    word = re.compile(rf"\b({'|'.join([*NAMES, *_BY_DEFAULT])})\b")
+    idle = [item for item in items if not word.search(_text(item))]
+    config.hook.pytest_deselected(items=idle)
+    items[:] = [item for item in items if item not in idle]
     for module in {item.module.__name__ for item in items}:
         for start, reason in LEFT_OUT.get(module, {}).items():
             found = [item for item in items if _is(item, module, start)]
             if not found:
                 raise pytest.UsageError(f"{module} has no test {start}: delete it")
             for item in found:
-                item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+                slow = reason.startswith("slow")
+                mark = pytest.mark.skip if slow else pytest.mark.xfail(strict=True)
+                item.add_marker(mark(reason=reason))
+
+
+def _text(item):
+    """The source of a test and the values of its parameters."""
+    callspec = getattr(item, "callspec", None)
+    values = "" if callspec is None else repr(callspec.params)
+    return f"{inspect.getsource(item.function)} {item.name} {values}"
 
 
 def _is(item, module, start):
-    """Whether a test is meant by an entry: its name, or the first part of it."""
-    return item.module.__name__ == module and (
-        item.name == start
-        or item.name.startswith((f"{start}[", start if "[" in start else f"{start}["))
-    )
-
-
-def _drawn(item):
-    """The values of a test's parameters, in words."""
-    callspec = getattr(item, "callspec", None)
-    return "" if callspec is None else repr(callspec.params)
+    """Whether an entry is about a test: it has the first part of its name."""
+    whole = start if "[" in start else f"{start}["
+    return item.module.__name__ == module and f"{item.name}[".startswith(whole)

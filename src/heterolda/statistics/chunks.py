@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.foundations.validation import check_labels
+from heterolda.foundations.validation import check_labels, label_array
 from heterolda.foundations.wording import listed
 from heterolda.statistics.class_statistics import ClassStatistics
 
