@@ -31,20 +31,18 @@ MODULES = [
 @pytest.mark.check
 @pytest.mark.parametrize("module", MODULES)
 def test_it_stands_in_for_scikit_learns_classifiers(module, tmp_path):
+    # In a process of its own: `stand_in.py` changes scikit-learn.
     if find_spec(module) is None:
         pytest.skip(f"scikit-learn is installed without {module}")
     settings = tmp_path / "pytest.ini"
     settings.write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "-q", "-c", settings, "--pyargs", module]
     command += ["-p", "ecosystem.stand_in", "-p", "no:cacheprovider", "--tb=short"]
-    command += ["-W", "ignore::heterolda.SmallClassWarning", "-rX"]
-    command += ["-W", "ignore::heterolda.TrivialRuleWarning"]
+    for warning in ("SmallClassWarning", "TrivialRuleWarning"):
+        command += ["-W", f"ignore::heterolda.{warning}"]
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    changed = {"PYTHONPATH": path, "SKLEARN_SEED": "0", "PYTEST_ADDOPTS": ""}
     run = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": path},
+        command, capture_output=True, text=True, cwd=tmp_path, env=os.environ | changed
     )
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]

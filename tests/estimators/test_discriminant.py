@@ -18,7 +18,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.multiclass import check_classification_targets
 
 from heterolda import (
@@ -34,28 +33,6 @@ from heterolda import (
 )
 
 SOLVERS = ["global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.parametrize(
-    ("solver", "multiclass", "voting"),
-    [
-        *((solver, "ovo", "weighted") for solver in SOLVERS),
-        ("global", "ova", "weighted"),
-        ("r-hld-1", "ova", "majority"),
-        ("global", "ovo", "majority"),
-    ],
-)
-def test_common_checks(solver, multiclass, voting):
-    model = GaussianLinearDiscriminant(
-        solver=solver, multiclass=multiclass, voting=voting
-    )
-    results = check_estimator(model, on_skip=None)
-    assert len(results) > 40
-    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
-    # It needs an experimental switch of SciPy to be set before it is imported.
-    assert skipped <= {"check_array_api_input"}
 
 
 @pytest.fixture
