@@ -1,7 +1,7 @@
 """Tests of scikit-learn that our classifier cannot pass, and why.
 
-For each module, by the name of a test, or by the first part of the name with parameters.
-All of these tests are run, and must fail.
+By module, and then by the name of a test, or by the first part of the name with its
+parameters. All of these tests are run, and must fail.
 """
 
 _TUNES = "sets C, max_depth or loss, which ours does not have"

@@ -1,4 +1,4 @@
-"""scikit-learn's checks of every public estimator, with metadata routing and without."""
+"""scikit-learn's checks of every public estimator, with metadata routing or without."""
 
 import pytest
 import sklearn
