@@ -399,8 +399,10 @@ def test_metadata_routing(four, rng):
         deaf = GaussianLinearDiscriminant().set_fit_request(sample_weight=False)
         with pytest.raises(TypeError, match="not routed to any object"):
             make_pipeline(scaler, deaf).fit(X, y, sample_weight=weight)
-        request = model.set_partial_fit_request(sample_weight=True)
-        assert request.get_metadata_routing().partial_fit.requests["sample_weight"]
+        model.set_partial_fit_request(sample_weight=True, decay="forget")
+        requests = model.get_metadata_routing().partial_fit.requests
+        assert requests["sample_weight"]
+        assert requests["decay"] == "forget"
 
 
 def test_priors_shift_the_rule(make_classes):
