@@ -39,7 +39,12 @@ from heterolda.estimators.warn import (
     warn_of_trivial_rules,
 )
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
-from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.sklearn_private import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+)
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_priors,
@@ -62,6 +67,7 @@ from heterolda.statistics.class_statistics import (
     all_labels,
     with_all_classes,
 )
+from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.moments import all_others
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
@@ -124,6 +130,14 @@ class GaussianLinearDiscriminant(
         that weight, none included, and how far the pooled covariance moves towards
         its diagonal, by the likelihood of rows that are left out; it needs the rows,
         so only `fit` can do it.
+    covariance_estimator : covariance estimator, default=None
+        An estimator such as those of :mod:`sklearn.covariance`, with `fit` and
+        `covariance_`, as in scikit-learn's LDA and QDA. A copy is fitted to the rows
+        of each class, and its `covariance_` and, if there is one, its `location_` take
+        the place of the class's covariance and mean. ``MinCovDet(random_state=0)``
+        resists outliers, `LedoitWolf` and `OAS` shrink. `shrinkage` must be None.
+        Only `fit` can do it, with rows in memory, and `sample_weight` must be whole
+        numbers: rows of weight 3 are there three times.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
@@ -153,7 +167,8 @@ class GaussianLinearDiscriminant(
     priors_ : ndarray of shape (n_classes,)
         Class priors.
     statistics_ : ClassStatistics
-        Weights, means and scatter of the classes.
+        Weights, means and scatter of the classes. Those of a `covariance_estimator`
+        cannot be added to others.
     shrinkage_ : Shrinkage or None
         What "cv" has chosen: `to_pooled`, for each class the weight of the pooled
         covariance, and `to_diagonal`, the weight of its diagonal in the pooled one.
@@ -245,6 +260,7 @@ class GaussianLinearDiscriminant(
             Interval(Real, 0, 1, closed="both"),
             None,
         ],
+        "covariance_estimator": [HasMethods("fit"), None],
         "multiclass": [StrOptions(set(MULTICLASS))],
         "voting": [StrOptions(set(VOTINGS) - {"coupled"})],
         "criterion": [StrOptions(set(CRITERIA))],
@@ -260,6 +276,7 @@ class GaussianLinearDiscriminant(
         guard=True,
         priors=None,
         shrinkage=None,
+        covariance_estimator=None,
         multiclass="ovo",
         voting="weighted",
         criterion="bayes",
@@ -271,6 +288,7 @@ class GaussianLinearDiscriminant(
         self.guard = guard
         self.priors = priors
         self.shrinkage = shrinkage
+        self.covariance_estimator = covariance_estimator
         self.multiclass = multiclass
         self.voting = voting
         self.criterion = criterion
@@ -306,6 +324,8 @@ class GaussianLinearDiscriminant(
         solver = resolve_solver(self.solver)
         statistics, rows = training_rows(self, X, y, sample_weight)
         chosen = None
+        if self.covariance_estimator is not None:
+            statistics = estimated_statistics(self, statistics, rows)
         if self.shrinkage == "cv" and statistics.n_classes > 1:
             statistics.covariances()  # says what is wrong with too small classes
             chosen = choose_shrinkage(rows.X, rows.y, rows.weight, statistics)
@@ -466,6 +486,7 @@ class GaussianLinearDiscriminant(
             borrows=shares_of_pooled(statistics, None, None) > 0,
             unshrunk=statistics if self.shrinkage and not one_vs_all else None,
             frequencies=self.priors is None,
+            leaves_out=statistics.estimated_by is None,
         )
 
     def _make_committee(self, planes: Hyperplanes) -> Committee:
@@ -661,6 +682,8 @@ class _Frontiers(Sequence):
 def solved_again(estimator, parameters):
     """A copy with other parameters, fitted to the same statistics."""
     same = {"shrinkage": estimator._settings["shrinkage"]}
+    if estimator.statistics_.estimated_by is None:
+        same["covariance_estimator"] = None
     copy = clone(estimator).set_params(**same, **parameters)
     copy._validate_params()
     copy._solve(

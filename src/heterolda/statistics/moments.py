@@ -131,7 +131,7 @@ def check_moments(
 
 def read_moments(
     content: dict[str, NDArray[Any]],
-) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None, bool]:
+) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None, bool, str | None]:
     """Check the arrays of a file and return the arguments of `ClassStatistics`.
 
     The file may hold anything; a KeyError says which array is missing.
@@ -139,6 +139,7 @@ def read_moments(
     classes, names = content["classes"], content.get("feature_names")
     objects = content["classes_are_objects"]
     given = content.get("given", np.array(False))  # older files do not say
+    estimated_by = content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
     means = check_finite("means", content["means"], 2)
     scatters = check_finite("scatters", content["scatters"], 3)
@@ -148,6 +149,7 @@ def read_moments(
         or objects.shape != ()
         or given.shape != ()
         or given.dtype.kind != "b"
+        or (estimated_by is not None and estimated_by.dtype.kind != "U")
         or not np.array_equal(np.unique(classes), classes)
         or (names is not None and names.shape != means.shape[1:])
     ):
@@ -159,7 +161,8 @@ def read_moments(
         classes = classes.astype(object)
     if names is not None:
         names = names.astype(object)
-    return classes, weights, means, scatters, names, bool(given)
+    name = None if estimated_by is None else str(estimated_by)
+    return classes, weights, means, scatters, names, bool(given), name
 
 
 def shrink(
