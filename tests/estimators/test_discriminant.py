@@ -561,7 +561,7 @@ WEIGHTS = np.ones(6)
             r"classes \[1\] have a total",
         ),
         (
-            {"sample_weight": [0.3, 0.3, 0.4, 0.3, 0.3, 0.4]},
+            {"sample_weight": [1, 0, 0, 0, 0, 1]},
             {},
             ValueError,
             r"classes \[0, 1\] have a total weight .* of 1 or less",

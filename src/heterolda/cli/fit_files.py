@@ -16,6 +16,7 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
+from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.row_sample import RowSample
 
 Numbers = dict[str, float]
@@ -154,7 +155,10 @@ class Fitted:
 
     def rows_in_memory(self, data: Table) -> Rows:
         """Rows, labels and weights, read again if they are not in memory."""
-        return data.in_memory()[:3] if self.rows is None else self.rows
+        if self.rows is not None:
+            return self.rows
+        X, y, weight, _ = data.in_memory()
+        return X, y, check_frequencies(weight, len(y))
 
 
 def fit_files(
@@ -170,6 +174,7 @@ def fit_files(
 
     if in_memory:
         X, y, weight, names = data.in_memory(count)
+        weight = check_frequencies(weight, len(y))
         model = settings.estimator(np.unique(y)).fit(X, y, weight)
         for estimator in (model, discriminant_of(model)):
             estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -180,7 +185,7 @@ def fit_files(
         rows = FileRows(data, _MEMORY, count)
         model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
     else:
-        statistics, sample = data.statistics_and_sample(count)
+        statistics, sample, _ = as_frequencies(*data.statistics_and_sample(count))
         estimator = settings.estimator(statistics.classes)
         model = estimator._fit_sampled(statistics, sample)
         return Fitted(model, n_rows, sample=sample)

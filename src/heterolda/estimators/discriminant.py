@@ -48,7 +48,6 @@ from heterolda.foundations.sklearn_private import (
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_priors,
-    check_sample_weight,
     check_several_classes,
     validate_parameters,
 )
@@ -68,6 +67,7 @@ from heterolda.statistics.class_statistics import (
     with_all_classes,
 )
 from heterolda.statistics.estimated import estimated_statistics
+from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.moments import all_others
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
@@ -310,7 +310,8 @@ class GaussianLinearDiscriminant(
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         sample_weight : array-like or dask collection, default=None
-            Frequencies: weight 3 equals three copies of the row.
+            Frequencies: weight 3 equals three copies of the row. Weights whose mean,
+            over rows of positive weight, is below one are scaled to a mean of one.
 
         Returns
         -------
@@ -338,6 +339,7 @@ class GaussianLinearDiscriminant(
         """
         self._validate_params()
         needs_no_rows(self)
+        statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes) if self.guard else None
         self._solve(statistics, resolve_solver(self.solver), rows=rows)
         keep_statistics(self, statistics)
@@ -360,7 +362,7 @@ class GaussianLinearDiscriminant(
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever occur; needed at the first call.
         sample_weight : array-like or dask collection, default=None
-            Frequencies.
+            Frequencies, whatever their mean: a chunk does not know those of others.
 
         Returns
         -------
@@ -578,7 +580,8 @@ class GaussianLinearDiscriminant(
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights. Of a row of weight 3 one of three copies is left out.
+            Their weights as passed to `fit`. Of a row of weight 3 one of three copies
+            is left out.
 
         Returns
         -------
@@ -631,7 +634,7 @@ class GaussianLinearDiscriminant(
         self._check_ready()
         check_has_statistics(self)
         X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=False)
-        weight = check_sample_weight(sample_weight, len(X))
+        weight = check_frequencies(sample_weight, len(X))
         return leave_one_out(self, X, y, weight)
 
 

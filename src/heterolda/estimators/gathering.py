@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.foundations.validation import check_sample_weight, validate_rows
 from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
+from heterolda.statistics.frequencies import check_frequencies
 from heterolda.statistics.row_sample import ClassRows
 
 
@@ -28,7 +29,7 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
     """Statistics of rows in memory, and the rows class by class, for `fit`."""
     X, y = validate_rows(estimator, X, y)
     classes, codes = coded_labels(y)
-    weight = check_sample_weight(sample_weight, len(X))
+    weight = check_frequencies(sample_weight, len(X))
     names = getattr(estimator, "feature_names_in_", None)
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)

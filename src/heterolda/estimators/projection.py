@@ -44,6 +44,7 @@ from heterolda.foundations.validation import (
     validate_parameters,
 )
 from heterolda.foundations.wording import listed
+from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.subspaces import TooFewDirectionsError, find_subspace
@@ -209,7 +210,8 @@ class HeteroscedasticProjection(
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         sample_weight : array-like or dask collection, default=None
-            Frequencies: weight 3 equals three copies of the row.
+            Frequencies: weight 3 equals three copies of the row. Weights whose mean,
+            over rows of positive weight, is below one are scaled to a mean of one.
 
         Returns
         -------
@@ -228,6 +230,7 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
+        statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes)
         return self._solve(statistics, rows, progress)
 
@@ -242,7 +245,7 @@ class HeteroscedasticProjection(
         y : array-like or dask collection of shape (n_samples,)
             Class labels; chunks may bring new ones.
         sample_weight : array-like or dask collection, default=None
-            Frequencies.
+            Frequencies, whatever their mean: a chunk does not know those of others.
 
         Returns
         -------

@@ -62,8 +62,8 @@ def points(difference: float) -> str:
 
 def count(number: float, what: str) -> str:
     """A number of things, with commas: 1 row, 12,345 rows, 2 classes."""
-    ending = "" if number == 1 else "es" if what.endswith("s") else "s"
-    digits = f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
+    digits = f"{number:,.1f}".removesuffix(".0")
+    ending = "" if digits == "1" else "es" if what.endswith("s") else "s"
     return f"{digits} {what}{ending}"
 
 

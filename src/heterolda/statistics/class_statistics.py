@@ -154,7 +154,7 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies.
+            Non-negative frequencies, whatever their mean: statistics add up.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class ClassStatistics:
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies.
+            Non-negative frequencies, whatever their mean: statistics add up.
 
         Returns
         -------

@@ -124,12 +124,15 @@ class RowSample:
         Total weights of all copies.
     hashes : ndarray of shape (n,)
         What the rows were chosen by; they are sorted.
+    n_rows : int
+        Number of rows of positive weight that there were to choose among.
     """
 
     X: Array
     y: NDArray[Any]
     weight: Array
     hashes: Hashes
+    n_rows: int
 
     @classmethod
     def from_arrays(
@@ -138,10 +141,11 @@ class RowSample:
         """Choose among rows; those of weight zero do not count."""
         hashes = row_hashes(X)
         weight = np.ones(len(X)) if sample_weight is None else sample_weight
-        kept = np.flatnonzero(weight > 0)
-        kept = kept[_kept(y[kept], hashes[kept], X.shape[1])]
+        positive = np.flatnonzero(weight > 0)
+        kept = positive[_kept(y[positive], hashes[positive], X.shape[1])]
         rows = X[kept].astype(np.float64, copy=False)
-        return cls(rows, y[kept], weight[kept], hashes[kept])._without_copies()
+        some = cls(rows, y[kept], weight[kept], hashes[kept], len(positive))
+        return some._without_copies()
 
     def __add__(self, other: RowSample) -> RowSample:
         both = RowSample(
@@ -149,13 +153,13 @@ class RowSample:
             np.concatenate([self.y, other.y]),
             np.concatenate([self.weight, other.weight]),
             np.concatenate([self.hashes, other.hashes]),
+            self.n_rows + other.n_rows,
         )
         return both._take(_kept(both.y, both.hashes, both.X.shape[1]))._without_copies()
 
     def _take(self, rows: Any) -> RowSample:
-        return RowSample(
-            self.X[rows], self.y[rows], self.weight[rows], self.hashes[rows]
-        )
+        weight, hashes = self.weight[rows], self.hashes[rows]
+        return RowSample(self.X[rows], self.y[rows], weight, hashes, self.n_rows)
 
     def _without_copies(self) -> RowSample:
         """Sorted by hash, and copies merged into one row."""
