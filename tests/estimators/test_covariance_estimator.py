@@ -28,6 +28,7 @@ from heterolda import ClassStatistics, HeteroscedasticProjection, ParameterError
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
 from heterolda.data import fit_batches
+from heterolda.inspection.model_facts import ModelFacts
 
 ROBUST = MinCovDet(random_state=0)
 
@@ -198,6 +199,7 @@ def test_parameters_and_data_that_do_not_go_with_an_estimator(make_classes):
         with pytest.raises(ParameterError, match="covariance_estimator is fitted to"):
             fit()
     model.fit(X, y)
+    assert "solver global, covariances by LedoitWolf," in ModelFacts(model).sentence
     with pytest.raises(ParameterError, match=r"LedoitWolf .*cross_val_predict"):
         model.leave_one_out(X, y)
 

@@ -116,9 +116,10 @@ class GaussianLinearDiscriminant(
         more errors than Fisher's on rows of its classes, the pair takes
         Fisher's rule, `guarded_` says so, and if it is more than chance, a
         :class:`ModelMisfitWarning`, too. Classes with fewer than five rows per feature
-        are judged by leaving rows out. It applies to the solver "global" with the
-        criterion "bayes", and where there are rows: `fit_statistics` and `partial_fit`
-        have none and are the same as with False, which stands for the pure model.
+        are judged by leaving rows out, unless there is a `covariance_estimator`. It
+        applies to the solver "global" with the criterion "bayes", and where there are
+        rows: `fit_statistics` and `partial_fit` have none and are the same as with
+        False, which stands for the pure model.
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; relative frequencies by default.
     shrinkage : float in [0, 1], "auto", "cv" or None, default=None
@@ -135,9 +136,9 @@ class GaussianLinearDiscriminant(
         `covariance_`, as in scikit-learn's LDA and QDA. A copy is fitted to the rows
         of each class, and its `covariance_` and, if there is one, its `location_` take
         the place of the class's covariance and mean. ``MinCovDet(random_state=0)``
-        resists outliers, `LedoitWolf` and `OAS` shrink. `shrinkage` must be None.
-        Only `fit` can do it, with rows in memory, and `sample_weight` must be whole
-        numbers: rows of weight 3 are there three times.
+        resists outliers; `LedoitWolf` and `OAS` shrink, and want features of one scale.
+        `shrinkage` must be None. Only `fit` can do it, with rows in memory, and
+        `sample_weight` must be whole numbers: rows of weight 3 are there three times.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
@@ -615,7 +616,8 @@ class GaussianLinearDiscriminant(
         by its solver "svd".
 
         The solvers "global" and "fisher", the criterion "bayes" and one rule for each
-        pair are supported. For others use scikit-learn's `cross_val_predict`.
+        pair are supported, without a `covariance_estimator`. For others use
+        scikit-learn's `cross_val_predict`.
 
         References
         ----------
