@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import skops.io
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.covariance import (
@@ -126,12 +127,13 @@ def test_robust_moments_resist_outliers(guard, make_classes, rng):
 def test_nothing_depends_on_the_order_of_the_rows(make_classes, rng):
     X, y = make_classes(4, n=20, d=2)
     order = rng.permutation(len(y))
-    one, two = (
-        GLD(covariance_estimator=ROBUST).fit(X[rows], y[rows])
-        for rows in (slice(None), order)
+    one, two, sparse = (
+        GLD(covariance_estimator=ROBUST).fit(rows, labels).statistics_
+        for rows, labels in ((X, y), (X[order], y[order]), (csr_array(X), y))
     )
-    assert_array_equal(one.statistics_.scatters, two.statistics_.scatters)
-    assert_array_equal(one.statistics_.means, two.statistics_.means)
+    for other in (two, sparse):
+        assert_array_equal(one.scatters, other.scatters)
+        assert_array_equal(one.means, other.means)
 
 
 def test_whole_weights_are_copies_and_others_are_refused(make_classes, rng):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gathering import (
@@ -26,6 +26,7 @@ from heterolda.estimators.gathering import (
     training_rows,
 )
 from heterolda.estimators.guard import Guard
+from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.projection import OwnProjectionMixin
@@ -40,16 +41,17 @@ from heterolda.estimators.warn import (
 )
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import (
+    DocumentationLinkMixin,
     HasMethods,
     Interval,
     StrOptions,
     fit_context,
 )
 from heterolda.foundations.validation import (
-    NUMERIC_TYPES,
     check_priors,
     check_several_classes,
     validate_parameters,
+    validate_rows,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import (
@@ -68,12 +70,13 @@ from heterolda.statistics.class_statistics import (
 )
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
-from heterolda.statistics.moments import all_others
+from heterolda.statistics.moments import against_all_others, two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
     Shrinkage,
     choose_shrinkage,
     class_covariances,
+    is_shrunk,
     needs_no_rows,
     shares_of_pooled,
 )
@@ -86,7 +89,13 @@ _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
 
 class GaussianLinearDiscriminant(
-    OwnProjectionMixin, LinearRules, ClassifierMixin, BaseEstimator
+    MomentsMixin,
+    SummaryMixin,
+    OwnProjectionMixin,
+    LinearRules,
+    DocumentationLinkMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
 
@@ -120,17 +129,20 @@ class GaussianLinearDiscriminant(
         applies to the solver "global" with the criterion "bayes", and where there are
         rows: `fit_statistics` and `partial_fit` have none and are the same as with
         False, which stands for the pure model.
-    priors : array-like of shape (n_classes,), default=None
-        Class probabilities; relative frequencies by default.
-    shrinkage : float in [0, 1], "auto", "cv" or None, default=None
-        Move each class covariance towards the pooled one, by this weight; "auto"
-        means ``d / (n_k + d)``. With None only classes of no more than d + 1 samples,
-        which cannot stand alone, borrow so much; with 0 none does. See
-        :meth:`ClassStatistics.covariances`. Use it when some class has few samples for
-        the number of features. "cv" chooses
-        that weight, none included, and how far the pooled covariance moves towards
-        its diagonal, by the likelihood of rows that are left out; it needs the rows,
-        so only `fit` can do it.
+    priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+        Class probabilities; relative frequencies by default. Any positive numbers will
+        do: they are divided by their sum. An array is in the order of `classes_`, a
+        dictionary ``{label: p}`` or a pandas Series has all classes; "equal" gives each
+        the same.
+    shrinkage : float in [0, 1], two of them, "auto", "cv" or None, default=None
+        Move each class covariance towards the pooled one, by this weight; two numbers,
+        ``(to_pooled, to_diagonal)``, move the pooled one towards its diagonal first, by
+        the second. "auto" means ``d / (n_k + d)``. With None only classes of no more
+        than d + 1 samples, which cannot stand alone, borrow so much; with 0 none does.
+        See :meth:`ClassStatistics.covariances`. Use it when some class has few samples
+        for the number of features. "cv" chooses both numbers, the first for each class
+        and none included, by the likelihood of rows that are left out; it needs the
+        rows, so only `fit` can do it.
     covariance_estimator : covariance estimator, default=None
         An estimator such as those of :mod:`sklearn.covariance`, with `fit` and
         `covariance_`, as in scikit-learn's LDA and QDA. A copy is fitted to the rows
@@ -167,6 +179,10 @@ class GaussianLinearDiscriminant(
         Class labels, sorted.
     priors_ : ndarray of shape (n_classes,)
         Class priors.
+    means_ : ndarray of shape (n_classes, n_features)
+        Class means.
+    covariance_ : ndarray of shape (n_classes, n_features, n_features)
+        Class covariances of the fit, after shrinkage; QDA of scikit-learn has a list.
     statistics_ : ClassStatistics
         Weights, means and scatter of the classes. Those of a `covariance_estimator`
         cannot be added to others.
@@ -255,10 +271,12 @@ class GaussianLinearDiscriminant(
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "solver": "no_validation",  # resolve_solver lists the valid names
         "guard": ["boolean"],
-        "priors": ["array-like", None],
+        "priors": ["array-like", dict, StrOptions({"equal"}), None],
         "shrinkage": [
             StrOptions({"auto", "cv"}),
             Interval(Real, 0, 1, closed="both"),
+            tuple,
+            list,
             None,
         ],
         "covariance_estimator": [HasMethods("fit"), None],
@@ -297,8 +315,14 @@ class GaussianLinearDiscriminant(
         self.max_error = max_error
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _validate_params(self):
         validate_parameters(self)
+        two_amounts(self.shrinkage)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -306,7 +330,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Training data, real numbers.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
@@ -356,7 +380,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             A chunk of data with any selection of the classes, or no rows at all.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
@@ -423,7 +447,7 @@ class GaussianLinearDiscriminant(
         means, weights = statistics.means, statistics.weights
         cov = class_covariances(statistics, self.shrinkage, chosen)
         borrowed = shares_of_pooled(statistics, self.shrinkage, chosen)
-        priors = check_priors(self.priors, weights)
+        priors = check_priors(self.priors, statistics.classes, weights)
         if self.shrinkage is None:
             warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(means, cov)
@@ -433,7 +457,7 @@ class GaussianLinearDiscriminant(
         if one_vs_all:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
-            moments = _against_all_others(means, cov, priors, weights)
+            moments = against_all_others(means, cov, priors, weights)
         else:
             pairs = solved = all_pairs(k)
             moments = means, cov, priors, weights
@@ -480,14 +504,14 @@ class GaussianLinearDiscriminant(
 
     def _make_guard(self, rows, statistics, pairs, priors, borrowed) -> Guard:
         """What judges the rules of the pairs by rows."""
-        one_vs_all = pairs[0, 0] < 0
+        one_vs_all, shrunk = pairs[0, 0] < 0, is_shrunk(self.shrinkage)
         return Guard(
             rows=rows,
             pairs=pairs,
             priors=priors,
             borrowed=borrowed,
             borrows=shares_of_pooled(statistics, None, None) > 0,
-            unshrunk=statistics if self.shrinkage and not one_vs_all else None,
+            unshrunk=statistics if shrunk and not one_vs_all else None,
             frequencies=self.priors is None,
             leaves_out=statistics.estimated_by is None,
         )
@@ -540,7 +564,7 @@ class GaussianLinearDiscriminant(
             As in the constructor.
         costs, max_error
             As in the constructor.
-        priors : array-like of shape (n_classes,) or None
+        priors : array-like of shape (n_classes,), dict, "equal" or None
             As in the constructor; by default those of this estimator.
 
         Returns
@@ -576,7 +600,7 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows that the model was fitted to.
         y : array-like of shape (n_samples,)
             Their labels.
@@ -605,10 +629,10 @@ class GaussianLinearDiscriminant(
         The predictions are those of as many fits, each without one row. Shrinkage of
         two classes towards their pooled covariance is part of that, but what "cv" has
         chosen is kept. With more classes, and where the pooled covariance moves towards
-        its diagonal, the target of the fit with all rows is kept, and the number of
-        rows that it counts for. Pairs that are guarded stay so, with Fisher's rule, and
-        others do not become so. A class of which no covariance is left loses the vote
-        for its row.
+        its diagonal without being told how far, the target of the fit with all rows is
+        kept, and the number of rows that it counts for. Pairs that are guarded stay so,
+        with Fisher's rule, and others do not become so. A class of which no covariance
+        is left loses the vote for its row.
 
         Linear discriminant analysis has the covariance of scikit-learn: the class
         covariances with the divisor :math:`W_k`, weighted by the priors. Directions in
@@ -635,21 +659,9 @@ class GaussianLinearDiscriminant(
         """
         self._check_ready()
         check_has_statistics(self)
-        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=False)
-        weight = check_frequencies(sample_weight, len(X))
+        X, y = validate_rows(self, X, y, reset=False, accept_sparse="csr")
+        weight = check_frequencies(sample_weight, len(y))
         return leave_one_out(self, X, y, weight)
-
-
-def _against_all_others(means, cov, priors, weights):
-    """Moments for one-vs-all: of all others of each class, then of each class."""
-    rest_means, rest_cov = all_others(means, cov, priors)
-    others = np.where(np.eye(len(priors)), 0.0, priors).sum(axis=1)  # not 1 - priors
-    return (
-        np.concatenate([rest_means, means]),
-        np.concatenate([rest_cov, cov]),
-        np.concatenate([others, priors]),
-        np.concatenate([weights.sum() - weights, weights]),
-    )
 
 
 class _Frontiers(Sequence):
@@ -659,11 +671,7 @@ class _Frontiers(Sequence):
         self._pairs = estimator.pairs_
         self._priors = estimator.priors_
         self._statistics = estimator.statistics_
-        self._covariances = class_covariances(
-            estimator.statistics_,
-            estimator._settings["shrinkage"],
-            estimator.shrinkage_,
-        )
+        self._covariances = estimator.covariance_
 
     def __len__(self):
         return len(self._pairs)

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import set_features
+from heterolda.estimators.lda_names import SummaryMixin
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.search_in_passes import search_in_passes
@@ -26,6 +27,7 @@ from heterolda.estimators.warn import warn_of_interruption
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
+    DocumentationLinkMixin,
     HasMethods,
     Interval,
     Options,
@@ -50,7 +52,9 @@ from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 
 
 class LocalNeighborhoodSearch(
+    SummaryMixin,
     LinearRules,
+    DocumentationLinkMixin,
     CallbackSupportMixin,
     MetaEstimatorMixin,
     ClassifierMixin,

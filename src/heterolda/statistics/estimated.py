@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_several_classes
 from heterolda.kernels.row_hashes import row_hashes
@@ -41,7 +42,7 @@ def estimated_statistics(
         mine = mine[np.argsort(row_hashes(rows.X, mine), kind="stable")]
         if copies is not None:
             mine = np.repeat(mine, copies[mine])
-        X = rows.X[mine].astype(np.float64, copy=False)
+        X = dense(rows.X[mine]).astype(np.float64, copy=False)
         moments = _moments(estimator, X, plain.means[k], f"class {label!r}")
         try:
             one = ClassStatistics.from_moments(
