@@ -3,6 +3,7 @@
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator
+from sklearn.covariance import LedoitWolf
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
@@ -37,6 +38,7 @@ OTHERS = [
     GaussianLinearDiscriminant(shrinkage="cv"),
     GaussianLinearDiscriminant(shrinkage=(0.3, 0.1), priors="equal"),
     GaussianLinearDiscriminant(criterion="minimax"),
+    GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
     LocalNeighborhoodSearch(LogisticRegression(), strategy="exact", n_restarts=2),
     LocalNeighborhoodSearch(strategy="smooth"),
     HeteroscedasticProjection(method="chernoff"),
@@ -55,8 +57,12 @@ def test_every_public_estimator_is_checked():
     assert public == set(map(type, ONE_OF_EACH))
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings(
+    "ignore::heterolda.SmallClassWarning",
+    "ignore::heterolda.TrivialRuleWarning",
+    "ignore::heterolda.PrecisionWarning",
+    "ignore::heterolda.ModelMisfitWarning",
+)
 @pytest.mark.parametrize(
     ("estimator", "routing"),
     [(one, True) for one in ONE_OF_EACH]

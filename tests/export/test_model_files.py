@@ -468,7 +468,7 @@ def test_files_are_json_that_people_can_read(make_classes, path):
     text = path.read_text(encoding="utf-8")
     document = json.loads(text, parse_constant=pytest.fail)
     assert document["format"] == "heterolda-model"
-    assert document["version"] == 2
+    assert document["version"] == VERSION
     assert document["heterolda"] == heterolda.__version__
     lines = [line.strip().rstrip(",") for line in text.splitlines()]
     for row in [*model.coef_.tolist(), *model.statistics_.scatters[2].tolist()]:
@@ -523,7 +523,8 @@ def hostile_files():
     yield "trailing", model + b"{}} {}", "Extra data"
     yield "version", b'{"format": "heterolda-model", "version": "1"}', "version"
     yield "version 0", b'{"format": "heterolda-model", "version": 0}', "version"
-    yield "version 3", b'{"format": "heterolda-model", "version": 3}', "upgrade"
+    newer = b'{"format": "heterolda-model", "version": %d}'
+    yield "newer version", newer % (VERSION + 1), "upgrade"
     yield "no model", model + b"null}", "model.estimator"
     yield "no keys", b'{"format": "heterolda-model", "version": 1}', "lacks heterolda"
     yield "more", model + b'{}, "extra": 1}', "unknown key 'extra'"
@@ -900,6 +901,8 @@ def test_version_1_knew_no_guard_no_given_moments_and_no_record():
         assert not discriminant.guarded_.any()
         assert discriminant.guarded_.shape == (len(model.pairs_),)
         assert discriminant.statistics_.given is False
+        assert discriminant.statistics_.estimated_by is None
+        assert discriminant.covariance_estimator is None
         assert not hasattr(model, "fit_record_")
     old = json.loads(golden(1, "discriminant").read_text(encoding="utf-8"))
     old["model"]["fit_record"] = None

@@ -133,13 +133,17 @@ def test_rows_that_cannot_have_been_there_are_refused(make_classes, change, mess
         stats - part
 
 
-def test_other_objects_and_labels_are_refused(make_classes):
+def test_what_is_not_sums_over_the_same_labels_is_refused(make_classes):
     X, y = make_classes()
     stats = ClassStatistics.from_data(X, y)
     with pytest.raises(TypeError, match="unsupported operand"):
         stats - 1
     with pytest.raises(TypeError, match="do not mix"):
         stats - ClassStatistics.from_data(X, y.astype(str))
+    stats.estimated_by = "MinCovDet"
+    for take in (lambda: stats - stats, lambda: stats.decayed(0.5)):
+        with pytest.raises(ValueError, match="were estimated by MinCovDet"):
+            take()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._labels import labels
-from heterolda.export._parameters import parameter, parameters
+from heterolda.export._parameters import not_kept, parameter, parameters
 from heterolda.export._schema import (
     Kind,
     Place,
@@ -172,6 +172,7 @@ SHRINKAGE = {"to_pooled": floats("classes", low=0, high=1), "to_diagonal": numbe
 STATISTICS = {
     "named": boolean(),
     "given": since(2, boolean(), lambda at: False),
+    "estimated_by": since(3, optional(text()), _none),
     "weights": floats("classes"),
     "means": floats("classes", "features"),
     "scatters": floats("classes", "features", "features"),
@@ -188,6 +189,7 @@ START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
 OF_DISCRIMINANT = {
     **parameters(_names(GaussianLinearDiscriminant)),
     "guard": since(2, boolean(), lambda at: False),
+    "covariance_estimator": since(3, not_kept("covariance_estimator"), _none),
 }
 FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {

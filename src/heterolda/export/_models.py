@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.bounded_error import (
@@ -24,6 +23,7 @@ from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary, OneVsAll, OneVsOne
 from heterolda.export._model_schema import ATTRIBUTES, BOUNDED, DISCRIMINANT, VOTING
+from heterolda.export._parameters import NotKept
 from heterolda.export._schema import Place, text
 from heterolda.foundations.validation import check_covariance
 from heterolda.solvers import resolve_solver
@@ -37,20 +37,6 @@ Values = dict[str, Any]
 _ATTRIBUTE_OF = {"fitted_with": "_settings", "start": "estimator_"}
 # Attributes that not every fitted model has; null stands for their absence.
 _MAY_LACK = "statistics", "start", "n_errors_held_out", "selection"
-
-
-class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Stands for the start of a search, `name`, of which a file keeps only the name."""
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Say that another start is needed."""
-        raise ValueError(
-            f"estimator was of the class {self.name}, and the model file keeps only "
-            "its name: use set_params(estimator=...) before fit"
-        )
 
 
 def classifier_values(model: Any, *, statistics: bool) -> Values:

@@ -114,6 +114,8 @@ class ModelFacts:
         parts = [f"solver {fitted['solver']}"]  # a name, or settings with all values
         if fitted["shrinkage"] is not None:
             parts.append(f"shrinkage {fitted['shrinkage']}")
+        if self.statistics is not None and self.statistics.estimated_by is not None:
+            parts.append(f"covariances by {self.statistics.estimated_by}")
         if fitted["criterion"] != "bayes":
             parts.append(f"criterion {fitted['criterion']}")
         if self.has_costs:
@@ -214,7 +216,10 @@ class ModelFacts:
         """What to know before the figures of the model are believed."""
         notes = [guarded_sentence(self.guarded)]
         if self.statistics is not None:
-            if self._settings["shrinkage"] is not None:
+            if (
+                self._settings["shrinkage"] is not None
+                or self.statistics.estimated_by is not None
+            ):
                 remedy = "use more rows or fewer features"
             weights, d = self.statistics.weights, len(self.features)
             notes.append(few_rows_note(self.classes, weights, d, remedy))

@@ -80,6 +80,9 @@ class ClassStatistics:
     given : bool, default=False
         Whether the moments are to be taken as exact, as those of `from_moments` are:
         then no class borrows from others, however small its weight.
+    estimated_by : str or None, default=None
+        Name of the estimator that the moments come from, if they are not sums over
+        rows. Such statistics cannot be added to others.
 
     References
     ----------
@@ -108,6 +111,7 @@ class ClassStatistics:
         scatters: Array,
         feature_names: NDArray[Any] | None = None,
         given: bool = False,
+        estimated_by: str | None = None,
     ) -> None:
         k, d = means.shape
         if not classes.shape == weights.shape == (k,) or scatters.shape != (k, d, d):
@@ -122,6 +126,7 @@ class ClassStatistics:
         self.scatters = scatters
         self.feature_names = feature_names
         self.given = given
+        self.estimated_by = estimated_by
         # Of classes that have lost rows: squares of each feature that rounding leaves.
         self._noise: dict[Any, Array] = {}
 
@@ -340,6 +345,8 @@ class ClassStatistics:
 
     def _empty_of_both(self, other: ClassStatistics, classes: NDArray[Any]) -> Self:
         """Statistics of no rows, for a sum or a difference; refused if none exists."""
+        for one in (self, other):
+            one._check_sums()
         if self.n_features != other.n_features:
             raise ValueError(
                 f"statistics of {self.n_features} and of {other.n_features} features "
@@ -363,6 +370,15 @@ class ClassStatistics:
 
     def __radd__(self, other: object) -> Self:
         return self.copy() if other == 0 else NotImplemented  # for sum(list)
+
+    def _check_sums(self) -> None:
+        """Refuse to add to, take from or age what is not a sum over rows."""
+        if self.estimated_by is not None:
+            raise ValueError(
+                f"the moments of these statistics were estimated by "
+                f"{self.estimated_by}, so they are not sums over rows, to which rows "
+                "can be added: put all rows together and fit again"
+            )
 
     def _add(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
         """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
@@ -401,6 +417,7 @@ class ClassStatistics:
             (1e-100) is left, so that no class is forgotten altogether.
         """
         check_decay("factor", factor)
+        self._check_sums()
         aged = self.copy()
         there = np.where(self.weights > 0, _TRACE, 0.0)
         aged.weights = np.maximum(factor * self.weights, there)
@@ -493,6 +510,8 @@ class ClassStatistics:
             "scatters": self.scatters,
             "given": np.array(self.given),
         }
+        if self.estimated_by is not None:
+            content["estimated_by"] = np.array(self.estimated_by)
         if self.feature_names is not None:
             content["feature_names"] = self.feature_names.astype(str)
         write_npz(path, content)
