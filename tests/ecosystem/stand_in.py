@@ -52,10 +52,14 @@ def _stand_in(name):
 
 NAMES = sorted({name for names in PLACES.values() for name in names})
 globals().update({name: _stand_in(name) for name in NAMES})  # for pickles
-_modules = {place: importlib.import_module(place) for place in PLACES}
-for place, names in PLACES.items():
-    for name in names:
-        setattr(_modules[place], name, globals()[name])
+
+
+def pytest_configure():
+    """Put the stand-ins in place, before any test module is imported."""
+    modules = {place: importlib.import_module(place) for place in PLACES}
+    for place, names in PLACES.items():
+        for name in names:
+            setattr(modules[place], name, globals()[name])
 
 
 def pytest_collection_modifyitems(config, items):
