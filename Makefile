@@ -33,7 +33,7 @@ check: $(READY) coverage
 
 # The folders that all answers depend on: at least 99 % of their branches are tested.
 coverage: $(READY)
-	$(PYTEST) $(addprefix tests/,statistics solvers subspaces tradeoff search estimators) \
+	$(PYTEST) $(addprefix tests/,statistics solvers subspaces tradeoff search estimators ecosystem) \
 		-m 'not check and not no_cover' --cov
 
 lint: $(READY)

@@ -3,8 +3,9 @@ A stream that drifts
 ====================
 
 ``partial_fit`` adds each batch to the class statistics, so its model is always that of
-*all* rows so far. Where the classes drift, old rows mislead. Statistics add up, so a
-window is the sum of the latest batches.
+*all* rows so far. Where the classes drift, old rows mislead. There are two ways to
+forget them: ``decay`` lets them count less with every batch, and rows that leave a
+window are taken back from the statistics, ``window - old``.
 """
 
 from collections import deque
@@ -15,45 +16,57 @@ import numpy as np
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 
 rng = np.random.default_rng(0)
-shapes = np.array([[[0.6, 0.0], [0.3, 1.4]], [[1.8, 0.0], [-0.4, 0.5]]])
+shapes = np.array(
+    [
+        [[0.6, 0.0], [0.3, 1.4]],
+        [[1.8, 0.0], [-0.4, 0.5]],
+        [[0.5, 0.0], [0.0, 0.5]],
+        [[1.0, 0.5], [0.0, 1.0]],
+    ]
+)
 
 
 def batch(time, n=200):
-    """Both classes turn around each other, a full circle in 200 batches."""
-    y = rng.integers(0, 2, n)
-    angle = 2 * np.pi * time / 200
-    centre = 1.5 * np.array([np.cos(angle), np.sin(angle)])
-    X = (rng.normal(size=(n, 1, 2)) @ shapes[y])[:, 0]
-    return X + np.where(y[:, None] == 1, centre, -centre), y
+    """Four classes go round in a circle, once in 200 batches."""
+    y = rng.integers(0, 4, n)
+    angle = 2 * np.pi * (time / 200 + y / 4)
+    centre = 2.2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return (rng.normal(size=(n, 1, 2)) @ shapes[y])[:, 0] + centre, y
 
 
 # %%
-# Each batch is predicted before it is learned from.
+# Each batch is predicted before it is learned from. With ``decay=0.8`` the total weight
+# tends to that of 1 / (1 - 0.8) = 5 batches, of an average age of 4; the window has 8.
 
 first = batch(0)
-once = GaussianLinearDiscriminant().fit(*first)
-growing = GaussianLinearDiscriminant().partial_fit(*first, classes=[0, 1])
+growing = GaussianLinearDiscriminant().partial_fit(*first, classes=range(4))
+fading = GaussianLinearDiscriminant().partial_fit(*first, classes=range(4))
 recent = GaussianLinearDiscriminant().fit(*first)
-window = deque([ClassStatistics.from_data(*first)], maxlen=8)
-names = ["fitted once", "partial_fit, all rows", "the last 8 batches"]
+window = ClassStatistics.from_data(*first)
+batches = deque([window])
 scores = []
-for time in range(1, 100):
+for time in range(1, 150):
     X, y = batch(time)
-    scores.append([model.score(X, y) for model in (once, growing, recent)])
+    scores.append([model.score(X, y) for model in (growing, fading, recent)])
     growing.partial_fit(X, y)
-    window.append(ClassStatistics.from_data(X, y))
-    recent.fit_statistics(sum(window))
+    fading.partial_fit(X, y, decay=0.8)
+    batches.append(ClassStatistics.from_data(X, y))
+    window = window + batches[-1]
+    if len(batches) > 8:
+        window = window - batches.popleft()
+    recent.fit_statistics(window)
 
 # %%
 # Accuracy of each batch, averaged over ten.
 
 smooth = np.ones(10) / 10
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-colours = ("0.55", "#2a6fbb", "#d1602b")
-for values, name, colour in zip(np.transpose(scores), names, colours, strict=True):
+names = ["partial_fit, all rows", "partial_fit with decay=0.8", "a window of 8 batches"]
+styles = [("#2a6fbb", "-"), ("#d1602b", "-"), ("0.2", (0, (4, 2)))]
+for values, name, style in zip(np.transpose(scores), names, styles, strict=True):
     mean = np.convolve(values, smooth, mode="valid")
-    axes.plot(100 * mean, color=colour, lw=2, label=name)
-    print(f"{name:22s} {100 * values.mean():.1f} % on average")
+    axes.plot(range(10, 150), 100 * mean, color=style[0], ls=style[1], lw=2, label=name)
+    print(f"{name:27s} {100 * values.mean():.1f} % on average")
 axes.set(xlabel="batch", ylabel="accuracy, %")
 axes.legend()
 plt.show()

@@ -304,7 +304,7 @@ def test_a_lazy_chunk_that_is_refused_changes_nothing():
         (frame.assign(b="text"), column, None, "column 'b' must be numbers"),
     ]
     model = GaussianLinearDiscriminant()
-    with pytest.raises(ValueError, match="classes must be passed to the first call"):
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
         model.partial_fit(lazy, labels)
     for chunk, of_chunk, weight, message in bad:
         with pytest.raises(ValueError, match=message):

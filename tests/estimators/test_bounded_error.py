@@ -16,7 +16,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import check_estimator
 
 from heterolda import (
     BoundedErrorClassifier,
@@ -26,21 +25,6 @@ from heterolda import (
 from heterolda.estimators.bounded_error import rows_needed, smallest_rank
 
 SMALL = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-
-
-@SMALL
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.parametrize(
-    ("inside", "routing"),
-    [(None, False), (None, True), (LogisticRegression(), True), (LinearSVC(), False)],
-)
-def test_common_checks(inside, routing):
-    model = BoundedErrorClassifier(inside, max_error=0.3, confidence=0.5, set_aside=0.7)
-    with sklearn.config_context(enable_metadata_routing=routing):
-        results = check_estimator(model, on_skip=None)
-    assert len(results) > 40
-    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
-    assert skipped <= {"check_array_api_input"}
 
 
 def tail(n, k, q):

@@ -22,7 +22,6 @@ from sklearn.covariance import (
     ShrunkCovariance,
 )
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import check_estimator
 
 import heterolda
 from heterolda import ClassStatistics, HeteroscedasticProjection, ParameterError
@@ -65,16 +64,6 @@ class Fixed(BaseEstimator):
         if self.location is not None:
             self.location_ = self.location
         return self
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
-def test_common_checks():
-    results = check_estimator(GLD(covariance_estimator=LedoitWolf()), on_skip=None)
-    names = [r["check_name"] for r in results if r["status"] == "passed"]
-    assert "check_sample_weight_equivalence_on_dense_data" in names
-    assert len(names) > 40
 
 
 @pytest.mark.parametrize(

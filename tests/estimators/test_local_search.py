@@ -31,7 +31,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import check_estimator
 
 from helpers.problems import count_errors, literal_search
 from heterolda import (
@@ -74,19 +73,6 @@ def two(four):
     X, y = four
     rows = (y == "a") | (y == "c")
     return X[rows], y[rows]
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.parametrize(
-    ("strategy", "start"), [("paper", None), ("exact", LogisticRegression())]
-)
-def test_common_checks(strategy, start):
-    search = LocalNeighborhoodSearch(start, strategy=strategy, n_restarts=2)
-    results = check_estimator(search, on_skip=None)
-    assert len(results) > 40
-    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
-    assert skipped <= {"check_array_api_input"}
 
 
 def literal_predictions(rules, weights, classes, X):

@@ -11,7 +11,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import check_estimator
 
 from heterolda import (
     GaussianLinearDiscriminant,
@@ -426,15 +425,6 @@ def test_power_undoes_a_power(rng):
     blunt = p**0.5 / np.sum(p**0.5, axis=1, keepdims=True)
     power = power_of_probabilities(blunt, truth, np.ones(len(p)))
     assert_allclose(power, 2, rtol=0.1)
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-def test_common_checks():
-    results = check_estimator(smooth(), on_skip=None)
-    assert len(results) > 40
-    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
-    assert skipped <= {"check_array_api_input"}
 
 
 @pytest.mark.parametrize("voting", ["weighted", "majority", "coupled"])

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.datasets import load_wine
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from heterolda import (
     ClassStatistics,
@@ -241,8 +240,3 @@ def test_the_local_search_starts_from_it(rng):
     start = GaussianLinearDiscriminant(shrinkage="cv")
     refined = LocalNeighborhoodSearch(start).fit(X, y)
     assert np.all(refined.n_errors_ <= refined.n_errors_start_)
-
-
-@parametrize_with_checks([GaussianLinearDiscriminant(shrinkage="cv")])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import ClassStatistics, ParameterError
 from heterolda.kernels import class_moments as kernel
-from heterolda.statistics.class_statistics import all_labels, with_all_classes
+from heterolda.statistics.chunks import all_labels, with_all_classes
 from heterolda.statistics.moments import all_others, check_room
 
 
@@ -655,7 +655,7 @@ def test_the_labels_of_all_chunks_are_known_from_the_first():
     assert_array_equal(all_labels([5, 1, 2, 1], None), known)
     assert_array_equal(all_labels([5, 1, 2], known), known)
     assert all_labels(None, known) is known
-    with pytest.raises(ValueError, match="must be passed to the first call"):
+    with pytest.raises(ValueError, match="must be passed on the first call"):
         all_labels(None, None)
     with pytest.raises(ValueError, match=r"\[1, 2\] differs from the classes"):
         all_labels([1, 2], known)

@@ -10,7 +10,6 @@ from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import check_estimator
 
 from heterolda import (
     Frontier,
@@ -50,11 +49,6 @@ REQUESTS = [
     {"costs": [[0, 5], [1, 0]]},
     {"costs": {0: {1: 0.1}}},
 ]
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-def test_common_checks():
-    check_estimator(GaussianLinearDiscriminant(criterion="minimax"), on_skip=None)
 
 
 @pytest.mark.parametrize("request_", REQUESTS)

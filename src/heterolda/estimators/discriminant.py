@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gathering import (
+    add_chunk,
     are_enough,
     check_has_statistics,
     check_statistics,
@@ -64,11 +65,8 @@ from heterolda.solvers import (
     solve_pairs,
 )
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.class_statistics import (
-    ClassStatistics,
-    all_labels,
-    with_all_classes,
-)
+from heterolda.statistics.chunks import all_labels, with_all_classes
+from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.moments import against_all_others, two_amounts
@@ -378,7 +376,7 @@ class GaussianLinearDiscriminant(
 
     @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None, *, decay=None):
         """Add a chunk of data to the statistics and solve again.
 
         Each call solves all pairs anew. To gather many chunks before solving once,
@@ -394,6 +392,9 @@ class GaussianLinearDiscriminant(
             All labels that will ever occur; needed at the first call.
         sample_weight : array-like or dask collection, default=None
             Frequencies, whatever their mean: a chunk does not know those of others.
+        decay : float in (0, 1] or None, default=None
+            By how much the weight of all earlier rows is multiplied first, so that
+            they are forgotten by degrees: see :meth:`ClassStatistics.decayed`.
 
         Returns
         -------
@@ -407,9 +408,7 @@ class GaussianLinearDiscriminant(
             check_has_statistics(self)
         known = all_labels(classes, None if first else self.classes_)
         chunk = chunk_statistics(self, X, y, sample_weight)
-        statistics = with_all_classes(known, chunk)
-        if not first:
-            statistics = self.statistics_ + statistics
+        statistics = add_chunk(self, with_all_classes(known, chunk), decay)
         if are_enough(statistics):
             self._solve(statistics, solver, warn_of_raised=True)
         keep_statistics(self, statistics)

@@ -10,7 +10,11 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.foundations.validation import check_sample_weight, validate_rows
-from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
+from heterolda.statistics.class_statistics import (
+    ClassStatistics,
+    check_decay,
+    coded_labels,
+)
 from heterolda.statistics.frequencies import check_frequencies
 from heterolda.statistics.row_sample import ClassRows
 
@@ -33,6 +37,16 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
     names = getattr(estimator, "feature_names_in_", None)
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)
+
+
+def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
+    """The statistics of earlier chunks, if any, decayed, and those of a new one."""
+    if decay is not None:
+        check_decay("decay", decay)
+    if not hasattr(estimator, "statistics_"):
+        return chunk
+    known = estimator.statistics_
+    return (known if decay is None else known.decayed(decay)) + chunk
 
 
 def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
+    add_chunk,
     are_enough,
     check_has_statistics,
     check_statistics,
@@ -254,7 +255,7 @@ class HeteroscedasticProjection(
         return self._solve(statistics, rows, progress)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y, sample_weight=None, *, decay=None):
         """Add a chunk of data to the statistics and find the components again.
 
         Parameters
@@ -265,6 +266,9 @@ class HeteroscedasticProjection(
             Class labels; chunks may bring new ones.
         sample_weight : array-like or dask collection, default=None
             Frequencies, whatever their mean: a chunk does not know those of others.
+        decay : float in (0, 1] or None, default=None
+            By how much the weight of all earlier rows is multiplied first, so that
+            they are forgotten by degrees: see :meth:`ClassStatistics.decayed`.
 
         Returns
         -------
@@ -275,9 +279,8 @@ class HeteroscedasticProjection(
         """
         if hasattr(self, "scalings_"):
             check_has_statistics(self)
-        statistics = chunk_statistics(self, X, y, sample_weight)
-        if hasattr(self, "statistics_"):
-            statistics = self.statistics_ + statistics
+        chunk = chunk_statistics(self, X, y, sample_weight)
+        statistics = add_chunk(self, chunk, decay)
         any_number = self.priors is None or isinstance(self.priors, str)
         least = 2 if any_number else len(self.priors)
         vars(self).pop("scalings_", None)  # of fewer rows

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -39,9 +41,13 @@ from heterolda.statistics.moments import (
     shrink,
     two_amounts,
 )
+from heterolda.statistics.removal import Moments, rounding, without
 from heterolda.statistics.sparse_moments import sparse_moments
 
 _FILE_FORMAT = 1
+
+# Least weight of a class that has decayed. Its squares stay in the range of float64.
+_TRACE = 1e-100
 
 
 class ClassStatistics:
@@ -51,6 +57,10 @@ class ClassStatistics:
     (``a + b``), so they can be gathered in chunks, in parallel, or at sites that
     may not share rows. Scatter is centred, never a raw sum of squares: merging
     follows Chan, Golub and LeVeque, and data far from the origin loses nothing.
+
+    Rows can be taken back: ``a - b`` has the statistics of the rows of a without those
+    of b, up to rounding. It has no class that lost all of its rows, and is refused
+    where b cannot have been part of a. :meth:`decayed` forgets by degrees.
 
     Weights are frequencies: a row of weight 3 counts as three copies, a row of
     weight 0 as none.
@@ -89,6 +99,8 @@ class ClassStatistics:
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     >>> both.covariances()[:, 0, 0]
     array([2., 2.])
+    >>> both - b
+    ClassStatistics(n_classes=2, n_features=1, weights=[2. 1.])
     """
 
     def __init__(
@@ -115,6 +127,8 @@ class ClassStatistics:
         self.feature_names = feature_names
         self.given = given
         self.estimated_by = estimated_by
+        # Of classes that have lost rows: squares of each feature that rounding leaves.
+        self._noise: dict[Any, Array] = {}
 
     @property
     def n_classes(self) -> int:
@@ -291,28 +305,68 @@ class ClassStatistics:
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
+        classes = union_of_labels(self.classes, other.classes)
+        merged = self._empty_of_both(other, classes)
+        for one in (self, other):
+            for i, k in enumerate(np.searchsorted(classes, one.classes)):
+                merged._add(k, one.weights[i], one.means[i], one.scatters[i])
+        return merged
+
+    def __sub__(self, other: object) -> Self:
+        if not isinstance(other, ClassStatistics):
+            return NotImplemented
+        union_of_labels(self.classes, other.classes)  # refuses mixed types
+        both = self._empty_of_both(other, self.classes)  # and other features
+        taken = other.weights > 0
+        missing = np.setdiff1d(other.classes[taken], self.classes[self.weights > 0])
+        if len(missing):
+            raise ValueError(
+                f"rows of classes {listed(missing)} cannot be taken away: these "
+                "statistics have no rows of these classes"
+            )
+        part = dict(zip(other.classes.tolist(), other._moments(), strict=True))
+        left = dict(zip(self.classes.tolist(), self._moments(), strict=True))
+        noise = both._noise
+        for label in other.classes[taken].tolist():
+            noise[label] = np.maximum(rounding(left[label]), noise.get(label, 0.0))
+            rest = without(label, left.pop(label), part[label], noise[label])
+            if rest is not None:
+                left[label] = rest
+        kept = [label in left for label in self.classes.tolist()]
+        result = self._empty_of_both(other, self.classes[np.array(kept, bool)])
+        for k, label in enumerate(result.classes.tolist()):
+            result._add(np.intp(k), *left[label])
+        result._noise = {label: noise[label] for label in left if label in noise}
+        return result
+
+    def _moments(self) -> Iterator[Moments]:
+        """The moments of one class after the other."""
+        return map(Moments, self.weights, self.means, self.scatters)
+
+    def _empty_of_both(self, other: ClassStatistics, classes: NDArray[Any]) -> Self:
+        """Statistics of no rows, for a sum or a difference; refused if none exists."""
         for one in (self, other):
             one._check_sums()
         if self.n_features != other.n_features:
             raise ValueError(
                 f"statistics of {self.n_features} and of {other.n_features} features "
-                "cannot be merged: they must describe the same columns"
+                "cannot be combined: they must describe the same columns"
             )
         names, others = self.feature_names, other.feature_names
         if names is None:
             names = others
         elif others is not None and not np.array_equal(names, others):
             raise ValueError(
-                "statistics of different features cannot be merged: feature_names are "
-                f"{list(names)} and {list(others)}; reorder or rename the columns first"
+                "statistics of different features cannot be combined: feature_names "
+                f"are {list(names)} and {list(others)}; reorder or rename the columns "
+                "first"
             )
-        classes = union_of_labels(self.classes, other.classes)
-        merged = self._empty(classes, self.n_features, names)
-        for one in (self, other):
-            for i, k in enumerate(np.searchsorted(classes, one.classes)):
-                merged._add(k, one.weights[i], one.means[i], one.scatters[i])
-        merged.given = self.given and other.given
-        return merged
+        empty = self._empty(classes, self.n_features, names)
+        empty.given = self.given and other.given
+        empty._noise = self._noise | other._noise
+        for label in self._noise.keys() & other._noise.keys():
+            empty._noise[label] = np.maximum(self._noise[label], other._noise[label])
+        return empty
 
     def __radd__(self, other: object) -> Self:
         return self.copy() if other == 0 else NotImplemented  # for sum(list)
@@ -343,6 +397,32 @@ class ClassStatistics:
             self.scatters[k] += scatter
         check_range(self.scatters[k], shift != 0, "other")
         self.weights[k] = total
+
+    def decayed(self, factor: float) -> Self:
+        """Statistics in which every row counts less, for classes that drift.
+
+        Weights and scatters are multiplied by the factor; means stay. Where each chunk
+        of n rows is added to what is decayed, the total weight tends to
+        ``n / (1 - factor)``.
+
+        Parameters
+        ----------
+        factor : float in (0, 1]
+            What is left of the weight of a row.
+
+        Returns
+        -------
+        ClassStatistics
+            New statistics. However often a class has decayed, a trace of its weight
+            (1e-100) is left, so that no class is forgotten altogether.
+        """
+        check_decay("factor", factor)
+        self._check_sums()
+        aged = self.copy()
+        there = np.where(self.weights > 0, _TRACE, 0.0)
+        aged.weights = np.maximum(factor * self.weights, there)
+        aged.scatters = factor * self.scatters
+        return aged
 
     def covariances(self, shrinkage: Amount = None) -> Array:
         """Class covariances with divisor W_k - 1, shrunk if need be.
@@ -468,40 +548,9 @@ def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], I
     return classes, codes
 
 
-def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray[Any]:
-    """The distinct labels that chunks may have, sorted.
-
-    These are `classes` as passed with a chunk, or else those `known` from the first.
-    """
-    if classes is None:
-        if known is None:
-            raise ValueError(
-                "classes must be passed to the first call of partial_fit: the list of "
-                "all labels that will occur"
-            )
-        return known
-    given = check_labels(
-        np.asarray(label_array(classes, "classes")), "classes", warn=False
-    )
-    if known is not None and not np.array_equal(given, known):
-        raise ValueError(
-            f"classes={listed(given)} differs from the classes of the first call of "
-            f"partial_fit, {listed(known)}: start a new estimator"
+def check_decay(name: str, value: object) -> None:
+    """Refuse a factor of decay that is not a number above 0 and at most 1."""
+    if not isinstance(value, Real) or not 0 < float(value) <= 1:
+        raise ParameterError(
+            Setting(name), f" must be a number above 0 and at most 1, got {value!r}"
         )
-    return given
-
-
-def with_all_classes(known: NDArray[Any], chunk: ClassStatistics) -> ClassStatistics:
-    """The statistics of a chunk with an entry for every label; weight 0 for others."""
-    unseen = np.setdiff1d(chunk.classes, known)
-    if len(unseen):
-        raise ValueError(
-            f"y has labels {listed(unseen)} that are not among the classes "
-            f"{listed(known)} of the first call of partial_fit: list every label in "
-            "classes from the start"
-        )
-    complete = ClassStatistics._empty(known, chunk.n_features, chunk.feature_names)
-    at = np.searchsorted(known, chunk.classes)
-    complete.weights[at], complete.means[at] = chunk.weights, chunk.means
-    complete.scatters[at] = chunk.scatters
-    return complete

@@ -1,0 +1,92 @@
+"""The moments of a class without some of its rows: the merge of moments, undone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from heterolda.foundations.types import Array
+
+# What rounding may do to sums of rows: to the weight, the squares and the mean, as a
+# share of what they are before rows are taken away.
+_WEIGHT = 1e-10
+_SQUARES = 1e-13
+_MEAN = 1e-15
+# So many times the rounding errors, the rows were not there.
+_DOUBT = 1e4
+
+
+class Moments(NamedTuple):
+    """Weight, mean and scatter of one class."""
+
+    weight: float
+    mean: Array
+    scatter: Array
+
+
+def rounding(whole: Moments) -> Array:
+    """Squares that rounding may leave of each feature when all rows are taken away."""
+    squares = np.diag(whole.scatter)
+    shift = _MEAN * np.abs(whole.mean) * np.sqrt(whole.weight)
+    found: Array = _SQUARES * squares + shift * (np.sqrt(squares) + shift)
+    return found
+
+
+def without(
+    label: object, whole: Moments, part: Moments, noise: Array
+) -> Moments | None:
+    r"""The moments of a class without those of some of its rows.
+
+    With the shift :math:`\delta = m_b - m_a` from the whole a to the part b, the rest
+    has the weight :math:`W = W_a - W_b`, the mean :math:`m_a - \delta W_b / W` and the
+    scatter :math:`S_a - S_b - \delta \delta' W_a W_b / W`. If no rows are left, there
+    are no moments. `noise` has the squares of each feature that rounding may leave at
+    this and at earlier removals; errors name the label.
+    """
+    weight = whole.weight - part.weight
+    gone = weight <= _WEIGHT * whole.weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = part.mean - whole.mean
+        scatter = whole.scatter - part.scatter
+        factor = whole.weight * (1.0 if gone else part.weight / weight)
+        scatter -= factor * np.outer(shift, shift)
+    squares, limit = np.diag(scatter), _DOUBT * noise
+    unit = np.sqrt(np.where(limit > 0, limit, 1.0))
+    if weight < -_WEIGHT * whole.weight:
+        problem = f"a weight of {weight:.6g}"
+    elif not np.all(np.isfinite(scatter)):
+        problem = "squares that overflow float64"
+    elif gone and np.any(np.abs(squares) > limit):
+        problem = "squares, but no rows"
+    elif np.any(squares < -limit) or (
+        np.linalg.eigvalsh(scatter / unit / unit[:, None])[0] < -1
+    ):
+        problem = "a negative variance"
+    elif gone:
+        return None
+    else:
+        mean = whole.mean - shift * (part.weight / weight)
+        return Moments(weight, mean, _cleaned(scatter, noise))
+    raise ValueError(
+        f"these rows of class {label!r} cannot be taken away, for the class would be "
+        f"left with {problem}: either they were never added, or earlier removals left "
+        "little but rounding errors; gather the statistics of the other rows again"
+    )
+
+
+def _cleaned(scatter: Array, noise: Array) -> Array:
+    """The scatter, zero in features that do no more than the noise; else at least that.
+
+    So it is positive semi-definite. Eigenvalues are raised in units of the noise: each
+    feature changes by as little as its own rounding errors, however large others' are.
+    """
+    unit = np.sqrt(np.outer(noise, noise))
+    varies = np.flatnonzero((noise > 0) & np.any(np.abs(scatter) > unit, axis=0))
+    block = np.ix_(varies, varies)
+    values, vectors = np.linalg.eigh(scatter[block] / unit[block])
+    cleaned = np.zeros_like(scatter)
+    cleaned[block] = scatter[block]
+    if np.any(values < 1):
+        cleaned[block] = (vectors * np.maximum(values, 1.0)) @ vectors.T * unit[block]
+    return cleaned

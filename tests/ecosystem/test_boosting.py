@@ -1,0 +1,44 @@
+"""Ensembles that weigh rows anew or draw some of them, around our classifier."""
+
+import numpy as np
+import pytest
+from imblearn.ensemble import EasyEnsembleClassifier, RUSBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier
+
+from heterolda import GaussianLinearDiscriminant
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.TrivialRuleWarning", "ignore::heterolda.SmallClassWarning"
+)
+
+
+def rows(rng, n_classes, rare=None):
+    """Classes behind one another with curved borders; the last may be rare."""
+    X = rng.normal(size=(1200, 2))
+    height = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=len(X))
+    shares = np.arange(1, n_classes) / n_classes
+    if rare is not None:
+        shares = (1 - rare) * np.arange(1, n_classes) / (n_classes - 1)
+    return X, np.searchsorted(np.quantile(height, shares), height)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_adaboost_goes_on_until_no_rule_beats_chance(rng, n_classes):
+    X, y = rows(rng, n_classes)
+    plain = GaussianLinearDiscriminant(guard=False).fit(X, y)
+    boosted = AdaBoostClassifier(plain, n_estimators=20, random_state=0).fit(X, y)
+    assert len(boosted.estimators_) > 1
+    assert boosted.score(X, y) > plain.score(X, y) - 0.02
+    # Weights that sum to one are taken as frequencies of a mean of one.
+    total = boosted.estimators_[0].statistics_.weights.sum()
+    assert total == pytest.approx(len(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("ensemble", [RUSBoostClassifier, EasyEnsembleClassifier])
+def test_rare_classes_are_found(rng, ensemble, n_classes):
+    X, y = rows(rng, n_classes, rare=0.05)
+    plain = GaussianLinearDiscriminant(guard=False).fit(X, y)
+    model = ensemble(estimator=plain, n_estimators=5, random_state=0).fit(X, y)
+    recall = [np.mean(m.predict(X)[y == y.max()] == y.max()) for m in (plain, model)]
+    assert recall[1] > recall[0] + 0.1

@@ -1,0 +1,78 @@
+"""scikit-learn's checks of every public estimator, with metadata routing or without."""
+
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.covariance import LedoitWolf
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+import heterolda
+from heterolda import (
+    BoundedErrorClassifier,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+)
+
+
+def bounded(inside=None):
+    return BoundedErrorClassifier(inside, max_error=0.3, confidence=0.5, set_aside=0.7)
+
+
+ONE_OF_EACH = [
+    GaussianLinearDiscriminant(),
+    LocalNeighborhoodSearch(n_restarts=2),
+    HeteroscedasticProjection(),
+    bounded(),
+]
+OTHERS = [
+    *(
+        GaussianLinearDiscriminant(solver=solver)
+        for solver in ("fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
+    ),
+    GaussianLinearDiscriminant(multiclass="ova"),
+    GaussianLinearDiscriminant(solver="r-hld-1", multiclass="ova", voting="majority"),
+    GaussianLinearDiscriminant(voting="majority"),
+    GaussianLinearDiscriminant(shrinkage="cv"),
+    GaussianLinearDiscriminant(shrinkage=(0.3, 0.1), priors="equal"),
+    GaussianLinearDiscriminant(criterion="minimax"),
+    GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
+    LocalNeighborhoodSearch(LogisticRegression(), strategy="exact", n_restarts=2),
+    LocalNeighborhoodSearch(strategy="smooth"),
+    HeteroscedasticProjection(method="chernoff"),
+    HeteroscedasticProjection(method="fisher"),
+    bounded(LogisticRegression()),
+    bounded(LinearSVC()),
+]
+
+
+def test_every_public_estimator_is_checked():
+    public = {
+        kind
+        for kind in (getattr(heterolda, name) for name in heterolda.__all__)
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator)
+    }
+    assert public == set(map(type, ONE_OF_EACH))
+
+
+@pytest.mark.filterwarnings(
+    "ignore::heterolda.SmallClassWarning",
+    "ignore::heterolda.TrivialRuleWarning",
+    "ignore::heterolda.PrecisionWarning",
+    "ignore::heterolda.ModelMisfitWarning",
+)
+@pytest.mark.parametrize(
+    ("estimator", "routing"),
+    [(one, True) for one in ONE_OF_EACH]
+    + [(one, False) for one in OTHERS + ONE_OF_EACH],
+    ids=lambda value: " ".join(repr(value).split()),
+)
+def test_common_checks(estimator, routing):
+    with sklearn.config_context(enable_metadata_routing=routing):
+        results = check_estimator(estimator, on_skip=None)
+    assert len(results) > 40
+    skipped = {r["check_name"] for r in results if r["status"] != "passed"}
+    # It needs an experimental switch of SciPy to be set before it is imported.
+    assert skipped <= {"check_array_api_input"}

@@ -1,0 +1,209 @@
+"""Rows taken back from statistics, and rows that count less with time."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+)
+
+
+def assert_close(a, b, tolerance):
+    """Equal statistics, up to a share of the squares in each class."""
+    assert_array_equal(a.classes, b.classes)
+    assert_allclose(a.weights, b.weights, rtol=1e-12)
+    size = np.sqrt(np.einsum("kii->ki", b.scatters))
+    assert_allclose(a.means / size, b.means / size, rtol=0, atol=tolerance)
+    scale = size[:, :, None] * size[:, None, :]
+    assert_allclose(a.scatters / scale, b.scatters / scale, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("offset", [0, 1e6])
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_what_was_added_can_be_taken_away(make_classes, rng, offset, share):
+    X, y = make_classes(n=2500)
+    X = X + offset
+    weight = rng.uniform(0.5, 2, len(X))
+    leaves = (rng.random(len(X)) < share) | (y == 2)
+    a = ClassStatistics.from_data(X[~leaves], y[~leaves], weight[~leaves])
+    b = ClassStatistics.from_data(X[leaves], y[leaves], weight[leaves])
+    # Rounding errors are those of the sums before, and of means far from zero.
+    variances = np.einsum("kii->ki", a.covariances())
+    far = np.max(1 + np.abs(a.means) / np.sqrt(variances))
+    assert_close((a + b) - b, a, 1e-15 * far / (1 - share))
+    assert_array_equal(a.classes, [0, 1, 3])
+
+
+def hostile_rows(rng, n=240):
+    """A dummy, a large offset, a constant, tiny values with a giant, and plain ones."""
+    X = rng.normal(size=(n, 6)) @ rng.normal(size=(6, 6))
+    X[:, 0] = rng.random(n) < 0.1
+    X[:, 1] += 1e6
+    X[:, 2] = 7
+    X[:, 3] *= 1e-3
+    X[n // 3, 3] = 1e9
+    return X, rng.integers(0, 4, n), rng.uniform(0.1, 3, n)
+
+
+def test_rows_leave_one_by_one_until_none_is_left(rng):
+    X, y, weight = hostile_rows(rng)
+    stats, order = ClassStatistics.from_data(X, y, weight), rng.permutation(len(X))
+    for k, row in enumerate(order):
+        rest = order[k:]
+        if k == 150:
+            plain = [1, 2, 4, 5]  # the giant has left nothing of feature 3
+            naive = ClassStatistics.from_data(X[rest], y[rest], weight[rest])
+            size = np.sqrt(np.einsum("kii->ki", naive.scatters))[:, plain]
+            error = (stats.scatters - naive.scatters)[:, plain][:, :, plain]
+            assert np.all(np.abs(error) <= 1e-8 * size[:, :, None] * size[:, None])
+            stats.save(file := io.BytesIO())
+            file.seek(0)
+            assert_array_equal(ClassStatistics.load(file).scatters, stats.scatters)
+        stats = stats - ClassStatistics.from_data(X[[row]], y[[row]], weight[[row]])
+    assert stats.n_classes == 0
+    again = ClassStatistics.from_data(X, y)
+    assert_array_equal((stats + again).scatters, again.scatters)
+
+
+def test_a_window_moves_on(rng):
+    X, y, weight = hostile_rows(rng)
+    window = ClassStatistics.from_data(X[:40], y[:40], weight[:40])
+    for new in range(40, len(X)):
+        for row, sign in (([new], 1), ([new - 40], -1)):
+            one = ClassStatistics.from_data(X[row], y[row], weight[row])
+            window = window + one if sign == 1 else window - one
+    last = ClassStatistics.from_data(X[-40:], y[-40:], weight[-40:])
+    assert_array_equal(window.classes, last.classes)
+    assert_allclose(window.weights, last.weights, rtol=1e-10)
+    for mine, true in zip(window.scatters, last.scatters, strict=True):
+        assert np.linalg.eigvalsh(mine)[0] >= -1e-9 * mine.max()
+        assert_allclose(mine[4:, 4:], true[4:, 4:], rtol=0, atol=1e-9 * true.max())
+        assert_array_equal(mine[2], 0)
+
+
+def test_rows_that_leave_a_class_constant_leave_no_variance(rng):
+    X = rng.normal(size=(80, 3))
+    X[:40, 1] = 0.1
+    y = np.tile(np.arange(4), 20)
+    rest = ClassStatistics.from_data(X, y) - ClassStatistics.from_data(X[40:], y[40:])
+    assert_array_equal(rest.scatters[:, 1], 0)
+    assert np.all(np.einsum("kii->ki", rest.scatters)[:, [0, 2]] > 1)
+
+
+def test_an_entry_without_rows_stays(make_classes):
+    X, y = make_classes(3)
+    a = ClassStatistics.from_arrays(X, y, np.arange(4))
+    b = ClassStatistics.from_arrays(X[:9], y[:9], np.arange(-1, 4))
+    assert_array_equal((a - b).classes, np.arange(4))
+    assert (a - b).weights[3] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (X[:, :2], y), "3 and of 2 features cannot be combined"),
+        (lambda X, y: (X, y + 1), r"rows of classes \[4\] cannot be taken away"),
+        (lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2)), "left with a weight of -60"),
+        (
+            lambda X, y: (9 * X[:99], y[:99]),
+            "rows of class 0 cannot .* left with a negative variance",
+        ),
+        (lambda X, y: (X[:1] + 99, y[:1]), "left with a negative variance"),
+        (lambda X, y: (X / 2, y), "left with squares, but no rows"),
+        (lambda X, y: (X[:, [1, 0, 2]], y), "left with squares, but"),
+        (lambda X, y: (X[:1] * 1e170, y[:1]), "left with squares that overflow"),
+        (
+            lambda X, y: (pd.DataFrame(X, columns=list("acb")), y),
+            r"different features cannot .* \['a', 'b', 'c'\] and \['a', 'c', 'b'\]",
+        ),
+    ],
+)
+def test_rows_that_cannot_have_been_there_are_refused(make_classes, change, message):
+    X, y = make_classes()
+    stats = ClassStatistics.from_data(pd.DataFrame(X, columns=list("abc")), y)
+    part = ClassStatistics.from_data(*change(X, y))
+    with pytest.raises(ValueError, match=message):
+        stats - part
+
+
+def test_what_is_not_sums_over_the_same_labels_is_refused(make_classes):
+    X, y = make_classes()
+    stats = ClassStatistics.from_data(X, y)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        stats - 1
+    with pytest.raises(TypeError, match="do not mix"):
+        stats - ClassStatistics.from_data(X, y.astype(str))
+    stats.estimated_by = "MinCovDet"
+    for take in (lambda: stats - stats, lambda: stats.decayed(0.5)):
+        with pytest.raises(ValueError, match="were estimated by MinCovDet"):
+            take()
+
+
+@pytest.fixture
+def stream(make_classes):
+    X, y = make_classes(n=100)
+    return X, y, np.array_split(np.arange(len(X)), 5)
+
+
+def test_decay_is_a_weight_by_age(stream):
+    X, y, chunks = stream
+    stats = ClassStatistics.from_data(X[:0], y[:0])
+    age = np.empty(len(X))
+    for k, rows in enumerate(chunks):
+        before = stats.copy()
+        stats = stats.decayed(0.8) + ClassStatistics.from_data(X[rows], y[rows])
+        assert before.weights.sum() == pytest.approx(k and before.weights.sum())
+        age[rows] = 4 - k
+    weighted = ClassStatistics.from_data(X, y, 0.8**age)
+    assert_close(stats, weighted, 1e-12)
+    assert_close(stats.decayed(1), stats, 0)
+    assert_array_equal(stats.decayed(0.5).means, stats.means)
+    for estimator in (
+        GaussianLinearDiscriminant(guard=False),
+        HeteroscedasticProjection(guard=False),
+    ):
+        streamed = clone(estimator)
+        for rows in chunks:
+            known = {"classes": range(4)} if hasattr(estimator, "predict") else {}
+            streamed.partial_fit(X[rows], y[rows], **known, decay=0.8)
+        assert_close(streamed.statistics_, weighted, 1e-12)
+        assert hasattr(streamed, "priors_")
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_a_class_that_stays_away_is_not_forgotten_altogether(stream):
+    X, y, _ = stream
+    stats = ClassStatistics.from_arrays(X, y, np.arange(5))
+    for _ in range(800):
+        stats = stats.decayed(0.1)
+    assert np.all(stats.weights[:4] > 0)
+    assert stats.weights[4] == 0
+    model = GaussianLinearDiscriminant().fit(X, y)
+    common = y != 3
+    for _ in range(4):
+        model.partial_fit(X[common], y[common], decay=1e-60)
+    assert 0 < model.priors_[3] < 1e-90
+    assert 3 not in model.predict(X[common])
+    model.partial_fit(X[[0]] + 50, [3])
+    assert model.predict(X[[0]] + 50) == [3]
+
+
+def test_bad_factors_are_refused(stream):
+    X, y, _ = stream
+    stats = ClassStatistics.from_data(X, y)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    for factor in (0, -0.1, 1.1, np.nan, "0.9", None):
+        with pytest.raises(ValueError, match="factor must be a number above 0 and at"):
+            stats.decayed(factor)
+        if factor is not None:
+            with pytest.raises(ValueError, match="decay must be a number above 0"):
+                model.partial_fit(X, y, decay=factor)
+    assert_array_equal(model.statistics_.weights, stats.weights)
