@@ -7,10 +7,11 @@
 
 /* Log-odds of the second class of a pair: with s clipped and divided by the unit,
    offset[1] + s (bend s + slope[1]) if the score is positive, and
-   s (bend s + slope[0]) - offset[0] if not, kept within the limits. */
+   s (bend s + slope[0]) - offset[0] if not; beyond low and high farther from zero by
+   step[0] and step[1] each time that the score doubles. Kept between least and most. */
 typedef struct {
-    const double *offset, *slope; /* of shape (2, n_pairs) */
-    const double *bend, *low, *high, *unit;
+    const double *offset, *slope; /* of shape (2, n_pairs), and so is step */
+    const double *bend, *low, *high, *unit, *step;
     double most, least;
 } Posterior;
 
@@ -46,9 +47,12 @@ INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four 
     Four bent = scaled(of->bend[p], s);
     Four no = times(s, shifted(bent, of->slope[p]));
     Four yes = times(s, shifted(bent, of->slope[n_pairs + p]));
-    no = smaller(larger(shifted(no, -of->offset[p]), four(-of->most)), zero);
-    yes = smaller(larger(shifted(yes, of->offset[n_pairs + p]), four(of->least)),
-                  four(of->most));
+    Four beyond = larger(scaled(1 / of->low[p], score), scaled(1 / of->high[p], score));
+    beyond = doublings(larger(beyond, four(1.0)));
+    no = subtract(shifted(no, -of->offset[p]), scaled(of->step[p], beyond));
+    yes = add(shifted(yes, of->offset[n_pairs + p]), scaled(of->step[n_pairs + p], beyond));
+    no = smaller(larger(no, four(-of->most)), zero);
+    yes = smaller(larger(yes, four(of->least)), four(of->most));
     return if_greater(score, zero, yes, no);
 }
 
@@ -153,8 +157,9 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
         {"scores", "d", "np?"},  {"X", "d", "nd?"},      {"coef", "d", "pd?"},
         {"intercept", "d", "p?"}, {"weight", "d", "p?"},  {"offset", "d", "2p"},
         {"slope", "d", "2p"},    {"bend", "d", "p"},     {"low", "d", "p"},
-        {"high", "d", "p"},      {"unit", "d", "p"},     {"most", "d"},
-        {"least", "d"},          {"probabilities", "d!", "nk"}, {"votes", "d!", "nk?"},
+        {"high", "d", "p"},      {"unit", "d", "p"},     {"step", "d", "2p"},
+        {"most", "d"},           {"least", "d"},         {"probabilities", "d!", "nk"},
+        {"votes", "d!", "nk?"},
     };
     Sizes size;
     (void)self;
@@ -164,12 +169,12 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     double *room = NULL;
     if (a[0].data == NULL && (a[1].data == NULL || a[2].data == NULL || a[3].data == NULL))
         PyErr_SetString(PyExc_ValueError, "scores, or rows and rules are needed");
-    else if (a[14].data != NULL && a[4].data == NULL)
+    else if (a[15].data != NULL && a[4].data == NULL)
         PyErr_SetString(PyExc_ValueError, "votes need weights");
     else if (n_classes < 2 || n_classes > ((Py_ssize_t)1 << 30) ||
              n_pairs != n_classes * (n_classes - 1) / 2)
         PyErr_SetString(PyExc_ValueError, "one rule is needed for each pair of classes");
-    else if (!(a[11].number > 0 && a[11].number <= 700))
+    else if (!(a[12].number > 0 && a[12].number <= 700))
         PyErr_SetString(PyExc_ValueError, "log-odds must be kept within 700");
     else if ((room = malloc((size_t)(n_pairs + n_classes + d) * LANES * 8)) == NULL)
         PyErr_NoMemory();
@@ -177,11 +182,11 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
         Rules rules = {a[2].data, a[3].data, d};
         Posterior of = {
             a[5].data, a[6].data, a[7].data, a[8].data, a[9].data, a[10].data,
-            a[11].number, a[12].number,
+            a[11].data, a[12].number, a[13].number,
         };
         Py_BEGIN_ALLOW_THREADS
         couple(a[0].data, a[1].data, rules, SIZE('n'), n_pairs, n_classes, &of,
-               a[4].data, room, a[13].data, a[14].data);
+               a[4].data, room, a[14].data, a[15].data);
         Py_END_ALLOW_THREADS
     }
     free(room);
