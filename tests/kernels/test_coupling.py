@@ -47,8 +47,8 @@ def naive_log_odds(curve, scores):
                 times, bound = times + 1, 2 * bound
             times += max(abs(score) / bound - 1, 0)
             odds += curve.step[side, p] * (times if side else -times)
-            least, most = (LEAST_LOG_ODDS, MOST_LOG_ODDS) if side else (-700.0, 0.0)
-            result[r, p] = min(max(odds, least), most)
+            least = max(odds, 0) / 2 + LEAST_LOG_ODDS if side else -MOST_LOG_ODDS
+            result[r, p] = min(max(odds, least), MOST_LOG_ODDS if side else 0.0)
     return result
 
 

@@ -13,8 +13,9 @@ from heterolda.kernels.votes import count_votes, incidence, n_classes_of
 
 # Log-odds are kept within these limits, where exp is finite and positive.
 MOST_LOG_ODDS = 700.0
-# Least log-odds for the second class at a positive score: enough to decide argmax.
-LEAST_LOG_ODDS = 4 * float(np.finfo(np.float64).eps)
+# Least log-odds for the second class at a positive score: enough to decide argmax. Below
+# twice as many, half of what the curve has is added to them.
+LEAST_LOG_ODDS = 1e-9
 
 
 class Curve(NamedTuple):
@@ -57,8 +58,9 @@ class Curve(NamedTuple):
             times = _doublings(beyond)
             yes = s * (bent + self.slope[1]) + self.offset[1] + self.step[1] * times
             no = s * (bent + self.slope[0]) - self.offset[0] - self.step[0] * times
-        yes = np.clip(yes, LEAST_LOG_ODDS, MOST_LOG_ODDS)
-        return np.where(scores > 0, yes, np.clip(no, -MOST_LOG_ODDS, 0.0))
+        yes = np.maximum(yes, LEAST_LOG_ODDS + 0.5 * np.maximum(yes, 0.0))
+        no = np.clip(no, -MOST_LOG_ODDS, 0.0)
+        return np.where(scores > 0, np.minimum(yes, MOST_LOG_ODDS), no)
 
 
 def _doublings(ratio: Array) -> Array:

@@ -8,7 +8,8 @@
 /* Log-odds of the second class of a pair: with s clipped and divided by the unit,
    offset[1] + s (bend s + slope[1]) if the score is positive, and
    s (bend s + slope[0]) - offset[0] if not; beyond low and high farther from zero by
-   step[0] and step[1] each time that the score doubles. Kept between least and most. */
+   step[0] and step[1] each time that the score doubles. No more than most; at a positive
+   score at least half of it and least. */
 typedef struct {
     const double *offset, *slope; /* of shape (2, n_pairs), and so is step */
     const double *bend, *low, *high, *unit, *step;
@@ -52,7 +53,8 @@ INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four 
     no = subtract(shifted(no, -of->offset[p]), scaled(of->step[p], beyond));
     yes = add(shifted(yes, of->offset[n_pairs + p]), scaled(of->step[n_pairs + p], beyond));
     no = smaller(larger(no, four(-of->most)), zero);
-    yes = smaller(larger(yes, four(of->least)), four(of->most));
+    yes = larger(yes, shifted(scaled(0.5, larger(yes, zero)), of->least));
+    yes = smaller(yes, four(of->most));
     return if_greater(score, zero, yes, no);
 }
 
