@@ -17,13 +17,15 @@ __all__ = ["LEAST_LOG_ODDS", "MOST_LOG_ODDS", "LogOdds", "SidedLogOdds"]
 
 # Numbers beyond this, or below its inverse, are too near to those without a square.
 _EXTREME = 1e140
-# Beyond its limits a curve goes on, so that distinct scores have distinct probabilities:
-# these grow by so much each time that the score doubles, too little to change what they
-# mean. Next to 0 and 1 that is too much, and the log-odds grow by no more than this.
+# Beyond its limits a curve goes on, so that distinct scores have distinct
+# probabilities: these grow by so much each time that the score doubles, too little to
+# change what they mean.
 _GROWTH = 1e-6
-_MOST_STEP = 4e-3
-# Log-odds at which a curve ends; scores double some 2,000 times at most from there on.
-_LARGE = MOST_LOG_ODDS - 2100 * _MOST_STEP
+# Log-odds at which a curve ends at the latest: beyond, at 2e-9 from 0 and 1, a Gaussian
+# model knows nothing, and float64 needs room for more probabilities next to 1. The most
+# that log-odds grow by from there on, each of 2,000 times at most.
+_LARGE = 20.0
+_MOST_STEP = 0.1
 _LEAST_LIMIT = 1e-307  # has an inverse
 
 
@@ -44,8 +46,8 @@ class LogOdds:
     bend, slope : ndarray of shape (n_pairs,)
         The parabola.
     low, high : ndarray of shape (n_pairs,)
-        Limits to which scores are clipped before it is applied; they also keep it from
-        becoming too large.
+        Limits to which scores are clipped before it is applied: where the tail begins,
+        or where the log-odds are large.
     unit : ndarray of shape (n_pairs,)
         Unit of the scores in the parabola; 1 unless they are extreme.
     """
@@ -92,7 +94,7 @@ class LogOdds:
             tail -= s * (slope[i] - np.abs(bend[i]) * s)
             return -tail
 
-        limit, other = (_where_large(slope, sign * np.abs(bend)) for sign in (-1, 1))
+        limit, other = (_where_large(slope, side * np.abs(bend)) for side in (-1, 1))
         turns = np.flatnonzero((bend != 0) & (slope > 0) & ~trivial)
         vertex = 0.5 * slope[turns] / np.abs(bend[turns])
         at_zero = excess(turns, np.zeros(len(turns)))

@@ -167,8 +167,8 @@ class LinearRules:
         -------
         ndarray of shape (n_samples, n_classes)
             Logarithms of what `predict_proba` returns; the largest is that of the class
-            that `predict` names. In float32 if X is: those of the probabilities
-            in float64, so that they go farther down than what float32 can hold of these.
+            that `predict` names. In float32 if X is, but of probabilities in float64,
+            which may be smaller than float32 can hold.
         """
         return self._blockwise(X, "log_probabilities")
 

@@ -190,7 +190,8 @@ class OneVsOne(Committee):
         p, votes = couple_rows(rows, *rules, self._weights, self._curve)
         p = self._sharpened(p)
         if method == "winners":
-            return p.argmax(axis=1)
+            likeliest: Index = p.argmax(axis=1)
+            return likeliest
         if not coupled_decide:
             winner = self._break_ties(leaders(votes), rows, *rules)
             p = swap_largest_to_winner(p, winner)

@@ -13,8 +13,8 @@ from heterolda.kernels.votes import count_votes, incidence, n_classes_of
 
 # Log-odds are kept within these limits, where exp is finite and positive.
 MOST_LOG_ODDS = 700.0
-# Least log-odds for the second class at a positive score: enough to decide argmax. Below
-# twice as many, half of what the curve has is added to them.
+# Least log-odds for the second class at a positive score: enough to decide argmax.
+# Below twice as many, half of what the curve has is added to them.
 LEAST_LOG_ODDS = 1e-9
 
 
@@ -23,8 +23,8 @@ class Curve(NamedTuple):
 
     They are ``offset[1] + s (bend s + slope[1])`` if s > 0, and ``s (bend s + slope[0])
     - offset[0]`` if not, after s was clipped to [low, high] and divided by the unit.
-    Beyond low they fall by ``step[0]`` each time that the score doubles, beyond high they
-    grow by ``step[1]``, linearly in between: so distinct scores stay distinct.
+    Beyond low they fall by ``step[0]`` each time that the score doubles, beyond high
+    they grow by ``step[1]``, linearly in between: so distinct scores stay distinct.
 
     Attributes
     ----------

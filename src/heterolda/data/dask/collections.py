@@ -70,7 +70,7 @@ def _total(chunks: list[Any], names: NDArray[Any] | None, *, sampled: bool) -> A
 
 
 def sample(X: Any) -> Any:
-    """A row with the columns of a collection, not of its data; in float32 if that is."""
+    """A row with the columns of a collection, not of its data, in float32 or 64."""
     X = unsplit_rows(X)
     kinds = set(X.dtypes) if is_frame(X) else {X.dtype}
     row = np.zeros((1, X.shape[1]), "f4" if kinds == {np.dtype("f4")} else "f8")
