@@ -57,10 +57,10 @@ class ParameterError(_SpeaksOfSettings, ValueError):
     >>> from heterolda import GaussianLinearDiscriminant, ParameterError
     >>> X, y = [[0], [1], [4], [6]], [0, 0, 1, 1]
     >>> try:
-    ...     GaussianLinearDiscriminant(priors=[0.5, 0.6]).fit(X, y)
+    ...     GaussianLinearDiscriminant(priors=[0.5, 0]).fit(X, y)
     ... except ParameterError as error:
     ...     print(error.parameter, error, sep="; ")
-    priors; priors must sum to one, got a sum of 1.1: divide them by it
+    priors; priors must be positive, got [0.5, 0.0]: leave a class that never ...
     """
 
     @property

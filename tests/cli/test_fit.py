@@ -105,10 +105,11 @@ SETTINGS = {
     "--solver fixed-point": {"solver": "fixed-point"},
     "--solver r-hld-1 --seed 3": {"solver": "r-hld-1", "random_state": 3},
     "--shrinkage 0.25": {"shrinkage": 0.25},
+    "--shrinkage 0.3,0.1": {"shrinkage": (0.3, 0.1)},
     "--shrinkage auto --voting majority": {"shrinkage": "auto", "voting": "majority"},
     "--shrinkage cv": {"shrinkage": "cv"},
-    "--priors equal": {"priors": [0.25] * 4},
-    "--priors north=.1,west=.4,south=0.2,east=.3": {"priors": [0.3, 0.1, 0.2, 0.4]},
+    "--priors equal": {"priors": "equal"},
+    "--priors north=1,west=4,south=2,east=3": {"priors": [0.3, 0.1, 0.2, 0.4]},
     '--priors {"north":0.1,"west":0.4,"south":0.2,"east":0.3}': {
         "priors": [0.3, 0.1, 0.2, 0.4]
     },

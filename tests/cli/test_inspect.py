@@ -42,16 +42,17 @@ def path(model, tmp_path_factory):
     return path
 
 
-def pooled_deviations(frame):
-    parts = [frame.loc[frame["kind"] == kind, FEATURES] for kind in KINDS]
+def pooled_deviations(frame, kinds):
+    parts = [frame.loc[frame["kind"] == kind, FEATURES] for kind in kinds]
     squares = sum(((part - part.mean()) ** 2).sum() for part in parts)
-    return np.sqrt(squares / (len(frame) - len(KINDS))).to_numpy()
+    return np.sqrt(squares / sum(len(part) - 1 for part in parts)).to_numpy()
 
 
 def test_a_rule_in_words(frame, model, path):
     shown = succeed("inspect", path, "--pair", "west,north")
     k = model.pairs_.tolist().index([1, 3])
-    weights = np.abs(model.coef_[k]) * pooled_deviations(frame)
+    deviations = pooled_deviations(frame, ["north", "west"])
+    weights = np.abs(model.coef_[k]) * deviations
     weights /= weights.sum()
     order = np.argsort(-weights)
     assert f"exceeds {-model.intercept_[k]:.6g}, else north" in shown
@@ -62,7 +63,7 @@ def test_a_rule_in_words(frame, model, path):
     for (_, share, coef, deviation, side), j in zip(lines, order, strict=False):
         assert float(share) == pytest.approx(100 * weights[j], abs=0.051)
         assert float(coef) == pytest.approx(model.coef_[k, j], rel=1e-5)
-        assert float(deviation) == pytest.approx(pooled_deviations(frame)[j], rel=1e-3)
+        assert float(deviation) == pytest.approx(deviations[j], rel=1e-3)
         assert side == ("west" if model.coef_[k, j] > 0 else "north")
     assert "and 2 more features with" in shown
     assert "1 of 6 rules" in shown
@@ -91,7 +92,8 @@ def test_other_operating_points(model, path):
 
 
 def test_features_over_all_rules(frame, model, path):
-    shares = np.abs(model.coef_) * pooled_deviations(frame)
+    deviations = [pooled_deviations(frame, model.classes_[p]) for p in model.pairs_]
+    shares = np.abs(model.coef_) * deviations
     shares = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
     shown = succeed("inspect", path)
     lines = re.findall(r"^(x\d+) +([\d.]+) %$", shown, re.MULTILINE)

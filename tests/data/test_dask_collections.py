@@ -451,7 +451,7 @@ def test_columns_that_are_no_numbers_are_named():
         holes,
     ):
         lazy = dd.from_pandas(frame.assign(y=labels), npartitions=2)
-        with pytest.raises(ValueError, match=r"y has missing labels \(\d+ in one"):
+        with pytest.raises(ValueError, match=r"y has missing labels \(\d+ of "):
             GaussianLinearDiscriminant().fit(lazy[list("abcd")], lazy["y"])
     masked = da.ma.masked_greater(da.from_array(X, 30), X[3, 0])
     with pytest.raises(ValueError, match="contains NaN"):

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -561,7 +560,7 @@ WEIGHTS = np.ones(6)
             r"classes \[1\] have a total",
         ),
         (
-            {"sample_weight": [0.3, 0.3, 0.4, 0.3, 0.3, 0.4]},
+            {"sample_weight": [1, 0, 0, 0, 0, 1]},
             {},
             ValueError,
             r"classes \[0, 1\] have a total weight .* of 1 or less",
@@ -582,13 +581,21 @@ WEIGHTS = np.ones(6)
         ),
         ({"sample_weight": WEIGHTS[1:]}, {}, ValueError, "sample_weight must have one"),
         ({}, {"priors": [1.0]}, ValueError, "priors must have one entry"),
-        ({}, {"priors": [0.5, 0.6]}, ValueError, "priors must sum to one"),
+        ({}, {"priors": [1e-320, 1e300]}, ValueError, "shares float64 can hold"),
+        ({}, {"priors": [1e308, 1e308]}, ValueError, "shares float64 can hold"),
+        ({}, {"priors": [-1, -1]}, ValueError, "priors must be positive"),
+        ({}, {"priors": {0: 1}}, ValueError, "priors lack the classes 1: give each"),
+        ({}, {"priors": {0: 1, 1: 2, 7: 3}}, ValueError, "priors have labels 7 that"),
+        ({}, {"priors": {0: 1, 1: "a"}}, ValueError, "priors must be real numbers"),
+        ({}, {"shrinkage": (0.5, 1.5)}, ValueError, "shrinkage must be two numbers"),
+        ({}, {"shrinkage": [0.5]}, ValueError, "shrinkage must be two numbers"),
+        ({}, {"shrinkage": np.ones(2)}, ValueError, "'shrinkage' parameter"),
+        ({}, {"priors": "even"}, ValueError, "'priors' parameter .* {'equal'}"),
         ({}, {"priors": [0.0, 1.0]}, ValueError, "priors must be positive"),
         ({}, {"priors": [np.nan, 1.0]}, ValueError, "priors contains NaN"),
         ({}, {"priors": ["a", "b"]}, ValueError, "priors must be real numbers"),
         ({"X": np.full((6, 2), np.nan)}, {}, ValueError, "X contains NaN"),
         ({"X": np.full((6, 2), np.inf)}, {}, ValueError, "X contains"),
-        ({"X": csr_array(GOOD_X)}, {}, TypeError, "dense data is required"),
         ({"X": GOOD_X + 1j}, {}, ValueError, "Complex data"),
         ({"X": GOOD_X[:, 0]}, {}, ValueError, "Expected 2D array"),
         ({"X": GOOD_X[:, :0]}, {}, ValueError, "0 feature"),
@@ -805,11 +812,7 @@ def test_statistics_are_not_shared(four):
 
 
 def test_labels_of_mixed_types_are_refused():
-    for labels, types in (
-        ([1, "a"], "int and str"),
-        ([1, 2], "int"),
-        (["a", None], "NoneType and str"),
-    ):
+    for labels, types in (([1, "a"], "int and str"), ([1, 2], "int")):
         y = np.array(labels * 3, dtype=object)
         with pytest.raises(TypeError, match=f"objects of type {types}: convert"):
             GaussianLinearDiscriminant().fit(GOOD_X, y)

@@ -189,13 +189,14 @@ def test_where_it_applies(rng):
     for settings in ({"solver": Fisher()}, {"criterion": "minimax"}):
         assert not discriminant(**settings).fit(X, y).guarded_.any()
     # With shrinkage the rival is Fisher's rule without it.
-    shrunk = discriminant(shrinkage=0.05).fit(X, y)
-    assert shrunk.guarded_.all()
     plain = discriminant(solver="fisher").fit(X, y)
-    assert_allclose(shrunk.coef_, plain.coef_, rtol=1e-9)
-    w, cov = shrunk.coef_[0], statistics.covariances(0.05)
-    deviations = np.sqrt(np.einsum("i,kij,j->k", w, cov, w))
-    assert_allclose(shrunk._committee.planes.deviations[0], deviations, rtol=1e-9)
+    for amount in (0.05, (0.05, 0.9)):
+        shrunk = discriminant(shrinkage=amount).fit(X, y)
+        assert shrunk.guarded_.all()
+        assert_allclose(shrunk.coef_, plain.coef_, rtol=1e-9)
+        w, cov = shrunk.coef_[0], statistics.covariances(amount)
+        deviations = np.sqrt(np.einsum("i,kij,j->k", w, cov, w))
+        assert_allclose(shrunk._committee.planes.deviations[0], deviations, rtol=1e-9)
     # Errors count by priors and costs: with these the model's rule is the better one.
     costs = [[0, 1], [1000, 0]]
     assert not discriminant(costs=costs).fit(X, y).guarded_.any()

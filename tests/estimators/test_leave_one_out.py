@@ -54,6 +54,8 @@ CASES = {
     "fisher": (FOUR, {"solver": "fisher"}),
     "shrunk": ((8, 12), {"shrinkage": 0.3}),
     "shrunk to one": ((8, 12), {"shrinkage": 1.0}),
+    "two numbers": ((8, 12), {"shrinkage": (0.3, 0.6)}),
+    "two numbers, none": (FOUR, {"shrinkage": (0, 0.6)}),
     "auto": ((8, 12), {"shrinkage": "auto"}),
     "nearly singular": ((4, 5), {}),
 }
@@ -159,17 +161,20 @@ def test_class_that_begins_to_borrow_among_more(rng):
         assert found.predictions[row] == again.predict(X[[row]])[0]
 
 
-def test_shrinkage_of_more_classes_keeps_its_target(rng):
+@pytest.mark.parametrize("to_diagonal", [None, 0.7])
+def test_shrinkage_of_more_classes_keeps_its_target(rng, to_diagonal):
     """The rows that the pooled covariance counts for, and itself, are kept."""
-    X, y = rows_of_classes(rng, (9, 14, 12), 2)
-    model = GaussianLinearDiscriminant(guard=False, shrinkage=0.4).fit(X, y)
+    X, y = rows_of_classes(rng, FOUR, 2)
+    shrinkage = 0.4 if to_diagonal is None else (0.4, to_diagonal)
+    model = GaussianLinearDiscriminant(guard=False, shrinkage=shrinkage).fit(X, y)
     found = model.leave_one_out(X, y)
     weights = model.statistics_.weights
-    pooled = model.statistics_.scatters.sum(axis=0) / (weights.sum() - 3)
+    pooled = model.statistics_.scatters.sum(axis=0) / (weights.sum() - 4)
+    pooled += (to_diagonal or 0) * (np.diag(np.diag(pooled)) - pooled)
     for row in range(len(y)):
         rest = np.arange(len(y)) != row
         statistics = ClassStatistics.from_data(X[rest], y[rest])
-        cov = np.array(model.statistics_.covariances(0.4))
+        cov = np.array(model.statistics_.covariances(shrinkage))
         k = model.classes_.tolist().index(y[row])
         nu = 0.4 / 0.6 * (weights[k] - 1)
         own = statistics.scatters[k] + nu * pooled
@@ -256,11 +261,11 @@ def test_guarded_pairs_keep_fishers_rule(rng):
 
 def test_guarded_pairs_of_a_shrunk_model_are_not_shrunk(rng):
     X, y = rows_of_classes(rng, (15, 20), 2)
-    model = GaussianLinearDiscriminant(guard=False, shrinkage=0.9).fit(X, y)
-    model.guarded_ = np.ones(1, bool)
-    fisher = GaussianLinearDiscriminant(solver="fisher")
-    found = model.leave_one_out(X, y)
-    assert_array_equal(found.predictions, refits(fisher, X, y))
+    expected = refits(GaussianLinearDiscriminant(solver="fisher"), X, y)
+    for shrinkage in (0.9, (0.9, 0.5)):
+        model = GaussianLinearDiscriminant(guard=False, shrinkage=shrinkage).fit(X, y)
+        model.guarded_ = np.ones(1, bool)
+        assert_array_equal(model.leave_one_out(X, y).predictions, expected)
 
 
 def test_other_rows_than_those_of_the_fit_are_refused(rng):

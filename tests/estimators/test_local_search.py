@@ -282,10 +282,12 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
         assert search.n_errors_[k] == pytest.approx(errors)
     assert np.sum(search.predict(X) == "a") > np.sum(plain.predict(X) == "a")
     # A start with priors of its own keeps them, multiplied.
-    own = GaussianLinearDiscriminant(priors=[0.1, 0.2, 0.3, 0.4])
-    search = LocalNeighborhoodSearch(own, class_weight=costs).fit(X, y)
-    truth = truth * [0.1, 0.2, 0.3, 0.4]
-    assert_allclose(search.estimator_.priors_, truth / truth.sum())
+    shares = {"dd": 4, "c": 3, "b": 2, "a": 1}
+    for priors, own in (([1, 2, 3, 4],) * 2, (shares, [1, 2, 3, 4]), ("equal", 1)):
+        given = GaussianLinearDiscriminant(priors=priors)
+        search = LocalNeighborhoodSearch(given, max_iter=1, class_weight=costs)
+        found = search.fit(X, y).estimator_.priors_
+        assert_allclose(found, truth * own / np.sum(truth * own))
 
 
 @pytest.mark.parametrize("start", [LogisticRegression(), LinearDiscriminantAnalysis()])
@@ -304,7 +306,7 @@ def test_class_weight_of_other_starts(two, start):
 
 def test_priors_of_other_starts_are_those_of_the_pair(four):
     X, y = four
-    priors = np.array([0.4, 0.3, 0.2, 0.1])
+    priors = np.array([4.0, 3.0, 2.0, 1.0])
     start = LinearDiscriminantAnalysis(priors=priors)
     search = LocalNeighborhoodSearch(start, max_iter=1).fit(X, y)
     for model, pair in zip(search.estimator_.estimators_, search.pairs_, strict=True):
@@ -348,7 +350,8 @@ def test_the_unit_of_weights_does_not_matter(two, scale):
     start = FrozenEstimator(LogisticRegression().fit(X, y))
     plain = LocalNeighborhoodSearch(start).fit(X, y)
     search = LocalNeighborhoodSearch(start).fit(X, y, np.full(len(y), scale))
-    assert_allclose(search.n_errors_ / scale, plain.n_errors_)
+    unit = max(scale, 1.0)  # below a mean of one, weights are scaled
+    assert_allclose(search.n_errors_ / unit, plain.n_errors_)
     assert_array_equal(search.coef_, plain.coef_)
 
 

@@ -290,10 +290,10 @@ def test_search_with_weights_is_that_of_repeated_rows(data):
     weighted = clone(model).fit(data.X, data.y, sample_weight=times)
     repeated = model.fit(np.repeat(data.X, times, axis=0), np.repeat(data.y, times))
     assert_same_search(weighted, repeated)
-    # Half a unit for all weights halves the errors and changes nothing else.
-    halves = clone(model).fit(data.X, data.y, sample_weight=times / 2)
-    assert_array_equal(2 * halves.n_errors_, weighted.n_errors_)
-    assert_array_equal(halves.coef_, weighted.coef_)
+    # Twice the weights double the errors and change nothing else.
+    doubled = clone(model).fit(data.X, data.y, sample_weight=times * 2)
+    assert_array_equal(doubled.n_errors_, 2 * weighted.n_errors_)
+    assert_array_equal(doubled.coef_, weighted.coef_)
 
 
 @each_strategy

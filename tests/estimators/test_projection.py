@@ -93,9 +93,10 @@ def test_every_door_leads_to_the_same_projection(make_classes, tmp_path):
     assert same(clone(model).fit(X.repeat(weight, 0), y.repeat(weight)), weighted, 1e-6)
 
 
-def test_partial_fit_says_what_it_waits_for(make_classes):
+@pytest.mark.parametrize("priors", [[1, 2, 3, 4], {3: 4, 2: 3, 1: 2, 0: 1}])
+def test_partial_fit_says_what_it_waits_for(make_classes, priors):
     X, y = make_classes(4)
-    model = HeteroscedasticProjection(2, priors=[0.25] * 4)
+    model = HeteroscedasticProjection(2, priors=priors)
     with pytest.raises(NotFittedError, match="not fitted yet"):
         model.transform(X)
     model.partial_fit(X[y < 3], y[y < 3])
@@ -103,8 +104,11 @@ def test_partial_fit_says_what_it_waits_for(make_classes):
         model.transform(X)
     model.partial_fit(X[y == 3], y[y == 3])
     assert same(model, clone(model).set_params(guard=False).fit(X, y), 1e-6)
+    assert model.priors_ == pytest.approx([0.1, 0.2, 0.3, 0.4])
     with pytest.raises(ValueError, match="4 features"):
         model.partial_fit(np.ones((2, 4)), [0, 1])
+    equal = HeteroscedasticProjection(2, priors="equal").partial_fit(X[y < 3], y[y < 3])
+    assert equal.priors_.tolist() == [1 / 3] * 3
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,10 @@ FOUR_CLASSES = {
     "FixedPoint": GLD(solver=FixedPoint(max_iter=7, tol_norm=1e-3, keep="last")),
     "Grid": GLD(solver=Grid(0.01), priors=[0.1, 0.2, 0.3, 0.4]),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
-    "Fisher": GLD(solver=Fisher(), shrinkage=0.25),
-    "auto": GLD(shrinkage="auto", voting="majority"),
+    "Fisher": GLD(solver=Fisher(), shrinkage=(0.25, 0.5)),
+    "auto": GLD(shrinkage="auto", voting="majority", priors="equal"),
     "cv": GLD(shrinkage="cv"),
-    "ova": GLD(multiclass="ova"),
+    "ova": GLD(multiclass="ova", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
     "ova Grid": GLD(multiclass="ova", solver=Grid(), shrinkage="cv"),
     "costs": GLD(costs={0: {1: 5, 2: 0.5}, 3: {0: 0.0}}),
     "minimax": GLD(criterion="minimax"),
@@ -74,11 +74,13 @@ FOUR_CLASSES = {
     "balanced": LNS(strategy="smooth", loss="none", class_weight="balanced"),
 }
 PROJECTED = {
-    "projection": HP(2),
+    "projection": HP(2, priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
     "fisher projection": HP(
         1, method="fisher", shrinkage=None, priors=[0.4] + 3 * [0.2]
     ),
-    "all components": HP(3, method="chernoff", shrinkage=0.2, verbose=True),
+    "all components": HP(
+        3, method="chernoff", shrinkage=(0.2, 1.0), priors="equal", verbose=True
+    ),
     "only a projection": make_pipeline(HP(2)),
     "only a classifier": make_pipeline(GLD()),
     "in components": make_pipeline(HP(2), GLD(shrinkage=0.1), verbose=True),
@@ -624,6 +626,9 @@ EDITS = [
     ("shrinkage", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
     ("shrinkage", {"to_pooled": [0, 0, 0, 1], "to_diagonal": "0"}, "a number"),
     ("fitted_with.criterion", "best", "criterion"),
+    ("fitted_with.shrinkage", [0.5, 2], "two numbers in"),
+    ("parameters.shrinkage", [0.5], "two numbers in"),
+    ("parameters.priors", "even", "priors"),
     ("fitted_with.solver", None, "solver must be"),
     ("statistics.weights.0", 0, "must be positive"),
     ("statistics.given", 0, "true or false"),
@@ -924,3 +929,13 @@ def test_an_older_file_keeps_its_mode_and_links_stay_links(make_classes, tmp_pat
     assert link.is_symlink()
     assert secret.stat().st_mode & 0o777 == 0o600
     assert heterolda.load(secret).classes_.tolist() == model.classes_.tolist()
+
+
+def test_a_series_of_priors_is_kept_by_label(path, make_classes):
+    X, y = make_classes()
+    y[:7] = 2
+    shares = pd.Series(y).value_counts()
+    assert shares.index[0] == 2
+    model = GLD(priors=shares).fit(X, y)
+    np.testing.assert_allclose(model.priors_, GLD().fit(X, y).priors_)
+    assert copy_of(model, path).priors == shares.to_dict()

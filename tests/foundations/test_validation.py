@@ -2,17 +2,28 @@
 
 import warnings
 
+import dask.array as da
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import validate_data
 
-from heterolda import GaussianLinearDiscriminant
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    ParameterError,
+    compare,
+)
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
+    check_priors,
     check_sample_weight,
+    label_array,
     validate_rows,
 )
 
@@ -31,8 +42,6 @@ ROWS = {
     "huge": (np.full((6, 2), 1e308), y),
     "nan": (NAN, y),
     "infinite": (INF, y),
-    "labels nan": (X, np.where(y, np.nan, y)),
-    "objects nan": (X, np.where(y, np.nan, y).astype(object)),
     "mixed": (X, np.array(["a", 1, "b", 2, "a", "b"], dtype=object)),
     "column of labels": (X, y[:, None]),
     "fewer labels": (X, y[:5]),
@@ -81,6 +90,91 @@ def test_plain_arrays_are_not_copied():
     assert found[1] is y
 
 
+TEXT = np.array(list("abcd") * 3, dtype=object)
+HOLES = np.where(TEXT == "c", None, TEXT)
+NUMBERS = np.array([0, 1, None, 3] * 3, dtype=object)
+MISSING = {
+    **{str(hole): np.where(TEXT == "c", hole, TEXT) for hole in (None, np.nan, pd.NA)},
+    "NaT": np.where(TEXT == "c", pd.NaT, TEXT),
+    "float": NUMBERS.astype(float),
+    "float32": NUMBERS.astype("f4"),
+    "dates": np.where(TEXT == "c", np.datetime64("NaT"), np.datetime64("2026-11-16")),
+    "integers and None": NUMBERS,
+    "list of text and NaN": [np.nan if x == "c" else x for x in TEXT],
+    "tuple of numbers": tuple(NUMBERS),
+    "masked": np.ma.array(TEXT, mask=TEXT == "c"),
+    "masked numbers": np.ma.array(np.arange(12) % 4, mask=TEXT == "c"),
+    "column": HOLES[:, None],
+    **{
+        f"pandas {kind}": pd.Series(HOLES, dtype=kind)
+        for kind in ("str", "string", "string[pyarrow]", "category", object)
+    },
+    **{
+        f"pandas {kind}": pd.Series(NUMBERS, dtype=kind)
+        for kind in ("Int64", "Float64", "int64[pyarrow]")
+    },
+    "nullable booleans": pd.array([True, False, None, True] * 3, dtype="boolean"),
+    "polars": pl.Series(HOLES.tolist()),
+    "polars numbers": pl.Series(NUMBERS.tolist()),
+    "arrow": pa.array(HOLES.tolist()),
+    "arrow chunks": pa.chunked_array([NUMBERS.tolist()]),
+}
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_missing_labels_are_counted(kind):
+    rows, labels = np.arange(24.0).reshape(12, 2), MISSING[kind]
+    model, search = GaussianLinearDiscriminant(), LocalNeighborhoodSearch()
+    for fit in (
+        lambda: model.fit(rows, labels),
+        lambda: model.partial_fit(rows, labels, classes=[0, 1, 2, 3]),
+        lambda: model.fit(da.from_array(rows, chunks=-1), labels),
+        lambda: search.fit(rows, labels),
+        lambda: ClassStatistics.from_data(rows, labels),
+        lambda: compare(rows, labels),
+    ):
+        with pytest.raises(ValueError, match=r"^y has missing labels \(3 of 12\): dr"):
+            fit()
+    with pytest.raises(ValueError, match=r"^classes has missing labels \(3 of 12\)"):
+        model.partial_fit(rows, [0] * 12, classes=labels)
+    with pytest.raises(ValueError, match=r"^classes has missing labels \(3 of 12\)"):
+        ClassStatistics.from_moments(labels, [2], rows, rows)
+
+
+def test_masked_rows_and_weights_are_refused():
+    model, mask = GaussianLinearDiscriminant(), X == 3
+    with pytest.raises(ValueError, match="X has masked entries: fill them in"):
+        model.fit(np.ma.array(X, mask=mask), y)
+    with pytest.raises(ValueError, match="sample_weight has masked entries"):
+        model.fit(X, y, np.ma.array(np.ones(6), mask=mask[:, 1]))
+    model.fit(np.ma.array(X), np.ma.array(y), np.ma.array(np.ones(6)))
+
+
+def test_labels_keep_their_type():
+    codes = np.arange(12) % 4
+    text = np.array(list("dbca"))[codes]
+    for labels, kind in (
+        (pd.Series(codes, dtype="Int64"), "i"),
+        (pd.Series(codes, dtype="uint8[pyarrow]"), "u"),
+        (pd.Series(codes, dtype="Float64"), "f"),
+        (pd.Series(codes > 1, dtype="boolean"), "b"),
+        (pd.Series(codes > 1, dtype="bool[pyarrow]"), "b"),
+        (pd.Series(codes, dtype="category"), "i"),
+        (pl.Series(codes), "i"),
+        (pa.array(codes), "i"),
+        (pd.Series(text), "O"),
+        (pd.Series(text, dtype="string[pyarrow]"), "O"),
+        (pd.Series(text, dtype=pd.ArrowDtype(pa.string())), "O"),
+        (pd.Series(text, dtype="category"), "O"),
+        (pl.Series(text.tolist(), dtype=pl.Categorical), "O"),
+        (pa.array(text.tolist()), "O"),
+        (text.tolist(), "U"),
+    ):
+        found = label_array(labels)
+        assert found.dtype.kind == kind
+        assert found.tolist() == list(np.asarray(labels))
+
+
 @pytest.mark.parametrize(
     "weight",
     [np.ones(3), np.array([1, np.nan, 1]), np.array([1, np.inf, 1]), -np.ones(3)],
@@ -109,3 +203,27 @@ def test_parameters_are_validated_where_they_are_not_the_default():
     model = GaussianLinearDiscriminant(guard=np.bool_(False), shrinkage="auto")
     assert model.fit(X, y).shrinkage == "auto"
     Child(more="anything")._validate_params()
+
+
+LABELS = [
+    np.array([3, 5, 7, 9], "i2"),
+    np.array([3.0, 5.0, 7.0, 9.0], "f4"),
+    np.array(["a", "b", "c", "d"]),
+    np.array(["a", "b", "c", "d"], object),
+]
+
+
+@pytest.mark.parametrize("classes", LABELS, ids=lambda labels: labels.dtype.str)
+def test_priors_of_any_form_are_shares(classes):
+    weights, expected = np.array([10.0, 20.0, 30.0, 20.0]), [0.1, 0.2, 0.3, 0.4]
+    by_label = dict(zip(classes[::-1], [8, 6, 4, 2], strict=True))
+    given = [expected, [1, 2, 3, 4], np.array([5.0, 10, 15, 20]), by_label]
+    given.append(dict(zip(classes.tolist(), expected, strict=True)))
+    given.append(pd.Series(by_label))
+    for priors in given:
+        np.testing.assert_allclose(check_priors(priors, classes, weights), expected)
+    assert check_priors("equal", classes, weights).tolist() == [0.25] * 4
+    assert check_priors(None, classes, weights).tolist() == [0.125, 0.25, 0.375, 0.25]
+    assert given[2].tolist() == [5, 10, 15, 20]  # left as it was
+    with pytest.raises(ParameterError, match="by label, 'equal' or None"):
+        check_priors("even", classes, weights)

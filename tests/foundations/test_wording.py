@@ -3,7 +3,10 @@
 import numpy as np
 
 from heterolda.foundations.wording import (
+    Markup,
     count,
+    html,
+    html_table,
     listed,
     named,
     percent,
@@ -15,6 +18,17 @@ from heterolda.foundations.wording import (
 def test_tables_have_their_first_column_on_the_left():
     lines = text_table([["pair", "error"], ["a, b", "1.0 %"], ["c", "12.0 %"]])
     assert lines == ["pair   error", "a, b   1.0 %", "c     12.0 %"]
+
+
+def test_html_is_escaped_and_cut():
+    rows = [["<b>", Markup("<i>1</i>")], ['"', "&"], ["c", "3"]]
+    shown = html_table(["<", "n"], rows, most=2)
+    assert '<th scope="col">&lt;</th><th scope="col">n</th>' in shown
+    assert '<th scope="row">&lt;b&gt;</th><td><i>1</i></td>' in shown
+    assert '<th scope="row">&quot;</th><td>&amp;</td>' in shown
+    assert shown.endswith("</table><p>and 1 more</p>")
+    assert "more" not in html_table(["a", "n"], rows, most=3)
+    assert html("a < b", Markup("<hr>")) == "<div><p>a &lt; b</p><hr></div>"
 
 
 def test_long_lists_are_cut():

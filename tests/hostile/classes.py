@@ -172,7 +172,7 @@ CASES = [
     Case(
         "NaN among the labels",
         variant(y=lambda data: np.where(data.X[:, 0] > 1, np.nan, data.y)),
-        Refused(words="NaN|has missing values"),
+        Refused(words="NaN|has missing"),
         ways=FIT_OR_COMMAND,
     ),
     Case(

@@ -134,7 +134,15 @@ CASES = [
         Refused(words="dim"),
         ways=("fit", "dask"),
     ),
-    Case("a sparse matrix", _given(csr_array), Refused(words="[Ss]parse"), ways=FIT),
+    Case(
+        "a sparse matrix",
+        _given(csr_array),
+        Same(),
+        but=dict.fromkeys(
+            ("peers", "paper", "exact", "smooth"), Refused(words="Sparse data was")
+        ),
+        ways=FIT,
+    ),
     Case(
         "other columns to predict than to fit",
         _shuffled,

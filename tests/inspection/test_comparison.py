@@ -259,9 +259,10 @@ def test_words(four):
     )
     assert found.recommendation in " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 88
+    assert repr(found) == f"Comparison(n_models=3, n_rows=160, choice={found.choice!r})"
     page = found._repr_html_()
     assert f"<strong>{found.choice}</strong>" in page
-    assert f'<td style="text-align: right">{100 * found.accuracy[k]:.2f} %' in page
+    assert f"<td>{100 * found.accuracy[k]:.2f} %" in page
     frame = found.to_frame()
     assert_allclose(frame["accuracy"], found.accuracy)
     assert frame.index.tolist() == list(found.names)

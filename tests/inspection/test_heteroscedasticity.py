@@ -1,5 +1,6 @@
 """The report on unequal covariances."""
 
+import re
 import sys
 
 import numpy as np
@@ -157,6 +158,25 @@ def test_few_rows_per_feature_and_their_remedy(rng):
     )
     assert "use more rows or fewer features" in text_of(X, y, shrinkage=0.5)
     assert "five rows" not in text_of(X[:, :3], y)
+
+
+def test_in_a_notebook(make_classes):
+    """Short, with what hostile labels say made harmless, and all that print shows."""
+    X, y = make_classes(6, n=30)
+    labels = np.array(["<script>x</script>", "&", '"', "d", "e", "f"])[y]
+    for given in ([X, labels], [ClassStatistics.from_data(X, labels)]):
+        report = heteroscedasticity_report(*given)
+        assert len(repr(report)) < 120
+        assert repr(report).startswith("HeteroscedasticityReport(n_classes=6, n_feat")
+        page = report._repr_html_()
+        assert "<script" not in page
+        assert "&lt;script&gt;x&lt;/script&gt;, " in page
+        assert page.count("<tr>") == 11
+        assert "and 5 more" in page
+        words = re.sub("<[^>]*>", " ", page)
+        for sentence in ("are they equal?", "Plug-in: ", "What matters is how many"):
+            assert sentence in words
+        assert ("Accuracy by leave-one-out" in words) == (len(given) == 2)
 
 
 def test_singular_covariances(rng):

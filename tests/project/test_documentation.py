@@ -4,7 +4,13 @@ import re
 import tomllib
 from pathlib import Path
 
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_html_repr
+
 import heterolda
+from heterolda.foundations.sklearn_private import DOCUMENTATION
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,6 +29,24 @@ def test_version_is_the_same_everywhere():
     assert heterolda.__version__ == version
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_estimators_link_to_their_pages():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["urls"]["Documentation"] == DOCUMENTATION
+    public = {name: getattr(heterolda, name) for name in heterolda.__all__}
+    estimators = {
+        name: kind
+        for name, kind in public.items()
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator)
+    }
+    assert len(estimators) >= 3
+    for name, kind in estimators.items():
+        # `test_site` looks for this page.
+        page = f"{DOCUMENTATION}/api/generated/heterolda.{name}.html"
+        assert f'href="{page}"' in estimator_html_repr(kind())
+    pipeline = make_pipeline(StandardScaler(), heterolda.recommended())
+    assert "heterolda.LocalNeighborhoodSearch.html" in estimator_html_repr(pipeline)
 
 
 def test_internal_links_lead_somewhere():

@@ -5,6 +5,7 @@ from operator import add
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 import heterolda.statistics.row_sample as row_sample
@@ -89,6 +90,30 @@ def test_hashes_depend_on_values_only_and_are_even(rng):
     assert len(np.unique(row_hashes(X))) == 4
     X = np.indices((40, 40)).reshape(2, -1).T
     assert len(np.unique(row_hashes(X))) == 1600
+
+
+def test_sparse_rows_give_the_sample_of_dense_ones(rng, small):
+    X, y, weight = draw(rng)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    y = rng.integers(4, size=len(X))
+    twice = sp.csr_array(X)
+    twice.data[0] = -0.0  # an explicit zero
+    X[np.nonzero(X)[0][0], np.nonzero(X)[1][0]] = 0.0
+    halves = [np.repeat(part, 2) for part in (twice.data / 2, twice.indices)]
+    for form in (twice, sp.csr_array((*halves, 2 * twice.indptr), X.shape)):
+        some = rng.integers(len(X), size=50)
+        assert_array_equal(row_hashes(form), row_hashes(X))
+        assert_array_equal(row_hashes(form, some), row_hashes(X, some))
+        samples = [RowSample.from_arrays(rows, y, weight) for rows in (form, X)]
+        assert listed(samples[0]) == listed(samples[1])
+        sparse, memory = (
+            ClassRows(rows, y, weight, np.arange(4)) for rows in (form, X)
+        )
+        assert len(sparse.arrays[0]) < len(X)
+        assert_array_equal(sparse.totals, memory.totals)
+        for k in range(4):
+            for one, other in zip(sparse[k], memory[k], strict=True):
+                assert_array_equal(one, other)
 
 
 def test_many_copies_of_few_rows(rng, small):

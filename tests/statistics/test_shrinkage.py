@@ -18,6 +18,7 @@ from heterolda import (
 from heterolda.statistics.shrinkage import (
     DIAGONALS,
     STRENGTHS,
+    Shrinkage,
     choose_shrinkage,
     left_out_log_likelihood,
 )
@@ -151,6 +152,9 @@ def test_the_choice_is_what_the_covariances_are(rng):
         for k, g in enumerate(chosen.to_pooled)
     ]
     assert_allclose(chosen.covariances(stats), expected, atol=1e-12)
+    assert_allclose(model.covariance_, expected, atol=1e-12)
+    given = Shrinkage(np.full(4, 0.3), 0.1).covariances(stats)
+    assert_array_equal(given, stats.covariances((0.3, 0.1)))
     moments = ClassStatistics.from_moments(
         range(4), stats.weights, stats.means, expected
     )

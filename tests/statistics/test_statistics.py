@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heterolda import ClassStatistics
+from heterolda import ClassStatistics, ParameterError
 from heterolda.kernels import class_moments as kernel
 from heterolda.statistics.class_statistics import all_labels, with_all_classes
 from heterolda.statistics.moments import all_others, check_room
@@ -303,8 +303,10 @@ def naive_shrinkage(X, y, rho):
     d = X.shape[1]
     dof = weights.sum() - len(weights)
     pooled = sum((w - 1) * c for w, c in zip(weights, covariances, strict=True)) / dof
-    if np.linalg.matrix_rank(pooled) < d:
-        gamma = d / (dof + d)
+    gamma = d / (dof + d) if np.linalg.matrix_rank(pooled) < d else 0.0
+    if isinstance(rho, tuple):
+        rho, gamma = rho
+    if gamma:
         pooled = (1 - gamma) * pooled + gamma * np.diag(np.diag(pooled))
     shrunk = []
     for w, c in zip(weights, covariances, strict=True):
@@ -313,13 +315,16 @@ def naive_shrinkage(X, y, rho):
     return np.array(shrunk)
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.3, 1.0, "auto"])
+TWO = (0.3, 0.1), (0.3, 0.0), (1, 1), (0, 0.5)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 1.0, "auto", *TWO])
 @pytest.mark.parametrize("n", [60, 3])  # with 3 rows the pooled one is singular
 def test_shrinkage_equals_its_definition(make_classes, rho, n):
     X, y = make_classes(n=n, d=9)
     cov = ClassStatistics.from_data(X, y).covariances(rho)
     assert_allclose(cov, naive_shrinkage(X, y, rho), rtol=1e-10, atol=1e-11)
-    if rho not in (0.0,):
+    if rho not in (0.0, (0, 0.5)) and (n > 3 or rho != (0.3, 0.0)):
         assert all(np.linalg.eigvalsh(c)[0] > 0 for c in cov)
 
 
@@ -454,8 +459,10 @@ def test_a_class_of_weight_one_has_no_covariance():
         r"^classes \['b'\] have a total weight .* of 1 or less, from which no "
         r"covariance can be estimated: add samples of these classes or leave them out$"
     )
-    with pytest.raises(ValueError, match=few):
-        stats.covariances(0)
+    for none in (0, (0, 0.5)):
+        with pytest.raises(ValueError, match=few):
+            stats.covariances(none)
+    assert_allclose(stats.covariances((0.2, 0.5))[1], stats.scatters[0])
     alone = ClassStatistics.from_data(np.eye(3), ["a", "b", "c"])
     with pytest.raises(ValueError, match=r"\['a', 'b', 'c'\] have a total weight"):
         alone.covariances()
@@ -464,8 +471,9 @@ def test_a_class_of_weight_one_has_no_covariance():
         ValueError, match=r"1 or less \(every sample_weight is zero\), "
     ):
         none.covariances()
-    with pytest.raises(ValueError, match="shrinkage must be"):
-        ClassStatistics.from_data(np.eye(4), [0, 0, 1, 1]).covariances("much")
+    for wrong in ("much", 1.5, np.array([0.5, 0.5]), (0.5, 1.5), [0.5], ("a", 0)):
+        with pytest.raises(ParameterError, match="shrinkage must be"):
+            ClassStatistics.from_data(np.eye(4), [0, 0, 1, 1]).covariances(wrong)
 
 
 def test_repr():
@@ -476,6 +484,11 @@ def test_repr():
         "weights=[0.333333 0.333333 0.333333 ... 0.333333 0.333333 0.333333])"
     )
     assert "..." not in repr(ClassStatistics.from_data(np.eye(8), np.arange(8)))
+    text = ClassStatistics.from_data(np.eye(4), ["<b>", *"aaa"])._repr_html_()
+    assert "Statistics of 2 classes and 4 features" in text
+    assert '<th scope="row">&lt;b&gt;</th><td>1</td><td>25.0 %</td>' in text
+    many = ClassStatistics.from_data(np.eye(14), np.arange(14), np.zeros(14))
+    assert "and 4 more" in many._repr_html_()
 
 
 def test_labels_that_are_not_text_cannot_be_saved(tmp_path):

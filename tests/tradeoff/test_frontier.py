@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 from helpers.problems import random_covariance
 from heterolda import ClassStatistics, Fisher, Frontier
+from heterolda.foundations.wording import percent
 from heterolda.tradeoff.operating_points import positions
 
 LEVELS = ndtr(np.linspace(-3, 3, 20))
@@ -384,6 +385,22 @@ def test_pairs_are_labels(make_classes):
         Frontier.from_statistics(X, (1, 2))
 
 
+def test_in_a_notebook(rng):
+    S = np.array([[[1.0, 0.2], [0.2, 2]], [[3, 0], [0, 0.5]]])
+    frontier = make([[0, 0], [2, 1]], S, classes=["<i>", "b"])
+    assert repr(frontier) == "Frontier(classes=['<i>', 'b'], n_features=2)"
+    page = frontier._repr_html_()
+    assert "<i>" not in page
+    assert f"curve of {frontier.auc:.4f}" in page
+    point = frontier.at("neyman-pearson", max_error={"<i>": 0.01})
+    row = (
+        f"&lt;i&gt; wrong in 1 %</th><td>1.0 %</td><td>{percent(point.error_rates[1])}"
+    )
+    assert row in page
+    apart = make([[0, 0], [2, 1]], 0 * S)  # no variance at all
+    assert "least error</th><td>0.0 %" in apart._repr_html_()
+
+
 def test_moments_may_be_lists_and_are_checked():
     means, unit = [[0, 0], [1, 0]], [[1, 0], [0, 1]]
     moments = ["a", "b"], means, [unit, unit], [1, 1], [20, 20]
@@ -392,8 +409,8 @@ def test_moments_may_be_lists_and_are_checked():
         (0, ["a", "b", "c"], "one entry per class"),
         (1, [[0, 0], [np.nan, 0]], "means contains NaN"),
         (2, [unit, [[1, 2], [2, 1]]], "indefinite"),
-        (3, [1, 0], "two positive numbers"),
-        (3, [1, 1, 1], "two positive numbers"),
+        (3, [1, 0], "priors must be positive"),
+        (3, [1, 1, 1], "priors must have one entry for each of the 2 classes"),
     ):
         arguments = [*moments[:place], wrong, *moments[place + 1 :]]
         with pytest.raises(ValueError, match=message):

@@ -113,7 +113,12 @@ def test_priors_of_another_operating_point(two):
     start = GaussianLinearDiscriminant(priors=[0.2, 0.8]).fit(X, y)
     assert_allclose(start.with_operating_point("minimax").priors_, [0.2, 0.8])
     assert_allclose(start.with_operating_point(priors=None).priors_, 0.5)
-    even = start.with_operating_point(priors=[0.5, 0.5])
+    even = start.with_operating_point(priors="equal")
+    assert_allclose(even.priors_, 0.5)
+    label = start.classes_.tolist()[1]
+    point = start.frontier_[0].at(priors={label: 3, start.classes_[0]: 1})
+    moved = start.with_operating_point(priors={start.classes_[0]: 1, label: 3})
+    assert point.error == pytest.approx(moved.bayes_error_[0], rel=1e-9)
     assert even.bayes_error_[0] <= 0.5 * rates(start).sum() + 1e-12
 
 

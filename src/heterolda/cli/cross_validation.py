@@ -21,6 +21,7 @@ from heterolda.foundations.types import Array, Index, Mask
 from heterolda.inspection.judging import PooledLDA
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.row_sample import RowSample
 
 # Is called with the share of the work that is done.
@@ -86,7 +87,8 @@ def cross_validate_files(
             samples.append(sample)
     rivals = []
     without = zip(_sums_of_others(sums), _sums_of_others(samples), strict=True)
-    for k, (others, some) in enumerate(without):
+    for k, left in enumerate(without):
+        others, some, _ = as_frequencies(*left)
         with _errors_name_fold(k):
             fitted = clone(model)._fit_sampled(others, some)
         rivals.append((fitted, PooledLDA(others, model.priors)))
@@ -98,6 +100,7 @@ def cross_validate_files(
         counts += w @ np.column_stack(
             [right, lda_right, right != lda_right, np.ones(len(X))]
         )
+    counts *= model.statistics_.weights.sum() / counts[-1]  # weights as frequencies
     return Judgement.from_counts(_method(n_folds), *counts)
 
 

@@ -13,9 +13,10 @@ from heterolda.data.out_of_core import FileRows
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
+from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.row_sample import RowSample
 
 Numbers = dict[str, float]
@@ -34,11 +35,11 @@ class FitSettings:
     """
 
     solver: str = "global"
-    shrinkage: float | str | None = None
+    shrinkage: Amount = None
     multiclass: str = "ovo"
     voting: str | None = None
     criterion: str = "bayes"
-    priors: Numbers | str | None = None  # text: all are equal
+    priors: Numbers | str | None = None
     costs: dict[str, Numbers] | None = None
     max_error: Numbers | None = None
     strategy: str | None = None
@@ -91,9 +92,9 @@ class FitSettings:
             shrinkage=self.shrinkage,
             multiclass=self.multiclass,
             criterion=self.criterion,
-            priors=prior_list(self.priors, finder),
-            costs=_by_label("--costs", self.costs, finder),
-            max_error=_by_label("--max-error", self.max_error, finder),
+            priors=by_label("--priors", self.priors, finder),
+            costs=by_label("--costs", self.costs, finder),
+            max_error=by_label("--max-error", self.max_error, finder),
             random_state=self.seed,
         )
         if self.strategy is None:
@@ -102,27 +103,13 @@ class FitSettings:
             start,
             strategy=self.strategy,
             voting=self.voting or "auto",
-            class_weight=_by_label("--class-weight", self.class_weight, finder),
+            class_weight=by_label("--class-weight", self.class_weight, finder),
             random_state=self.seed,
             n_jobs=-1,
         )
 
 
-def prior_list(priors: Numbers | str | None, finder: ClassFinder) -> list[float] | None:
-    """The value of --priors by class; any word means that all are equal."""
-    labels = finder.classes.tolist()
-    if priors is None:
-        return None
-    if isinstance(priors, str):
-        return [1 / len(labels)] * len(labels)
-    given = _by_label("--priors", priors, finder)
-    absent = [label for label in labels if label not in given]
-    if absent:
-        raise ValueError(f"--priors lack the classes {named(absent)}")
-    return [given[label] for label in labels]
-
-
-def _by_label(option: str, given: Any, finder: ClassFinder) -> Any:
+def by_label(option: str, given: Any, finder: ClassFinder) -> Any:
     """Dictionaries by labels instead of their text; other values as they are."""
     if not isinstance(given, dict):
         return given
@@ -134,7 +121,7 @@ def _by_label(option: str, given: Any, finder: ClassFinder) -> Any:
             raise ValueError(
                 f"{option}: {text!r} is not one of the classes {named(labels, 10)}"
             )
-        found[labels[k]] = _by_label(option, value, finder)
+        found[labels[k]] = by_label(option, value, finder)
     return found
 
 
@@ -154,7 +141,10 @@ class Fitted:
 
     def rows_in_memory(self, data: Table) -> Rows:
         """Rows, labels and weights, read again if they are not in memory."""
-        return data.in_memory()[:3] if self.rows is None else self.rows
+        if self.rows is not None:
+            return self.rows
+        X, y, weight, _ = data.in_memory()
+        return X, y, check_frequencies(weight, len(y))
 
 
 def fit_files(
@@ -170,6 +160,7 @@ def fit_files(
 
     if in_memory:
         X, y, weight, names = data.in_memory(count)
+        weight = check_frequencies(weight, len(y))
         model = settings.estimator(np.unique(y)).fit(X, y, weight)
         for estimator in (model, discriminant_of(model)):
             estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -180,7 +171,7 @@ def fit_files(
         rows = FileRows(data, _MEMORY, count)
         model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
     else:
-        statistics, sample = data.statistics_and_sample(count)
+        statistics, sample, _ = as_frequencies(*data.statistics_and_sample(count))
         estimator = settings.estimator(statistics.classes)
         model = estimator._fit_sampled(statistics, sample)
         return Fitted(model, n_rows, sample=sample)

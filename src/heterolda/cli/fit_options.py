@@ -89,7 +89,8 @@ Shrinkage = Annotated[
     _rule(
         "WEIGHT",
         "Move class covariances towards the pooled one: 0 to 1, auto, or cv, which "
-        "chooses by rows left out and reads all rows into memory.",
+        "chooses by rows left out and reads all rows into memory. With 0.3,0.1 the "
+        "pooled one moves towards its diagonal first, by the second number.",
     ),
 ]
 Priors = Annotated[

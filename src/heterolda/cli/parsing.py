@@ -27,16 +27,19 @@ def check_columns(columns: str | None, exclude: str | None) -> None:
 
 def parse_shrinkage(
     text: str | None, words: tuple[str, str] = ("auto", "cv")
-) -> float | str | None:
-    """A number from 0 to 1, or one of two words."""
+) -> float | str | tuple[float, float] | None:
+    """A number from 0 to 1, two of them separated by a comma, or one of two words."""
     if text is None or text in words:
         return text
-    number = _number(text)
-    if number is None or not 0 <= number <= 1:
-        raise ValueError(
-            f"--shrinkage {text}: must be a number from 0 to 1, {' or '.join(words)}"
-        )
-    return number
+    match [_number(part) for part in text.split(",")]:
+        case [float(share)] if 0 <= share <= 1:
+            return share
+        case [float(share), float(other)] if 0 <= share <= 1 and 0 <= other <= 1:
+            return share, other
+    raise ValueError(
+        f"--shrinkage {text}: must be a number from 0 to 1, two of them such as "
+        f"0.3,0.1, {' or '.join(words)}"
+    )
 
 
 def parse_numbers(option: str, text: str | None, *words: str) -> Any:

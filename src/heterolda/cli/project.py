@@ -85,7 +85,8 @@ Shrinkage = Annotated[
     typer.Option(
         **_COMPONENTS,
         metavar="WEIGHT",
-        help="Move class covariances towards the pooled one: 0 to 1, auto or none.",
+        help="Move class covariances towards the pooled one: 0 to 1, auto or none; "
+        "with 0.3,0.1 that one moves towards its diagonal first.",
     ),
 ]
 Priors = Annotated[
@@ -188,7 +189,7 @@ def _project(
     name: str,
 ) -> None:
     """Find the components, write what is asked for, and say what they are."""
-    from heterolda.cli.fit_files import prior_list
+    from heterolda.cli.fit_files import by_label
     from heterolda.cli.progress import StatusLine
     from heterolda.cli.project_files import (
         check_no_clash,
@@ -207,7 +208,8 @@ def _project(
     written = []
     with StatusLine(quiet=out == "-" and sys.stdout.isatty()) as status:
         sample = rows.statistics_and_sample(status.rows("reading the data"))
-        projection.priors = prior_list(priors, ClassFinder(sample[0].classes))
+        finder = ClassFinder(sample[0].classes)
+        projection.priors = by_label("--priors", priors, finder)
         show = status.words("finding the components")
 
         def progress(start: int, n_starts: int, n_iter: int, bound: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from heterolda.foundations.wording import count, text_table
-from heterolda.inspection.scoring import Scores, wilson_interval
+from heterolda.inspection.scoring import Scores
 
 _MOST_CLASSES = 12
 _MOST_CONFUSIONS = 10
@@ -13,7 +13,7 @@ _MOST_CONFUSIONS = 10
 
 def describe_scores(scores: Scores, name: str) -> list[str]:
     """An evaluation as lines of text."""
-    low, high = wilson_interval(scores.accuracy, scores.weight)
+    low, high = scores.accuracy_interval
     figures = {
         "accuracy": f"{100 * scores.accuracy:.2f} %  "
         f"(95 % interval: {100 * low:.2f} to {100 * high:.2f} %)",

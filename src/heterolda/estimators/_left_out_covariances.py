@@ -11,7 +11,12 @@ import numpy as np
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.principal_axes import EPS
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import blend, pooled_freedom, rank_of_features
+from heterolda.statistics.moments import (
+    blend,
+    pooled_freedom,
+    rank_of_features,
+    two_amounts,
+)
 from heterolda.statistics.shrinkage import class_covariances, shares_of_pooled
 
 # What is left of a variance is rounding error below this share.
@@ -26,7 +31,7 @@ class Covariances:
     ----------
     statistics : ClassStatistics
         Weights, means and scatters with all rows.
-    shrinkage : float, str or None
+    shrinkage : float, two of them, str or None
         The parameter.
     borrowed : ndarray of shape (n_classes,)
         The share of the pooled covariance in that of each class.
@@ -78,10 +83,15 @@ class Covariances:
         scatters = np.repeat(self.statistics.scatters[None], len(taken), axis=0)
         scatters[:, k] = _cleaned(scatters[:, k] - taken, self.statistics.scatters[k])
         mixtures = [
-            blend(*moments, 0.0)
+            blend(*moments, self.to_diagonal)
             for moments in zip(scatters, weights, shares, strict=True)
         ]
         return np.array(mixtures)[:, [k, 1 - k]]
+
+    @property
+    def to_diagonal(self) -> float:
+        """Share of its diagonal in the pooled covariance, as far as it was given."""
+        return two_amounts(self.shrinkage)[1] or 0.0
 
     @cached_property
     def mixed(self) -> bool:
@@ -92,7 +102,8 @@ class Covariances:
         scatters, weights = self.statistics.scatters, self.statistics.weights
         if len(weights) != 2 or not self._shares(weights[None] - 1).any():
             return False
-        mixtures = blend(scatters, weights, self._shares(weights[None])[0], 0.0)
+        shares = self._shares(weights[None])[0]
+        mixtures = blend(scatters, weights, shares, self.to_diagonal)
         return bool(np.allclose(mixtures, self.matrices, rtol=1e-12, atol=0))
 
     def begins_to_borrow(self, k: int) -> bool:

@@ -13,6 +13,7 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.shrinkage import is_shrunk
 from heterolda.tradeoff.criteria import Criterion
 
 
@@ -61,7 +62,7 @@ class Fit:
         shrinkage = settings["shrinkage"]
         covariances = Covariances.of(statistics, shrinkage, model.shrinkage_)
         plain = covariances
-        if shrinkage and not isinstance(solver, Fisher):
+        if is_shrunk(shrinkage) and not isinstance(solver, Fisher):
             plain = Covariances.of(statistics, None, None)
         guarded = getattr(model, "guarded_", None)
         fisher = np.full(len(model.pairs_), isinstance(solver, Fisher))

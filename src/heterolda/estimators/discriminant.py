@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gathering import (
@@ -26,6 +26,7 @@ from heterolda.estimators.gathering import (
     training_rows,
 )
 from heterolda.estimators.guard import Guard
+from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.projection import OwnProjectionMixin
@@ -39,13 +40,17 @@ from heterolda.estimators.warn import (
     warn_of_trivial_rules,
 )
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
-from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.sklearn_private import (
+    DocumentationLinkMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+)
 from heterolda.foundations.validation import (
-    NUMERIC_TYPES,
     check_priors,
-    check_sample_weight,
     check_several_classes,
     validate_parameters,
+    validate_rows,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import (
@@ -62,12 +67,14 @@ from heterolda.statistics.class_statistics import (
     all_labels,
     with_all_classes,
 )
-from heterolda.statistics.moments import all_others
+from heterolda.statistics.frequencies import as_frequencies, check_frequencies
+from heterolda.statistics.moments import all_others, two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
     Shrinkage,
     choose_shrinkage,
     class_covariances,
+    is_shrunk,
     needs_no_rows,
     shares_of_pooled,
 )
@@ -80,7 +87,13 @@ _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
 
 class GaussianLinearDiscriminant(
-    OwnProjectionMixin, LinearRules, ClassifierMixin, BaseEstimator
+    MomentsMixin,
+    SummaryMixin,
+    OwnProjectionMixin,
+    LinearRules,
+    DocumentationLinkMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
 
@@ -113,17 +126,20 @@ class GaussianLinearDiscriminant(
         are judged by leaving rows out. It applies to the solver "global" with the
         criterion "bayes", and where there are rows: `fit_statistics` and `partial_fit`
         have none and are the same as with False, which stands for the pure model.
-    priors : array-like of shape (n_classes,), default=None
-        Class probabilities; relative frequencies by default.
-    shrinkage : float in [0, 1], "auto", "cv" or None, default=None
-        Move each class covariance towards the pooled one, by this weight; "auto"
-        means ``d / (n_k + d)``. With None only classes of no more than d + 1 samples,
-        which cannot stand alone, borrow so much; with 0 none does. See
-        :meth:`ClassStatistics.covariances`. Use it when some class has few samples for
-        the number of features. "cv" chooses
-        that weight, none included, and how far the pooled covariance moves towards
-        its diagonal, by the likelihood of rows that are left out; it needs the rows,
-        so only `fit` can do it.
+    priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+        Class probabilities; relative frequencies by default. Any positive numbers will
+        do: they are divided by their sum. An array is in the order of `classes_`, a
+        dictionary ``{label: p}`` or a pandas Series has all classes; "equal" gives each
+        the same.
+    shrinkage : float in [0, 1], two of them, "auto", "cv" or None, default=None
+        Move each class covariance towards the pooled one, by this weight; two numbers,
+        ``(to_pooled, to_diagonal)``, move the pooled one towards its diagonal first, by
+        the second. "auto" means ``d / (n_k + d)``. With None only classes of no more
+        than d + 1 samples, which cannot stand alone, borrow so much; with 0 none does.
+        See :meth:`ClassStatistics.covariances`. Use it when some class has few samples
+        for the number of features. "cv" chooses both numbers, the first for each class
+        and none included, by the likelihood of rows that are left out; it needs the
+        rows, so only `fit` can do it.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
@@ -152,6 +168,10 @@ class GaussianLinearDiscriminant(
         Class labels, sorted.
     priors_ : ndarray of shape (n_classes,)
         Class priors.
+    means_ : ndarray of shape (n_classes, n_features)
+        Class means.
+    covariance_ : ndarray of shape (n_classes, n_features, n_features)
+        Class covariances of the fit, after shrinkage; QDA of scikit-learn has a list.
     statistics_ : ClassStatistics
         Weights, means and scatter of the classes.
     shrinkage_ : Shrinkage or None
@@ -211,8 +231,8 @@ class GaussianLinearDiscriminant(
     analysis; for two classes the score is the log-odds, as there, with the unbiased
     pooled covariance (divisor n - 2).
 
-    Everything is computed in float64, and fitted attributes are float64; rows in float32
-    give decision values, probabilities and components in float32.
+    Everything is computed in float64, and fitted attributes are float64; rows in
+    float32 give decision values, probabilities and components in float32.
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
     two classes it is the probability given the *score*, not given all of x. With
@@ -242,10 +262,12 @@ class GaussianLinearDiscriminant(
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "solver": "no_validation",  # resolve_solver lists the valid names
         "guard": ["boolean"],
-        "priors": ["array-like", None],
+        "priors": ["array-like", dict, StrOptions({"equal"}), None],
         "shrinkage": [
             StrOptions({"auto", "cv"}),
             Interval(Real, 0, 1, closed="both"),
+            tuple,
+            list,
             None,
         ],
         "multiclass": [StrOptions(set(MULTICLASS))],
@@ -281,8 +303,14 @@ class GaussianLinearDiscriminant(
         self.max_error = max_error
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _validate_params(self):
         validate_parameters(self)
+        two_amounts(self.shrinkage)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -290,12 +318,13 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Training data, real numbers.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         sample_weight : array-like or dask collection, default=None
-            Frequencies: weight 3 equals three copies of the row.
+            Frequencies: weight 3 equals three copies of the row. Weights whose mean,
+            over rows of positive weight, is below one are scaled to a mean of one.
 
         Returns
         -------
@@ -321,6 +350,7 @@ class GaussianLinearDiscriminant(
         """
         self._validate_params()
         needs_no_rows(self)
+        statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes) if self.guard else None
         self._solve(statistics, resolve_solver(self.solver), rows=rows)
         keep_statistics(self, statistics)
@@ -336,14 +366,14 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             A chunk of data with any selection of the classes, or no rows at all.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever occur; needed at the first call.
         sample_weight : array-like or dask collection, default=None
-            Frequencies.
+            Frequencies, whatever their mean: a chunk does not know those of others.
 
         Returns
         -------
@@ -403,7 +433,7 @@ class GaussianLinearDiscriminant(
         means, weights = statistics.means, statistics.weights
         cov = class_covariances(statistics, self.shrinkage, chosen)
         borrowed = shares_of_pooled(statistics, self.shrinkage, chosen)
-        priors = check_priors(self.priors, weights)
+        priors = check_priors(self.priors, statistics.classes, weights)
         if self.shrinkage is None:
             warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(means, cov)
@@ -460,14 +490,14 @@ class GaussianLinearDiscriminant(
 
     def _make_guard(self, rows, statistics, pairs, priors, borrowed) -> Guard:
         """What judges the rules of the pairs by rows."""
-        one_vs_all = pairs[0, 0] < 0
+        one_vs_all, shrunk = pairs[0, 0] < 0, is_shrunk(self.shrinkage)
         return Guard(
             rows=rows,
             pairs=pairs,
             priors=priors,
             borrowed=borrowed,
             borrows=shares_of_pooled(statistics, None, None) > 0,
-            unshrunk=statistics if self.shrinkage and not one_vs_all else None,
+            unshrunk=statistics if shrunk and not one_vs_all else None,
             frequencies=self.priors is None,
         )
 
@@ -519,7 +549,7 @@ class GaussianLinearDiscriminant(
             As in the constructor.
         costs, max_error
             As in the constructor.
-        priors : array-like of shape (n_classes,) or None
+        priors : array-like of shape (n_classes,), dict, "equal" or None
             As in the constructor; by default those of this estimator.
 
         Returns
@@ -555,12 +585,13 @@ class GaussianLinearDiscriminant(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows that the model was fitted to.
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights. Of a row of weight 3 one of three copies is left out.
+            Their weights as passed to `fit`. Of a row of weight 3 one of three copies
+            is left out.
 
         Returns
         -------
@@ -583,10 +614,10 @@ class GaussianLinearDiscriminant(
         The predictions are those of as many fits, each without one row. Shrinkage of
         two classes towards their pooled covariance is part of that, but what "cv" has
         chosen is kept. With more classes, and where the pooled covariance moves towards
-        its diagonal, the target of the fit with all rows is kept, and the number of
-        rows that it counts for. Pairs that are guarded stay so, with Fisher's rule, and
-        others do not become so. A class of which no covariance is left loses the vote
-        for its row.
+        its diagonal without being told how far, the target of the fit with all rows is
+        kept, and the number of rows that it counts for. Pairs that are guarded stay so,
+        with Fisher's rule, and others do not become so. A class of which no covariance
+        is left loses the vote for its row.
 
         Linear discriminant analysis has the covariance of scikit-learn: the class
         covariances with the divisor :math:`W_k`, weighted by the priors. Directions in
@@ -612,8 +643,8 @@ class GaussianLinearDiscriminant(
         """
         self._check_ready()
         check_has_statistics(self)
-        X, y = validate_data(self, X, y, dtype=NUMERIC_TYPES, reset=False)
-        weight = check_sample_weight(sample_weight, len(X))
+        X, y = validate_rows(self, X, y, reset=False, accept_sparse="csr")
+        weight = check_frequencies(sample_weight, len(y))
         return leave_one_out(self, X, y, weight)
 
 
@@ -636,11 +667,7 @@ class _Frontiers(Sequence):
         self._pairs = estimator.pairs_
         self._priors = estimator.priors_
         self._statistics = estimator.statistics_
-        self._covariances = class_covariances(
-            estimator.statistics_,
-            estimator._settings["shrinkage"],
-            estimator.shrinkage_,
-        )
+        self._covariances = estimator.covariance_
 
     def __len__(self):
         return len(self._pairs)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.foundations.validation import check_sample_weight, validate_rows
 from heterolda.statistics.class_statistics import ClassStatistics, coded_labels
+from heterolda.statistics.frequencies import check_frequencies
 from heterolda.statistics.row_sample import ClassRows
 
 
@@ -26,9 +27,9 @@ def check_statistics(statistics) -> ClassStatistics:
 
 def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, ClassRows]:
     """Statistics of rows in memory, and the rows class by class, for `fit`."""
-    X, y = validate_rows(estimator, X, y)
+    X, y = validate_rows(estimator, X, y, accept_sparse="csr")
     classes, codes = coded_labels(y)
-    weight = check_sample_weight(sample_weight, len(X))
+    weight = check_frequencies(sample_weight, len(y))
     names = getattr(estimator, "feature_names_in_", None)
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)
@@ -45,8 +46,9 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
         if not first:  # says what is wrong before it goes through the data
             validate_data(estimator, lazy.sample(X), reset=False)
         return lazy.statistics(X, y, sample_weight)
-    X, y = validate_rows(estimator, X, y, reset=first, ensure_min_samples=0)
-    weight = check_sample_weight(sample_weight, len(X))
+    checks = {"accept_sparse": "csr", "ensure_min_samples": 0}
+    X, y = validate_rows(estimator, X, y, reset=first, **checks)
+    weight = check_sample_weight(sample_weight, len(y))
     names = getattr(estimator, "feature_names_in_", None)
     labels, codes = coded_labels(y, warn=False)
     return ClassStatistics.from_codes(X, codes, labels, weight, names)

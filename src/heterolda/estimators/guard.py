@@ -132,7 +132,7 @@ class Guard:
             return self._errors_of_others(moments, planes, judged, pairs[:, 1])
         least = ROWS_PER_FEATURE * moments.rank.max()
         few = (totals > 2) & (totals < least)
-        where = known.X, known.weight, known.order, known.bounds
+        where = known.arrays
         rows = RowsOfPairs(*where, ~few, pairs, judged)
         counts = rule_counts(rows, (planes.coef, planes.intercept), fisher)
         if few.any():
@@ -154,7 +154,7 @@ class Guard:
             [np.where(is_one, -1, kind), np.where(is_one, kind, -1)]
         )
         known, chosen = self.rows, np.ones(n, bool)
-        where = known.X, known.weight, known.order, known.bounds
+        where = known.arrays
         rows = RowsOfPairs(*where, chosen, classes, judged[pair])
         coef, intercept = moments.fisher
         counts = rule_counts(

@@ -12,6 +12,7 @@ from heterolda.estimators._left_out_class import ClassWithoutRows
 from heterolda.estimators._left_out_fit import Fit
 from heterolda.estimators._left_out_lda import lda_winners
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
 from heterolda.kernels.row_hashes import row_hashes
@@ -55,7 +56,7 @@ class LeaveOneOut:
 
 
 def leave_one_out(
-    model: Any, X: NDArray[Any], y: NDArray[Any], weight: Array | None
+    model: Any, X: Any, y: NDArray[Any], weight: Array | None
 ) -> LeaveOneOut:
     """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
     classes = model.classes_
@@ -65,7 +66,7 @@ def leave_one_out(
     if len(rows) > MOST_ROWS:
         rows = rows[smallest(row_hashes(X, rows), MOST_ROWS)]
     some = codes[rows], weight[rows]
-    winners, lda, n_solved_anew = winners_without(model, X[rows], *some)
+    winners, lda, n_solved_anew = winners_without(model, dense(X[rows]), *some)
     share = weight[rows] / weight[rows].sum()
     error = min(float(share @ (winners != codes[rows])), 1.0)
     return LeaveOneOut(
@@ -104,7 +105,7 @@ def winners_without(
 
 
 def _same_rows(
-    statistics: ClassStatistics, X: NDArray[Any], y: NDArray[Any], weight: Array | None
+    statistics: ClassStatistics, X: Any, y: NDArray[Any], weight: Array | None
 ) -> Array:
     """The weights of the rows; refuse rows that the model was not fitted to."""
     weight = np.ones(len(y)) if weight is None else weight
@@ -126,7 +127,7 @@ def _same_rows(
     for k, label in enumerate(labels):
         here = np.flatnonzero((y == label) & (weight > 0))
         mean = statistics.means[k]
-        moved = weight[here] @ (X[here] - mean) / totals[k]
+        moved = X[here].T @ weight[here] / totals[k] - mean
         spread = np.sqrt(np.diag(statistics.scatters[k]) / totals[k])
         if (np.abs(moved) > 1e-6 * spread + 1e-9 * np.abs(mean)).any():
             raise ParameterError(

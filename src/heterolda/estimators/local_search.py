@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import set_features
+from heterolda.estimators.lda_names import SummaryMixin
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.search_in_passes import search_in_passes
@@ -26,6 +27,7 @@ from heterolda.estimators.warn import warn_of_interruption
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
+    DocumentationLinkMixin,
     HasMethods,
     Interval,
     Options,
@@ -34,7 +36,6 @@ from heterolda.foundations.sklearn_private import (
 )
 from heterolda.foundations.validation import (
     check_class_weight,
-    check_sample_weight,
     validate_parameters,
     validate_rows,
 )
@@ -47,10 +48,13 @@ from heterolda.search.selection import NONE, list_candidates
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 
 
 class LocalNeighborhoodSearch(
+    SummaryMixin,
     LinearRules,
+    DocumentationLinkMixin,
     CallbackSupportMixin,
     MetaEstimatorMixin,
     ClassifierMixin,
@@ -284,7 +288,8 @@ class LocalNeighborhoodSearch(
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         sample_weight : array-like or dask collection, default=None
-            Frequencies: weight 3 equals three copies of the row.
+            Frequencies: weight 3 equals three copies of the row. Weights whose mean,
+            over rows of positive weight, is below one are scaled to a mean of one.
 
         Returns
         -------
@@ -295,7 +300,7 @@ class LocalNeighborhoodSearch(
         if lazy is not None:
             return self._search_in_passes(lazy.DaskRows(X, y, sample_weight))
         X, y = validate_rows(self, X, y)
-        weight = check_sample_weight(sample_weight, len(X))
+        weight = check_frequencies(sample_weight, len(X))
         names = getattr(self, "feature_names_in_", None)
         data = TrainingData.from_arrays(X, y, weight, self.class_weight, names)
         if self.strategy == "smooth" and self.early_stopping:
@@ -339,14 +344,16 @@ class LocalNeighborhoodSearch(
                 'collection are searched with strategy="paper" and without '
                 "early_stopping"
             )
-        statistics = rows.statistics
+        statistics, sample, factor = as_frequencies(rows.statistics, rows.sample)
         classes, totals = statistics.classes, statistics.weights
         costs = check_class_weight(self.class_weight, classes, totals)
         progress = self._make_progress(classes)
         progress.begin(None, None)
-        known = statistics, rows.sample, costs
+        known = statistics, sample, costs
         start = fit_start_out_of_memory(self._given_start(), *known)
         totals = totals if costs is None else totals * costs
+        if factor != 1:
+            costs = np.full(len(classes), factor) if costs is None else costs * factor
         pairs = all_pairs(len(classes))
         pairing = Pairing(classes, pairs, costs, totals, rows.weighted)
         results = search_in_passes(

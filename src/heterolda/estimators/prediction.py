@@ -8,12 +8,14 @@ from functools import partial, wraps
 from itertools import pairwise
 
 import numpy as np
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.votes import set_apart
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import in_threads
-from heterolda.foundations.validation import NUMERIC_TYPES, all_finite
+from heterolda.foundations.validation import NUMERIC_TYPES, all_finite, label_array
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
@@ -70,8 +72,8 @@ class LinearRules:
     def _blockwise(self, X, method: str):
         """Apply a method of the committee to X, block by block, perhaps in threads."""
         self._check_ready()
-        checks = {"dtype": NUMERIC_TYPES, "reset": False}
-        X = validate_data(self, X, ensure_all_finite=False, **checks)
+        checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
+        X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
         committee = self._committee
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
@@ -79,21 +81,22 @@ class LinearRules:
         step = max(256, _BLOCK_SIZE // width)
 
         def block(start, stop):
-            rows = X[start:stop].astype(np.float64, copy=False)
+            rows = dense(X[start:stop]).astype(np.float64, copy=False)
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
-                validate_data(self, X, **checks)  # says what is wrong
+                check_array(rows, input_name="X", estimator=self)  # says what is wrong
             found = committee.of_rows(method, rows, coef, intercept)
             return found if method == "winners" else _rounded(found, X)
 
-        if len(X) <= step:
-            return block(0, len(X))
+        n, d = X.shape
+        if n <= step:
+            return block(0, n)
 
         def part(some):
             ends = [*range(some.start, some.stop, step), some.stop]
             return [block(*between) for between in pairwise(ends)]
 
-        parts = in_threads(part, len(X), X.size * len(coef) // _WORTH_A_THREAD)
+        parts = in_threads(part, n, n * d * len(coef) // _WORTH_A_THREAD)
         return np.concatenate([one for blocks in parts for one in blocks])
 
     @also_lazily
@@ -102,7 +105,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -120,7 +123,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -137,7 +140,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -160,7 +163,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -177,7 +180,7 @@ class LinearRules:
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Data.
         y : array-like or dask collection of shape (n_samples,)
             Labels.
@@ -191,6 +194,6 @@ class LinearRules:
         """
         lazy = lazy_backend(X)
         if lazy is None:
-            return super().score(X, y, sample_weight)
+            return super().score(X, label_array(y), sample_weight)
         self._check_ready()
         return lazy.accuracy(self.predict, X, y, sample_weight)

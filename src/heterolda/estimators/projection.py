@@ -35,7 +35,14 @@ from heterolda.estimators.warn import (
     warn_of_small_classes,
 )
 from heterolda.foundations.choices import PROJECTIONS
-from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.sklearn_private import (
+    DocumentationLinkMixin,
+    Interval,
+    StrOptions,
+    feature_names_out,
+    fit_context,
+)
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -44,16 +51,26 @@ from heterolda.foundations.validation import (
     validate_parameters,
 )
 from heterolda.foundations.wording import listed
+from heterolda.statistics.frequencies import as_frequencies
+from heterolda.statistics.moments import two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
-from heterolda.subspaces import TooFewDirectionsError, find_subspace
+from heterolda.subspaces import (
+    TooFewDirectionsError,
+    default_number,
+    find_subspace,
+)
 
 # Numbers of X that are centred at a time, so that no copy of X is made.
 _BLOCK_SIZE = 1 << 17
+_CHECKS = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
 
 
 class HeteroscedasticProjection(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    DocumentationLinkMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     r"""Linear dimension reduction for classes of unequal covariance.
 
@@ -80,12 +97,12 @@ class HeteroscedasticProjection(
         - "chernoff": the closed form of Loog and Duin [1]_, quicker and less exact;
         - "fisher": linear discriminant analysis, which looks at the means only and
           has at most one component less than there are classes.
-    shrinkage : float in [0, 1], "auto" or None, default="auto"
+    shrinkage : float in [0, 1], two of them, "auto" or None, default="auto"
         Move each class covariance towards the pooled one, by this weight, see
         :meth:`ClassStatistics.covariances`. Larger values trust differences of the
         covariances less; with 1 only those of the means count.
-    priors : array-like of shape (n_classes,), default=None
-        Class probabilities; relative frequencies by default.
+    priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+        As of :class:`GaussianLinearDiscriminant`.
     guard : bool, default=True
         Whether rows have the last word: where the quadratic rule of the projected
         classes makes at least 3 % more errors on the training rows than in the
@@ -171,9 +188,11 @@ class HeteroscedasticProjection(
         "shrinkage": [
             StrOptions({"auto"}),
             Interval(Real, 0, 1, closed="both"),
+            tuple,
+            list,
             None,
         ],
-        "priors": ["array-like", None],
+        "priors": ["array-like", dict, StrOptions({"equal"}), None],
         "guard": ["boolean"],
         "verbose": ["verbose"],
     }
@@ -197,6 +216,7 @@ class HeteroscedasticProjection(
 
     def _validate_params(self):
         validate_parameters(self)
+        two_amounts(self.shrinkage)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -204,12 +224,13 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Training data, real numbers.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         sample_weight : array-like or dask collection, default=None
-            Frequencies: weight 3 equals three copies of the row.
+            Frequencies: weight 3 equals three copies of the row. Weights whose mean,
+            over rows of positive weight, is below one are scaled to a mean of one.
 
         Returns
         -------
@@ -228,6 +249,7 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
+        statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes)
         return self._solve(statistics, rows, progress)
 
@@ -237,12 +259,12 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             A chunk of data with any selection of the classes, or no rows at all.
         y : array-like or dask collection of shape (n_samples,)
             Class labels; chunks may bring new ones.
         sample_weight : array-like or dask collection, default=None
-            Frequencies.
+            Frequencies, whatever their mean: a chunk does not know those of others.
 
         Returns
         -------
@@ -256,7 +278,8 @@ class HeteroscedasticProjection(
         statistics = chunk_statistics(self, X, y, sample_weight)
         if hasattr(self, "statistics_"):
             statistics = self.statistics_ + statistics
-        least = 2 if self.priors is None else len(self.priors)
+        any_number = self.priors is None or isinstance(self.priors, str)
+        least = 2 if any_number else len(self.priors)
         vars(self).pop("scalings_", None)  # of fewer rows
         if are_enough(statistics) and statistics.n_classes >= least:
             with suppress(TooFewDirectionsError):  # later chunks may have more
@@ -284,7 +307,7 @@ class HeteroscedasticProjection(
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         cov = statistics.covariances(self.shrinkage)
-        priors = check_priors(self.priors, statistics.weights)
+        priors = check_priors(self.priors, statistics.classes, statistics.weights)
         if self.shrinkage is None:
             borrowed = shares_of_pooled(statistics, None, None)
             warn_of_small_classes(statistics, borrowed, "auto")
@@ -320,7 +343,7 @@ class HeteroscedasticProjection(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -330,15 +353,15 @@ class HeteroscedasticProjection(
             float64.
         """
         self._check_ready()
-        return self._project(validate_data(self, X, dtype=NUMERIC_TYPES, reset=False))
+        return self._project(validate_data(self, X, reset=False, **_CHECKS))
 
     def _project(self, X):
         """Components of validated rows."""
-        found = np.empty((len(X), self.scalings_.shape[1]))
+        found = np.empty((X.shape[0], self.scalings_.shape[1]))
         step = max(1, _BLOCK_SIZE // X.shape[1])
-        for start in range(0, len(X), step):
+        for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
-            found[rows] = (X[rows] - self.mean_) @ self.scalings_
+            found[rows] = (dense(X[rows]) - self.mean_) @ self.scalings_
         return in_format_of(X, found)
 
     def inverse_transform(self, X):
@@ -382,10 +405,11 @@ class HeteroscedasticProjection(
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
         return tags
 
 
-class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class OwnProjectionMixin(TransformerMixin):
     """`transform` of a discriminant, by components that are found when asked for.
 
     Its fit sets `_found` to an empty dictionary, which is to hold them: scikit-learn
@@ -398,7 +422,7 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
             Data.
 
         Returns
@@ -411,8 +435,7 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             float32 if X is.
         """
         projection = self._fitted_projection()
-        X = validate_data(self, X, dtype=NUMERIC_TYPES, reset=False)
-        return projection._project(X)
+        return projection._project(validate_data(self, X, reset=False, **_CHECKS))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -428,10 +451,27 @@ class OwnProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             self._found["projection"] = projection._solve(self.statistics_)
         return self._found["projection"]
 
-    @property
-    def _n_features_out(self):
-        """Number of components, for the names of the columns."""
-        return len(self._fitted_projection().explained_)
+    # The HTML of an estimator asks for these names, and reads all properties, whatever
+    # errors they raise: so this is neither a search nor a property `_n_features_out`.
+    def get_feature_names_out(self, input_features=None):
+        """Names of the components.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names of the features, checked and not used, as in scikit-learn.
+
+        Returns
+        -------
+        ndarray of str
+            The name of the class in small letters, and a number from 0 on.
+        """
+        self._check_ready()
+        check_has_statistics(self)
+        known = self.statistics_
+        cov = known.covariances(HeteroscedasticProjection().shrinkage)
+        n = default_number(known.means, cov, self.priors_, known.weights)
+        return feature_names_out(self, n, input_features)
 
 
 def _print_progress(start, n_starts, n_iter, bound):

@@ -100,7 +100,7 @@ def fit_start_out_of_memory(
             f"FrozenEstimator({name}(...))"
         )
     model = clone(estimator).set_params(multiclass="ovo")
-    _set_priors(model, statistics.weights, class_weight)
+    _set_priors(model, statistics.classes, statistics.weights, class_weight)
     fitted = model._fit_sampled(statistics, sample)
     return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
 
@@ -136,10 +136,12 @@ def _frozen_start(
     return Start(estimator, coef, intercept, getattr(estimator, "bayes_error_", None))
 
 
-def _set_priors(model: Any, totals: Array, class_weight: Array | None) -> None:
+def _set_priors(
+    model: Any, classes: NDArray[Any], totals: Array, class_weight: Array | None
+) -> None:
     """Multiply the priors of a model by the class weights."""
     if class_weight is not None:
-        priors = check_priors(model.priors, totals) * class_weight
+        priors = check_priors(model.priors, classes, totals) * class_weight
         model.set_params(priors=priors / priors.sum())
 
 
@@ -150,7 +152,7 @@ def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
         return model
     priors = getattr(model, "priors", None)
     if priors is not None and not isinstance(priors, str):
-        shares = check_priors(priors, data.totals())[pair]
+        shares = check_priors(priors, data.classes, data.totals())[pair]
         model.set_params(priors=shares / shares.sum())
     costs = getattr(model, "class_weight", None)
     if isinstance(costs, dict):
@@ -170,7 +172,7 @@ def _fit(model: Any, data: TrainingData) -> Any:
     """Fit to data, with the class weights as priors or else as sample weights."""
     weight = data.weight
     if data.class_weight is not None and "priors" in model.get_params(deep=False):
-        _set_priors(model, data.totals(), data.class_weight)
+        _set_priors(model, data.classes, data.totals(), data.class_weight)
     else:
         weight = data.error_weights()
     if weight is None:

@@ -30,10 +30,12 @@ def parameter(name: str) -> schema.Kind:
     """None, a number, text, a list, a dictionary, an array or settings of a solver.
 
     A dictionary is ``{"map": [[key, value], ...]}``, an array ``{"array": [...]}`` and
-    a solver ``{"settings": "Grid", "step": 0.01}``. A tuple becomes a list. A random
-    generator has no value that would be worth keeping: it becomes None.
+    a solver ``{"settings": "Grid", "step": 0.01}``. A tuple becomes a list, but for the
+    two numbers of shrinkage. A random generator has no value that would be worth
+    keeping: it becomes None.
     """
-    return schema.Kind(_read, partial(_write, name))
+    read = _read_tuple if name == "shrinkage" else _read
+    return schema.Kind(read, partial(_write, name))
 
 
 def parameters(names: Iterable[str]) -> dict[str, schema.Kind]:
@@ -52,6 +54,8 @@ def _write(name: str, value: Any) -> Any:
         return int(value)
     if isinstance(value, Real) and isfinite(value):
         return float(value)
+    if getattr(value, "ndim", 0) == 1 and hasattr(value, "to_dict"):
+        value = value.to_dict()  # a pandas Series is by label
     if isinstance(value, dict):
         return {"map": _write(name, list(value.items()))}
     if isinstance(value, list | tuple):
@@ -88,6 +92,11 @@ def _read(value: Any, at: Place, depth: int = 0) -> Any:
         return _read_array(value["array"], at)
     check_object(value, at, ["map"])
     return _read_map(check_list(value["map"], at), at, depth + 2)
+
+
+def _read_tuple(value: Any, at: Place) -> Any:
+    found = _read(value, at)
+    return tuple(found) if isinstance(found, list) else found
 
 
 def _read_map(pairs: list[Any], at: Place, depth: int) -> dict[Any, Any]:

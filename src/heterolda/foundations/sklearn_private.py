@@ -10,6 +10,9 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
+from sklearn.utils.validation import (
+    _generate_get_feature_names_out as feature_names_out,
+)
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 try:
@@ -20,12 +23,28 @@ except ImportError:  # before scikit-learn 1.9
         """Stands in where there are no callbacks."""
 
 
+# As in pyproject.toml; a test compares.
+DOCUMENTATION = "https://heterolda.example/docs"
+
+
+class DocumentationLinkMixin:
+    """Lets the HTML of an estimator link to its page."""
+
+    _doc_link_module = "heterolda"
+    _doc_link_template = (
+        f"{DOCUMENTATION}/api/generated/heterolda.{{estimator_name}}.html"
+    )
+
+
 __all__ = [
+    "DOCUMENTATION",
     "CallbackSupportMixin",
+    "DocumentationLinkMixin",
     "HasMethods",
     "Interval",
     "Options",
     "StrOptions",
+    "feature_names_out",
     "fit_context",
     "get_feature_names",
     "n_threads",

@@ -15,7 +15,8 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Array, Mask, Priors
+from heterolda.foundations.wording import listed, named
 
 # Real numbers that need no conversion before they are summed in float64.
 NUMERIC_TYPES = [
@@ -51,7 +52,7 @@ def _defaults(kind: Any) -> dict[str, Any]:
 
 def validate_rows(
     estimator: Any, X: Any, y: Any, *, reset: bool = True, **checks: Any
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[Any, NDArray[Any]]:
     """What `validate_data` of scikit-learn returns and sets, for training data.
 
     Plain arrays in which nothing can be wrong, which is the most common case, take a
@@ -64,10 +65,10 @@ def validate_rows(
             known["n_features_in_"] = X.shape[1]
         if known["n_features_in_"] == X.shape[1] and "feature_names_in_" not in known:
             return X, y
+    check_unmasked("X", X)
     checks = {"reset": reset, "dtype": NUMERIC_TYPES, **checks}
-    checked: tuple[NDArray[Any], NDArray[Any]] = validate_data(
-        estimator, X, y, **checks
-    )
+    checked: tuple[Any, NDArray[Any]]
+    checked = validate_data(estimator, X, label_array(y), **checks)
     return checked
 
 
@@ -90,6 +91,46 @@ def all_finite(numbers: NDArray[Any]) -> bool:
         return bool(np.isfinite(numbers.sum()))
 
 
+def check_unmasked(name: str, values: Any) -> None:
+    """Refuse masked entries, which NumPy would uncover."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ParameterError(
+            Setting(name),
+            " has masked entries: fill them in, or leave such rows out",
+        )
+
+
+def label_array(y: Any, name: str = "y") -> Any:
+    """Labels as an array of the type that suits them; missing ones are refused.
+
+    What is no array of labels at all is returned as it is, for scikit-learn to refuse.
+    """
+    # NumPy makes text of numbers that are listed beside text, of NaN, too.
+    labels = np.asarray(y, object if isinstance(y, (list, tuple)) else None)
+    if labels.ndim == 0:
+        return y
+    missing: Mask = np.ma.getmaskarray(y) if np.ma.isMA(y) else np.zeros(1, bool)
+    if labels.dtype.kind in "fmM":
+        missing = missing | np.isnan(labels)
+    elif labels.dtype.kind == "O" and not all_text(labels):
+        missing = missing.ravel() | [_is_missing(label) for label in labels.flat]
+    if missing.any():
+        raise ParameterError(
+            Setting(name),
+            f" has missing labels ({np.count_nonzero(missing)} of {len(labels)}): drop "
+            f"{'these rows' if name == 'y' else 'them'}",
+        )
+    return np.asarray(y)
+
+
+def _is_missing(label: object) -> bool:
+    """Whether a label stands for none."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    floating = float, np.floating, np.datetime64
+    return isinstance(label, floating) and bool(label != label)
+
+
 def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
     """Validate sample weights, one finite, non-negative number for each of n rows.
 
@@ -99,6 +140,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
         return sample_weight
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
+    check_unmasked("sample_weight", sample_weight)
     try:
         weight: Array = check_array(
             sample_weight,
@@ -210,31 +252,65 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.unique(joined)
 
 
-def check_priors(priors: ArrayLike | None, weights: Array) -> Array:
-    """Positive class priors that sum to one; relative frequencies if none are given."""
+def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array:
+    """Positive class priors that sum to one.
+
+    They may be given in proportion, in the order of the classes or by label, in a dict
+    or a pandas Series, or as "equal"; relative frequencies if none are given.
+    """
     if priors is None:
         frequencies: Array = weights / weights.sum()
         return frequencies
-    given = check_finite("priors", priors, 1)
-    if given.shape != weights.shape:
+    if isinstance(priors, str):
+        if priors != "equal":
+            raise ParameterError(
+                Setting("priors"),
+                f" must be numbers, a dict by label, 'equal' or None, got {priors!r}",
+            )
+        return np.full(len(classes), 1 / len(classes))
+    numbers: Any = priors.to_dict() if hasattr(priors, "to_dict") else priors
+    if isinstance(numbers, dict):
+        numbers = _by_label(numbers, classes)
+    given = check_finite("priors", numbers, 1)
+    if given.shape != classes.shape:
         raise ParameterError(
             Setting("priors"),
-            f" must have one entry for each of the {len(weights)} classes, got "
+            f" must have one entry for each of the {len(classes)} classes, got "
             f"{len(given)}",
         )
     if not np.all(given > 0):
         raise ParameterError(
             Setting("priors"),
-            f" must be positive, got {given.tolist()}: leave a class that never "
-            "occurs out of the data",
+            f" must be positive, got {listed(given)}: leave a class that never occurs "
+            "out of the data",
         )
-    if not np.isclose(given.sum(), 1.0, rtol=0, atol=1e-6):
+    with np.errstate(over="ignore"):
+        shares: Array = given / given.sum()
+    if not np.all(shares > 0):
         raise ParameterError(
             Setting("priors"),
-            f" must sum to one, got a sum of {given.sum():.6g}: divide them by it",
+            f" must be numbers whose shares float64 can hold, got {listed(given)}",
         )
-    given /= given.sum()
-    return given
+    return shares
+
+
+def _by_label(priors: dict[Any, float], classes: NDArray[Any]) -> list[float]:
+    """Priors in the order of the classes, all of which must be there."""
+    labels = classes.tolist()
+    unknown = [label for label in priors if label not in labels]
+    if unknown:
+        raise ParameterError(
+            Setting("priors"),
+            f" have labels {named(unknown)} that are not among the classes "
+            f"{named(labels, 10)}",
+        )
+    absent = [label for label in labels if label not in priors]
+    if absent:
+        raise ParameterError(
+            Setting("priors"),
+            f" lack the classes {named(absent)}: give each class a number",
+        )
+    return [priors[label] for label in labels]
 
 
 def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Markup",
     "count",
+    "html",
+    "html_table",
     "listed",
     "named",
     "percent",
@@ -29,6 +33,44 @@ def text_table(table: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in table
     ]
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def _escaped(text: str) -> str:
+    return text if isinstance(text, Markup) else escape(text)
+
+
+def html(*parts: str) -> str:
+    """Paragraphs of text, and markup as it is, for notebooks."""
+    shown = [
+        part if isinstance(part, Markup) else f"<p>{escape(part)}</p>" for part in parts
+    ]
+    return f"<div>{''.join(shown)}</div>"
+
+
+def html_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], most: int | None = None
+) -> Markup:
+    """A table as HTML, with the first `most` rows and the number of the others."""
+    heads = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in head)
+    lines = [
+        f'<tr><th scope="row">{_escaped(first)}</th>'
+        + "".join(f"<td>{_escaped(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for first, *cells in rows[:most]
+    ]
+    more = _more(len(rows) - len(lines)).strip()
+    return Markup(
+        f"<table><thead><tr>{heads}</tr></thead><tbody>\n"
+        + "\n".join(lines)
+        + "\n</tbody></table>"
+        + (f"<p>{more}</p>" if more else "")
+    )
 
 
 def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
@@ -62,8 +104,8 @@ def points(difference: float) -> str:
 
 def count(number: float, what: str) -> str:
     """A number of things, with commas: 1 row, 12,345 rows, 2 classes."""
-    ending = "" if number == 1 else "es" if what.endswith("s") else "s"
-    digits = f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
+    digits = f"{number:,.1f}".removesuffix(".0")
+    ending = "" if digits == "1" else "es" if what.endswith("s") else "s"
     return f"{digits} {what}{ending}"
 
 

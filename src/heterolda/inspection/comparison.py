@@ -18,6 +18,7 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import ParameterError, SearchInterruptedWarning, Setting
+from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_labels,
@@ -25,8 +26,16 @@ from heterolda.foundations.validation import (
     check_sample_weight,
     check_several_classes,
     encode,
+    label_array,
 )
-from heterolda.foundations.wording import count, named, text_table
+from heterolda.foundations.wording import (
+    Markup,
+    count,
+    html,
+    html_table,
+    named,
+    text_table,
+)
 from heterolda.inspection._compared_models import check_models
 from heterolda.inspection._held_out import (
     NOT_FINISHED,
@@ -279,6 +288,10 @@ class Comparison:
             )
         return table
 
+    def __repr__(self) -> str:
+        n_models, n_rows = len(self.names), len(self.rows)
+        return f"Comparison({n_models=}, {n_rows=}, choice={self.choice!r})"
+
     def __str__(self) -> str:
         table = "\n".join(text_table(self._table()))
         below = [self.recommendation, _CAVEAT, *self._remarks]
@@ -286,22 +299,17 @@ class Comparison:
         return "\n\n".join([head, table, *rest])
 
     def _repr_html_(self) -> str:
-        head, *body = self._table()
-        lines = [_html_row("th", head)]
-        lines += [_html_row("td", cells, cells[0] == self.choice) for cells in body]
-        remarks = "".join(f"<p>{escape(remark)}</p>" for remark in self._remarks)
-        return (
-            f"<div><p>{escape(self._head)}</p><table>{''.join(lines)}</table>"
-            f"<p><strong>{escape(self.recommendation)}</strong></p>"
-            f"<p>{escape(_CAVEAT)}</p>{remarks}</div>"
-        )
+        head, *rows = self._table()
+        for row in rows:
+            if row[0] == self.choice:
+                row[0] = Markup(f"<strong>{escape(row[0])}</strong>")
+        use = Markup(f"<p><strong>{escape(self.recommendation)}</strong></p>")
+        table = html_table(head, rows)
+        return html(self._head, table, use, _CAVEAT, *self._remarks)
 
     def to_frame(self) -> Any:
         """The models as a pandas DataFrame, one row each, with shares from 0 to 1."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        pd = import_pandas("to_frame")
         return pd.DataFrame(
             {
                 "accuracy": self.accuracy,
@@ -335,16 +343,6 @@ def _mean_and_error(values: Array) -> tuple[Array, Array]:
     """Means over the last axis, and their standard errors."""
     error = values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
     return values.mean(axis=-1), error
-
-
-def _html_row(tag: str, cells: list[str], is_chosen: bool = False) -> str:
-    """A row of a table, with the name of the model to be used in bold."""
-    name, *figures = map(escape, cells)
-    name = f"<strong>{name}</strong>" if is_chosen else name
-    right = "".join(
-        f'<{tag} style="text-align: right">{cell}</{tag}>' for cell in figures
-    )
-    return f"<tr><th>{name}</th>{right}</tr>"
 
 
 def _duration(seconds: float) -> str:
@@ -428,7 +426,7 @@ def compare(
     check_number("compare", "cv", cv, 2, 1000, integer=True)
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
-    numbers, labels = check_X_y(X, y, dtype=np.float64)
+    numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
     kept = _copies(check_sample_weight(sample_weight, len(numbers)), len(numbers))
     numbers, labels = numbers[kept], labels[kept]
     classes = check_labels(labels) if len(labels) else labels

@@ -12,10 +12,11 @@ from scipy.stats import chi2
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
+from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Amount, Array, Index, Priors
 from heterolda.foundations.validation import check_priors
-from heterolda.foundations.wording import named, text_table
+from heterolda.foundations.wording import html, html_table, named, text_table
 from heterolda.inspection.judging import judge_by_leave_one_out
 from heterolda.inspection.sentences import (
     PLUG_IN,
@@ -29,8 +30,10 @@ from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.shrinkage import is_shrunk
 
 _MODEL = GaussianLinearDiscriminant.__name__
+_ABOUT = f"Errors of LDA and of the best line are {PLUG_IN}."
 _CAVEAT = (
     "Box's M takes the data as normal: heavy tails make it reject equal covariances\n"
     "that are equal, and with many samples it rejects differences that do not matter.\n"
@@ -185,10 +188,7 @@ class HeteroscedasticityReport:
 
     def to_frame(self) -> Any:
         """The pairs as a pandas DataFrame, one row each."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        pd = import_pandas("to_frame")
         labels = self.classes.tolist()
         return pd.DataFrame(
             {
@@ -208,8 +208,30 @@ class HeteroscedasticityReport:
             }
         )
 
+    def __repr__(self) -> str:
+        return (
+            f"HeteroscedasticityReport(n_classes={len(self.classes)}, "
+            f"n_features={self.n_features}, p_value={self.box.p_value:.2g}, "
+            f"most_excess={self.excess.max():.4f})"
+        )
+
     def __str__(self) -> str:
+        table = "\n".join([*text_table(self._table()), _wrapped(_ABOUT)])
+        return "\n\n".join([*self._before(), table, *self._after()])
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        table = html_table(head, rows, most=10)
+        return html(*self._before(), table, _ABOUT, *self._after())
+
+    def _before(self) -> list[str]:
+        """Paragraphs above the table."""
         head = f"Covariances of {len(self.classes)} classes: are they equal?"
+        verdict = [self.verdict] if self.judgement else []
+        return [head, *verdict, self._test()]
+
+    def _table(self) -> list[list[str]]:
+        """Head and rows of the table, most to gain first."""
         labels = self.classes.tolist()
         table = [
             ["pair", "Box's M", "condition", "variance ratio", "LDA", "best", "fewer"]
@@ -227,17 +249,13 @@ class HeteroscedasticityReport:
                     *(f"{error:.4f}" for error in errors),
                 ]
             )
-        about = _wrapped(f"Errors of LDA and of the best line are {PLUG_IN}.")
-        parts = [
-            head,
-            "" if self.judgement is None else self.verdict,
-            self._test(),
-            "\n".join([*text_table(table), about]),
-            self._gain() if self.judgement else self.verdict,
-            *map(_wrapped, self._notes()),
-            _CAVEAT,
-        ]
-        return "\n\n".join(filter(None, parts))
+        return table
+
+    def _after(self) -> list[str]:
+        """Paragraphs below the table."""
+        gain = self._gain() if self.judgement else self.verdict
+        notes = map(_wrapped, filter(None, self._notes()))
+        return [gain, *notes, _CAVEAT]
 
     def _notes(self) -> list[str]:
         """Which pairs are guarded, and which classes small; empty if there are none."""
@@ -316,8 +334,8 @@ def heteroscedasticity_report(
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    shrinkage: float | str | None = None,
+    priors: Priors = None,
+    shrinkage: Amount = None,
 ) -> HeteroscedasticityReport:
     """Say whether these data need more than linear discriminant analysis.
 
@@ -329,9 +347,9 @@ def heteroscedasticity_report(
         Labels of the rows; None for statistics.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Frequencies of the rows.
-    priors : array-like of shape (n_classes,) or None, default=None
-        Class priors; relative frequencies by default.
-    shrinkage : float in [0, 1], "auto" or None, default=None
+    priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+        Class priors, as of :class:`GaussianLinearDiscriminant`.
+    shrinkage : float in [0, 1], two of them, "auto" or None, default=None
         For all but Box's M, as for :meth:`ClassStatistics.covariances`.
 
     Returns
@@ -386,7 +404,7 @@ def heteroscedasticity_report(
     freedom = np.where(weights > 1, weights - 1, 1.0)
     raw = statistics.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     means, cov = statistics.means, statistics.covariances(shrinkage)
-    shares = check_priors(priors, weights)
+    shares = check_priors(priors, statistics.classes, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
     fisher, best = (
         solve_pairs(means, cov, shares, weights, pairs, solver)
@@ -406,7 +424,7 @@ def heteroscedasticity_report(
         weights=weights,
         n_features=statistics.n_features,
         dependent=_dependent(raw, weights),
-        shrunk=bool(shrinkage),
+        shrunk=is_shrunk(shrinkage),
         judgement=judgement,
         guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),
     )

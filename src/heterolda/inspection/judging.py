@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.leave_one_out import winners_without
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Priors
 from heterolda.foundations.validation import check_priors
 from heterolda.statistics.class_statistics import ClassStatistics
 
@@ -44,9 +43,7 @@ class PooledLDA:
     all classes (divisor n - K).
     """
 
-    def __init__(
-        self, statistics: ClassStatistics, priors: ArrayLike | None = None
-    ) -> None:
+    def __init__(self, statistics: ClassStatistics, priors: Priors = None) -> None:
         weights, means = statistics.weights, statistics.means
         cov = statistics.scatters.sum(axis=0) / (weights.sum() - len(weights))
         scale = np.sqrt(np.diag(cov))
@@ -58,7 +55,9 @@ class PooledLDA:
         centres = (means - self._centre) @ whiten
         self._normals = whiten @ centres.T
         offsets = -0.5 * np.einsum("kj,kj->k", centres, centres)
-        self._offsets = offsets + np.log(check_priors(priors, weights))
+        self._offsets = offsets + np.log(
+            check_priors(priors, statistics.classes, weights)
+        )
 
     def winners(self, X: Array) -> Index:
         """Indices of the classes of rows."""

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.fit_record import FitRecord
+from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
@@ -22,11 +23,6 @@ from heterolda.inspection.sentences import (
     verdict_sentence,
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
-from heterolda.statistics.class_statistics import ClassStatistics
-
-# Stands for all other classes in a rule of one against the rest.
-OTHERS = "the rest"
-_BOUNDS = (0.05, 0.01, 0.001)
 
 COEFFICIENT_HEAD = ["feature", "weight", "coefficient", "deviation", "more speaks for"]
 
@@ -45,13 +41,6 @@ def feature_names(model: Any) -> list[str]:
     if names is None:
         names = [f"x{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in names]
-
-
-def pooled_deviations(statistics: ClassStatistics) -> Array:
-    """Standard deviations of the features within the classes."""
-    squares = np.einsum("kjj->j", statistics.scatters)
-    pooled: Array = np.sqrt(squares / (statistics.weights - 1).sum())
-    return pooled
 
 
 @dataclass(frozen=True)
@@ -232,10 +221,10 @@ class ModelFacts:
 
     @cached_property
     def deviations(self) -> Array | None:
-        """Pooled standard deviations of the features, or None if they are not known."""
+        """Deviations of the features within each pair; None if they are not known."""
         if self.statistics is None:
             return None
-        return pooled_deviations(self.statistics)
+        return pooled_deviations(self.statistics, self.model.pairs_)
 
     def projection(self, most_work: float) -> Any:
         """The two components that keep most of the separation of the classes.
@@ -259,8 +248,8 @@ class ModelFacts:
     def feature_shares(self) -> Array:
         """How much each feature weighs in each rule, in shares that sum to one.
 
-        A share is that of the coefficient times the pooled standard deviation of the
-        feature, in absolute value; where the deviations are not known they count as 1.
+        A share is that of the standardised weight of the feature, as `summary` has it,
+        in absolute value; where the deviations are not known they count as 1.
         A rule that always gives the same answer has zeros.
         """
         scale = 1.0 if self.deviations is None else self.deviations
@@ -280,6 +269,7 @@ class ModelFacts:
     def coefficients(self, pair: PairFacts) -> list[tuple[Any, ...]]:
         """Rows below `COEFFICIENT_HEAD`, the largest share first; none if constant."""
         coef, shares = self.model.coef_[pair.index], self.feature_shares[pair.index]
+        deviations = self.deviations
         if not coef.any():
             return []
         return [
@@ -287,7 +277,7 @@ class ModelFacts:
                 self.features[j],
                 float(shares[j]),
                 f"{coef[j]:.6g}",
-                "-" if self.deviations is None else f"{self.deviations[j]:.4g}",
+                "-" if deviations is None else f"{deviations[pair.index, j]:.4g}",
                 "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)],
             )
             for j in np.argsort(-shares, kind="stable")
@@ -346,20 +336,8 @@ class ModelFacts:
         if self.statistics is None or OTHERS in pair.classes:
             return []
         frontier = self.discriminant.frontier_[pair.index]
-        requests: dict[str, dict[str, Any]] = {
-            "least error": {},
-            "both classes equally often wrong": {"criterion": "minimax"},
-        }
-        for label, name in zip(frontier.classes.tolist(), pair.classes, strict=True):
-            for q in _BOUNDS:
-                bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
-                requests[f"{name} wrong in {100 * q:g} %"] = bound
-        rows = []
+        rows: list[list[str]] = []
         if not self.has_local_search:
             error = float(self.discriminant.bayes_error_[pair.index])
             rows.append(["this rule", *map(percent, (*pair.rates, error))])
-        for name, request in requests.items():
-            point = frontier.at(**request)
-            figures = *point.error_rates.tolist(), point.error
-            rows.append([name, *map(percent, figures)])
-        return rows
+        return [*rows, *frontier._table()]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.lda_names import OTHERS
 from heterolda.foundations.wording import count, percent, text_table
 from heterolda.inspection.model_facts import (
     COEFFICIENT_HEAD,
-    OTHERS,
     ModelFacts,
     PairFacts,
 )

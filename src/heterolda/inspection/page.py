@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from heterolda.foundations.wording import percent
+from heterolda.foundations.wording import Markup, html_table, percent
 from heterolda.inspection.displays.base import pyplot
 
 _MOST_FEATURES = 15
@@ -63,16 +63,10 @@ def features_table(head: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
     return shown + note(f"And {len(rest)} more features with {weight} of the weight.")
 
 
-class _Markup(str):
-    """Text that is HTML already."""
-
-    __slots__ = ()
-
-
-def bar(share: float, largest: float) -> _Markup:
+def bar(share: float, largest: float) -> Markup:
     """A share as a figure and as a bar."""
     width = 100 * share / largest if largest > 0 else 0.0
-    return _Markup(
+    return Markup(
         f"<span>{percent(share)}</span>"
         f'<span class="bar"><i style="width:{width:.1f}%"></i></span>'
     )
@@ -80,20 +74,7 @@ def bar(share: float, largest: float) -> _Markup:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table; a cell is text, or a bar."""
-    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    lines = [
-        f'<tr><th scope="row">{escape(first)}</th>'
-        + "".join(
-            f"<td>{cell if isinstance(cell, _Markup) else escape(cell)}</td>"
-            for cell in cells
-        )
-        + "</tr>"
-        for first, *cells in rows
-    ]
-    return (
-        '<div class="scroll" tabindex="0"><table><thead><tr>'
-        f"{heads}</tr></thead><tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>"
-    )
+    return f'<div class="scroll" tabindex="0">{html_table(head, rows)}</div>'
 
 
 def figure(picture: str, caption: str, about: str = "") -> str:

@@ -20,6 +20,7 @@ class Scores:
     def __init__(self, classes: NDArray[Any]) -> None:
         self.classes = classes
         self.n_rows = 0  # whatever their weights
+        self._n_positive = 0
         # Weight of the rows of each class (first index) by what was predicted.
         self.confusion = np.zeros((len(classes), len(classes)))
         # By the probability of the predicted class, in equal steps from 0 to 1:
@@ -35,6 +36,7 @@ class Scores:
         winner = probabilities.argmax(axis=1)
         every = np.arange(len(truth))
         self.n_rows += len(truth)
+        self._n_positive += int(np.count_nonzero(w))
         np.add.at(self.confusion, (truth, winner), w)
         confidence = probabilities[every, winner]
         place = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
@@ -52,6 +54,14 @@ class Scores:
     def accuracy(self) -> float:
         """Share of the rows that are predicted right."""
         return float(self.confusion.trace() / self.weight)
+
+    @property
+    def accuracy_interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the accuracy.
+
+        Weights below one on average, which are not frequencies, count as one each.
+        """
+        return wilson_interval(self.accuracy, max(self.weight, self._n_positive))
 
     @property
     def recalls(self) -> Array:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 import heterolda.kernels as kernels
 from heterolda.foundations.types import Array, Index
@@ -24,11 +25,16 @@ _BLOCK = 1 << 16
 def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
     """Evenly spread numbers, equal for equal rows, of all rows or of some.
 
-    They do not depend on the type of the numbers.
+    They do not depend on the type of the numbers, nor on whether rows are sparse.
     """
     n, d = X.shape if rows is None else (len(rows), X.shape[1])
     factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
     factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)
+    if issparse(X):
+        X = X.copy() if rows is None else X[rows]
+        X.sum_duplicates()
+        bits = _bits(X.data.astype(np.float64, copy=False))  # those of 0.0 are zeros
+        return _mixed(csr_array((bits, X.indices, X.indptr), X.shape) @ factors)
     hashes = np.empty(n, np.uint64)
     compiled = kernels.compiled
     ready = X.dtype == np.float64 and X.flags.c_contiguous and X.flags.aligned
@@ -52,11 +58,20 @@ def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
 
 def row_hashes_numpy(X: Array, factors: Hashes) -> Hashes:
     """The sum of factors times bits, mixed."""
+    return _mixed(_bits(X) @ factors)
+
+
+def _bits(numbers: Array) -> Hashes:
+    """The bits of numbers, spread downwards: the low ones of round numbers are 0."""
     # Adding zero makes one number of 0.0 and -0.0.
-    bits = np.add(X, 0.0, order="C").view(np.uint64)
-    bits ^= bits >> _HALF  # the low bits of round numbers are all zeros
-    hashes: Hashes = bits @ factors
-    hashes ^= hashes >> _HALF
-    hashes *= _MIX
-    hashes ^= hashes >> _HALF
-    return hashes
+    bits = np.add(numbers, 0.0, order="C").view(np.uint64)
+    bits ^= bits >> _HALF
+    return bits
+
+
+def _mixed(sums: Hashes) -> Hashes:
+    """Numbers that are spread evenly, in place of sums that are not."""
+    sums ^= sums >> _HALF
+    sums *= _MIX
+    sums ^= sums >> _HALF
+    return sums

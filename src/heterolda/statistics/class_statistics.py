@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils import check_X_y
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.sklearn_private import get_feature_names
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Amount, Array, Index
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     are_labels,
@@ -20,11 +21,13 @@ from heterolda.foundations.validation import (
     check_labels,
     check_number,
     check_sample_weight,
+    check_unmasked,
     encode,
+    label_array,
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import listed
+from heterolda.foundations.wording import count, html, html_table, listed, percent
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.label_codes import label_codes
 from heterolda.statistics.moments import (
@@ -34,7 +37,9 @@ from heterolda.statistics.moments import (
     check_range,
     read_moments,
     shrink,
+    two_amounts,
 )
+from heterolda.statistics.sparse_moments import sparse_moments
 
 _FILE_FORMAT = 1
 
@@ -123,6 +128,18 @@ class ClassStatistics:
             f"n_features={self.n_features}, weights={weights})"
         )
 
+    def _repr_html_(self) -> str:
+        shares = self.weights / max(self.weights.sum(), np.finfo(float).tiny)
+        rows = [
+            [str(label), f"{weight:,.10g}", percent(share)]
+            for label, weight, share in zip(
+                self.classes.tolist(), self.weights, shares, strict=True
+            )
+        ]
+        classes = count(self.n_classes, "class")
+        head = f"Statistics of {classes} and {count(self.n_features, 'feature')}"
+        return html(head, html_table(["class", "weight", "share"], rows, most=10))
+
     def copy(self) -> Self:
         """An independent copy, which later updates do not change."""
         return copy.deepcopy(self)
@@ -144,12 +161,13 @@ class ClassStatistics:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Real numbers of any type; sums are taken in float64.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Real numbers of any type; sums are taken in float64. Sparse rows, of any
+            of SciPy's formats, cost products of their nonzeros only.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies.
+            Non-negative frequencies, whatever their mean: statistics add up.
 
         Returns
         -------
@@ -161,9 +179,11 @@ class ClassStatistics:
         names = None
         if not sound_arrays(X, y):
             names = get_feature_names(X)
-            data, labels = check_X_y(X, y, dtype=NUMERIC_TYPES, ensure_min_samples=0)
+            check_unmasked("X", X)
+            checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
+            data, labels = check_X_y(X, label_array(y), ensure_min_samples=0, **checks)
         classes, codes = coded_labels(labels, warn=False)
-        weight = check_sample_weight(sample_weight, len(data))
+        weight = check_sample_weight(sample_weight, data.shape[0])
         return cls.from_codes(data, codes, classes, weight, names)
 
     @classmethod
@@ -193,7 +213,8 @@ class ClassStatistics:
         feature_names: NDArray[Any] | None = None,
     ) -> Self:
         """`from_arrays` with the place of each label in `classes`."""
-        sums = class_moments(X, codes, sample_weight, len(classes))
+        gather = sparse_moments if issparse(X) else class_moments
+        sums = gather(X, codes, sample_weight, len(classes))
         stats = cls(classes, sums.weights, sums.means, sums.scatters, feature_names)
         with np.errstate(over="ignore", invalid="ignore"):
             doubtful = not np.isfinite(stats.scatters.sum())
@@ -247,12 +268,12 @@ class ClassStatistics:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The chunk; it may hold any selection of classes, new ones too.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies.
+            Non-negative frequencies, whatever their mean: statistics add up.
 
         Returns
         -------
@@ -307,7 +328,7 @@ class ClassStatistics:
         check_range(self.scatters[k], shift != 0, "other")
         self.weights[k] = total
 
-    def covariances(self, shrinkage: float | str | None = None) -> Array:
+    def covariances(self, shrinkage: Amount = None) -> Array:
         """Class covariances with divisor W_k - 1, shrunk if need be.
 
         With shrinkage, class k's covariance becomes
@@ -316,21 +337,29 @@ class ClassStatistics:
 
         Parameters
         ----------
-        shrinkage : float in [0, 1], "auto" or None, default=None
-            ``rho_k`` for all classes; "auto" means ``r / (W_k + r)`` with the rank r of
-            the features: their number, less those that are constant or depend on
-            others. None means that for classes which cannot stand alone, their weight
-            being at most r + 1, and no shrinkage for others; a class of a single row
-            has the pooled covariance. Use 0 for no shrinkage at all.
+        shrinkage : float in [0, 1], two of them, "auto" or None, default=None
+            ``rho_k`` for all classes. Two numbers ``(to_pooled, to_diagonal)`` are the
+            knobs of regularized discriminant analysis [1]_, in units of the features:
+            ``rho_k``, and how far the pooled covariance is first moved towards its
+            diagonal, however many rows there are. "auto" means ``r / (W_k + r)`` with
+            the rank r of the features: their number, less those that are constant or
+            depend on others. None means that for classes which cannot stand alone,
+            their weight being at most r + 1, and no shrinkage for others; a class of a
+            single row has the pooled covariance. Use 0 for no shrinkage at all.
 
         Returns
         -------
         ndarray of shape (n_classes, n_features, n_features)
             The covariances.
+
+        References
+        ----------
+        .. [1] J. H. Friedman (1989), "Regularized discriminant analysis", Journal of
+           the American Statistical Association 84, 165-175.
         """
         lonely = self.weights <= 1
         if lonely.any():
-            lenders = shrinkage != 0 and not lonely.all()
+            lenders = two_amounts(shrinkage)[0] != 0 and not lonely.all()
             self._refuse(lonely if not lenders else self.weights <= 0)
         return shrink(self.scatters, self.weights, shrinkage, given=self.given)
 
@@ -433,7 +462,9 @@ def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray
                 "all labels that will occur"
             )
         return known
-    given = check_labels(np.asarray(classes), "classes", warn=False)
+    given = check_labels(
+        np.asarray(label_array(classes, "classes")), "classes", warn=False
+    )
     if known is not None and not np.array_equal(given, known):
         raise ValueError(
             f"classes={listed(given)} differs from the classes of the first call of "

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.types import Amount, Array, Mask
 from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
     check_labels,
+    label_array,
 )
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import SMALLEST_SQUARE
@@ -98,7 +100,7 @@ def check_moments(
 
     Whether the matrices are covariances is checked elsewhere.
     """
-    labels = np.asarray(classes)
+    labels = np.asarray(label_array(classes, "classes"))
     if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
         labels
     ):
@@ -162,50 +164,68 @@ def read_moments(
     return classes, weights, means, scatters, names, bool(given)
 
 
-def shrink(
-    scatters: Array, weights: Array, shrinkage: float | str | None, *, given: bool
-) -> Array:
+def shrink(scatters: Array, weights: Array, shrinkage: Amount, *, given: bool) -> Array:
     """Class covariances, moved towards the pooled covariance.
 
     Class k gets ``(1 - rho_k) S_k + rho_k S_pooled`` with the shares rho_k of
-    `pooled_shares`. If the pooled covariance has fewer than 2 r degrees of freedom f,
-    it is first shrunk towards its own diagonal, by ``r / (f + r)``, where r is the
-    rank of the features.
+    `pooled_shares`. The pooled covariance is first shrunk towards its own diagonal: by
+    the second of two numbers or else, if it has fewer than 2 r degrees of freedom f, by
+    ``r / (f + r)``, where r is the rank of the features.
     """
     rho = pooled_shares(scatters, weights, shrinkage, given=given)
     if not rho.any():
         own: Array = scatters / (weights - 1)[:, None, None]
         return own
-    rank, freedom = rank_of_features(scatters, weights), pooled_freedom(weights)
-    gamma = rank / (freedom + rank) if freedom < 2 * rank else 0.0
+    gamma = two_amounts(shrinkage)[1]
+    if gamma is None:
+        rank, freedom = rank_of_features(scatters, weights), pooled_freedom(weights)
+        gamma = rank / (freedom + rank) if freedom < 2 * rank else 0.0
     return blend(scatters, weights, rho, gamma)
 
 
+def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
+    """Share of the pooled covariance, and of its diagonal in it if that is given."""
+    if not isinstance(shrinkage, tuple | list):
+        return shrinkage, None
+    if len(shrinkage) != 2 or not all(
+        isinstance(amount, Real) and 0 <= float(amount) <= 1 for amount in shrinkage
+    ):
+        raise ParameterError(
+            Setting("shrinkage"),
+            " must be two numbers in [0, 1], (to_pooled, to_diagonal), got "
+            f"{shrinkage!r:.80}",
+        )
+    return float(shrinkage[0]), float(shrinkage[1])
+
+
 def pooled_shares(
-    scatters: Array, weights: Array, shrinkage: float | str | None, *, given: bool
+    scatters: Array, weights: Array, shrinkage: Amount, *, given: bool
 ) -> Array:
     """Share of the pooled covariance in that of each class.
 
-    `shrinkage` is the share of all classes; "auto" means ``r / (W_k + r)`` with the
-    rank r of the features. None is that for a class that cannot stand alone, its weight
-    being at most r + 1, and zero for others, and for all whose moments are `given` as
-    exact. A class of weight 1 or less has no covariance of its own.
+    `shrinkage` is the share of all classes, or begins with it; "auto" means
+    ``r / (W_k + r)`` with the rank r of the features. None is that for a class that
+    cannot stand alone, its weight being at most r + 1, and zero for others, and for all
+    whose moments are `given` as exact. A class of weight 1 or less has no covariance of
+    its own.
     """
     d = scatters.shape[1]
-    if shrinkage is None:
+    share = two_amounts(shrinkage)[0]
+    if share is None:
         if given or weights.min(initial=np.inf) > d + 1:
             return np.zeros(len(weights))
         rank = rank_of_features(scatters, weights)
         rho = np.where(weights <= rank + 1, rank / (weights + rank), 0.0)
-    elif shrinkage == "auto":
+    elif isinstance(share, Real) and 0 <= float(share) <= 1:
+        rho = np.full(len(weights), float(share))
+    elif isinstance(share, str) and share == "auto":
         rank = rank_of_features(scatters, weights)
         rho = rank / (weights + rank)
-    elif not isinstance(shrinkage, str) and 0 <= shrinkage <= 1:
-        rho = np.full(len(weights), float(shrinkage))
     else:
         raise ParameterError(
             Setting("shrinkage"),
-            f" must be None, 'auto' or a number in [0, 1], got {shrinkage!r}",
+            " must be None, 'auto', a number in [0, 1] or two of them, got "
+            f"{shrinkage!r:.80}",
         )
     return np.where((weights <= 1) & (rho > 0), 1.0, rho)
 

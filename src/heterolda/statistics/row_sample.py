@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
 from heterolda.kernels.class_order import class_order
@@ -46,7 +48,7 @@ class ClassRows:
 
     Attributes
     ----------
-    X : ndarray of shape (n, n_features)
+    X : ndarray or CSR matrix of shape (n, n_features)
         Rows in memory.
     y : ndarray of shape (n,)
         Their labels.
@@ -58,7 +60,7 @@ class ClassRows:
         Index of the class of each row, if that is known.
     """
 
-    X: NDArray[Any]
+    X: Any
     y: NDArray[Any]
     weight: Array | None
     classes: NDArray[Any]
@@ -81,15 +83,17 @@ class ClassRows:
         counts = [0, *map(len, parts)]
         return np.concatenate(parts), np.cumsum(counts, dtype=np.int64)
 
-    @property
-    def order(self) -> Index:
-        """Indices of the rows of all classes, class by class."""
-        return self._order[0]
+    @cached_property
+    def arrays(self) -> tuple[NDArray[Any], Array | None, Index, Index]:
+        """Rows, weights, indices of the rows class by class, and their bounds.
 
-    @property
-    def bounds(self) -> Index:
-        """Where the rows of each class begin in `order`, and where the last end."""
-        return self._order[1]
+        Of sparse rows only those that the sample keeps are made dense.
+        """
+        order, bounds = self._order
+        if not issparse(self.X):
+            return self.X, self.weight, order, bounds
+        weight = None if self.weight is None else self.weight[order]
+        return dense(self.X[order]), weight, np.arange(len(order)), bounds
 
     @cached_property
     def totals(self) -> Array:
@@ -102,9 +106,10 @@ class ClassRows:
 
     def __getitem__(self, k: int) -> tuple[Array, Array | None]:
         """Rows and weights of class k."""
-        rows = self.order[self.bounds[k] : self.bounds[k + 1]]
-        weight = None if self.weight is None else self.weight[rows]
-        return self.X.take(rows, axis=0).astype(np.float64, copy=False), weight
+        X, weight, order, bounds = self.arrays
+        rows = order[bounds[k] : bounds[k + 1]]
+        some = X.take(rows, axis=0).astype(np.float64, copy=False)
+        return some, None if weight is None else weight[rows]
 
 
 @dataclass(frozen=True)
@@ -124,24 +129,28 @@ class RowSample:
         Total weights of all copies.
     hashes : ndarray of shape (n,)
         What the rows were chosen by; they are sorted.
+    n_rows : int
+        Number of rows of positive weight that there were to choose among.
     """
 
     X: Array
     y: NDArray[Any]
     weight: Array
     hashes: Hashes
+    n_rows: int
 
     @classmethod
     def from_arrays(
-        cls, X: NDArray[Any], y: NDArray[Any], sample_weight: Array | None = None
+        cls, X: Any, y: NDArray[Any], sample_weight: Array | None = None
     ) -> RowSample:
         """Choose among rows; those of weight zero do not count."""
         hashes = row_hashes(X)
-        weight = np.ones(len(X)) if sample_weight is None else sample_weight
-        kept = np.flatnonzero(weight > 0)
-        kept = kept[_kept(y[kept], hashes[kept], X.shape[1])]
-        rows = X[kept].astype(np.float64, copy=False)
-        return cls(rows, y[kept], weight[kept], hashes[kept])._without_copies()
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        positive = np.flatnonzero(weight > 0)
+        kept = positive[_kept(y[positive], hashes[positive], X.shape[1])]
+        rows = dense(X[kept]).astype(np.float64, copy=False)
+        some = cls(rows, y[kept], weight[kept], hashes[kept], len(positive))
+        return some._without_copies()
 
     def __add__(self, other: RowSample) -> RowSample:
         both = RowSample(
@@ -149,13 +158,13 @@ class RowSample:
             np.concatenate([self.y, other.y]),
             np.concatenate([self.weight, other.weight]),
             np.concatenate([self.hashes, other.hashes]),
+            self.n_rows + other.n_rows,
         )
         return both._take(_kept(both.y, both.hashes, both.X.shape[1]))._without_copies()
 
     def _take(self, rows: Any) -> RowSample:
-        return RowSample(
-            self.X[rows], self.y[rows], self.weight[rows], self.hashes[rows]
-        )
+        weight, hashes = self.weight[rows], self.hashes[rows]
+        return RowSample(self.X[rows], self.y[rows], weight, hashes, self.n_rows)
 
     def _without_copies(self) -> RowSample:
         """Sorted by hash, and copies merged into one row."""

@@ -1,4 +1,4 @@
-"""Shrinkage of class covariances that leaving rows out chooses."""
+"""Shrinkage of class covariances: as given, or as leaving rows out chooses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.types import Array
+from heterolda.foundations.sparse_rows import dense
+from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import (
@@ -17,6 +18,7 @@ from heterolda.statistics.moments import (
     blend,
     pooled_freedom,
     pooled_shares,
+    two_amounts,
 )
 
 # Candidates, from least to most, in steps of about a factor of three: the likelihood
@@ -57,7 +59,7 @@ class Shrinkage:
 
 def class_covariances(
     statistics: ClassStatistics,
-    shrinkage: float | str | None,
+    shrinkage: Amount,
     chosen: Shrinkage | None,
 ) -> Array:
     """Covariances of a discriminant: by its parameter, or as "cv" has chosen."""
@@ -68,7 +70,7 @@ def class_covariances(
 
 def shares_of_pooled(
     statistics: ClassStatistics,
-    shrinkage: float | str | None,
+    shrinkage: Amount,
     chosen: Shrinkage | None,
 ) -> Array:
     """Share of the pooled covariance in that of each class of a discriminant."""
@@ -77,6 +79,11 @@ def shares_of_pooled(
     amount = shrinkage if chosen is None else None
     moments = statistics.scatters, statistics.weights
     return pooled_shares(*moments, amount, given=statistics.given)
+
+
+def is_shrunk(shrinkage: Amount) -> bool:
+    """Whether all classes are to move towards the pooled covariance."""
+    return bool(two_amounts(shrinkage)[0])
 
 
 def needs_no_rows(estimator: Any) -> bool:
@@ -161,7 +168,7 @@ def left_out_log_likelihood(
         candidates = _candidates(statistics, k, weight, basis, spectrum)
         for start in range(0, len(rows), _BLOCK_ROWS):
             block = slice(start, start + _BLOCK_ROWS)
-            z = (X[rows[block]] - statistics.means[k]) @ basis
+            z = (dense(X[rows[block]]) - statistics.means[k]) @ basis
             for r, candidate in enumerate(candidates):
                 total[:, r] += candidate.log_likelihood(z, weight[block])
     total[0] = total[0].max()  # without the pooled covariance its diagonal is not used

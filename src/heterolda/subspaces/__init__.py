@@ -2,12 +2,18 @@
 
 from heterolda.subspaces.error import Progress
 from heterolda.subspaces.quadratic_rule import QuadraticRule
-from heterolda.subspaces.subspace import Subspace, TooFewDirectionsError, find_subspace
+from heterolda.subspaces.subspace import (
+    Subspace,
+    TooFewDirectionsError,
+    default_number,
+    find_subspace,
+)
 
 __all__ = [
     "Progress",
     "QuadraticRule",
     "Subspace",
     "TooFewDirectionsError",
+    "default_number",
     "find_subspace",
 ]

@@ -103,6 +103,14 @@ def find_subspace(
     )
 
 
+def default_number(
+    means: Array, covariances: Array, priors: Array, weights: Array
+) -> int:
+    """How many components there are by default, without a search for them."""
+    classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
+    return _number(None, "error", classes)
+
+
 def _total_covariance(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> Array:

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Amount, Array, Priors
 from heterolda.foundations.validation import (
     check_covariance,
-    check_finite,
     check_pair,
     check_priors,
 )
+from heterolda.foundations.wording import html, html_table, percent
 from heterolda.solvers import Global, Solver, generator, resolve_solver
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.hyperplanes import Hyperplanes
@@ -29,6 +28,8 @@ from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
 
 _PAIR = np.array([[0, 1]])
+# Error rates of a class at which the table has the other one.
+_BOUNDS = (0.05, 0.01, 0.001)
 # Normal deviates between which the curve is drawn and integrated.
 _REACH = 9.0
 # Widest step of the quadrature, in x; on this scale all g_i are smooth.
@@ -96,7 +97,7 @@ class Frontier:
         classes: ArrayLike,
         means: ArrayLike,
         covariances: ArrayLike,
-        priors: ArrayLike,
+        priors: Priors,
         weights: ArrayLike,
     ) -> Frontier:
         """The frontier of two classes with given moments.
@@ -109,8 +110,10 @@ class Frontier:
             Class means.
         covariances : array-like of shape (2, n_features, n_features)
             Class covariances.
-        priors, weights : array-like of shape (2,)
-            Class priors, in proportion, and total weights, above 1.
+        priors : array-like of shape (2,), dict, "equal" or None
+            Class priors, as of :class:`GaussianLinearDiscriminant`.
+        weights : array-like of shape (2,)
+            Total weights, above 1.
 
         Returns
         -------
@@ -122,12 +125,7 @@ class Frontier:
             raise ValueError(f"classes must be two labels, got {labels.tolist()}")
         for label, matrix in zip(labels.tolist(), cov, strict=True):
             check_covariance(label, matrix)
-        p = check_finite("priors", priors, 1)
-        if p.shape != (2,) or not np.all(p > 0):
-            raise ParameterError(
-                Setting("priors"), f" must be two positive numbers, got {p.tolist()}"
-            )
-        return cls._of_two(labels, m, cov, p, n)
+        return cls._of_two(labels, m, cov, check_priors(priors, labels, n), n)
 
     @classmethod
     def _of_two(
@@ -151,8 +149,8 @@ class Frontier:
         statistics: ClassStatistics,
         pair: tuple[Any, Any] | None = None,
         *,
-        priors: ArrayLike | None = None,
-        shrinkage: float | str | None = None,
+        priors: Priors = None,
+        shrinkage: Amount = None,
     ) -> Frontier:
         """The frontier of two classes of some statistics.
 
@@ -162,9 +160,9 @@ class Frontier:
             Weights, means and covariances.
         pair : tuple of two labels or None, default=None
             The first and the second class; not needed if there are only two.
-        priors : array-like of shape (n_classes,) or None, default=None
-            Priors of all classes; relative frequencies by default.
-        shrinkage : float in [0, 1], "auto" or None, default=None
+        priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+            Priors of all classes, as of :class:`GaussianLinearDiscriminant`.
+        shrinkage : float in [0, 1], two of them, "auto" or None, default=None
             As for :meth:`ClassStatistics.covariances`.
 
         Returns
@@ -187,9 +185,38 @@ class Frontier:
             statistics.classes[two],
             statistics.means[two],
             statistics.covariances(shrinkage)[two],
-            check_priors(priors, statistics.weights)[two],
+            check_priors(priors, statistics.classes, statistics.weights)[two],
             statistics.weights[two],
         )
+
+    def __repr__(self) -> str:
+        n_features = self.pencil.means.shape[-1]
+        return f"Frontier(classes={self.classes.tolist()!r}, {n_features=})"
+
+    def _repr_html_(self) -> str:
+        first, second = map(str, self.classes.tolist())
+        about = (
+            f"Optimal trade-off between {first} and {second}, with an area under its "
+            f"curve of {self.auc:.4f}. All figures are of the Gaussian model."
+        )
+        head = ["rule", f"{first} wrong", f"{second} wrong", "error"]
+        return html(about, html_table(head, self._table()))
+
+    def _table(self) -> list[list[str]]:
+        """Rules of the frontier and their error rates, as text."""
+        requests: dict[str, dict[str, Any]] = {
+            "least error": {},
+            "both classes equally often wrong": {"criterion": "minimax"},
+        }
+        for label in self.classes.tolist():
+            for q in _BOUNDS:
+                bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
+                requests[f"{label} wrong in {100 * q:g} %"] = bound
+        points = {name: self.at(**request) for name, request in requests.items()}
+        return [
+            [name, *map(percent, (*point.error_rates.tolist(), point.error))]
+            for name, point in points.items()
+        ]
 
     @cached_property
     def arc(self) -> Arc:
@@ -252,7 +279,7 @@ class Frontier:
         self,
         criterion: str = "bayes",
         *,
-        priors: ArrayLike | None = None,
+        priors: Priors = None,
         costs: ArrayLike | dict[Any, Any] | None = None,
         max_error: dict[Any, float] | None = None,
         solver: str | Solver | None = None,
@@ -264,7 +291,7 @@ class Frontier:
         criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
             Least error or expected cost; equal error rates; least error of a class
             while that of the other is bounded.
-        priors : array-like of shape (2,) or None, default=None
+        priors : array-like of shape (2,), dict, "equal" or None, default=None
             Priors of the two classes; those of the frontier by default.
         costs : array-like of shape (2, 2), dict of dict or None, default=None
             For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true.
@@ -287,7 +314,7 @@ class Frontier:
         purpose = Criterion.resolve(criterion, costs, max_error, self.classes, chosen)
         pencil = self.pencil
         if priors is not None:
-            given = check_priors(priors, np.ones(2))
+            given = check_priors(priors, self.classes, np.ones(2))
             pencil = replace(pencil, priors=given[None])
         p = pencil.priors[0]
         shares = purpose.cost_weighted_priors(p, _PAIR)

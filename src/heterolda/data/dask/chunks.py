@@ -10,8 +10,10 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from heterolda.foundations.types import Array
+from heterolda.foundations.validation import all_text, check_unmasked, label_array
 
 
 def chunks_of(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, Any, Any]]:
@@ -37,6 +39,9 @@ def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
                 f"{name} must be a dask collection with the chunks of X, because the "
                 f"sizes of these are not known; got {type(values).__name__}"
             )
+        if name == "y":
+            values = label_array(values)
+        check_unmasked(name, values)
         values = da.from_array(np.asarray(values), chunks=-1)
     _check_kind(values, name)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -105,7 +110,9 @@ def feature_names(X: Any) -> NDArray[Any] | None:
 
 
 def number_array(X: Any) -> NDArray[Any]:
-    """A chunk as an array of numbers; missing ones are NaN."""
+    """A chunk as an array of numbers, or sparse; missing ones are NaN."""
+    if issparse(X):
+        return X.tocsr()
     if isinstance(X, np.ma.MaskedArray):
         return X.astype(np.float64).filled(np.nan)
     if not hasattr(X, "to_numpy"):
@@ -128,22 +135,12 @@ def number_array(X: Any) -> NDArray[Any]:
     return np.array(columns).T
 
 
-def label_array(y: Any) -> NDArray[Any]:
+def chunk_labels(y: Any) -> NDArray[Any]:
     """Labels as an array: pandas' text becomes strings, categories their values."""
-    labels: NDArray[Any] = np.asarray(y)
-    if hasattr(y, "isna"):
-        n_missing = int(y.isna().sum())
-    else:
-        objects = labels if labels.dtype.kind == "O" else ()
-        n_missing = sum(label is None for label in objects)
-    if n_missing:
-        raise ValueError(
-            f"y has missing labels ({n_missing} in one chunk): fill them in, or leave "
-            "such rows out"
-        )
-    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
-        return labels.astype(str)
-    return labels
+    labels: NDArray[Any] = label_array(y)
+    return (
+        labels.astype(str) if labels.dtype.kind == "O" and all_text(labels) else labels
+    )
 
 
 def check_lengths(X: Any, y: Any, sample_weight: Any) -> None:

@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 
 from heterolda.data.dask.chunks import (
     check_lengths,
+    chunk_labels,
     chunks_of,
     delayed_chunks,
     feature_names,
     is_frame,
-    label_array,
     number_array,
     unsplit_rows,
 )
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.validation import check_sample_weight
 from heterolda.search.algorithm2 import Reporter, report_progress
 from heterolda.search.passes import Pairing, RuleEvaluation, Walk, evaluate_rule
@@ -156,9 +157,9 @@ def _evaluate_chunk(
     X: Any, y: Any, sample_weight: Any, pairing: Pairing, rules: dict[int, Any]
 ) -> dict[int, RuleEvaluation]:
     """Evaluate the rules on a chunk, for each pair that has some there."""
-    X = number_array(X)
+    X = dense(number_array(X))
     room = max(_LEAST_ROOM, _ROOM_SHARE * len(X) // len(rules))
-    codes = np.searchsorted(pairing.classes, label_array(y))
+    codes = np.searchsorted(pairing.classes, chunk_labels(y))
     weight = None
     if sample_weight is not None:
         weight = np.asarray(sample_weight, dtype=np.float64)
@@ -193,7 +194,7 @@ def _chunk_statistics(
     check_lengths(X, y, sample_weight)
     if not X.shape[0]:
         return None
-    X, labels = number_array(X), label_array(y)
+    X, labels = number_array(X), chunk_labels(y)
     try:
         found = ClassStatistics.from_data(X, labels, sample_weight)
     except ValueError as error:
@@ -207,7 +208,7 @@ def _chunk_statistics(
     found.feature_names = names
     if not sampled:
         return found, None
-    weight = check_sample_weight(sample_weight, len(X))
+    weight = check_sample_weight(sample_weight, len(labels))
     return found, RowSample.from_arrays(X, labels, weight)
 
 
@@ -224,7 +225,7 @@ def _sum(*terms: Any) -> Any:
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         X = number_array(X)
-    return method(X) if X.shape[0] else empty
+    return method(X).astype(empty.dtype, copy=False) if X.shape[0] else empty
 
 
 def _right(
@@ -232,16 +233,16 @@ def _right(
 ) -> tuple[float, float]:
     """Weight of the rows of a chunk that are predicted right, and of all."""
     check_lengths(X, y, sample_weight)
-    if not len(X):
+    if not X.shape[0]:
         return 0.0, 0.0
-    labels, predicted = label_array(y), predict(X)
+    labels, predicted = chunk_labels(y), predict(X)
     kinds = {labels.dtype.kind, predicted.dtype.kind}
     if "U" in kinds and kinds & {"b", "i", "u", "f"}:
         raise ValueError(
             f"y has labels of type {labels.dtype}, but those of the estimator are of "
             f"type {predicted.dtype}"
         )
-    weight = check_sample_weight(sample_weight, len(X))
+    weight = check_sample_weight(sample_weight, len(labels))
     if weight is None:
-        weight = np.ones(len(X))
+        weight = np.ones(len(labels))
     return float(weight[predicted == labels].sum()), float(weight.sum())

@@ -1,0 +1,106 @@
+"""What users of linear discriminant analysis look for: moments, coefficients."""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+import numpy as np
+
+from heterolda.estimators.gathering import check_has_statistics
+from heterolda.foundations.frames import import_pandas
+from heterolda.foundations.types import Array, Index
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.shrinkage import class_covariances
+
+# Stands for all other classes in a rule of one against the rest.
+OTHERS = "the rest"
+
+
+class MomentsMixin:
+    """The moments of a discriminant, by the names that scikit-learn gives them."""
+
+    @property
+    def means_(self):
+        """Class means, of shape (n_classes, n_features)."""
+        self._check_ready()
+        check_has_statistics(self)
+        return self.statistics_.means
+
+    @property
+    def covariance_(self):
+        """Class covariances, of shape (n_classes, n_features, n_features).
+
+        They are those of the fit, that is after shrinkage.
+        """
+        self._check_ready()
+        check_has_statistics(self)
+        how = self._settings["shrinkage"], self.shrinkage_
+        return class_covariances(self.statistics_, *how)
+
+
+class SummaryMixin:
+    """A table of the coefficients of a classifier with linear rules."""
+
+    def summary(self):
+        r"""The coefficients of all rules as a pandas DataFrame.
+
+        The standardised weight of a feature is its coefficient times its deviation
+        within the two classes, from their scatters :math:`T` and total weights
+        :math:`W`:
+
+        .. math::
+            w_j s_j, \quad s_j^2 = \frac{T_{1,jj} + T_{2,jj}}{W_1 + W_2 - 2}.
+
+        It does not depend on the units of the features: it is by how much the score
+        changes with one standard deviation of the feature. Where one class is told from
+        all others, the deviation is that within all classes.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each pair of classes and each feature, pairs in the order of
+            `pairs_`, within a pair the largest weight first:
+
+            - "class 1" and "class 2", the labels of the pair;
+            - "feature", its name or, if there are no names, its index;
+            - "coefficient", as in `coef_`: a positive one speaks for class 2;
+            - "standardised", the weight above; NaN where the class statistics are not
+              known: in a model from a file without them, and in a search that starts
+              from another classifier.
+        """
+        pd = import_pandas("summary")
+        self._check_ready()
+        n_pairs, d = self.coef_.shape
+        start = getattr(self, "estimator_", self)
+        statistics = getattr(start, "statistics_", None)
+        weights = np.full((n_pairs, d), np.nan)
+        if isinstance(statistics, ClassStatistics):
+            weights = self.coef_ * pooled_deviations(statistics, self.pairs_)
+        order = np.argsort(-np.abs(weights), axis=1, kind="stable")
+        first, second = np.repeat(self.pairs_, d, axis=0).T
+        labels = [*self.classes_.tolist(), OTHERS]
+        names = getattr(self, "feature_names_in_", np.arange(d))
+        return pd.DataFrame(
+            {
+                "class 1": [labels[k] for k in first],
+                "class 2": [labels[k] for k in second],
+                "feature": names[order].ravel(),
+                "coefficient": np.take_along_axis(self.coef_, order, 1).ravel(),
+                "standardised": np.take_along_axis(weights, order, 1).ravel(),
+            }
+        )
+
+
+def pooled_deviations(statistics: ClassStatistics, pairs: Index) -> Array:
+    """Deviations of the features within the classes of each pair, (n_pairs, d).
+
+    They are those within all classes for one class against all others, and for two
+    classes of a single row each.
+    """
+    squares = np.einsum("kjj->kj", statistics.scatters)
+    freedom = np.maximum(statistics.weights - 1, 0.0)
+    first, second = pairs.T
+    sums, counts = squares[first] + squares[second], freedom[first] + freedom[second]
+    others = (first < 0) | (counts == 0)
+    sums[others], counts[others] = squares.sum(axis=0), freedom.sum()
+    return np.sqrt(sums / counts[:, None])

@@ -1,0 +1,53 @@
+"""Weights of any scale as frequencies of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heterolda.foundations.types import Array
+from heterolda.foundations.validation import check_sample_weight
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_sample import RowSample
+
+# A mean so near to one is one but for rounding: scaling again changes nothing.
+_ROUNDING = 1e-12
+
+
+def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
+    """Weights of n rows for a fit, valid and of a mean of at least one.
+
+    A weight is a frequency: 3 stands for three copies of a row. Weights whose mean over
+    the rows of positive weight is below one cannot be that, and are scaled to a mean of
+    one. So below one a common factor changes nothing.
+    """
+    weight = check_sample_weight(sample_weight, n)
+    if weight is None:
+        return None
+    n_rows = int(np.count_nonzero(weight))
+    if not _too_small(total := float(weight.sum()), n_rows):
+        return weight
+    largest = weight.max()  # divides first, as the sum may be too small for a quotient
+    scaled: Array = weight / largest * (n_rows / (total / largest))
+    return scaled
+
+
+def as_frequencies(
+    statistics: ClassStatistics, sample: RowSample
+) -> tuple[ClassStatistics, RowSample, float]:
+    """The same for rows that are not in memory; and the factor."""
+    total = float(statistics.weights.sum())
+    if not _too_small(total, sample.n_rows):
+        return statistics, sample, 1.0
+    factor = sample.n_rows / total
+    scaled = statistics.copy()
+    scaled.weights *= factor
+    scaled.scatters *= factor
+    return scaled, replace(sample, weight=sample.weight * factor), factor
+
+
+def _too_small(total: float, n_rows: int) -> bool:
+    """Whether weights of that many rows with this sum cannot be frequencies."""
+    return 0 < total < n_rows * (1 - _ROUNDING)

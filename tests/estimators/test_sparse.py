@@ -1,0 +1,188 @@
+"""Sparse rows and nullable columns give the answers of the same numbers in arrays."""
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+import heterolda.statistics.row_sample as row_sample
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+)
+
+GLD, HP = GaussianLinearDiscriminant, HeteroscedasticProjection
+
+
+@pytest.fixture
+def counts(rng):
+    """Four classes of counts, mostly zeros, beside a column far from zero."""
+    y = rng.integers(4, size=600)
+    X = rng.poisson(0.1 + 0.2 * y[:, None] * [0, 0, 1, 1, 2], (600, 5)).astype(float)
+    X[:, 0] = 1e6 + y + rng.normal(size=600)
+    X[:, 1] *= rng.normal(0, 1 + y)
+    return X, np.array(["ash", "fir", "oak", "yew"])[y]
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        GLD(),
+        GLD(shrinkage="cv"),
+        GLD(multiclass="ova"),
+        GLD(solver="fisher"),
+        HP(),
+        HP(method="chernoff"),
+    ],
+)
+def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monkeypatch):
+    # Few rows of each class for the guard, which must be the same ones.
+    monkeypatch.setattr(row_sample, "_NUMBERS", 500)
+    monkeypatch.setattr(row_sample, "_LEAST", 100)
+    X, y = counts
+    weight = rng.integers(0, 3, len(X))
+    sparse = sp.csr_array(X)
+    one, other = (clone(model).fit(rows, y, weight) for rows in (X, sparse))
+    assert_array_equal(other.guarded_, one.guarded_)
+    assert_allclose(other.statistics_.scatters, one.statistics_.scatters, atol=1e-8)
+    names = ["decision_function", "predict_proba", "predict"]
+    if isinstance(model, HP):
+        names = ["transform"]
+        assert_allclose(other.explained_.sum(), one.explained_.sum(), rtol=1e-6)
+    else:
+        assert_array_equal(other.predict(X), one.predict(X))
+        assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=1e-7)
+    for form in (sparse, sp.coo_matrix(X), sp.csc_array(X)):
+        for name in names:
+            found = getattr(one, name)(form)
+            assert_array_equal(found, getattr(one, name)(X))  # to the bit
+    assert model.__sklearn_tags__().input_tags.sparse
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+def test_the_guard_looks_at_the_same_rows(rng, monkeypatch):
+    monkeypatch.setattr(row_sample, "_NUMBERS", 1)  # so that it sees 500 of each class
+    y = np.arange(4000) % 4
+    X = rng.normal(size=(4000, 4)) + 0.5 * y[:, None]
+    X[:, 3] = rng.random(4000) < np.take([0.01, 0.0, 0.02, 0.1], y)  # mostly zero
+    one, other = (GLD().fit(rows, y) for rows in (X, sp.csr_matrix(X)))
+    assert one.guarded_.any()
+    assert_array_equal(one.guarded_, other.guarded_)
+    assert_array_equal(one.predict(X), other.predict(X))
+
+
+def test_blocks_chunks_and_scores(counts, monkeypatch):
+    X, y = counts
+    sparse, model = sp.csr_array(X), GLD().fit(X, y)
+    expected = model.predict_proba(X)
+    monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", 1)
+    assert_allclose(model.predict_proba(sparse), expected, rtol=1e-12)
+    assert model.score(sparse, y) == model.score(X, y)
+    left_out = model.leave_one_out(sparse, y)
+    assert_array_equal(left_out.predictions, model.leave_one_out(X, y).predictions)
+    assert_array_equal(model.transform(sparse), model.transform(X))
+    for kind in (GLD, HP):
+        whole, chunked = kind(guard=False).fit(X, y), kind()
+        classes = {"classes": np.unique(y)} if kind is GLD else {}
+        order = np.argsort(y, kind="stable")  # chunks have one or two classes
+        for rows in np.array_split(order, 7):
+            chunked.partial_fit(sparse[rows], y[rows], **classes)
+        chunked.partial_fit(sparse[:0], y[:0], **classes)
+        assert_allclose(
+            chunked.statistics_.scatters, whole.statistics_.scatters, atol=1e-7
+        )
+    assert_array_equal(
+        GLD(guard=False).fit(X, y).predict(X),
+        GLD().fit_statistics(ClassStatistics.from_data(sparse, y)).predict(sparse),
+    )
+
+
+def test_pipelines_frames_and_dask(counts):
+    X, y = counts
+    X[:, 0] -= 1e6
+    pipe = make_pipeline(MaxAbsScaler(), GLD())
+    assert_array_equal(
+        pipe.fit(sp.csr_array(X), y).predict(sp.csr_array(X)), pipe.fit(X, y).predict(X)
+    )
+    model = GLD().fit(X, y)
+    frame = pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(X), columns=list("abcde"))
+    named = GLD().fit(frame, y)
+    assert list(named.feature_names_in_) == list("abcde")
+    assert_array_equal(named.predict(frame), model.predict(X))
+    for chunks in ((170, 5), (300, 2)):
+        lazy = da.from_array(X, chunks=chunks).map_blocks(sp.csr_matrix)
+        found = GLD().fit(lazy, y)
+        assert_array_equal(found.guarded_, model.guarded_)
+        assert_array_equal(found.predict(lazy).compute(), model.predict(X))
+        assert found.score(lazy, y) == model.score(X, y)
+        projection = HP(method="chernoff").fit(lazy, y)
+        assert projection.transform(lazy).compute().shape == (600, 3)
+
+
+def test_what_is_refused(counts):
+    X, y = counts
+    bad = sp.lil_array(X)
+    bad[3, 2] = np.nan
+    model, projection = GLD().fit(X, y), HP(method="chernoff").fit(X, y)
+    for call in (GLD().fit, HP().fit, GLD(shrinkage="cv").fit, model.score):
+        with pytest.raises(ValueError, match="X contains NaN"):
+            call(bad, y)
+    for call in (model.predict, model.transform, projection.transform):
+        with pytest.raises(ValueError, match="X contains NaN"):
+            call(bad)
+    with pytest.raises(ValueError, match="expecting 5 features"):
+        model.predict(sp.csr_array(X[:, :4]))
+    search = LocalNeighborhoodSearch()
+    with pytest.raises(TypeError, match="Sparse data was passed for X, but dense"):
+        search.fit(sp.csr_array(X), y)
+    assert not search.__sklearn_tags__().input_tags.sparse
+
+
+NAMES = list("abc")
+
+
+def typed(kind, X):
+    """A frame of such columns; None becomes a missing value."""
+    frame = pd.DataFrame(X, columns=NAMES, dtype="Int64")
+    if kind == "mixed":
+        return frame.astype({"a": "Float64", "b": "double[pyarrow]", "c": "UInt8"})
+    if kind == "polars":
+        return pl.from_pandas(frame)
+    return pa.table(frame) if kind == "arrow" else frame.astype(kind)
+
+
+@pytest.mark.parametrize(
+    "kind", ["Int64", "Float64", "int64[pyarrow]", "mixed", "polars", "arrow"]
+)
+def test_nullable_and_arrow_columns(kind, rng):
+    y = np.arange(120) % 4
+    X = rng.integers(0, 9, (120, 3)) + y[:, None]
+    frame = typed(kind, X)
+    weight = pd.Series(1 + y, dtype="Int64")
+    plain = GLD().fit(X, y, 1 + y)
+    model = GLD().fit(frame, pd.Series(y, dtype="Int64"), weight)
+    assert_array_equal(model.coef_, plain.coef_)
+    assert_array_equal(model.predict(frame), plain.predict(X))
+    assert model.predict(frame).dtype == int
+    assert_array_equal(model.transform(frame), plain.transform(X))
+    stats = ClassStatistics.from_data(frame, y)
+    assert_array_equal(stats.means, ClassStatistics.from_data(X, y).means)
+    holes = X.astype(object)
+    holes[7, 1] = None
+    holes = typed(kind, holes)
+    for call in (GLD().fit, HP().fit, ClassStatistics.from_data, model.score):
+        with pytest.raises(ValueError, match="X contains NaN"):
+            call(holes, y)
+    with pytest.raises(ValueError, match="sample_weight must be finite numbers, one"):
+        GLD().fit(frame, y, weight.where(y > 0))

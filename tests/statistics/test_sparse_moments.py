@@ -1,0 +1,154 @@
+"""Class statistics of sparse rows, against the definitions on dense ones."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+import heterolda.statistics.sparse_moments as module
+from heterolda import ClassStatistics
+from heterolda.kernels.class_moments import class_moments
+from heterolda.statistics.sparse_moments import sparse_moments
+
+
+def naive(X, codes, weight, n_classes):
+    """Weights, means and scatters in extended precision, centred."""
+    X = X.astype(np.longdouble)
+    found = []
+    for k in range(n_classes):
+        w, rows = weight[codes == k, None], X[codes == k]
+        rows = rows - rows[:1]  # so that rounding does not make constants vary
+        mean = (w * rows).sum(axis=0) / max(w.sum(), 1e-300)
+        z = rows - mean
+        origin = X[codes == k][:1].sum(axis=0)
+        found.append((w.sum(), origin + mean, (w * z).T @ z))
+    return [np.array(part) for part in zip(*found, strict=True)]
+
+
+def draw(rng, n=400):
+    """Columns of all densities, some of them far from zero, one constant."""
+    shares = np.array([0.0, 0.005, 0.05, 0.09, 0.11, 0.4, 0.6, 0.95, 1, 1, 1, 1])
+    X = rng.normal(1, 2, size=(n, 12)) * (rng.random((n, 12)) < shares)
+    X[:, 8] += 1e6
+    X[:, 7] *= 1e6
+    X[:, 9] = 7.3
+    X[::50, 10] = 0
+    X[:, 10] *= 1e6
+    X[0] = 0
+    X[5] = 0
+    return X, rng.integers(4, size=n)
+
+
+def assert_moments(found, expected):
+    """Equal on the scale of the variances; constant columns have none at all."""
+    weights, means, scatters = expected
+    assert_allclose(found.weights, weights, rtol=1e-14)
+    size = np.sqrt(np.einsum("kii->ki", scatters)).astype(float)
+    off = np.abs(found.means - means) / np.where(size > 0, size, 1)
+    assert (off <= 1e-12 + 1e-15 * np.abs(means)).all()
+    scale = size[:, :, None] * size[:, None, :]
+    error = np.abs(found.scatters - scatters)
+    assert (error <= 1e-13 * scale).all()
+    assert_array_equal(found.scatters, found.scatters.mT)
+    assert found.lost == -1
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "spread"])
+@pytest.mark.parametrize("block", [1 << 20, 17])
+def test_equals_the_definitions(rng, weights, block, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", block)
+    X, codes = draw(rng)
+    weight = None
+    if weights == "whole":
+        weight = rng.integers(0, 4, len(X)).astype(float)
+    elif weights == "spread":
+        weight = 10 ** rng.uniform(-4, 4, len(X))
+    expected = naive(X, codes, np.ones(len(X)) if weight is None else weight, 5)
+    found = sparse_moments(sp.csr_array(X), codes, weight, 5)  # one class has no rows
+    assert_moments(found, expected)
+    assert_moments(class_moments(X, codes, weight, 5), expected)
+
+
+def test_fully_dense_rows_and_few_of_them(rng):
+    for n in (4, 5, 8, 300):
+        X = rng.normal(1e6, 1, size=(n, 6))
+        codes = np.arange(n) % 4
+        expected = naive(X, codes, np.ones(n), 4)
+        found = sparse_moments(sp.csr_matrix(X), codes, None, 4)
+        assert_allclose(found.scatters, expected[2].astype(float), atol=1e-8)
+        assert_array_equal(found.scatters[np.bincount(codes) == 1], 0)
+
+
+def test_any_form_of_the_same_numbers(rng):
+    X, codes = draw(rng)
+    X = np.round(X[:, :8])
+    y, weight = np.array(list("abcd"))[codes], rng.integers(0, 3, len(X)).astype(float)
+    expected = ClassStatistics.from_data(X, y, weight)
+    plain, back = sp.csr_array(X), sp.csr_array(X[::-1])
+    both = plain.data, plain.indices
+    twice = [np.repeat(part, 2) for part in (plain.data / 2, plain.indices)]
+    ends = np.arange(len(X) + 1)
+    zeros = sp.csr_array((0.0 * ends[1:], ends[1:] % 8, ends), X.shape)
+    forms = [
+        sp.csr_array((*both, plain.indptr.astype("i8")), X.shape),
+        sp.csr_array((*twice, plain.indptr * 2), X.shape),  # duplicates
+        sp.csr_array(  # unsorted
+            (back.data[::-1], back.indices[::-1], back.nnz - back.indptr[::-1]), X.shape
+        ),
+        sp.vstack([plain[:100], zeros[100:]]) + sp.vstack([zeros[:100], plain[100:]]),
+        *(kind(X) for kind in (sp.csr_matrix, sp.csc_array, sp.coo_array)),
+        *(plain.astype(kind) for kind in ("i8", "i4", "f4")),
+    ]
+    for form in forms:
+        before = form.data.copy()
+        found = ClassStatistics.from_data(form, y, weight)
+        assert_array_equal(found.classes, expected.classes)
+        assert_allclose(found.scatters, expected.scatters, rtol=1e-9, atol=1e-6)
+        assert_allclose(found.means, expected.means, rtol=1e-12)
+        assert_array_equal(form.data, before)  # it is left as it was
+    ones = sp.csr_array(X != 0)
+    assert ones.dtype == bool
+    found, plain = (ClassStatistics.from_data(form, y) for form in (ones, X != 0))
+    assert_allclose(found.scatters, plain.scatters, atol=1e-12)
+
+
+def test_chunks_add_up(rng):
+    X, codes = draw(rng)
+    whole = ClassStatistics.from_data(X, codes)
+    total = ClassStatistics.from_data(sp.csr_array(X[:30]), codes[:30])
+    for rows in (slice(30, 31), slice(31, 200), slice(200, 400)):
+        total.update(sp.coo_matrix(X[rows]), codes[rows])
+    assert_allclose(total.scatters, whole.scatters, rtol=1e-9, atol=1e-4)
+
+
+def test_what_is_refused(rng):
+    X, codes = draw(rng)
+    for value, message in (
+        (np.nan, "X contains NaN"),
+        (np.inf, "X contains infinity"),
+        (1e200, "X: the values of feature 2 are so large"),
+    ):
+        bad = sp.lil_array(X)
+        bad[3, 2] = value
+        with pytest.raises(ValueError, match=message):
+            ClassStatistics.from_data(bad, codes)
+    for column in (2, 11):
+        bad = X.copy()
+        bad[:, column] *= 1e-170
+        with pytest.raises(ValueError, match=f"feature {column} vary so little"):
+            ClassStatistics.from_data(sp.csr_array(bad), codes)
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        ClassStatistics.from_data(sp.csr_array(X + 1j), codes)
+
+
+def test_no_dense_copy_is_made(rng):
+    places = rng.integers(20_000, size=20_000), rng.integers(200, size=20_000)
+    X = sp.csr_array((rng.normal(size=20_000), places), (20_000, 200))
+    codes = rng.integers(4, size=20_000)
+    tracemalloc.start()
+    sparse_moments(X, codes, None, 4)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.shape[0] * X.shape[1] * 8 / 4
