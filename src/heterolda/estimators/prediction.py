@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
-from heterolda.estimators.votes import set_apart
+from heterolda.estimators.votes import logarithms, set_apart
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import NUMERIC_TYPES, all_finite, label_array
@@ -115,6 +115,9 @@ class LinearRules:
             class. More: the logarithms of the probabilities, as `predict_log_proba`
             returns them. In float32 if X is, although computed in float64.
         """
+        self._check_ready()
+        if len(self.classes_) > 2:
+            return logarithms(self._blockwise(X, "probabilities"))
         return self._blockwise(X, "decisions")
 
     @also_lazily
@@ -159,7 +162,7 @@ class LinearRules:
 
     @also_lazily
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities, finite everywhere.
+        """Logarithms of `predict_proba`, finite everywhere.
 
         Parameters
         ----------
@@ -169,11 +172,9 @@ class LinearRules:
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Logarithms of what `predict_proba` returns; the largest is that of the class
-            that `predict` names. In float32 if X is, but of probabilities in float64,
-            which may be smaller than float32 can hold.
+            Log probabilities; the largest is that of the class that `predict` names.
         """
-        return self._blockwise(X, "log_probabilities")
+        return logarithms(self._blockwise(X, "probabilities"))
 
     def score(self, X, y, sample_weight=None):
         """Accuracy on some data.

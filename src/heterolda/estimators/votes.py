@@ -1,7 +1,7 @@
 """From the scores of the rules to decisions and probabilities.
 
 `Binary`, `OneVsOne` and `OneVsAll` each turn scores of shape (n_samples, n_pairs) into
-decision values, winning classes and class probabilities that agree with each other:
+winning classes and class probabilities that agree with each other:
 also those of a row alone and of the same row among others, because a score depends on
 its row and its rule only (:mod:`heterolda.kernels.ordered_scores`).
 """
@@ -56,14 +56,6 @@ class Committee(ABC):
     @abstractmethod
     def probabilities(self, scores: Array) -> Array:
         """Class probabilities, largest for the winner."""
-
-    def log_probabilities(self, scores: Array) -> Array:
-        """Their logarithms, largest for the winner, too."""
-        return logarithms(self.probabilities(scores))
-
-    def decisions(self, scores: Array) -> Array:
-        """Decision values, as `decision_function` returns them."""
-        return self.log_probabilities(scores)
 
     def of_rows(
         self, method: str, rows: Array, coef: Array, intercept: Array
@@ -195,7 +187,7 @@ class OneVsOne(Committee):
         if not coupled_decide:
             winner = self._break_ties(leaders(votes), rows, *rules)
             p = swap_largest_to_winner(p, winner)
-        return p if method == "probabilities" else logarithms(p)
+        return p
 
     def numbers_per_row(self) -> int:
         """How many numbers a row needs."""
@@ -292,7 +284,7 @@ def swap_largest_to_winner(probabilities: Array, winner: Index) -> Array:
     return set_apart(probabilities, winner)
 
 
-def logarithms(probabilities: Array) -> Array:
+def logarithms(probabilities: NDArray[Float]) -> NDArray[Float]:
     """Logarithms of probabilities, the largest where theirs is."""
     return set_apart(np.log(probabilities), probabilities.argmax(axis=1))
 
