@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from heterolda.foundations.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from heterolda.estimators.bounded_error import BoundedErrorClassifier
     from heterolda.estimators.discriminant import GaussianLinearDiscriminant
     from heterolda.estimators.fit_record import FitRecord, Judgement
     from heterolda.estimators.local_search import LocalNeighborhoodSearch
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundaryDisplay",
+    "BoundedErrorClassifier",
     "BoxTest",
     "ClassMapDisplay",
     "ClassStatistics",
@@ -82,6 +84,7 @@ __version__ = "0.1.0"
 __getattr__ = lazy_names(
     __name__,
     {
+        "estimators.bounded_error": ["BoundedErrorClassifier"],
         "estimators.discriminant": ["GaussianLinearDiscriminant"],
         "exceptions": [
             "MissingRowsWarning",

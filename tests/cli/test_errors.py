@@ -145,6 +145,16 @@ BAD = [
     (f"fit good.csv {FIT} --priors north=1,east=1,south=1,west=0", 1, "be positive"),
     (f"fit good.csv {FIT} --priors up=1", 1, "--priors: 'up' is not one of the"),
     (f"fit good.csv {FIT} --max-error north=.1", 2, "--criterion neyman-pearson and"),
+    (f"fit good.csv {FIT} --confidence .9", 2, "--confidence is .* add --max-error"),
+    (f"fit good.csv {FIT} --max-error north=.1 --confidence 2", 2, "between 0 and 1"),
+    (
+        f"fit good.csv {FIT} --max-error north=.1 --confidence .9 --criterion minimax",
+        *(2, "leave out --costs and --criterion minimax"),
+    ),
+    (
+        f"fit good.csv {FIT} --max-error north=.1 --confidence .9",
+        *(1, "Only binary classification is supported"),
+    ),
     (f"fit good.csv {FIT} --criterion neyman-pearson", 2, "--max-error LABEL=BOUND"),
     (f"fit good.csv {FIT} --refine --costs north:west=2", 2, "--class-weight"),
     (f"fit good.csv {FIT} --class-weight balanced", 2, "--class-weight is for"),

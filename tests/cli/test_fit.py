@@ -15,6 +15,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 import heterolda
 from helpers.cli import KINDS, invoke, make_frame, names, succeed
 from heterolda import (
+    BoundedErrorClassifier,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
@@ -137,6 +138,42 @@ def test_a_bound_of_one_class(frame, tmp_path):
     model = fitted(two, tmp_path, *options)
     assert model.classes_.tolist() == [0, 1]
     assert model.error_rates_[0, 1] == pytest.approx(0.02, rel=1e-6)
+
+
+def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
+    frame = make_frame(rng, n=60)
+    two = frame[frame["kind"].isin(["north", "west"])]
+    two = two.assign(w=rng.integers(1, 4, len(two)))
+    columns = "--columns", ",".join(FEATURES), "--sample-weight", "w"
+    bound = "--max-error", "west=0.3", "--confidence", "0.9", "--seed", "3"
+    data, out = write(two, tmp_path / "d.csv"), tmp_path / "m.json"
+    shown = succeed("fit", data, "-t", "kind", "-o", out, *columns, *bound)
+    model = BoundedErrorClassifier(
+        max_error={"west": 0.3}, confidence=0.9, random_state=3
+    ).fit(two[FEATURES], two["kind"], sample_weight=two["w"])
+    loaded = heterolda.load(out)
+    assert loaded.bound_ == model.bound_
+    assert loaded.feature_names_in_.tolist() == FEATURES
+    X = two[FEATURES]
+    assert_allclose(loaded.decision_function(X), model.decision_function(X), rtol=1e-8)
+    sentence = "At most 30.0 % of west are wrong on new rows, with 90.0 % confidence"
+    assert sentence in shown
+    assert f"d.csv: {two['w'].sum():,} rows" in shown
+    assert "Accuracy on rows left out is not known: with fewer rows to set" in shown
+    assert loaded.fit_record_.n_rows == two["w"].sum()
+    shown = succeed("inspect", out)
+    assert sentence in shown
+    assert "BoundedErrorClassifier of 2 classes and 3 features" in shown
+    confusion = json.loads(
+        succeed("evaluate", out, data, "--sample-weight", "w", "--json")
+    )["confusion"]
+    right = model.predict(X) == two["kind"]
+    assert np.trace(confusion) == two["w"][right].sum()
+    succeed("predict", out, data, "-o", tmp_path / "p.csv")
+    predicted = pd.read_csv(tmp_path / "p.csv")["prediction"]
+    assert_array_equal(predicted, model.predict(X))
+    options = *columns, *bound, "--cv", "3"
+    assert "Accuracy by 3-fold" in succeed("fit", data, "-t", "kind", *options)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from helpers.exported import (
     scaled,
 )
 from heterolda import (
+    BoundedErrorClassifier,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
@@ -216,6 +217,18 @@ def test_pipelines_of_projections_become_rules_on_features(dtype, tmp_path):
     assert "64 features into 4 classes" in comment
     assert "pixel 63" in comment
     assert f"{model[-1].bayes_error_.max():.4g} the largest" in comment
+
+
+def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(tmp_path, rng):
+    X, y = rng.integers(0, 4, (600, 2)) / 10, np.repeat(["ill", "well"], 300)
+    X[y == "well"] += 0.1
+    model = BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X, y)
+    for dtype in ("float", "double"):
+        header = export_c(model, tmp_path / f"{dtype}.h", dtype)
+        place = places(header, as_input(header, X))
+        np.testing.assert_array_equal(model.classes_[place], model.predict(X))
+    assert 0 < place.mean() < 1
+    assert "BoundedErrorClassifier" in header.path.read_text()
 
 
 def test_exactly_tied_votes_are_decided_by_scores(tmp_path, rng):
@@ -520,7 +533,7 @@ def test_wrong_arguments_are_refused(tmp_path, make_classes):
         export_c(model, tmp_path / "my model.h")
     projection = HeteroscedasticProjection().fit(X, y)
     for wrong in (projection, make_pipeline(projection)):
-        with pytest.raises(TypeError, match="ends in one, got HeteroscedasticProj"):
+        with pytest.raises(TypeError, match="the first two, got Heteroscedastic"):
             export_c(wrong, path)
     with pytest.raises(TypeError, match=r"step 'standardscaler'.*by to_onnx"):
         export_c(make_pipeline(StandardScaler(), model), path)

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import heterolda
 from heterolda import (
+    BoundedErrorClassifier,
     ClassStatistics,
     Fisher,
     FitRecord,
@@ -95,6 +96,10 @@ TWO_CLASSES = {
     "minimax two": GLD(criterion="minimax"),
     "paper two": LNS(max_iter=20),
     "smooth two": recommended(),
+    "bounded": BoundedErrorClassifier(max_error={1: 0.2}, confidence=0.9),
+    "bounded fisher": BoundedErrorClassifier(
+        GLD(solver=Fisher(), priors=[0.2, 0.8]), max_error=0.2, random_state=3
+    ),
 }
 
 
@@ -186,6 +191,41 @@ def test_labels_keep_their_values_and_types(make_classes, path, labels):
     assert np.array_equal(loaded.classes_, model.classes_)
     assert np.array_equal(loaded.predict(X), model.predict(X))
     assert loaded.predict(X).dtype == native
+
+
+def test_a_bound_is_kept_with_a_frozen_discriminant_and_not_with_others(
+    make_classes, path
+):
+    X, y = make_classes(2)
+    frame = pd.DataFrame(X, columns=["Größe", "a, b", "1"])
+    frozen = FrozenEstimator(GLD().fit(frame[::2], y[::2] == 1))
+    model = BoundedErrorClassifier(frozen, max_error={True: 0.2})
+    model.fit(frame[1::2], y[1::2] == 1)
+    model.fit_record_ = FitRecord("kind", "größe.csv", "2026-11-30", 60.0)
+    loaded = copy_of(model, path)
+    assert same(loaded, model)
+    assert loaded.bound_.label is True
+    assert loaded.estimator.estimator is loaded.estimator_.estimator
+    check_predictions(model, loaded, frame)
+    bare = copy_of(model, path, include_statistics=False)
+    check_predictions(model, bare, frame)
+    for where, value, message in [
+        ("bound.rank", model.bound_.n_rows + 1, "rank is larger"),
+        ("bound.label", "third", "label must be"),
+        ("start.model.rules.intercept", [-1.7e308], "threshold is too large"),
+        ("parameters.confidence", 2, "confidence"),
+    ]:
+        document = to_document(model)
+        document["model"]["threshold"] = 1.7e308
+        container, key = place_of(document, where)
+        container[key] = value
+        with pytest.raises(ValueError, match=message):
+            from_document(document)
+    model.set_params(estimator=LogisticRegression()).fit(X, y == 1)
+    with pytest.raises(TypeError, match=r"of the class LogisticRegression.*skops"):
+        heterolda.save(model, path)
+    with pytest.raises(NotFittedError):
+        heterolda.save(clone(model), path)
 
 
 def test_boolean_labels(make_classes, path):
@@ -428,7 +468,7 @@ def test_files_are_json_that_people_can_read(make_classes, path):
     text = path.read_text(encoding="utf-8")
     document = json.loads(text, parse_constant=pytest.fail)
     assert document["format"] == "heterolda-model"
-    assert document["version"] == 2
+    assert document["version"] == VERSION
     assert document["heterolda"] == heterolda.__version__
     lines = [line.strip().rstrip(",") for line in text.splitlines()]
     for row in [*model.coef_.tolist(), *model.statistics_.scatters[2].tolist()]:
@@ -483,7 +523,8 @@ def hostile_files():
     yield "trailing", model + b"{}} {}", "Extra data"
     yield "version", b'{"format": "heterolda-model", "version": "1"}', "version"
     yield "version 0", b'{"format": "heterolda-model", "version": 0}', "version"
-    yield "version 3", b'{"format": "heterolda-model", "version": 3}', "upgrade"
+    newer = b'{"format": "heterolda-model", "version": %d}'
+    yield "newer version", newer % (VERSION + 1), "upgrade"
     yield "no model", model + b"null}", "model.estimator"
     yield "no keys", b'{"format": "heterolda-model", "version": 1}', "lacks heterolda"
     yield "more", model + b'{}, "extra": 1}', "unknown key 'extra'"
@@ -868,6 +909,8 @@ def test_version_1_knew_no_guard_no_given_moments_and_no_record():
         assert not discriminant.guarded_.any()
         assert discriminant.guarded_.shape == (len(model.pairs_),)
         assert discriminant.statistics_.given is False
+        assert discriminant.statistics_.estimated_by is None
+        assert discriminant.covariance_estimator is None
         assert not hasattr(model, "fit_record_")
     old = json.loads(golden(1, "discriminant").read_text(encoding="utf-8"))
     old["model"]["fit_record"] = None
@@ -907,7 +950,9 @@ def model_with_record(model, record):
     return model
 
 
-@pytest.mark.parametrize("name", ["discriminant", "search", "projection", "pipeline"])
+@pytest.mark.parametrize(
+    "name", ["discriminant", "search", "projection", "pipeline", "bounded"]
+)
 def test_a_change_of_the_schema_is_a_new_version(name):
     path = golden(VERSION, name)
     assert path.exists(), "add files and a list of expected predictions of the version"

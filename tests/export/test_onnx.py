@@ -34,6 +34,7 @@ from helpers.exported import (
     scaled,
 )
 from heterolda import (
+    BoundedErrorClassifier,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
@@ -86,6 +87,17 @@ def test_probabilities_are_those_of_predict_proba(name, graphs, rng):
     p = run(graphs(name, "float32"), X.astype(np.float32))[1]
     assert p.dtype == np.float32
     np.testing.assert_allclose(p[clear], expected[clear], atol=1e-5)
+
+
+def test_a_bounded_discriminant_is_one_with_another_threshold(make_classes):
+    X, y = make_classes(2)
+    model = BoundedErrorClassifier(max_error={0: 0.2}).fit(X, y)
+    label, probability = run(heterolda.export.to_onnx(model, dtype="float64"), X)
+    np.testing.assert_array_equal(label, model.predict(X))
+    np.testing.assert_allclose(probability, model.predict_proba(X), atol=1e-9)
+    model.set_params(estimator=LogisticRegression()).fit(X, y)
+    with pytest.raises(TypeError, match="only that of a GaussianLinearDiscriminant"):
+        heterolda.export.to_onnx(model)
 
 
 @pytest.mark.parametrize("name", MODELS)

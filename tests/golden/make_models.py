@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 import heterolda
 from heterolda import (
+    BoundedErrorClassifier,
     FitRecord,
     GaussianLinearDiscriminant,
     Global,
@@ -62,6 +63,10 @@ def make_models():
         GaussianLinearDiscriminant(shrinkage=0.1),
     )
     yield "pipeline", pipeline.set_output(transform="pandas").fit(X, y), X
+    X, y = make_data(rng, 2, 3)
+    frame = pd.DataFrame(X, columns=["Länge", "width", "height"])
+    bounded = BoundedErrorClassifier(max_error={"ill": 0.2}, confidence=0.8)
+    yield "bounded", bounded.fit(frame, np.array(["ill", "well"])[y]), frame
 
 
 def main():

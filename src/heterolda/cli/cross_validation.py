@@ -16,6 +16,7 @@ from heterolda.cli.fit_files import Rows
 from heterolda.cli.messages import in_options
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
+from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.inspection.judging import PooledLDA
@@ -118,9 +119,10 @@ def cross_validate_rows(
     """Cross-validate any fitted classifier with the same folds, given all rows."""
     X, y, weight = rows
     ours = np.empty(len(y), np.intp)
-    for k, (held, others) in enumerate(_folds_of(rows, model.classes_, n_folds)):
+    folds = _folds_of(rows, model.classes_, n_folds)
+    for k, (held, (some, labels, others)) in enumerate(folds):
         with _errors_name_fold(k):
-            fitted = clone(model).fit(*others)
+            fitted = clone(model).fit(some, labels, sample_weight=others)
         ours[held] = _winners(fitted, X[held])
         progress((k + 1) / n_folds)
     lda = cross_validate_lda(model, rows, n_folds)
@@ -157,7 +159,7 @@ def _winners(model: Any, X: Array) -> Index:
     """Class indices of rows by a fitted model."""
     if not len(X):
         return np.empty(0, np.intp)
-    winners: Index = without_names(model)._blockwise(X, "winners")
+    winners: Index = without_names(linear_form(model))._blockwise(X, "winners")
     return winners
 
 

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import RowProgress, Table
+from heterolda.estimators.bounded_error import linear_form
 from heterolda.export import load
 from heterolda.foundations.types import Array, Index
 from heterolda.inspection.scoring import Scores
@@ -17,7 +18,7 @@ from heterolda.inspection.scoring import Scores
 
 def load_classifier(path: str | os.PathLike[str]) -> Any:
     """Load a classifier or a pipeline that ends in one; refuse a mere projection."""
-    model = load(path)
+    model = linear_form(load(path))
     if not hasattr(model, "predict_proba"):
         raise ValueError(
             f"{os.fspath(path)} holds a projection, which predicts no classes: save a "

@@ -41,6 +41,7 @@ def fit(
     costs: opt.Costs = None,
     criterion: opt.Criterion = "bayes",
     max_error: opt.MaxError = None,
+    confidence: opt.Confidence = None,
     multiclass: opt.Multiclass = "ovo",
     voting: opt.Voting = None,
     refine: opt.Refine = False,
@@ -81,6 +82,7 @@ def fit(
                 priors=parse_numbers("--priors", priors, "equal"),
                 costs=parse_costs(costs),
                 max_error=parse_numbers("--max-error", max_error),
+                confidence=confidence,
                 strategy=strategy or chosen,
                 class_weight=parse_numbers("--class-weight", class_weight, "balanced"),
                 seed=seed,
@@ -110,6 +112,7 @@ def _fit_and_report(
     from heterolda.cli.fit_files import fit_files
     from heterolda.cli.judge_fit import judge_fit
     from heterolda.cli.progress import StatusLine
+    from heterolda.estimators.bounded_error import linear_form
     from heterolda.estimators.fit_record import FitRecord
     from heterolda.export import save
     from heterolda.foundations.files import check_target
@@ -138,15 +141,17 @@ def _fit_and_report(
                 f"Accuracy on rows left out is not known: {error}. Evaluate the model "
                 "on other rows, or ask for --cv FOLDS."
             )
-    facts = ModelFacts(fitted.model)
-    fitted.model.fit_record_ = FitRecord(
+    facts = ModelFacts(linear_form(fitted.model))
+    record = FitRecord(
         target=data.target,
         data=Path(name).name,
         date=datetime.now(UTC).date().isoformat(),
-        n_rows=float(facts.discriminant.statistics_.weights.sum()),
+        n_rows=facts.n_rows,
         judgement=judgement,
     )
-    lines += facts.accuracy_lines(lda="LDA (--solver fisher --shrinkage 1)")
+    facts.model.fit_record_ = fitted.model.fit_record_ = record
+    known = facts.accuracy_lines(lda="LDA (--solver fisher --shrinkage 1)")
+    lines = [*known, *lines]
     remedy = "try --shrinkage cv, or fewer features"
     lines = [*describe_fit(facts, name, data.target, lines, remedy), ""]
     if out is not None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heterolda.data.labels import ClassFinder
 from heterolda.data.out_of_core import FileRows
 from heterolda.data.table import RowProgress, Table
+from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.foundations.types import Amount, Array
@@ -42,6 +43,7 @@ class FitSettings:
     priors: Numbers | str | None = None
     costs: dict[str, Numbers] | None = None
     max_error: Numbers | None = None
+    confidence: float | None = None  # of the bound on new rows; None: under the model
     strategy: str | None = None
     class_weight: Numbers | str | None = None
     seed: int = 0
@@ -65,38 +67,65 @@ class FitSettings:
             raise ValueError("--class-weight is for --refine: use --costs or --priors")
         if self.strategy is None and self.voting == "coupled":
             raise ValueError("--voting coupled is for --refine")
-        if (self.max_error is None) == (self.criterion == "neyman-pearson"):
-            raise ValueError(
-                "--criterion neyman-pearson and --max-error LABEL=BOUND go together"
-            )
         if self.costs is not None and self.criterion != "bayes":
             raise ValueError("--costs are for --criterion bayes")
+        if self.confidence is not None:
+            self._check_confidence(self.confidence)
+        elif (self.max_error is None) == (self.criterion == "neyman-pearson"):
+            raise ValueError(
+                "--criterion neyman-pearson and --max-error LABEL=BOUND go together; "
+                "--confidence makes it a bound on new rows"
+            )
+
+    def _check_confidence(self, confidence: float) -> None:
+        if self.max_error is None:
+            raise ValueError("--confidence is that of a bound: add --max-error")
+        if not 0 < confidence < 1:
+            raise ValueError(
+                f"--confidence {confidence:g}: must be between 0 and 1, such as 0.95"
+            )
+        if self.costs is not None or self.criterion == "minimax":
+            raise ValueError(
+                "--confidence puts the threshold where --max-error holds: leave out "
+                "--costs and --criterion minimax"
+            )
 
     def needs_memory(self, folds: int | None) -> bool:
         """Whether all rows have to be in memory, perhaps to be cross-validated."""
         if self.strategy == "paper" and self.shrinkage != "cv":
             return folds is not None  # a single search goes through the files
-        return self.strategy is not None or self.shrinkage == "cv"
+        aside = self.confidence is not None
+        return aside or self.strategy is not None or self.shrinkage == "cv"
 
     @property
     def has_leave_one_out(self) -> bool:
         """Whether errors without each row in turn are known in closed form."""
         plain = self.solver in ("global", "fisher") and self.strategy is None
+        plain = plain and self.confidence is None
         return plain and self.criterion == "bayes" and self.multiclass == "ovo"
 
     def estimator(self, classes: NDArray[Any]) -> Any:
         """The estimator, with labels in place of their text."""
         finder = ClassFinder(classes)
+        max_error = by_label("--max-error", self.max_error, finder)
+        bounded = self.confidence is not None
         start = GaussianLinearDiscriminant(
             solver=self.solver,
             shrinkage=self.shrinkage,
             multiclass=self.multiclass,
-            criterion=self.criterion,
+            criterion="bayes" if bounded else self.criterion,
             priors=by_label("--priors", self.priors, finder),
             costs=by_label("--costs", self.costs, finder),
-            max_error=by_label("--max-error", self.max_error, finder),
+            max_error=None if bounded else max_error,
             random_state=self.seed,
         )
+        if bounded:
+            return BoundedErrorClassifier(  # type: ignore[no-untyped-call]
+                start,
+                max_error=max_error,
+                confidence=self.confidence,
+                random_state=self.seed,
+            )
         if self.strategy is None:
             return start.set_params(voting=self.voting or start.voting)
         return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
@@ -161,7 +190,7 @@ def fit_files(
     if in_memory:
         X, y, weight, names = data.in_memory(count)
         weight = check_frequencies(weight, len(y))
-        model = settings.estimator(np.unique(y)).fit(X, y, weight)
+        model = settings.estimator(np.unique(y)).fit(X, y, sample_weight=weight)
         for estimator in (model, discriminant_of(model)):
             estimator.feature_names_in_ = np.array(names, dtype=object)
             if hasattr(estimator, "statistics_"):

@@ -116,7 +116,18 @@ Criterion = Annotated[
 MaxError = Annotated[
     str | None,
     _rule(
-        "LABEL=BOUND", "Largest error rate of one of two classes, for neyman-pearson."
+        "LABEL=BOUND",
+        "Largest error rate of one of two classes: under the fitted model with "
+        "--criterion neyman-pearson, on new rows with --confidence.",
+    ),
+]
+Confidence = Annotated[
+    float | None,
+    _rule(
+        "SHARE",
+        "Keep to --max-error on new rows with this confidence, such as 0.95: half of "
+        "the rows of that class are set aside for the threshold. Reads all rows into "
+        "memory.",
     ),
 ]
 Multiclass = Annotated[

@@ -41,6 +41,10 @@ def judge_fit(
         warnings.simplefilter("error", SearchInterruptedWarning)
         if n_folds is not None:
             return _cross_validate(settings, fitted, data, n_folds, status)
+        if settings.confidence is not None:
+            raise NotJudgedError(
+                "with fewer rows to set aside the threshold would be a stricter one"
+            )
         if settings.has_leave_one_out:
             status.rows("leaving out each row in turn")
             return _leave_one_out(fitted)

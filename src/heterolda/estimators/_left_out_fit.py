@@ -16,6 +16,8 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import is_shrunk
 from heterolda.tradeoff.criteria import Criterion
 
+_REMEDY = ": use scikit-learn's cross_val_predict or cross_val_score"
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -59,6 +61,12 @@ class Fit:
         settings, statistics = model._settings, model.statistics_
         solver = resolve_solver(settings["solver"])
         _refuse_others(solver, settings["criterion"], model.pairs_)
+        if statistics.estimated_by is not None:
+            raise ParameterError(
+                Setting("covariance_estimator"),
+                f" {statistics.estimated_by} has no leave-one-out in closed "
+                f"form{_REMEDY}",
+            )
         shrinkage = settings["shrinkage"]
         covariances = Covariances.of(statistics, shrinkage, model.shrinkage_)
         plain = covariances
@@ -109,7 +117,6 @@ class Fit:
 
 def _refuse_others(solver: Solver, criterion: str, pairs: Index) -> None:
     """Say for which models there is no closed form."""
-    remedy = ": use scikit-learn's cross_val_predict or cross_val_score"
     if not isinstance(solver, Global | Fisher):
         raise ParameterError(
             Setting("solver"),
@@ -117,19 +124,19 @@ def _refuse_others(solver: Solver, criterion: str, pairs: Index) -> None:
             Setting("solver", "global"),
             " and ",
             Setting("solver", "fisher"),
-            f" have{remedy}",
+            f" have{_REMEDY}",
         )
     if criterion != "bayes":
         raise ParameterError(
             Setting("criterion", criterion),
             " has no leave-one-out in closed form, only ",
             Setting("criterion", "bayes"),
-            f" has{remedy}",
+            f" has{_REMEDY}",
         )
     if pairs[0, 0] < 0:
         raise ParameterError(
             Setting("multiclass", "ova"),
             " has no leave-one-out in closed form, only ",
             Setting("multiclass", "ovo"),
-            f" has{remedy}",
+            f" has{_REMEDY}",
         )

@@ -42,6 +42,7 @@ from heterolda.estimators.warn import (
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
+    HasMethods,
     Interval,
     StrOptions,
     fit_context,
@@ -67,8 +68,9 @@ from heterolda.statistics.class_statistics import (
     all_labels,
     with_all_classes,
 )
+from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
-from heterolda.statistics.moments import all_others, two_amounts
+from heterolda.statistics.moments import against_all_others, two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
     Shrinkage,
@@ -123,9 +125,10 @@ class GaussianLinearDiscriminant(
         more errors than Fisher's on rows of its classes, the pair takes
         Fisher's rule, `guarded_` says so, and if it is more than chance, a
         :class:`ModelMisfitWarning`, too. Classes with fewer than five rows per feature
-        are judged by leaving rows out. It applies to the solver "global" with the
-        criterion "bayes", and where there are rows: `fit_statistics` and `partial_fit`
-        have none and are the same as with False, which stands for the pure model.
+        are judged by leaving rows out, unless there is a `covariance_estimator`. It
+        applies to the solver "global" with the criterion "bayes", and where there are
+        rows: `fit_statistics` and `partial_fit` have none and are the same as with
+        False, which stands for the pure model.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class probabilities; relative frequencies by default. Any positive numbers will
         do: they are divided by their sum. An array is in the order of `classes_`, a
@@ -140,6 +143,14 @@ class GaussianLinearDiscriminant(
         for the number of features. "cv" chooses both numbers, the first for each class
         and none included, by the likelihood of rows that are left out; it needs the
         rows, so only `fit` can do it.
+    covariance_estimator : covariance estimator, default=None
+        An estimator such as those of :mod:`sklearn.covariance`, with `fit` and
+        `covariance_`, as in scikit-learn's LDA and QDA. A copy is fitted to the rows
+        of each class, and its `covariance_` and, if there is one, its `location_` take
+        the place of the class's covariance and mean. ``MinCovDet(random_state=0)``
+        resists outliers; `LedoitWolf` and `OAS` shrink, and want features of one scale.
+        `shrinkage` must be None. Only `fit` can do it, with rows in memory, and
+        `sample_weight` must be whole numbers: rows of weight 3 are there three times.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
@@ -173,7 +184,8 @@ class GaussianLinearDiscriminant(
     covariance_ : ndarray of shape (n_classes, n_features, n_features)
         Class covariances of the fit, after shrinkage; QDA of scikit-learn has a list.
     statistics_ : ClassStatistics
-        Weights, means and scatter of the classes.
+        Weights, means and scatter of the classes. Those of a `covariance_estimator`
+        cannot be added to others.
     shrinkage_ : Shrinkage or None
         What "cv" has chosen: `to_pooled`, for each class the weight of the pooled
         covariance, and `to_diagonal`, the weight of its diagonal in the pooled one.
@@ -270,6 +282,7 @@ class GaussianLinearDiscriminant(
             list,
             None,
         ],
+        "covariance_estimator": [HasMethods("fit"), None],
         "multiclass": [StrOptions(set(MULTICLASS))],
         "voting": [StrOptions(set(VOTINGS) - {"coupled"})],
         "criterion": [StrOptions(set(CRITERIA))],
@@ -285,6 +298,7 @@ class GaussianLinearDiscriminant(
         guard=True,
         priors=None,
         shrinkage=None,
+        covariance_estimator=None,
         multiclass="ovo",
         voting="weighted",
         criterion="bayes",
@@ -296,6 +310,7 @@ class GaussianLinearDiscriminant(
         self.guard = guard
         self.priors = priors
         self.shrinkage = shrinkage
+        self.covariance_estimator = covariance_estimator
         self.multiclass = multiclass
         self.voting = voting
         self.criterion = criterion
@@ -338,6 +353,8 @@ class GaussianLinearDiscriminant(
         solver = resolve_solver(self.solver)
         statistics, rows = training_rows(self, X, y, sample_weight)
         chosen = None
+        if self.covariance_estimator is not None:
+            statistics = estimated_statistics(self, statistics, rows)
         if self.shrinkage == "cv" and statistics.n_classes > 1:
             statistics.covariances()  # says what is wrong with too small classes
             chosen = choose_shrinkage(rows.X, rows.y, rows.weight, statistics)
@@ -443,7 +460,7 @@ class GaussianLinearDiscriminant(
         if one_vs_all:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
-            moments = _against_all_others(means, cov, priors, weights)
+            moments = against_all_others(means, cov, priors, weights)
         else:
             pairs = solved = all_pairs(k)
             moments = means, cov, priors, weights
@@ -499,6 +516,7 @@ class GaussianLinearDiscriminant(
             borrows=shares_of_pooled(statistics, None, None) > 0,
             unshrunk=statistics if shrunk and not one_vs_all else None,
             frequencies=self.priors is None,
+            leaves_out=statistics.estimated_by is None,
         )
 
     def _make_committee(self, planes: Hyperplanes) -> Committee:
@@ -625,7 +643,8 @@ class GaussianLinearDiscriminant(
         by its solver "svd".
 
         The solvers "global" and "fisher", the criterion "bayes" and one rule for each
-        pair are supported. For others use scikit-learn's `cross_val_predict`.
+        pair are supported, without a `covariance_estimator`. For others use
+        scikit-learn's `cross_val_predict`.
 
         References
         ----------
@@ -646,18 +665,6 @@ class GaussianLinearDiscriminant(
         X, y = validate_rows(self, X, y, reset=False, accept_sparse="csr")
         weight = check_frequencies(sample_weight, len(y))
         return leave_one_out(self, X, y, weight)
-
-
-def _against_all_others(means, cov, priors, weights):
-    """Moments for one-vs-all: of all others of each class, then of each class."""
-    rest_means, rest_cov = all_others(means, cov, priors)
-    others = np.where(np.eye(len(priors)), 0.0, priors).sum(axis=1)  # not 1 - priors
-    return (
-        np.concatenate([rest_means, means]),
-        np.concatenate([rest_cov, cov]),
-        np.concatenate([others, priors]),
-        np.concatenate([weights.sum() - weights, weights]),
-    )
 
 
 class _Frontiers(Sequence):
@@ -691,6 +698,8 @@ class _Frontiers(Sequence):
 def solved_again(estimator, parameters):
     """A copy with other parameters, fitted to the same statistics."""
     same = {"shrinkage": estimator._settings["shrinkage"]}
+    if estimator.statistics_.estimated_by is None:
+        same["covariance_estimator"] = None
     copy = clone(estimator).set_params(**same, **parameters)
     copy._validate_params()
     copy._solve(

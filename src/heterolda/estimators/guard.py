@@ -79,6 +79,9 @@ class Guard:
         For Fisher's rules, if these are to have other covariances than the model's.
     frequencies : bool
         Whether priors are relative frequencies.
+    leaves_out : bool
+        Whether classes of few rows are judged by leaving rows out. An estimator's
+        moments without a row do not follow from those with it.
     verdicts : list of Verdict
         Those of the batches of pairs so far.
     """
@@ -90,6 +93,7 @@ class Guard:
     borrows: Mask
     unshrunk: ClassStatistics | None
     frequencies: bool
+    leaves_out: bool
     verdicts: list[Verdict] = field(default_factory=list)
 
     def __call__(
@@ -131,7 +135,7 @@ class Guard:
         if self.pairs[0, 0] < 0:
             return self._errors_of_others(moments, planes, judged, pairs[:, 1])
         least = ROWS_PER_FEATURE * moments.rank.max()
-        few = (totals > 2) & (totals < least)
+        few = (totals > 2) & (totals < least) & self.leaves_out
         where = known.arrays
         rows = RowsOfPairs(*where, ~few, pairs, judged)
         counts = rule_counts(rows, (planes.coef, planes.intercept), fisher)

@@ -54,7 +54,7 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
     multiply the priors of a classifier that has priors, and the sample weights of any
     other.
     """
-    if not is_classifier(_unfrozen(estimator)):
+    if not is_classifier(unfrozen(estimator)):
         raise TypeError(
             f"estimator must be a linear classifier, got {type(estimator).__name__}"
         )
@@ -113,7 +113,7 @@ def _frozen_start(
 ) -> Start:
     """Take the rules of a classifier that is fitted already, and leave it alone."""
     try:
-        check_is_fitted(_unfrozen(estimator))
+        check_is_fitted(unfrozen(estimator))
     except NotFittedError as error:
         raise NotFittedError(
             "estimator is not fitted: fit it before the search. In cross-validation, "
@@ -188,7 +188,7 @@ def _fit(model: Any, data: TrainingData) -> Any:
 
 def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
     """Normals and offsets for all pairs, from `coef_` and `intercept_`."""
-    name = type(_unfrozen(estimator)).__name__
+    name = type(unfrozen(estimator)).__name__
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
             f"estimator {name} has no coef_ and intercept_ after fit: the search needs "
@@ -226,7 +226,7 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     )
 
 
-def _unfrozen(estimator: Any) -> Any:
+def unfrozen(estimator: Any) -> Any:
     """What is in a `FrozenEstimator`."""
     frozen = isinstance(estimator, FrozenEstimator)
     return estimator.estimator if frozen else estimator
@@ -236,7 +236,7 @@ def _is_libsvm(estimator: Any) -> bool:
     """Whether this is a support vector machine of `sklearn.svm` on pairs."""
     from sklearn.svm import SVC, NuSVC
 
-    return isinstance(_unfrozen(estimator), SVC | NuSVC)
+    return isinstance(unfrozen(estimator), SVC | NuSVC)
 
 
 def _one_vs_one(estimator: Any, models: list[Any], data: TrainingData) -> Any:

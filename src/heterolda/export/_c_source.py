@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
@@ -128,7 +129,7 @@ class Source:
         self._words |= {
             "version": sys.modules["heterolda"].__version__,
             "model": " ".join(repr(model).split()),
-            "provenance": _provenance(model),
+            "provenance": _provenance(linear_form(model)),
             "decision": _DECISIONS[rules.kind],
             "constant_bytes": str(self.constant_bytes),
             "multiplications": str(self.multiplications),

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._labels import labels
-from heterolda.export._parameters import parameter, parameters
+from heterolda.export._parameters import not_kept, parameter, parameters
 from heterolda.export._schema import (
     Kind,
     Place,
@@ -44,6 +45,7 @@ from heterolda.statistics.shrinkage import Shrinkage
 DISCRIMINANT = GaussianLinearDiscriminant.__name__
 SEARCH = LocalNeighborhoodSearch.__name__
 PROJECTION = HeteroscedasticProjection.__name__
+BOUNDED = BoundedErrorClassifier.__name__
 PIPELINE = "Pipeline"
 VOTING = text(["weighted", "majority", "coupled"])
 
@@ -170,6 +172,7 @@ SHRINKAGE = {"to_pooled": floats("classes", low=0, high=1), "to_diagonal": numbe
 STATISTICS = {
     "named": boolean(),
     "given": since(2, boolean(), lambda at: False),
+    "estimated_by": since(3, optional(text()), _none),
     "weights": floats("classes"),
     "means": floats("classes", "features"),
     "scatters": floats("classes", "features", "features"),
@@ -186,6 +189,7 @@ START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
 OF_DISCRIMINANT = {
     **parameters(_names(GaussianLinearDiscriminant)),
     "guard": since(2, boolean(), lambda at: False),
+    "covariance_estimator": since(3, not_kept("covariance_estimator"), _none),
 }
 FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {
@@ -244,6 +248,27 @@ _PROJECTION = {
     "components": record(COMPONENTS),
     **OF_PROJECTION,
 }
+_BOUNDED = {
+    "estimator": text(),
+    "fit_record": optional(record(FIT_RECORD, FitRecord)),
+    "parameters": record(
+        {
+            **parameters(["max_error", "confidence", "set_aside", "random_state"]),
+            "estimator": optional(record(START_PARAMETER)),
+        }
+    ),
+    "start": record(START),
+    "threshold": number(),
+    "bound": record(
+        {
+            "label": choice({"first": 0, "second": 1}),  # of the two classes
+            "max_error": number(0, 1),
+            "confidence": number(0, 1),
+            "n_rows": count("bound"),
+            "rank": count("rank"),
+        }
+    ),
+}
 _PIPELINE = {
     "estimator": text(),
     "parameters": record({"verbose": boolean()}),
@@ -252,4 +277,5 @@ _PIPELINE = {
 _FITTED = {name: _classifier(name) for name in ATTRIBUTES}
 _FITTED[PROJECTION] = record(_PROJECTION, first=("classes", "features", "components"))
 _FITTED[PIPELINE] = record(_PIPELINE)
+_FITTED[BOUNDED] = record(_BOUNDED)
 MODEL = _model(*_FITTED)

@@ -10,14 +10,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
+from heterolda.estimators.bounded_error import (
+    BoundedErrorClassifier,
+    ErrorBound,
+    linear_form,
+)
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds
+from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary, OneVsAll, OneVsOne
-from heterolda.export._model_schema import ATTRIBUTES, DISCRIMINANT, VOTING
+from heterolda.export._model_schema import ATTRIBUTES, BOUNDED, DISCRIMINANT, VOTING
+from heterolda.export._parameters import NotKept
 from heterolda.export._schema import Place, text
 from heterolda.foundations.validation import check_covariance
 from heterolda.solvers import resolve_solver
@@ -31,20 +37,6 @@ Values = dict[str, Any]
 _ATTRIBUTE_OF = {"fitted_with": "_settings", "start": "estimator_"}
 # Attributes that not every fitted model has; null stands for their absence.
 _MAY_LACK = "statistics", "start", "n_errors_held_out", "selection"
-
-
-class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Stands for the start of a search, `name`, of which a file keeps only the name."""
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Say that another start is needed."""
-        raise ValueError(
-            f"estimator was of the class {self.name}, and the model file keeps only "
-            "its name: use set_params(estimator=...) before fit"
-        )
 
 
 def classifier_values(model: Any, *, statistics: bool) -> Values:
@@ -234,15 +226,55 @@ def _search(values: Values, fitted: Values, where: str) -> Any:
     return unfitted(LocalNeighborhoodSearch, parameters)
 
 
+def bounded_values(model: Any, *, statistics: bool) -> Values:
+    """What a file says of a discriminant with a bounded error rate."""
+    linear_form(model)  # says what cannot be kept
+    place = model.classes_.tolist().index(model.bound_.label)
+    parameters = model.get_params(deep=False)
+    return {
+        "estimator": BOUNDED,
+        "fit_record": getattr(model, "fit_record_", None),
+        "parameters": {**parameters, "estimator": _start_parameter(model)},
+        "start": _start_of(model, statistics),
+        "threshold": model.threshold_,
+        "bound": {**vars(model.bound_), "label": place},
+    }
+
+
+def bounded_of(values: Values, where: str) -> Any:
+    """The inverse of `bounded_values`."""
+    found, bound, parameters = values["start"], values["bound"], values["parameters"]
+    start = classifier_of(found["model"], f"{where}.start.model")
+    if len(start.classes_) != 2:
+        raise ValueError(f"{where}.start must have two classes")
+    if bound["rank"] > bound["n_rows"]:
+        raise ValueError(f"{where}.bound.rank is larger than the number of rows")
+    label = start.classes_.tolist()[bound["label"]]
+    start = FrozenEstimator(start) if found["frozen"] else start
+    parameters["estimator"] = _read_start_parameter(
+        parameters["estimator"], start, f"{where}.parameters.estimator"
+    )
+    model = unfitted(BoundedErrorClassifier, parameters)
+    with np.errstate(over="ignore"):
+        model._keep(start, values["threshold"], ErrorBound(**bound | {"label": label}))
+    planes = model._moved._committee.planes
+    if not (np.isfinite(planes.intercept) & np.isfinite(planes.means).all()).all():
+        raise ValueError(f"{where}.threshold is too large")
+    _check_gaussian(planes, f"{where}.start.model.rules")
+    if values["fit_record"] is not None:
+        model.fit_record_ = values["fit_record"]
+    return model
+
+
 def _start_of(model: Any, statistics: bool) -> Values | None:
     """The fitted start of a search, if it is one that is kept."""
     start = getattr(model, "estimator_", None)
-    if type(_bare(start)) is not GaussianLinearDiscriminant:
+    if type(unfrozen(start)) is not GaussianLinearDiscriminant:
         return None
     frozen = isinstance(start, FrozenEstimator)
     return {
         "frozen": frozen,
-        "model": classifier_values(_bare(start), statistics=statistics),
+        "model": classifier_values(unfrozen(start), statistics=statistics),
     }
 
 
@@ -251,12 +283,12 @@ def _start_parameter(model: Any) -> Values | None:
     given = getattr(model, "estimator", None)
     if given is None:
         return None
-    bare, ours = _bare(given), type(_bare(given)) is GaussianLinearDiscriminant
+    bare, ours = unfrozen(given), type(unfrozen(given)) is GaussianLinearDiscriminant
     return {
         "name": bare.name if isinstance(bare, NotKept) else type(bare).__name__,
         "frozen": isinstance(given, FrozenEstimator),
         # A search with prefit=True has one and the same model in both places.
-        "is_start": ours and bare is _bare(getattr(model, "estimator_", None)),
+        "is_start": ours and bare is unfrozen(getattr(model, "estimator_", None)),
         "parameters": _with_costs(bare.get_params(), model.classes_) if ours else None,
     }
 
@@ -272,7 +304,7 @@ def _read_start_parameter(found: Values | None, start: Any, where: str) -> Any:
     if found["is_start"]:
         if start is None:
             raise ValueError(f"{where} is said to be the start, but there is none")
-        estimator = _bare(start)
+        estimator = unfrozen(start)
     return FrozenEstimator(estimator) if found["frozen"] else estimator
 
 
@@ -291,9 +323,3 @@ def _with_costs(parameters: Values, classes: NDArray[Any]) -> Values:
     if hasattr(costs, "columns"):
         return {**parameters, "costs": check_costs(costs, classes)}
     return parameters
-
-
-def _bare(estimator: Any) -> Any:
-    """What is in a `FrozenEstimator`."""
-    frozen = isinstance(estimator, FrozenEstimator)
-    return estimator.estimator if frozen else estimator

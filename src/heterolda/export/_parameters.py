@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 import heterolda.export._schema as schema
 from heterolda.export._schema import Place, check_list, check_object, shown
@@ -41,6 +42,35 @@ def parameter(name: str) -> schema.Kind:
 def parameters(names: Iterable[str]) -> dict[str, schema.Kind]:
     """Fields for parameters of these names."""
     return {name: parameter(name) for name in names}
+
+
+class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Stands for an estimator, `name`, of which a file keeps only the name."""
+
+    def __init__(self, name: str = "", parameter: str = "estimator") -> None:
+        self.name = name
+        self.parameter = parameter
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Say that another one is needed."""
+        raise ValueError(
+            f"{self.parameter} was {self.name}, and the model file keeps only its "
+            f"name: use set_params({self.parameter}=...) before fit"
+        )
+
+
+def not_kept(name: str) -> schema.Kind:
+    """An estimator or None, in a parameter of this name: the file has its `repr`."""
+
+    def write(value: Any) -> str | None:
+        if value is None:
+            return None
+        return value.name if isinstance(value, NotKept) else repr(value)
+
+    def read(value: Any, at: Place) -> NotKept | None:
+        return None if value is None else NotKept(schema.text().read(value, at), name)
+
+    return schema.Kind(read, write)
 
 
 def _write(name: str, value: Any) -> Any:

@@ -11,10 +11,18 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.export._model_schema import OF_PROJECTION, PIPELINE, PROJECTION
+from heterolda.export._model_schema import (
+    BOUNDED,
+    OF_PROJECTION,
+    PIPELINE,
+    PROJECTION,
+)
 from heterolda.export._models import (
     Values,
+    bounded_of,
+    bounded_values,
     check_priors,
     classifier_of,
     classifier_values,
@@ -37,6 +45,8 @@ def values_of(model: Any, *, statistics: bool) -> Values:
                 for name, step in model.steps
             ],
         }
+    if type(model) is BoundedErrorClassifier:
+        return bounded_values(model, statistics=statistics)
     if type(model) is not HeteroscedasticProjection:
         return classifier_values(model, statistics=statistics)
     arrays = {key: getattr(model, f"{key}_", None) for key in OF_PROJECTION}
@@ -56,7 +66,7 @@ def values_of(model: Any, *, statistics: bool) -> Values:
 
 def model_of(values: Values, where: str) -> Any:
     """The fitted model of which a file says this, at a place for messages."""
-    makers = {PIPELINE: _pipeline, PROJECTION: _projection}
+    makers = {PIPELINE: _pipeline, PROJECTION: _projection, BOUNDED: bounded_of}
     return makers.get(values["estimator"], classifier_of)(values, where)
 
 

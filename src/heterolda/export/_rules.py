@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds, SidedLogOdds
@@ -18,7 +19,11 @@ from heterolda.foundations.types import Array
 
 Array32 = NDArray[np.float32]
 
-CLASSIFIERS = GaussianLinearDiscriminant, LocalNeighborhoodSearch
+CLASSIFIERS = (
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    BoundedErrorClassifier,
+)
 
 # A class is taken to reach so many standard deviations from its mean. By Chebyshev's
 # inequality at most 1 row in 64 is farther away, whatever the distribution.
@@ -131,10 +136,12 @@ def read_rules(model: Any) -> Rules:
     """
     if type(model) is Pipeline:
         return _rules_on_features(model)
+    model = linear_form(model)
     if not isinstance(model, CLASSIFIERS):
         raise TypeError(
-            "model must be a fitted GaussianLinearDiscriminant or "
-            "LocalNeighborhoodSearch, or a pipeline of projections that ends in one, "
+            "model must be a fitted GaussianLinearDiscriminant, "
+            "LocalNeighborhoodSearch or BoundedErrorClassifier, or a pipeline of "
+            "projections that ends in one of the first two, "
             f"got {type(model).__name__}; of a parameter search pass best_estimator_"
         )
     fitted: Any = model

@@ -69,10 +69,11 @@ def export_c(
 
     Parameters
     ----------
-    model : GaussianLinearDiscriminant, LocalNeighborhoodSearch or Pipeline
-        The classifier, or a pipeline of HeteroscedasticProjection steps that ends in
-        one: its rules on components become rules on features, so that nothing is left
-        to be projected.
+    model : estimator
+        A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
+        BoundedErrorClassifier of a discriminant, or a pipeline of
+        HeteroscedasticProjection steps that ends in one of the first two: its rules on
+        components become rules on features, so that nothing is left to be projected.
     path : str or path-like
         File to write, whole or not at all.
     dtype : {"float", "double", "int16"}, default="float"

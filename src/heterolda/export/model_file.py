@@ -8,11 +8,18 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._json_file import read_json, write_json
-from heterolda.export._model_schema import DISCRIMINANT, MODEL, PROJECTION, SEARCH
+from heterolda.export._model_schema import (
+    BOUNDED,
+    DISCRIMINANT,
+    MODEL,
+    PROJECTION,
+    SEARCH,
+)
 from heterolda.export._pipelines import model_of, values_of
 from heterolda.export._schema import VERSION, Place, check_object, shown, text
 from heterolda.export._steps import own_steps
@@ -23,6 +30,7 @@ _ESTIMATORS = (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
     HeteroscedasticProjection,
+    BoundedErrorClassifier,
 )
 # Of a reason with more characters than this, the rest is left out.
 _LONGEST = 400
@@ -37,9 +45,10 @@ def save(
     ----------
     model : estimator
         A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
-        HeteroscedasticProjection, or a Pipeline of projections that may end in one of
-        the classifiers. Of the start of a search only a discriminant is kept, of others
-        the name. A `random_state` that is a generator becomes None.
+        HeteroscedasticProjection, a Pipeline of projections that may end in one of
+        the classifiers, or a BoundedErrorClassifier of a discriminant. Of the start of
+        a search only a discriminant is kept, of others the name. A `random_state` that
+        is a generator becomes None.
     path : str or path-like
         The file.
     include_statistics : bool, default=True
@@ -126,9 +135,9 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
         models = [step for _, step in own_steps(model, remedy)]
     elif type(model) not in _ESTIMATORS:
         raise TypeError(
-            f"model must be a {DISCRIMINANT}, a {SEARCH}, a {PROJECTION} or a Pipeline "
-            f"of these, got {type(model).__name__}: save the fitted model inside a "
-            "parameter search, not the whole"
+            f"model must be a {DISCRIMINANT}, a {SEARCH}, a {PROJECTION}, a {BOUNDED} "
+            f"or a Pipeline of the first three, got {type(model).__name__}: save the "
+            "fitted model inside a parameter search, not the whole"
         )
     for estimator in models:
         estimator._check_ready()

@@ -47,7 +47,8 @@ def to_onnx(
     ----------
     model : estimator
         A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
-        HeteroscedasticProjection or a Pipeline, also with steps of scikit-learn. Labels
+        BoundedErrorClassifier of a discriminant, a HeteroscedasticProjection or a
+        Pipeline, also with steps of scikit-learn. Labels
         are strings or integers, which booleans and whole floats become.
     path : str, path-like or None, default=None
         File to write, whole or not at all.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from heterolda.estimators.bounded_error import ErrorBound
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.fit_record import FitRecord
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
@@ -18,6 +19,7 @@ from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, named, percent
 from heterolda.inspection.sentences import (
     accuracy_sentence,
+    bound_sentence,
     few_rows_note,
     guarded_sentence,
     verdict_sentence,
@@ -80,6 +82,8 @@ class ModelFacts:
 
         # Whether a local search has replaced the rules of the discriminant.
         self.has_local_search = model is not self.discriminant
+        # What is guaranteed of one class, if anything is.
+        self.bound: ErrorBound | None = getattr(model, "bound_", None)
         # How the discriminant was fitted.
         self._settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.has_costs = self._settings.get("costs") is not None
@@ -101,6 +105,8 @@ class ModelFacts:
     def sentence(self) -> str:
         """What the model is."""
         kind, k, d = type(self.model).__name__, len(self.classes), len(self.features)
+        if self.bound is not None:
+            kind = "BoundedErrorClassifier"
         text = f"{kind} of {count(k, 'class')} and {count(d, 'feature')}"
         if self.discriminant is None:
             return f"{text}."
@@ -108,6 +114,8 @@ class ModelFacts:
         parts = [f"solver {fitted['solver']}"]  # a name, or settings with all values
         if fitted["shrinkage"] is not None:
             parts.append(f"shrinkage {fitted['shrinkage']}")
+        if self.statistics is not None and self.statistics.estimated_by is not None:
+            parts.append(f"covariances by {self.statistics.estimated_by}")
         if fitted["criterion"] != "bayes":
             parts.append(f"criterion {fitted['criterion']}")
         if self.has_costs:
@@ -115,7 +123,7 @@ class ModelFacts:
         if self.has_local_search:
             parts.append(f"refined by the strategy {self.model.strategy}")
         if self.statistics is not None and self.record is None:
-            parts.append(f"fitted to {count(self.statistics.weights.sum(), 'row')}")
+            parts.append(f"fitted to {count(self.n_rows, 'row')}")
         return f"{text}: {', '.join(parts)}."
 
     @cached_property
@@ -153,6 +161,12 @@ class ModelFacts:
         return values
 
     @property
+    def n_rows(self) -> float:
+        """Number of rows of the fit or their weight, with those set aside."""
+        aside = 0 if self.bound is None else self.bound.n_rows
+        return float(self.discriminant.statistics_.weights.sum()) + aside
+
+    @property
     def record(self) -> FitRecord | None:
         """What the model was fitted to and how well it did, if it knows."""
         record: FitRecord | None = getattr(self.model, "fit_record_", None)
@@ -171,9 +185,12 @@ class ModelFacts:
     def accuracy_lines(self, lda: str = "LDA") -> list[str]:
         """Accuracy on rows left out, beside that of LDA, and which of the two to use.
 
-        None if that is not known; `lda` says how to get LDA.
+        Only the bound if that is not known; `lda` says how to get LDA.
         """
         found = None if self.record is None else self.record.judgement
+        if self.bound is not None:
+            sentence = bound_sentence(self.bound)
+            return [sentence] if found is None else [sentence, accuracy_sentence(found)]
         if found is None:
             return []
         if self.is_fisher and not self.has_local_search:
@@ -199,7 +216,10 @@ class ModelFacts:
         """What to know before the figures of the model are believed."""
         notes = [guarded_sentence(self.guarded)]
         if self.statistics is not None:
-            if self._settings["shrinkage"] is not None:
+            if (
+                self._settings["shrinkage"] is not None
+                or self.statistics.estimated_by is not None
+            ):
                 remedy = "use more rows or fewer features"
             weights, d = self.statistics.weights, len(self.features)
             notes.append(few_rows_note(self.classes, weights, d, remedy))

@@ -30,7 +30,7 @@ def describe_fit(
     """
     classes = count(len(facts.classes), "class")
     features = count(len(facts.features), "feature")
-    rows = count(facts.discriminant.statistics_.weights.sum(), "row")
+    rows = count(facts.n_rows, "row")
     return [
         f"{name}: {rows}, {features}, {classes} in {target!r}",
         "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from heterolda.estimators.bounded_error import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.guard import ROWS_PER_FEATURE
 from heterolda.foundations.types import Array
@@ -22,6 +23,16 @@ def record_sentence(record: FitRecord) -> str:
     rows = count(record.n_rows, "row")
     return (
         f"Fitted to {record.data} ({rows}, target {record.target!r}) on {record.date}."
+    )
+
+
+def bound_sentence(bound: ErrorBound) -> str:
+    """What is guaranteed of the error rate of a class, and by which rows."""
+    return (
+        f"At most {percent(bound.max_error)} of {bound.label} are wrong on new rows, "
+        f"with {percent(bound.confidence)} confidence: the threshold comes from "
+        f"{count(bound.n_rows, 'row')} of {bound.label} that were set aside; "
+        f"{percent(bound.expected_error)} wrong are to be expected."
     )
 
 

@@ -70,6 +70,9 @@ class ClassStatistics:
     given : bool, default=False
         Whether the moments are to be taken as exact, as those of `from_moments` are:
         then no class borrows from others, however small its weight.
+    estimated_by : str or None, default=None
+        Name of the estimator that the moments come from, if they are not sums over
+        rows. Such statistics cannot be added to others.
 
     References
     ----------
@@ -96,6 +99,7 @@ class ClassStatistics:
         scatters: Array,
         feature_names: NDArray[Any] | None = None,
         given: bool = False,
+        estimated_by: str | None = None,
     ) -> None:
         k, d = means.shape
         if not classes.shape == weights.shape == (k,) or scatters.shape != (k, d, d):
@@ -110,6 +114,7 @@ class ClassStatistics:
         self.scatters = scatters
         self.feature_names = feature_names
         self.given = given
+        self.estimated_by = estimated_by
 
     @property
     def n_classes(self) -> int:
@@ -286,6 +291,8 @@ class ClassStatistics:
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
+        for one in (self, other):
+            one._check_sums()
         if self.n_features != other.n_features:
             raise ValueError(
                 f"statistics of {self.n_features} and of {other.n_features} features "
@@ -309,6 +316,15 @@ class ClassStatistics:
 
     def __radd__(self, other: object) -> Self:
         return self.copy() if other == 0 else NotImplemented  # for sum(list)
+
+    def _check_sums(self) -> None:
+        """Refuse to add to, take from or age what is not a sum over rows."""
+        if self.estimated_by is not None:
+            raise ValueError(
+                f"the moments of these statistics were estimated by "
+                f"{self.estimated_by}, so they are not sums over rows, to which rows "
+                "can be added: put all rows together and fit again"
+            )
 
     def _add(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
         """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
@@ -414,6 +430,8 @@ class ClassStatistics:
             "scatters": self.scatters,
             "given": np.array(self.given),
         }
+        if self.estimated_by is not None:
+            content["estimated_by"] = np.array(self.estimated_by)
         if self.feature_names is not None:
             content["feature_names"] = self.feature_names.astype(str)
         write_npz(path, content)

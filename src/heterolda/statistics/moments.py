@@ -133,7 +133,7 @@ def check_moments(
 
 def read_moments(
     content: dict[str, NDArray[Any]],
-) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None, bool]:
+) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None, bool, str | None]:
     """Check the arrays of a file and return the arguments of `ClassStatistics`.
 
     The file may hold anything; a KeyError says which array is missing.
@@ -141,6 +141,7 @@ def read_moments(
     classes, names = content["classes"], content.get("feature_names")
     objects = content["classes_are_objects"]
     given = content.get("given", np.array(False))  # older files do not say
+    estimated_by = content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
     means = check_finite("means", content["means"], 2)
     scatters = check_finite("scatters", content["scatters"], 3)
@@ -150,6 +151,7 @@ def read_moments(
         or objects.shape != ()
         or given.shape != ()
         or given.dtype.kind != "b"
+        or (estimated_by is not None and estimated_by.dtype.kind != "U")
         or not np.array_equal(np.unique(classes), classes)
         or (names is not None and names.shape != means.shape[1:])
     ):
@@ -161,7 +163,8 @@ def read_moments(
         classes = classes.astype(object)
     if names is not None:
         names = names.astype(object)
-    return classes, weights, means, scatters, names, bool(given)
+    name = None if estimated_by is None else str(estimated_by)
+    return classes, weights, means, scatters, names, bool(given), name
 
 
 def shrink(scatters: Array, weights: Array, shrinkage: Amount, *, given: bool) -> Array:
@@ -280,3 +283,17 @@ def all_others(means: Array, covariances: Array, priors: Array) -> tuple[Array, 
     shifts = (means - mixed[:, None, :]) * np.sqrt(share)[:, :, None]
     within = np.tensordot(share, covariances, axes=1)
     return mixed, within + shifts.mT @ shifts
+
+
+def against_all_others(
+    means: Array, covariances: Array, priors: Array, weights: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Moments for one-vs-all: of all others of each class, then of each class."""
+    rest_means, rest_cov = all_others(means, covariances, priors)
+    others = np.where(np.eye(len(priors)), 0.0, priors).sum(axis=1)  # not 1 - priors
+    return (
+        np.concatenate([rest_means, means]),
+        np.concatenate([rest_cov, covariances]),
+        np.concatenate([others, priors]),
+        np.concatenate([weights.sum() - weights, weights]),
+    )

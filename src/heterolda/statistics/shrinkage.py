@@ -96,6 +96,12 @@ def needs_no_rows(estimator: Any) -> bool:
             Setting("shrinkage", "auto"),
             ", which needs class statistics only",
         )
+    if estimator.covariance_estimator is not None:
+        raise ParameterError(
+            Setting("covariance_estimator"),
+            " is fitted to the rows of each class, so it needs all rows at once: use "
+            "fit(X, y) with rows in memory, or leave it out",
+        )
     return True
 
 

@@ -14,6 +14,7 @@ typedef struct {
     const double *offset, *slope; /* of shape (2, n_pairs), and so is step */
     const double *bend, *low, *high, *unit, *step;
     double most, least;
+    double *inverse; /* of low and high, of shape (2, n_pairs) */
 } Posterior;
 
 /* exp of numbers within +-708, to the last bit or two. */
@@ -48,7 +49,8 @@ INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four 
     Four bent = scaled(of->bend[p], s);
     Four no = times(s, shifted(bent, of->slope[p]));
     Four yes = times(s, shifted(bent, of->slope[n_pairs + p]));
-    Four beyond = larger(scaled(1 / of->low[p], score), scaled(1 / of->high[p], score));
+    Four beyond = larger(scaled(of->inverse[p], score),
+                         scaled(of->inverse[n_pairs + p], score));
     beyond = doublings(larger(beyond, four(1.0)));
     no = subtract(shifted(no, -of->offset[p]), scaled(of->step[p], beyond));
     yes = add(shifted(yes, of->offset[n_pairs + p]), scaled(of->step[n_pairs + p], beyond));
@@ -127,6 +129,10 @@ WIDE static void couple(const double *scores, const double *X, Rules rules, int6
 {
     double *tile = room, *found = tile + n_pairs * LANES;
     double *x = found + n_classes * LANES;
+    for (int64_t p = 0; p < n_pairs; p++) {
+        of->inverse[p] = 1 / of->low[p];
+        of->inverse[n_pairs + p] = 1 / of->high[p];
+    }
     int64_t rows[LANES], which[GROUP];
     for (int64_t start = 0; start < n; start += LANES) {
         int64_t m = n - start < LANES ? n - start : LANES;
@@ -178,13 +184,15 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
         PyErr_SetString(PyExc_ValueError, "one rule is needed for each pair of classes");
     else if (!(a[12].number > 0 && a[12].number <= 700))
         PyErr_SetString(PyExc_ValueError, "log-odds must be kept within 700");
-    else if ((room = malloc((size_t)(n_pairs + n_classes + d) * LANES * 8)) == NULL)
+    else if ((room = malloc((size_t)(2 * n_pairs + (n_pairs + n_classes + d) * LANES) * 8))
+             == NULL)
         PyErr_NoMemory();
     else {
         Rules rules = {a[2].data, a[3].data, d};
         Posterior of = {
             a[5].data, a[6].data, a[7].data, a[8].data, a[9].data, a[10].data,
             a[11].data, a[12].number, a[13].number,
+            room + (n_pairs + n_classes + d) * LANES,
         };
         Py_BEGIN_ALLOW_THREADS
         couple(a[0].data, a[1].data, rules, SIZE('n'), n_pairs, n_classes, &of,

@@ -1,0 +1,586 @@
+"""A bound on the error rate of one class that holds on new rows, not under a model."""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtrc, expit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import (
+    assert_all_finite,
+    check_random_state,
+    column_or_1d,
+    get_tags,
+    indexable,
+)
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.gathering import forget_fit
+from heterolda.estimators.starts import unfrozen
+from heterolda.estimators.votes import Binary
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.sklearn_private import (
+    DocumentationLinkMixin,
+    HasMethods,
+    Interval,
+    check_method_params,
+    fit_context,
+    raise_for_params,
+    routing_enabled,
+    safe_indexing,
+)
+from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import (
+    check_labels,
+    check_several_classes,
+)
+from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
+from heterolda.solvers import Global, resolve_solver
+from heterolda.statistics.frequencies import check_frequencies
+from heterolda.tradeoff.criteria import check_max_error, error_rates
+
+# Scores that differ by less than this share of their size count as equal: the same row
+# may have a slightly different one in another batch, in single precision or in C.
+_SAME_SCORE = 1e-6
+# Scores that are infinite count as this.
+_LARGEST_SCORE = 1e300
+# More copies of rows than this are not dealt out one by one.
+_MOST_COPIES = 10**8
+
+
+@dataclass(frozen=True)
+class ErrorBound:
+    """What is guaranteed of the error rate of a class, and by how many rows.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    max_error : float
+        The greatest error rate.
+    confidence : float
+        Probability, over the draw of the training rows, that the bound holds.
+    n_rows : int
+        Rows of the class that the threshold rests on.
+    rank : int
+        The threshold is the score that so many of these rows do not exceed, towards
+        the other class.
+    """
+
+    label: Any
+    max_error: float
+    confidence: float
+    n_rows: int
+    rank: int
+
+    @property
+    def expected_error(self) -> float:
+        """Mean error rate over the draws of the rows, if scores are continuous."""
+        return (self.n_rows + 1 - self.rank) / (self.n_rows + 1)
+
+
+def smallest_rank(n: int, max_error: float, confidence: float) -> int:
+    r"""The smallest rank of n scores that bounds the error rate; n + 1 if none does.
+
+    Of n independent scores the one of rank k, in increasing order, is exceeded with a
+    probability above q = `max_error` with a probability of at most
+
+    .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j}.
+    """
+    tails = bdtrc(np.arange(n), n, 1 - max_error)
+    return 1 + int(np.count_nonzero(tails > 1 - confidence))
+
+
+def rows_needed(max_error: float, confidence: float) -> int:
+    """The least number of rows of which the largest score bounds the error rate."""
+    n = max(1, int(np.log1p(-confidence) / np.log1p(-max_error)) - 1)
+    while smallest_rank(n, max_error, confidence) > n:
+        n += 1
+    return n
+
+
+def _inner_has(method):
+    """Whether the classifier inside has a method."""
+    return lambda self: hasattr(getattr(self, "estimator_", self._given()), method)
+
+
+class BoundedErrorClassifier(
+    DocumentationLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
+    r"""Keep the error rate of one of two classes below a bound, on new rows.
+
+    The Neyman-Pearson umbrella algorithm of [1]_: some rows of the bounded class are
+    set aside, a classifier is fitted to all others, and its threshold becomes one of
+    the n sorted scores of the rows set aside, that of the smallest rank k for which
+
+    .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j} \le 1 - \text{confidence},
+
+    with q the greatest error rate of the class. With that confidence (of 20 fits 19, if
+    it is 0.95) the error rate of the class is at most q on new rows, for any
+    distribution and any classifier: nothing is assumed but that rows are independent
+    and new rows of the class come from where the old ones came from.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any binary classifier with `predict_proba` or `decision_function`, which is
+        cloned and fitted; `GaussianLinearDiscriminant()` by default. A fitted one in a
+        :class:`~sklearn.frozen.FrozenEstimator` is taken as it is, and all rows of the
+        bounded class that `fit` gets are for the threshold: they must not be those
+        that it was fitted to.
+    max_error : dict or float
+        ``{label: q}``, the greatest error rate of one class, between 0 and 1. A number
+        is for the positive class, ``classes_[1]``.
+    confidence : float in (0, 1), default=0.95
+        Probability that the bound holds, over the draw of the training rows.
+    set_aside : float in (0, 1), default=0.5
+        Share of the rows of the bounded class that are set aside.
+    random_state : int, RandomState instance or None, default=0
+        Which rows are set aside. Fits with several seeds of which one is chosen have
+        no guarantee.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Class labels, sorted.
+    estimator_ : classifier
+        The fitted classifier, with its own threshold.
+    threshold_ : float
+        Scores of `estimator_` above it mean ``classes_[1]``. Scores are the log-odds of
+        its `predict_proba`; its `decision_function`, if it has no probabilities or is a
+        `GaussianLinearDiscriminant`.
+    bound_ : ErrorBound
+        What is guaranteed: `label`, `max_error` and `confidence`; `n_rows`, the number
+        of rows set aside, and `rank`, that of the threshold among them.
+        `expected_error` is the mean error rate of the class over many such fits.
+    n_features_in_ : int
+        Number of features, if `estimator_` knows it.
+    feature_names_in_ : ndarray of str of shape (n_features,)
+        Names of the features, if `estimator_` knows them.
+
+    See Also
+    --------
+    GaussianLinearDiscriminant : Its ``criterion="neyman-pearson"`` bounds the error
+        rate under the fitted model, with all rows.
+    sklearn.model_selection.TunedThresholdClassifierCV : A threshold by a score.
+
+    Notes
+    -----
+    Inside, a `GaussianLinearDiscriminant` of the solver "global" without criterion or
+    costs of its own gets the direction that is best at the error rate to expect: it is
+    the Neyman-Pearson rule of the fitted model there. Of other classifiers only the
+    threshold moves.
+
+    A row exactly at the threshold, up to rounding, is decided for the bounded class, so
+    that the bound holds for discrete features, too. The number of rows that are needed
+    is that of which the largest score will do, ``(1 - q) ** n <= 1 - confidence``: 59
+    for 0.05 and a confidence of 0.95, and twice as many in all by default. With few
+    more the expected error rate is well below q; it tends to q with their number.
+
+    Put other steps inside, ``BoundedErrorClassifier(make_pipeline(...), ...)``: steps
+    before it would learn from the rows set aside.
+
+    Weights are frequencies, and of the bounded class they must be whole numbers, since
+    the bound counts rows: of a row of weight 3 each copy is set aside or not. Of the
+    other class they may be any. All are scaled first if their mean is below one.
+
+    `predict_proba` refers to the priors for which the threshold is the best, so that
+    `predict` is its argmax; ``estimator_.predict_proba`` has those of the data.
+
+    References
+    ----------
+    .. [1] X. Tong, Y. Feng and J. J. Li (2018), "Neyman-Pearson classification
+       algorithms and NP receiver operating characteristics", Science Advances 4,
+       eaao1659.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import BoundedErrorClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant
+    >>> model = BoundedErrorClassifier(max_error={0: 0.05}).fit(X, y)
+    >>> model.bound_.n_rows, model.bound_.rank
+    (106, 105)
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        "estimator": [
+            HasMethods(["fit", "predict_proba"]),
+            HasMethods(["fit", "decision_function"]),
+            None,
+        ],
+        "max_error": [dict, Interval(Real, 0, 1, closed="neither")],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "set_aside": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        max_error,
+        confidence=0.95,
+        set_aside=0.5,
+        random_state=0,
+    ):
+        self.estimator = estimator
+        self.max_error = max_error
+        self.confidence = confidence
+        self.set_aside = set_aside
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, **fit_params):
+        """Fit the classifier and find the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        **fit_params : dict
+            `sample_weight`; with metadata routing whatever the classifier requests.
+
+        Returns
+        -------
+        BoundedErrorClassifier
+            The fitted estimator.
+        """
+        raise_for_params(fit_params, self, "fit", allow=["sample_weight"])
+        forget_fit(self)
+        vars(self).pop("_moved", None)
+        X, y = indexable(X, y)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        classes = _two_classes(y)
+        bounded, q = self._check_bound(classes)
+        params = {key: value for key, value in fit_params.items() if value is not None}
+        if routing_enabled():
+            params = process_routing(self, "fit", **params).estimator.fit
+        weight = check_frequencies(params.get("sample_weight"), len(y))
+        if weight is not None and len(np.unique(y[weight > 0])) < 2:
+            raise ParameterError(
+                Setting("sample_weight"),
+                " must be positive for rows of both classes, and is for one at most",
+            )
+
+        copies = _copies(np.flatnonzero(y == classes[bounded]), weight)
+        aside = np.ones(len(copies), bool)
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        if not frozen:
+            n_aside = int(self.set_aside * len(copies))
+            order = check_random_state(self.random_state).permutation(len(copies))
+            aside[order[n_aside:]] = False
+        label = classes.tolist()[bounded]
+        n = int(aside.sum())
+        rank = smallest_rank(n, q, self.confidence)
+        if rank > n:
+            self._refuse_few_rows(label, q, len(copies), frozen)
+        bound = ErrorBound(label, q, float(self.confidence), n, rank)
+        if frozen:
+            inner = self._frozen(classes)
+        else:
+            rows = np.ones(len(y)) if weight is None else weight.copy()
+            totals = [rows[y == label].sum() for label in classes]
+            rows[y == classes[bounded]] = 0
+            np.add.at(rows, copies[~aside], 1)
+            inner = self._fit_inner(X, y, rows, totals, params, bound)
+
+        held_out = safe_indexing(X, copies[aside])
+        side = 1.0 if bounded == 0 else -1.0
+        scores = np.sort(side * _scores(inner, held_out))
+        # Beyond it and its equals the other class is decided.
+        score = scores[rank - 1]
+        size = max(abs(score), np.median(np.abs(scores)))
+        score += max(_SAME_SCORE * size, np.spacing(abs(score)))
+        self._keep(inner, float(side * score), bound)
+        return self
+
+    def _keep(self, inner, threshold: float, bound: ErrorBound) -> None:
+        """Write the fitted attributes."""
+        self.estimator_ = inner
+        self.classes_ = inner.classes_
+        self.threshold_ = threshold
+        self.bound_ = bound
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(inner, name):
+                setattr(self, name, getattr(inner, name))
+        bare = unfrozen(inner)
+        if isinstance(bare, GaussianLinearDiscriminant):
+            self._moved = _with_threshold(bare, threshold, bound)
+
+    def _check_bound(self, classes) -> tuple[int, float]:
+        """Index of the bounded class and the bound."""
+        bound = self.max_error
+        if not isinstance(bound, dict):
+            bound = {classes.tolist()[1]: bound}
+        if len(bound) != 1:
+            raise ParameterError(
+                Setting("max_error"),
+                f" must bound one of the two classes, as {{label: bound}}, got {bound}",
+            )
+        return check_max_error(bound, classes)
+
+    def _refuse_few_rows(self, label, q, n_rows, frozen) -> None:
+        """Say how many rows of the class would be needed."""
+        needed = rows_needed(q, self.confidence)
+        which = f"{needed} independent rows of class {label!r}"
+        if not frozen:
+            n = int(needed / self.set_aside)
+            while int(self.set_aside * n) < needed:
+                n += 1
+            which = f"{n} rows of class {label!r}, {needed} of them set aside"
+        raise ParameterError(
+            Setting("max_error"),
+            f" of {q:g} with ",
+            Setting("confidence", self.confidence),
+            f" needs {which}, but there are {n_rows}: use more rows, a larger bound or "
+            "less confidence",
+        )
+
+    def _check_ready(self):
+        """Refuse to predict before `fit`."""
+        check_is_fitted(self)
+
+    def _given(self):
+        """The classifier to be fitted."""
+        if self.estimator is None:
+            return GaussianLinearDiscriminant()
+        return self.estimator
+
+    def _frozen(self, classes):
+        """The classifier that is fitted already."""
+        check_is_fitted(self.estimator)
+        known = np.asarray(self.estimator.classes_)
+        if not np.array_equal(known, classes):
+            raise ValueError(
+                f"estimator was fitted to classes {known.tolist()}, but y has "
+                f"{classes.tolist()}: the bound needs rows of the same classes"
+            )
+        return self.estimator
+
+    def _fit_inner(self, X, y, rows, totals, params, bound):
+        """Fit the classifier to the rows that are left, given their weights.
+
+        `totals` are those of the classes with the rows that are not left.
+        """
+        model = clone(self._given())
+        if isinstance(model, GaussianLinearDiscriminant) and model.priors is None:
+            model.set_params(priors=np.divide(totals, sum(totals)))
+        if _takes_a_direction(model):
+            level = {bound.label: bound.expected_error}
+            model.set_params(criterion="neyman-pearson", max_error=level)
+        left = np.flatnonzero(rows)
+        params = check_method_params(X, params, indices=left)
+        if params.get("sample_weight") is not None:
+            params["sample_weight"] = rows[left]
+            if not has_fit_parameter(model, "sample_weight") and not routing_enabled():
+                raise ValueError(
+                    f"estimator {type(model).__name__} cannot be fitted with "
+                    "sample_weight: leave it out"
+                )
+        return model.fit(safe_indexing(X, left), y[left], **params)
+
+    def decision_function(self, X):
+        """Scores of the classifier, less the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Positive for ``classes_[1]``.
+        """
+        self._check_ready()
+        if hasattr(self, "_moved"):
+            return self._moved.decision_function(X)
+        return _scores(self.estimator_, X) - self.threshold_
+
+    def predict(self, X):
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        self._check_ready()
+        if hasattr(self, "_moved"):
+            return self._moved.predict(X)
+        return self.classes_.take(self.decision_function(X) > 0)
+
+    @available_if(_inner_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities for the priors for which the threshold is the best.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities; the larger is that of the class that `predict` names.
+        """
+        self._check_ready()
+        if hasattr(self, "_moved"):
+            return self._moved.predict_proba(X)
+        scores = self.decision_function(X)
+        sizes = np.clip(np.abs(scores), LEAST_LOG_ODDS, MOST_LOG_ODDS)
+        log_odds = np.where(scores > 0, sizes, -sizes)
+        return np.column_stack([expit(-log_odds), expit(log_odds)])
+
+    @available_if(_inner_has("predict_proba"))
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Log probabilities.
+        """
+        return np.log(self.predict_proba(X))
+
+    def get_metadata_routing(self):
+        """How metadata are routed to the classifier.
+
+        Returns
+        -------
+        MetadataRouter
+            Routing information.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)  # for `score`
+        return router.add(estimator=self._given(), method_mapping=mapping)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inside = get_tags(self._given()).input_tags
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = inside.sparse
+        tags.input_tags.allow_nan = inside.allow_nan
+        return tags
+
+
+def _two_classes(y) -> np.ndarray:
+    """The labels, which must be two."""
+    classes = check_labels(y)
+    check_several_classes(len(classes))
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. y has {len(classes)} classes: "
+            "a bound is about two; join the others into one class"
+        )
+    return classes
+
+
+def _copies(rows: Index, weight: Array | None) -> Index:
+    """Rows of the bounded class, each as often as its weight says."""
+    if weight is None:
+        return rows
+    counts = np.rint(weight[rows])
+    whole = np.abs(counts - weight[rows]) <= 1e-9 * counts
+    if not whole.all() or counts.sum() > _MOST_COPIES:
+        raise ParameterError(
+            Setting("sample_weight"),
+            " of the bounded class must be whole numbers, at most "
+            f"{_MOST_COPIES:,} in all: the bound counts rows, and a weight says how "
+            "often a row was seen",
+        )
+    return np.repeat(rows, counts.astype(np.intp))
+
+
+def _takes_a_direction(model) -> bool:
+    """Whether the rule of a classifier may become another on its optimal curve."""
+    if not isinstance(model, GaussianLinearDiscriminant):
+        return False
+    plain = model.criterion == "bayes" and model.costs is None
+    return plain and isinstance(resolve_solver(model.solver), Global)
+
+
+def _scores(estimator, X) -> Array:
+    """Finite scores of a binary classifier, in units of its log-odds if it has any."""
+    linear = isinstance(unfrozen(estimator), GaussianLinearDiscriminant)
+    if linear or not hasattr(estimator, "predict_proba"):
+        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    else:
+        chances = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+        logs = np.log(np.maximum(chances, np.finfo(np.float64).tiny))
+        scores = logs[:, 1] - logs[:, 0]
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"estimator {type(unfrozen(estimator)).__name__} has scores that are NaN"
+        )
+    return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
+
+
+def _with_threshold(model, threshold: float, bound: ErrorBound):
+    """A copy of a discriminant of two classes that decides at another threshold."""
+    moved, planes = copy(model), model._committee.planes
+    planes = replace(
+        planes,
+        intercept=planes.intercept - threshold,
+        means=planes.means - threshold,
+        gap=np.full(1, np.nan),
+    )
+    rates = error_rates(planes)
+    planes = replace(planes, error=rates @ model.priors_)
+    moved._committee = Binary(planes)
+    moved.intercept_, moved.gap_ = planes.intercept, planes.gap
+    moved.error_rates_ = rates
+    moved.bayes_error_ = moved.risk_ = planes.error
+    moved.bound_ = bound
+    moved._settings = {**model._settings, "costs": None}
+    return moved
+
+
+def linear_form(model: Any) -> Any:
+    """The discriminant that decides as a bounded one does; other models as they are.
+
+    TypeError if another classifier is inside. It has `bound_` and the model's record.
+    """
+    if not isinstance(model, BoundedErrorClassifier):
+        return model
+    model._check_ready()
+    if not hasattr(model, "_moved"):
+        name = type(unfrozen(model.estimator_)).__name__
+        raise TypeError(
+            f"model is a BoundedErrorClassifier of the class {name}, and only that of "
+            "a GaussianLinearDiscriminant is a linear rule that files and other "
+            "formats can hold: keep it by skops"
+        )
+    form = copy(model._moved)
+    for name in ("feature_names_in_", "fit_record_"):
+        if hasattr(model, name):
+            setattr(form, name, getattr(model, name))
+    return form

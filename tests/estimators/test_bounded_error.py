@@ -1,0 +1,300 @@
+"""The bound on an error rate holds, whatever the data and the classifier inside."""
+
+from math import comb
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import ndtr
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+from heterolda import (
+    BoundedErrorClassifier,
+    GaussianLinearDiscriminant,
+    ParameterError,
+)
+from heterolda.estimators.bounded_error import rows_needed, smallest_rank
+
+SMALL = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+
+
+@SMALL
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize(
+    ("inside", "routing"),
+    [(None, False), (None, True), (LogisticRegression(), True), (LinearSVC(), False)],
+)
+def test_common_checks(inside, routing):
+    model = BoundedErrorClassifier(inside, max_error=0.3, confidence=0.5, set_aside=0.7)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        results = check_estimator(model, on_skip=None)
+    assert len(results) > 40
+    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}
+
+
+def tail(n, k, q):
+    """Probability that the score of rank k of n is exceeded more often than in q."""
+    return sum(comb(n, j) * (1 - q) ** j * q ** (n - j) for j in range(k, n + 1))
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("q", [0.01, 0.05, 0.1, 0.5, 0.9])
+def test_rank_is_the_smallest_that_the_binomial_tail_allows(q, confidence):
+    for n in (1, 2, 5, 29, 59, 60, 300):
+        ranks = [k for k in range(1, n + 1) if tail(n, k, q) <= 1 - confidence]
+        assert smallest_rank(n, q, confidence) == min(ranks, default=n + 1)
+    needed = rows_needed(q, confidence)
+    assert (1 - q) ** needed <= 1 - confidence
+    assert needed == 1 or (1 - q) ** (needed - 1) > 1 - confidence
+
+
+@pytest.fixture
+def two(rng):
+    X = np.vstack([rng.normal(size=(400, 3)), rng.normal(1, [1, 2, 3], (300, 3))])
+    return X, np.repeat(["ill", "well"], [400, 300])
+
+
+@pytest.mark.parametrize("bounded", ["ill", "well"])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        None,
+        GaussianLinearDiscriminant(solver="fisher", costs={"ill": {"well": 3}}),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        LinearSVC(),
+        KNeighborsClassifier(),  # few distinct scores
+    ],
+)
+def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
+    two, inside, bounded
+):
+    X, y = two
+    seen = []
+
+    class Watched(type(inside) if inside else GaussianLinearDiscriminant):
+        def fit(self, X, y, **params):
+            seen.append(X)
+            return super().fit(X, y, **params)
+
+    Watched.__init__ = Watched.__base__.__init__
+    start = Watched(**inside.get_params(deep=False)) if inside else Watched()
+    model = BoundedErrorClassifier(start, max_error={bounded: 0.1}).fit(X, y)
+    (left,) = seen
+    aside = X[~(X[:, None] == left).all(axis=2).any(axis=1)]
+    assert_array_equal(len(aside), model.bound_.n_rows)
+    assert set(y[(X[:, None] == aside).all(axis=2).any(axis=1)]) == {bounded}
+    n, k = model.bound_.n_rows, model.bound_.rank
+    assert k == smallest_rank(n, 0.1, 0.95)
+    # The row of rank k and all that tie with it are on the safe side, no others.
+    inner = model.estimator_
+    if hasattr(inner, "predict_proba") and not hasattr(inner, "decision_function"):
+        scores = inner.predict_proba(aside)[:, 1]
+    else:
+        scores = inner.decision_function(aside)
+    toward = scores if bounded == "ill" else -scores
+    wrong = toward > np.sort(toward)[k - 1]
+    assert_array_equal(model.predict(aside) != bounded, wrong)
+    assert wrong.sum() <= n - k
+    # All answers agree.
+    decisions = model.decision_function(X)
+    assert_array_equal(model.classes_[(decisions > 0).astype(int)], model.predict(X))
+    if hasattr(model, "predict_proba"):
+        chances = model.predict_proba(X)
+        assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+        assert_allclose(chances.sum(axis=1), 1)
+        assert_allclose(np.log(chances), model.predict_log_proba(X))
+    assert hasattr(model, "predict_proba") == hasattr(inner, "predict_proba")
+
+
+def draw_gaussian(rng, n):
+    """Rows of the bounded class, of the other, and the true error rate of a rule."""
+    X0 = rng.normal(size=(n, 2)) * [1, 2]
+    X1 = rng.normal(size=(n // 2, 2)) * [0.5, 1] + [1.5, 1]
+    scale = np.array([1.0, 2.0])
+    return X0, X1, lambda coef, c: ndtr(c / np.linalg.norm(coef * scale))
+
+
+SKEWED = np.random.default_rng(5).lognormal(size=(40_000, 2))
+
+
+def draw_skewed(rng, n):
+    X0, X1 = rng.lognormal(size=(n, 2)), rng.lognormal(0.8, 0.5, size=(n // 2, 2))
+    return X0, X1, lambda coef, c: np.mean(SKEWED @ coef + c > 0)
+
+
+def draw_discrete(rng, n):
+    """Four values, so that many rows tie at any threshold."""
+    p = [0.5, 0.3, 0.12, 0.08]
+    X0, X1 = rng.choice(4, (n, 1), p=p), rng.choice(4, (n // 2, 1), p=p[::-1])
+    values = np.arange(4)
+    return X0, X1, lambda coef, c: np.dot(p, values * coef[0] + c > 1e-12)
+
+
+def share_violated(draw, inside, n_draws, rng, q=0.1, n=100):
+    """Share of fits whose error rate of the bounded class, 0, exceeds the bound."""
+    violated = 0
+    for _ in range(n_draws):
+        X0, X1, error = draw(rng, n)
+        X, y = np.vstack([X0, X1]), np.repeat([0, 1], [len(X0), len(X1)])
+        model = BoundedErrorClassifier(
+            inside, max_error={0: q}, random_state=int(rng.integers(2**31))
+        ).fit(X, y)
+        zero, *units = np.vstack([np.zeros(X.shape[1]), np.eye(X.shape[1])])
+        offset = model.decision_function([zero])[0]
+        coef = model.decision_function(units) - offset
+        violated += error(coef, offset) > q
+    return violated / n_draws
+
+
+@SMALL
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize(
+    ("draw", "inside", "n_draws"),
+    [
+        (draw_gaussian, None, 40),
+        (draw_discrete, None, 40),
+        (draw_skewed, LogisticRegression(), 40),
+        pytest.param(draw_gaussian, None, 2000, marks=pytest.mark.check),
+        pytest.param(draw_skewed, None, 2000, marks=pytest.mark.check),
+        pytest.param(draw_skewed, LogisticRegression(), 2000, marks=pytest.mark.check),
+    ],
+)
+def test_bound_is_violated_no_more_often_than_promised(draw, inside, n_draws, rng):
+    share = share_violated(draw, inside, n_draws, rng)
+    assert share <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_draws)
+
+
+def test_direction_is_the_best_at_the_error_rate_to_expect(two):
+    X, y = two
+    model = BoundedErrorClassifier(max_error={"ill": 0.2}).fit(X, y)
+    inner = model.estimator_
+    expected = model.bound_.expected_error
+    assert expected == (201 - model.bound_.rank) / 201
+    assert inner.criterion == "neyman-pearson"
+    assert_allclose(inner.error_rates_[0, 0], expected)
+    assert_allclose(inner.priors_, [4 / 7, 3 / 7])  # of all rows
+    # Others keep theirs: those that the user has chosen, and those that do not exist.
+    for own in ({"criterion": "minimax"}, {"solver": "fisher"}):
+        start = GaussianLinearDiscriminant(**own, priors=[0.5, 0.5])
+        other = BoundedErrorClassifier(start, max_error={"ill": 0.2}).fit(X, y)
+        assert other.estimator_.criterion == own.get("criterion", "bayes")
+        assert_allclose(other.estimator_.priors_, 0.5)
+
+
+def test_weights_are_copies(two, rng):
+    X, y = two
+    weight = rng.integers(0, 4, len(y)).astype(float)
+    copies = np.repeat(np.arange(len(y)), weight.astype(int))
+    one = BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=weight)
+    two = BoundedErrorClassifier(max_error=0.1).fit(X[copies], y[copies])
+    assert one.bound_ == two.bound_
+    assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-9)
+    same = BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=y.size * [0.1])
+    assert same.bound_ == BoundedErrorClassifier(max_error=0.1).fit(X, y).bound_
+    # Of the other class any weights will do.
+    weight[y == "ill"] *= 0.3
+    BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=weight)
+    with pytest.raises(ParameterError, match=r"sample_weight of the bounded .* whole"):
+        BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X, y, sample_weight=weight)
+    with pytest.raises(ParameterError, match="rows of both classes"):
+        one.fit(X, y, sample_weight=y == "ill")
+    assert not hasattr(one, "threshold_")
+    with pytest.raises(ValueError, match="KNeighborsClassifier cannot be fitted with"):
+        BoundedErrorClassifier(KNeighborsClassifier(), max_error=0.1).fit(
+            X, y, sample_weight=np.ones(len(y))
+        )
+
+
+def test_metadata_are_routed(two, rng):
+    X, y = two
+    weight = rng.integers(1, 4, len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        inside = LogisticRegression().set_fit_request(sample_weight="counts")
+        routed = BoundedErrorClassifier(inside, max_error=0.1)
+        routed.fit(X, y, counts=weight)
+        unweighted = LogisticRegression().set_fit_request(sample_weight=False)
+        with pytest.raises(TypeError, match="sample_weight"):
+            clone(routed).set_params(estimator=unweighted).fit(
+                X, y, sample_weight=weight
+            )
+    plain = BoundedErrorClassifier(LogisticRegression(), max_error=0.1)
+    plain.fit(X, y, sample_weight=weight)
+    assert plain.bound_.n_rows == weight[y == "well"].sum() // 2
+    assert_allclose(routed.decision_function(X), plain.decision_function(X))
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        plain.fit(X, y, counts=weight)
+
+
+def test_all_rows_are_for_the_threshold_of_a_frozen_classifier(two):
+    X, y = two
+    for start in (GaussianLinearDiscriminant(), RandomForestClassifier(20)):
+        fitted = start.fit(X[::2], y[::2])
+        model = BoundedErrorClassifier(FrozenEstimator(fitted), max_error={"ill": 0.05})
+        rows, labels = X[1::2], y[1::2]
+        model.fit(rows, labels)
+        assert model.bound_.n_rows == 200
+        assert model.estimator_.estimator is fitted
+        wrong = np.mean(model.predict(rows[labels == "ill"]) != "ill")
+        assert wrong <= model.bound_.expected_error
+    with pytest.raises(ParameterError, match=r"59 independent .* 'ill', but .* are 10"):
+        model.fit(X[:410:40], y[:410:40])
+    with pytest.raises(ValueError, match=r"classes \['ill', 'well'\], but y has"):
+        model.fit(rows, np.where(labels == "ill", "ill", "fit"))
+    model.set_params(estimator=FrozenEstimator(LogisticRegression()))
+    with pytest.raises(NotFittedError):
+        model.fit(rows, labels)
+
+
+@SMALL
+def test_number_of_rows_that_is_asked_for_is_enough_and_no_less(two):
+    X, y = two
+    for share, total in ((0.5, 118), (0.7, 85)):
+        model = BoundedErrorClassifier(max_error={"ill": 0.05}, set_aside=share)
+        model.fit(X[400 - total :], y[400 - total :])
+        assert (model.bound_.n_rows, model.bound_.rank) == (59, 59)
+        text = f"needs {total} rows of class 'ill', 59 of them set aside, but there are"
+        with pytest.raises(ParameterError, match=text):
+            model.fit(X[401 - total :], y[401 - total :])
+
+
+@pytest.mark.parametrize(
+    ("max_error", "message"),
+    [
+        ({"sick": 0.1}, "'sick', which is not among the classes"),
+        ({"ill": 1.0}, "must be a number between 0 and 1"),
+        ({"ill": 0.1, "well": 0.1}, "must bound one of the two classes"),
+        ({}, "must bound one of the two classes"),
+        (None, "max_error"),
+        (0, "max_error"),
+    ],
+)
+def test_unusable_bounds_are_refused(two, max_error, message):
+    with pytest.raises(ValueError, match=message):
+        BoundedErrorClassifier(max_error=max_error).fit(*two)
+
+
+def test_other_numbers_of_classes_and_scores_that_are_not_numbers_are_refused(two):
+    X, y = two
+    four = np.where(X[:, 0] > 0, np.char.add(y, "+"), y)
+    with pytest.raises(ValueError, match="y has 4 classes: a bound is about two"):
+        BoundedErrorClassifier(max_error=0.1).fit(X, four)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        BoundedErrorClassifier(max_error=0.1).fit(X, np.zeros(len(X)))
+
+    class Lost(LogisticRegression):
+        def predict_proba(self, X):
+            return super().predict_proba(X) * np.nan
+
+    with pytest.raises(ValueError, match="Lost has scores that are NaN"):
+        BoundedErrorClassifier(Lost(), max_error=0.1).fit(X, y)

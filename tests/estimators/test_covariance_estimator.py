@@ -1,0 +1,305 @@
+"""Class moments by any estimator of covariances."""
+
+import pickle
+import re
+import warnings
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import KMeans
+from sklearn.covariance import (
+    OAS,
+    EmpiricalCovariance,
+    GraphicalLassoCV,
+    LedoitWolf,
+    MinCovDet,
+    ShrunkCovariance,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
+
+import heterolda
+from heterolda import ClassStatistics, HeteroscedasticProjection, ParameterError
+from heterolda import GaussianLinearDiscriminant as GLD
+from heterolda import LocalNeighborhoodSearch as LNS
+from heterolda.data import fit_batches
+from heterolda.inspection.model_facts import ModelFacts
+
+ROBUST = MinCovDet(random_state=0)
+
+
+def by_hand(estimator, X, y):
+    """The statistics of an estimator that is fitted class by class."""
+    fits = [clone(estimator).fit(X[y == k]) for k in np.unique(y)]
+    return ClassStatistics.from_moments(
+        *np.unique(y, return_counts=True),
+        [getattr(one, "location_", X[y == k].mean(0)) for k, one in enumerate(fits)],
+        [one.covariance_ for one in fits],
+    )
+
+
+def outliers(X, y, rng):
+    """A tenth of each class moved far away, together."""
+    X = X.copy()
+    for k in np.unique(y):
+        few = np.flatnonzero(y == k)[: np.count_nonzero(y == k) // 10]
+        X[few] += 15 * X.std(axis=0) * rng.choice([-1, 1], X.shape[1])
+    return X
+
+
+class Fixed(BaseEstimator):
+    """An estimator with the moments that it is given, if any."""
+
+    def __init__(self, covariance=None, location=None):
+        self.covariance = covariance
+        self.location = location
+
+    def fit(self, X, y=None):
+        self.covariance_ = np.cov(X.T) if self.covariance is None else self.covariance
+        if self.location is not None:
+            self.location_ = self.location
+        return self
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
+def test_common_checks():
+    results = check_estimator(GLD(covariance_estimator=LedoitWolf()), on_skip=None)
+    names = [r["check_name"] for r in results if r["status"] == "passed"]
+    assert "check_sample_weight_equivalence_on_dense_data" in names
+    assert len(names) > 40
+
+
+@pytest.mark.parametrize(
+    "estimator", [EmpiricalCovariance(), LedoitWolf(), OAS(), Fixed()]
+)
+def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes):
+    X, y = make_classes(4)
+    before = vars(estimator).copy()
+    settings = {"guard": False, "priors": [0.1, 0.2, 0.3, 0.4]}
+    model = GLD(covariance_estimator=estimator, **settings).fit(X, y)
+    expected = GLD(**settings).fit_statistics(by_hand(estimator, X, y))
+    assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.intercept_, expected.intercept_, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.statistics_.scatters, expected.statistics_.scatters)
+    assert model.statistics_.estimated_by == type(estimator).__name__
+    assert vars(estimator) == before  # it was a copy that was fitted
+    for name in ("predict_proba", "transform"):
+        found, other = getattr(model, name)(X), getattr(expected, name)(X)
+        assert_allclose(found, other, rtol=1e-4, atol=1e-4)
+    point = model.with_operating_point("minimax")
+    assert_allclose(
+        point.coef_, expected.with_operating_point("minimax").coef_, rtol=1e-5
+    )
+    assert_allclose(model.frontier_[3].auc, expected.frontier_[3].auc, rtol=1e-6)
+
+
+def test_the_empirical_covariance_is_the_plain_one_up_to_its_divisor(make_classes):
+    X, y = make_classes(4)
+    plain = ClassStatistics.from_data(X, y)
+    found = GLD(covariance_estimator=EmpiricalCovariance()).fit(X, y).statistics_
+    assert_allclose(found.covariances(), plain.covariances() * 59 / 60)
+    assert_allclose(found.means, plain.means)
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_robust_moments_resist_outliers(guard, make_classes, rng):
+    X, y = make_classes(4, n=200, spread=3)
+    bad = outliers(X, y, rng)
+    clean = ClassStatistics.from_data(X, y)
+    model = GLD(covariance_estimator=ROBUST, guard=guard).fit(bad, y)
+    deviations = np.sqrt(np.einsum("kii->ki", clean.covariances()))
+    means = model.statistics_.means
+    assert np.all(np.abs(means - clean.means) < 0.5 * deviations)
+    plain = ClassStatistics.from_data(bad, y)
+    assert np.any(np.abs(plain.means - clean.means) > 0.5 * deviations)
+    ratio = np.einsum("kii->ki", model.statistics_.covariances()) / deviations**2
+    assert np.all((ratio > 0.5) & (ratio < 2))
+    assert model.score(X, y) > GLD(guard=False).fit(X, y).score(X, y) - 0.05
+
+
+def test_nothing_depends_on_the_order_of_the_rows(make_classes, rng):
+    X, y = make_classes(4, n=20, d=2)
+    order = rng.permutation(len(y))
+    one, two, sparse = (
+        GLD(covariance_estimator=ROBUST).fit(rows, labels).statistics_
+        for rows, labels in ((X, y), (X[order], y[order]), (csr_array(X), y))
+    )
+    for other in (two, sparse):
+        assert_array_equal(one.scatters, other.scatters)
+        assert_array_equal(one.means, other.means)
+
+
+def test_whole_weights_are_copies_and_others_are_refused(make_classes, rng):
+    X, y = make_classes(4, n=20, d=2)
+    weight = rng.integers(0, 3, len(y)).astype(float)
+    model = GLD(covariance_estimator=ROBUST)
+    weighted = clone(model).fit(X, y, weight)
+    rows = np.repeat(np.arange(len(y)), weight.astype(int))
+    repeated = clone(model).fit(X[rows], y[rows])
+    assert_array_equal(weighted.statistics_.scatters, repeated.statistics_.scatters)
+    assert_allclose(weighted.coef_, repeated.coef_)
+    for wrong in (weight + 0.5, weight * 1e50 + 1):
+        with pytest.raises(
+            ParameterError, match=r"whole numbers.*covariance_estimator"
+        ):
+            model.fit(X, y, wrong)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (LedoitWolf, r"must be an object, got a class: write LedoitWolf\(\)"),
+        (KMeans(2, n_init=1), "KMeans has no covariance_ after fit"),
+        (GraphicalLassoCV(cv=1), r"to the 20 rows of class 'a' \(.*LedoitWolf"),
+        (Fixed(np.eye(2)), r"'a' that cannot be used: .*must have shape"),
+        (Fixed(3.0), "'a' that cannot be used: .*must have 3 dimensions"),
+        (Fixed(np.full((3, 3), np.nan)), "'a' that cannot be used: .*NaN"),
+        (Fixed(np.triu(np.ones((3, 3)))), "class 'a' is not symmetric"),
+        (Fixed(-np.eye(3)), "class 'a' has a negative variance"),
+        (Fixed(np.ones((3, 3)) - np.eye(3)), "class 'a' is indefinite"),
+        (Fixed(np.eye(3), np.zeros(2)), r"location_ of shape \(2,\) for class 'a'"),
+        (Fixed(np.eye(3), np.full(3, np.inf)), "'a' that cannot be used: .*infinity"),
+    ],
+)
+def test_estimators_that_cannot_be_used(estimator, message, make_classes):
+    X, y = make_classes(4, n=20)
+    with pytest.raises(ParameterError, match=message) as caught:
+        GLD(covariance_estimator=estimator).fit(X, np.array([*"abcd"])[y])
+    assert caught.value.parameter == "covariance_estimator"
+
+
+def test_parameters_and_data_that_do_not_go_with_an_estimator(make_classes):
+    X, y = make_classes(4, n=20)
+    with pytest.raises(ValueError, match=r"'covariance_estimator' parameter.*'fit'"):
+        GLD(covariance_estimator="mcd").fit(X, y)
+    model = GLD(covariance_estimator=LedoitWolf())
+    for shrinkage in (0.5, "auto", "cv"):
+        with pytest.raises(ParameterError, match="covariance_estimator and shrinkage"):
+            clone(model).set_params(shrinkage=shrinkage).fit(X, y)
+    few = np.append(np.flatnonzero(y != 2), np.flatnonzero(y == 2)[:1])
+    with pytest.raises(ParameterError, match=r"classes \[2\] have a total weight"):
+        model.fit(X[few], y[few])
+    with pytest.raises(ParameterError, match=r"classes \[2\] have a total weight"):
+        model.fit(X, y, y != 2)  # a class without rows
+    assert not hasattr(model, "partial_fit")
+    statistics = ClassStatistics.from_data(X, y)
+    search = LNS(model, max_iter=5)
+    frame = pd.DataFrame(X).rename(columns=str).assign(kind=y)
+    for fit in (
+        lambda: model.fit_statistics(statistics),
+        lambda: fit_batches(model, frame, "kind"),
+        lambda: fit_batches(search, frame, "kind"),
+        lambda: model.fit(da.from_array(X), da.from_array(y)),
+    ):
+        with pytest.raises(ParameterError, match="covariance_estimator is fitted to"):
+            fit()
+    model.fit(X, y)
+    assert "solver global, covariances by LedoitWolf," in ModelFacts(model).sentence
+    with pytest.raises(ParameterError, match=r"LedoitWolf .*cross_val_predict"):
+        model.leave_one_out(X, y)
+
+
+def test_estimated_statistics_do_not_add(make_classes, tmp_path):
+    X, y = make_classes(4)
+    model = GLD(covariance_estimator=LedoitWolf()).fit(X, y)
+    plain = ClassStatistics.from_data(X, y)
+    path = tmp_path / "statistics.npz"
+    model.statistics_.save(path)
+    loaded = ClassStatistics.load(path)
+    projection = HeteroscedasticProjection().fit_statistics(loaded)
+    for found in (model.statistics_, loaded, model.statistics_.copy()):
+        assert found.estimated_by == "LedoitWolf"
+        for change in (
+            lambda found=found: found + plain,
+            lambda found=found: plain + found,
+            lambda found=found: found.update(X, y),
+        ):
+            with pytest.raises(ValueError, match=r"estimated by LedoitWolf.*all rows"):
+                change()
+    plain_model = model.set_params(covariance_estimator=None)
+    for stream in (plain_model, projection):
+        with pytest.raises(ValueError, match=r"estimated by LedoitWolf.*all rows"):
+            stream.partial_fit(X, y)
+    with np.load(path) as content:
+        np.savez(path, **{**content, "estimated_by": np.array(3)})
+    with pytest.raises(ValueError, match="do not fit together"):
+        ClassStatistics.load(path)
+
+
+def test_model_files_keep_all_but_the_estimator(make_classes, tmp_path):
+    X, y = make_classes(4)
+    path = tmp_path / "model.json"
+    for model in (
+        GLD(covariance_estimator=LedoitWolf(block_size=500)),
+        LNS(GLD(covariance_estimator=OAS())),
+    ):
+        heterolda.save(model.fit(X, y), path)
+        loaded = heterolda.load(path)
+        assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        gld, was = (getattr(m, "estimator_", m) for m in (loaded, model))
+        assert gld.statistics_.estimated_by == was.statistics_.estimated_by
+        assert_array_equal(gld.transform(X), was.transform(X))
+        name = repr(was.covariance_estimator)
+        assert gld.covariance_estimator.name == name
+        heterolda.save(loaded, path)  # and again
+        with pytest.raises(ParameterError, match=re.escape(f"was {name}, and")):
+            heterolda.load(path).fit(X, y)
+        point = gld.with_operating_point("minimax")
+        assert_array_equal(point.coef_, was.with_operating_point("minimax").coef_)
+        data = skops.io.dumps(model)
+        trusted = skops.io.get_untrusted_types(data=data)
+        assert all(name.startswith("heterolda.") for name in trusted)
+        assert_array_equal(
+            skops.io.loads(data, trusted=trusted).predict(X), model.predict(X)
+        )
+        assert_array_equal(
+            pickle.loads(pickle.dumps(model)).predict(X), loaded.predict(X)
+        )
+
+
+def test_grid_search_and_local_search(make_classes):
+    X, y = make_classes(4)
+    model = GLD(covariance_estimator=ShrunkCovariance())
+    grid = {"covariance_estimator__shrinkage": [0.0, 1.0]}
+    search = GridSearchCV(model, grid, cv=2).fit(X, y)
+    best = search.best_params_["covariance_estimator__shrinkage"]
+    assert search.best_estimator_.covariance_estimator.shrinkage == best
+    found = search.best_estimator_.statistics_.scatters
+    by_best = clone(model).set_params(**search.best_params_).fit(X, y)
+    assert_array_equal(found, by_best.statistics_.scatters)
+    start = GLD(covariance_estimator=LedoitWolf())
+    for strategy in ("paper", "smooth"):
+        found = LNS(start, strategy=strategy, class_weight="balanced").fit(X, y)
+        assert found.estimator_.statistics_.estimated_by == "LedoitWolf"
+        assert np.all(found.n_errors_ <= found.n_errors_start_) or strategy == "smooth"
+
+
+def test_the_guard_counts_all_rows_also_those_of_small_classes(rng):
+    # The certified rule relies on a dummy that is hardly ever there. Classes of few
+    # rows are judged by leaving rows out, which has no closed form here.
+    X, y = rng.normal(size=(80, 20)), np.arange(80) % 4
+    X[:, :4] += 1.5 * np.eye(4)[y]
+    X[:, 19] = (y == 0) & (np.arange(80) < 8)
+    with warnings.catch_warnings(action="ignore"):
+        model = GLD(covariance_estimator=LedoitWolf()).fit(X, y)
+        free = clone(model).set_params(guard=False).fit(X, y)
+        fisher = clone(model).set_params(solver="fisher", guard=False).fit(X, y)
+
+    def errors(model, k):
+        i, j = model.pairs_[k]
+        rows = (y == i) | (y == j)
+        scores = X[rows] @ model.coef_[k] + model.intercept_[k]
+        return np.count_nonzero((scores > 0) != (y[rows] == j))
+
+    for k in range(6):
+        ours, other = errors(free, k), errors(fisher, k)
+        assert model.guarded_[k] == (ours > 1.03 * other)
+        expected = fisher if model.guarded_[k] else free
+        assert_allclose(model.coef_[k], expected.coef_[k], rtol=1e-6)
