@@ -69,6 +69,7 @@ class Fixed(BaseEstimator):
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 def test_common_checks():
     results = check_estimator(GLD(covariance_estimator=LedoitWolf()), on_skip=None)
     names = [r["check_name"] for r in results if r["status"] == "passed"]
@@ -264,6 +265,7 @@ def test_model_files_keep_all_but_the_estimator(make_classes, tmp_path):
         )
 
 
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 def test_grid_search_and_local_search(make_classes):
     X, y = make_classes(4)
     model = GLD(covariance_estimator=ShrunkCovariance())
@@ -303,3 +305,25 @@ def test_the_guard_counts_all_rows_also_those_of_small_classes(rng):
         assert model.guarded_[k] == (ours > 1.03 * other)
         expected = fisher if model.guarded_[k] else free
         assert_allclose(model.coef_[k], expected.coef_[k], rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:the classes are not Gaussian")
+def test_it_says_where_an_estimator_discards_what_tells_classes_apart(rng):
+    # Four classes, each with 30 % of its rows far away on one side and the others next
+    # to zero on the other side: for the determinant the far ones are outliers.
+    y = np.arange(800) % 4
+    direction = np.vstack([np.eye(3), -np.ones(3)])[y]
+    far = rng.random((800, 1)) < 0.3
+    X = np.where(far, 10, -0.1) * direction + 0.3 * rng.normal(size=(800, 3))
+    weight = rng.integers(0, 3, size=800)
+    with pytest.warns(heterolda.ModelMisfitWarning, match="MinCovDet: ") as caught:
+        model = GLD(covariance_estimator=ROBUST).fit(X, y, weight)
+    (warning,) = (one for one in caught if "MinCovDet: " in str(one.message))
+    assert warning.filename == __file__
+    mine, plain = re.findall(r"([\d.]+) %", str(warning.message))
+    fisher = GLD(solver="fisher").fit(X, y, weight)
+    assert float(mine) == round(100 - 100 * model.score(X, y, weight), 1)
+    assert float(plain) == round(100 - 100 * fisher.score(X, y, weight), 1)
+    for silent in ({"guard": False}, {"criterion": "minimax"}):
+        GLD(covariance_estimator=ROBUST, **silent).fit(X, y, weight)
+    GLD(covariance_estimator=LedoitWolf()).fit(X, y, weight)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from sklearn.base import clone
 
 from heterolda.estimators.component_guard import Judged
-from heterolda.estimators.guard import ROWS_PER_FEATURE, Verdict
+from heterolda.estimators.guard import MORE, ROWS_PER_FEATURE, Verdict
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
@@ -122,6 +123,40 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
         "transform such features, leave them out, or refine the rules (recommended)",
         ModelMisfitWarning,
         stacklevel=_STACKLEVEL,
+    )
+
+
+def warn_of_discarded_rows(
+    model: Any, statistics: ClassStatistics, rows: ClassRows | None
+) -> None:
+    """Say that a covariance estimator makes clearly more errors than Fisher's rules.
+
+    These are from the statistics of all rows. Outliers are errors of a robust rule,
+    too, so that the data alone cannot tell who is right. Few rows cannot either.
+    """
+    enough = statistics.weights.min() >= ROWS_PER_FEATURE * statistics.n_features
+    if rows is None or not enough or (model.criterion, model.costs) != ("bayes", None):
+        return
+    plain = clone(model).set_params(covariance_estimator=None, solver="fisher")
+    with warnings.catch_warnings(action="ignore"):
+        plain.fit_statistics(statistics)
+    wrong = np.array(
+        [one._blockwise(rows.X, "winners") != rows.codes for one in (model, plain)]
+    )
+    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    ours, fisher = errors = (wrong @ weight / weight.sum()).tolist()
+    deviation = np.sqrt((wrong[0] != wrong[1]) @ weight) / weight.sum()
+    if ours - fisher <= max(MORE * fisher, -ndtri(_CHANCE) * deviation):
+        return
+    name = model.statistics_.estimated_by
+    more, fewer = map(percent, errors)
+    warnings.warn(
+        f"covariance_estimator {name}: {more} of the training rows are errors, against "
+        f"{fewer} by Fisher's rules from the moments of all rows. That is as it should "
+        f"be if these rows are outliers. If not, {name} does not describe the classes: "
+        "transform skewed features, choose another estimator, or leave it out",
+        ModelMisfitWarning,
+        stacklevel=_STACKLEVEL - 1,
     )
 
 
