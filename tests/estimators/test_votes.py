@@ -247,6 +247,22 @@ def calibration_error(p, y, weight):
     return np.abs(np.bincount(bins, weight * (p - y), 10)).sum() / weight.sum()
 
 
+@pytest.mark.parametrize(("p1", "means", "deviations"), PROBLEMS)
+def test_calibration_on_gaussian_points(rng, p1, means, deviations):
+    means, _ = bayes_threshold(p1, means, deviations)
+
+    def draw(n):
+        y = (rng.random(n) > p1).astype(int)
+        X = rng.normal(size=(n, 2)) * np.array([deviations, [1.0, 0.5]]).T[y]
+        X[:, 0] += means[y]
+        return X, y
+
+    model = GaussianLinearDiscriminant().fit(*draw(100_000))
+    X, y = draw(100_000)
+    p = model.predict_proba(X)[:, 1]
+    assert calibration_error(p, y, np.ones(len(y))) < 0.005  # 0.002 by chance
+
+
 def test_gaussian_scores_are_calibrated_and_ranked(rng):
     """Rows stand for equal shares of each class; deviations differ by up to 1000."""
     share = (np.arange(2000) + 0.5) / 2000
