@@ -109,6 +109,21 @@ def test_lazy_input_gives_lazy_results(scheduler, Estimator):
         )
 
 
+def test_rows_in_single_precision_give_lazy_results_in_it():
+    X, y = data(200)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = GaussianLinearDiscriminant().fit(frame, y)
+    for kind, expected in (("f4", "f4"), ("f2", "f8"), ({"a": "f4"}, "f8")):
+        some = frame.astype(kind)
+        lazy = dd.from_pandas(some, npartitions=3)
+        for method in (*METHODS[1:], "transform"):
+            answer = getattr(model, method)(lazy)
+            assert answer.dtype == answer.compute().dtype == expected
+            assert_array_equal(answer.compute(), getattr(model, method)(some))
+    rows = da.from_array(X.astype("f4"), chunks=(90, 3))
+    assert GaussianLinearDiscriminant().fit(X, y).predict_proba(rows).dtype == "f4"
+
+
 def test_projections_of_lazy_rows_are_lazy(scheduler):
     X, y = data(400)
     weight = np.random.default_rng(0).integers(0, 4, len(X))

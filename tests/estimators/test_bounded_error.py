@@ -189,7 +189,7 @@ def test_weights_are_copies(two, rng):
     # Of the other class any weights will do.
     weight[y == "ill"] *= 0.3
     BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=weight)
-    with pytest.raises(ParameterError, match=r"sample_weight of the bounded .* whole"):
+    with pytest.raises(ParameterError, match=r"whole numbers .* the bound counts"):
         BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X, y, sample_weight=weight)
     with pytest.raises(ParameterError, match="rows of both classes"):
         one.fit(X, y, sample_weight=y == "ill")

@@ -292,3 +292,26 @@ def test_of_gaussian_classes_nothing_is_said(rng, make_classes):
                 X, y = make_classes(k, n=n, d=5, spread=rng.choice([0.1, 1, 3]))
                 for n_components in (1, 2, 3):
                     HeteroscedasticProjection(n_components).fit(X, y)
+
+
+def test_rows_in_single_precision_have_components_in_it(make_classes):
+    X, y = make_classes()
+    frame = pd.DataFrame(X, columns=list("abc"))
+    for model in (HeteroscedasticProjection(2), GaussianLinearDiscriminant()):
+        exact = model.fit(frame, y).transform(frame)
+        single = model.transform(frame.astype(np.float32))
+        assert (exact.dtype, single.dtype) == (np.float64, np.float32)
+        np.testing.assert_allclose(single, exact, rtol=1e-4, atol=1e-5)
+        mixed = frame.astype({"a": np.float32, "b": np.float32})
+        for other in (mixed, frame.astype(np.float16), frame.astype(int)):
+            assert model.transform(other).dtype == np.float64
+        assert model.__sklearn_tags__().transformer_tags.preserves_dtype == [
+            "float64",
+            "float32",
+        ]
+    projection = HeteroscedasticProjection(2).fit(X, y)
+    components = projection.transform(X.astype(np.float32))
+    assert projection.inverse_transform(components).dtype == np.float32
+    huge = np.full((1, 3), 3e38, np.float32)
+    assert np.isfinite(projection.transform(huge)).all()
+    assert projection.scalings_.dtype == np.float64

@@ -886,11 +886,19 @@ def test_files_of_all_versions_can_be_read_for_ever(version, name):
     assert methods
     for method in methods:
         found, figures = getattr(model, method)(rows), np.array(expected[method])
+        # Not to the last bit: another processor adds up in another order.
+        rtol, atol = 1e-9, 1e-12
+        if method == "decision_function" and found.ndim == 2:
+            # Sums of votes when these files were written, logarithms since.
+            found, figures = np.exp(found), np.array(expected["predict_proba"])
+            method = "predict_proba"
+        if method == "predict_proba":
+            # Curves went on beyond log-odds of 20 when these files were written.
+            rtol, atol = 0.0, 1e-7
         if method == "predict":
             assert found.tolist() == figures.tolist()
         else:
-            # Not to the last bit: another processor adds up in another order.
-            np.testing.assert_allclose(found, figures, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(found, figures, rtol=rtol, atol=atol)
 
 
 def test_version_1_knew_no_guard_no_given_moments_and_no_record():

@@ -128,21 +128,13 @@ def certain(model, X, errors, unit=DOUBLE):
 
 def _log_odds(committee, scores, errors, unit):
     """Least and largest log-odds."""
-    log_odds = read_log_odds(committee)
+    log_odds = committee.posterior
     low, high = log_odds(scores - errors), log_odds(scores + errors)
     slack = 16 * unit * (np.maximum(np.abs(low), np.abs(high)) + 1)
     if hasattr(log_odds, "bend"):
         s = np.clip(scores, log_odds.low, log_odds.high)
         slack += 16 * unit * (np.abs(log_odds.bend) * s**2 + np.abs(log_odds.slope * s))
     return low - slack, high + slack
-
-
-def read_log_odds(committee):
-    """The function from scores to log-odds."""
-    from heterolda.estimators.posterior import LogOdds
-
-    given = getattr(committee, "log_odds", None)
-    return given or LogOdds.from_hyperplanes(committee.planes)
 
 
 def _largest_is_clear(low, high):

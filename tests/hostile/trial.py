@@ -114,7 +114,8 @@ def unsound(trial: Trial) -> str | None:
     p = trial.probabilities
     if not (np.isfinite(p).all() and np.isfinite(trial.scores).all()):
         return "gave probabilities or scores that are not finite"
-    if p.min() < 0 or np.abs(p.sum(axis=1) - 1).max() > 1e-9:
+    rounding = 1e-6 if p.dtype == np.float32 else 1e-9
+    if p.min() < 0 or np.abs(p.sum(axis=1, dtype=float) - 1).max() > rounding:
         return "gave probabilities that do not add up to one"
     if trial.contender.is_peer:
         return None

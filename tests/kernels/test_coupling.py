@@ -22,13 +22,15 @@ def make_curve(rng, n_pairs, sided=False):
     if sided:
         offset, slope = rng.uniform(0, 2, size=(2, 2, n_pairs))
         zero = np.zeros(n_pairs)
-        return Curve(offset, slope, zero, zero - np.inf, zero + np.inf, zero + 1)
+        limits = zero - np.inf, zero + np.inf, zero + 1, np.zeros((2, n_pairs))
+        return Curve(offset, slope, zero, *limits)
     slope = rng.uniform(0.1, 3, size=n_pairs)
-    low, high = -rng.uniform(0, 2, n_pairs), rng.uniform(0, 2, n_pairs)
+    low, high = -rng.uniform(0.1, 2, n_pairs), rng.uniform(0.1, 2, n_pairs)
     low[::3], high[::4] = -np.inf, np.inf
     unit = np.where(rng.random(n_pairs) < 0.5, 1.0, 2.0)
     bend = 0.3 * rng.normal(size=n_pairs)
-    return Curve(np.zeros((2, n_pairs)), np.array([slope] * 2), bend, low, high, unit)
+    step, sides = rng.uniform(0, 0.1, (2, n_pairs)), np.array([slope] * 2)
+    return Curve(0 * sides, sides, bend, low, high, unit, step)
 
 
 def naive_log_odds(curve, scores):
@@ -39,8 +41,14 @@ def naive_log_odds(curve, scores):
             side = int(score > 0)
             odds = s * (curve.bend[p] * s + curve.slope[side, p])
             odds += curve.offset[1, p] if side else -curve.offset[0, p]
-            least, most = (LEAST_LOG_ODDS, MOST_LOG_ODDS) if side else (-700.0, 0.0)
-            result[r, p] = min(max(odds, least), most)
+            bound = curve.high[p] if side else curve.low[p]
+            times, bound = 0.0, abs(bound)
+            while abs(score) >= 2 * bound:
+                times, bound = times + 1, 2 * bound
+            times += max(abs(score) / bound - 1, 0)
+            odds += curve.step[side, p] * (times if side else -times)
+            least = max(odds, 0) / 2 + LEAST_LOG_ODDS if side else -MOST_LOG_ODDS
+            result[r, p] = min(max(odds, least), MOST_LOG_ODDS if side else 0.0)
     return result
 
 
@@ -88,9 +96,8 @@ def test_rows_and_their_scores_have_the_same_probabilities(rng, k):
 def test_the_exponential_is_right_to_the_last_bits():
     line = np.concatenate([np.linspace(-700, 700, 100_001), np.linspace(-1, 1, 9999)])
     one, zero = np.ones(1), np.zeros(1)
-    curve = Curve(
-        np.zeros((2, 1)), np.ones((2, 1)), zero, zero - np.inf, zero + np.inf, one
-    )
+    two, infinity = np.ones((2, 1)), np.full(1, np.inf)
+    curve = Curve(0 * two, two, zero, -infinity, infinity, one, 0 * two)
     p = couple(line[:, None], curve)
     used = curve.log_odds(line[:, None])[:, 0]
     ratio = np.exp(np.float128(used) if hasattr(np, "float128") else used)

@@ -43,14 +43,14 @@ from heterolda.foundations.sklearn_private import (
     routing_enabled,
     safe_indexing,
 )
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array
 from heterolda.foundations.validation import (
     check_labels,
     check_several_classes,
 )
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
-from heterolda.statistics.frequencies import check_frequencies
+from heterolda.statistics.frequencies import check_frequencies, copies_of_rows
 from heterolda.tradeoff.criteria import check_max_error, error_rates
 
 # Scores that differ by less than this share of their size count as equal: the same row
@@ -58,8 +58,6 @@ from heterolda.tradeoff.criteria import check_max_error, error_rates
 _SAME_SCORE = 1e-6
 # Scores that are infinite count as this.
 _LARGEST_SCORE = 1e300
-# More copies of rows than this are not dealt out one by one.
-_MOST_COPIES = 10**8
 
 
 @dataclass(frozen=True)
@@ -280,7 +278,12 @@ class BoundedErrorClassifier(
                 " must be positive for rows of both classes, and is for one at most",
             )
 
-        copies = _copies(np.flatnonzero(y == classes[bounded]), weight)
+        copies = copies_of_rows(
+            np.flatnonzero(y == classes[bounded]),
+            weight,
+            "the bound counts rows of its class, and a weight says how often one was "
+            "seen",
+        )
         aside = np.ones(len(copies), bool)
         frozen = isinstance(self.estimator, FrozenEstimator)
         if not frozen:
@@ -502,22 +505,6 @@ def _two_classes(y) -> np.ndarray:
             "a bound is about two; join the others into one class"
         )
     return classes
-
-
-def _copies(rows: Index, weight: Array | None) -> Index:
-    """Rows of the bounded class, each as often as its weight says."""
-    if weight is None:
-        return rows
-    counts = np.rint(weight[rows])
-    whole = np.abs(counts - weight[rows]) <= 1e-9 * counts
-    if not whole.all() or counts.sum() > _MOST_COPIES:
-        raise ParameterError(
-            Setting("sample_weight"),
-            " of the bounded class must be whole numbers, at most "
-            f"{_MOST_COPIES:,} in all: the bound counts rows, and a weight says how "
-            "often a row was seen",
-        )
-    return np.repeat(rows, counts.astype(np.intp))
 
 
 def _takes_a_direction(model) -> bool:

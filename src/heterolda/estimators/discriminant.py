@@ -244,6 +244,9 @@ class GaussianLinearDiscriminant(
     analysis; for two classes the score is the log-odds, as there, with the unbiased
     pooled covariance (divisor n - 2).
 
+    Everything is computed in float64, and fitted attributes are float64; rows in
+    float32 give decision values, probabilities and components in float32.
+
     `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
     two classes it is the probability given the *score*, not given all of x. With
     `costs` or another criterion it refers to the priors for which the threshold is

@@ -17,6 +17,16 @@ __all__ = ["LEAST_LOG_ODDS", "MOST_LOG_ODDS", "LogOdds", "SidedLogOdds"]
 
 # Numbers beyond this, or below its inverse, are too near to those without a square.
 _EXTREME = 1e140
+# Beyond its limits a curve goes on, so that distinct scores have distinct
+# probabilities: these grow by so much each time that the score doubles, too little to
+# change what they mean.
+_GROWTH = 1e-6
+# Log-odds at which a curve ends at the latest: beyond, at 2e-9 from 0 and 1, a Gaussian
+# model knows nothing, and float64 needs room for more probabilities next to 1. The most
+# that log-odds grow by from there on, each of 2,000 times at most.
+_LARGE = 20.0
+_MOST_STEP = 0.1
+_LEAST_LIMIT = 1e-307  # has an inverse
 
 
 @dataclass(frozen=True)
@@ -28,14 +38,16 @@ class LogOdds:
     the tail of the wider class. From the point where the posterior equals its own
     average over the rest of the tail, that average is used, which is what isotonic
     regression of the posterior on the score gives: the result is calibrated, and
-    its sign is that of the score.
+    its sign is that of the score. From there on it grows by next to nothing, so that
+    distinct scores have distinct probabilities; see :func:`_growing`.
 
     Attributes
     ----------
     bend, slope : ndarray of shape (n_pairs,)
         The parabola.
     low, high : ndarray of shape (n_pairs,)
-        Limits to which scores are clipped before it is applied.
+        Limits to which scores are clipped before it is applied: where the tail begins,
+        or where the log-odds are large.
     unit : ndarray of shape (n_pairs,)
         Unit of the scores in the parabola; 1 unless they are extreme.
     """
@@ -63,7 +75,7 @@ class LogOdds:
             ratios = np.array([mean1, mean2, sd1, sd2]) / unit
         mean1, mean2, sd1, sd2 = np.clip(ratios, -_EXTREME, _EXTREME)
         bend = 0.5 * (1 / sd1**2 - 1 / sd2**2)
-        slope = mean2 / sd2**2 - mean1 / sd1**2
+        slope = np.where(trivial, 1.0, mean2 / sd2**2 - mean1 / sd1**2)
 
         # The parabola turns on the negative side if the second class is the wider
         # one; mirroring brings all turns to the positive side.
@@ -82,7 +94,7 @@ class LogOdds:
             tail -= s * (slope[i] - np.abs(bend[i]) * s)
             return -tail
 
-        limit = np.full(len(unit), np.inf)
+        limit, other = (_where_large(slope, side * np.abs(bend)) for side in (-1, 1))
         turns = np.flatnonzero((bend != 0) & (slope > 0) & ~trivial)
         vertex = 0.5 * slope[turns] / np.abs(bend[turns])
         at_zero = excess(turns, np.zeros(len(turns)))
@@ -91,27 +103,28 @@ class LogOdds:
         # Far out both tails underflow and the comparison means nothing: the log-odds
         # there are beyond any limit, and the vertex is as good a place as any.
         inside = (at_zero < 0) & (at_vertex > 0)
-        limit[turns] = np.where(at_zero < 0, vertex, 0.0)
+        turn = np.where(at_zero < 0, vertex, np.minimum(vertex, _GROWTH / slope[turns]))
         solved = turns[inside]
-        limit[solved] = bracketed_roots(
+        turn[inside] = bracketed_roots(
             lambda index, s: excess(solved[index], s),
             np.zeros(len(solved)),
             vertex[inside],
             at_zero[inside],
             at_vertex[inside],
         )
-        limit *= unit
-        infinity = np.full(len(unit), np.inf)
-        low = np.where(mirrored, -limit, -infinity)
-        high = np.where(mirrored, infinity, limit)
-        inverted = (slope <= 0) & ~trivial
-        low[inverted] = high[inverted] = 0.0
+        limit[turns] = np.minimum(turn, limit[turns])
+        inverted = slope <= 0
+        bend[inverted], slope[inverted] = 0.0, _GROWTH
+        limit[inverted] = other[inverted] = 1.0
+        limit, other = np.maximum([limit * unit, other * unit], _LEAST_LIMIT)
+        low = -np.where(mirrored, limit, other)
+        high = np.where(mirrored, other, limit)
         extreme = (unit > _EXTREME) | (unit < 1 / _EXTREME)
         kept = np.where(extreme, unit, 1.0)
         unit = unit / kept
         return cls(
-            bend=np.where(trivial, 0.0, bend / unit**2),
-            slope=np.where(trivial, 1.0, slope / unit),
+            bend=bend / unit**2,
+            slope=slope / unit,
             low=low,
             high=high,
             unit=kept,
@@ -122,11 +135,34 @@ class LogOdds:
         """The same for the kernels."""
         slope = np.array([self.slope, self.slope])
         limits = self.low, self.high, self.unit
-        return Curve(np.zeros_like(slope), slope, self.bend, *limits)
+        return _growing(np.zeros_like(slope), slope, self.bend, *limits)
 
     def __call__(self, scores: Array) -> Array:
         """Log-odds at scores of shape (n_samples, n_pairs)."""
         return self.curve.log_odds(scores)
+
+
+def _where_large(slope: Array, bend: Array) -> Array:
+    """The positive score at which a parabola becomes large; infinite if nowhere."""
+    square = slope**2 + 4 * bend * _LARGE
+    with np.errstate(divide="ignore", over="ignore"):
+        found = 2 * _LARGE / (slope + np.sqrt(np.maximum(square, 0.0)))
+    return np.where((square < 0) | (slope <= 0), np.inf, found)
+
+
+def _growing(
+    offset: Array, slope: Array, bend: Array, low: Array, high: Array, unit: Array
+) -> Curve:
+    """A curve that goes on beyond its limits, by a small step for each doubling.
+
+    Log-odds x are a probability p with dp = p (1 - p) dx = dx / (2 + 2 cosh x).
+    """
+    limit = np.array([low, high])
+    s = np.where(np.isfinite(limit), limit, 0.0) / unit
+    size = offset + np.abs(s * (bend * s + slope))
+    odds = np.cosh(np.minimum(size, MOST_LOG_ODDS))
+    step = np.minimum(_GROWTH * (2 + 2 * odds), _MOST_STEP)
+    return Curve(offset, slope, bend, low, high, unit, step)
 
 
 @dataclass(frozen=True)
@@ -146,10 +182,11 @@ class SidedLogOdds:
     @property
     def curve(self) -> Curve:
         """The same for the kernels."""
-        n_pairs = self.slope.shape[1]
-        infinity, one = np.full(n_pairs, np.inf), np.ones(n_pairs)
-        bend = np.zeros(n_pairs)
-        return Curve(self.offset, self.slope, bend, -infinity, infinity, one)
+        zero = np.zeros(self.slope.shape[1])
+        with np.errstate(divide="ignore", over="ignore"):
+            limit = np.maximum(_LARGE - self.offset, _GROWTH) / self.slope
+        low, high = np.maximum(limit, _LEAST_LIMIT) * [[-1], [1]]
+        return _growing(self.offset, self.slope, zero, low, high, zero + 1)
 
     def __call__(self, scores: Array) -> Array:
         """Log-odds at scores of shape (n_samples, n_pairs)."""

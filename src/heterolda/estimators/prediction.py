@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.votes import logarithms, set_apart
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import NUMERIC_TYPES, all_finite, label_array
@@ -36,6 +37,27 @@ def also_lazily(method):
     return call
 
 
+def in_format_of(X, values):
+    """Values in single precision if X is, kept finite; else as they are."""
+    if X.dtype != np.float32:
+        return values
+    limits = np.finfo(np.float32)
+    return np.clip(values, limits.min, limits.max).astype(np.float32)
+
+
+def _rounded(values, X):
+    """Decision values or probabilities in the format of X, for the same classes.
+
+    What is positive stays so, and the largest stays the largest.
+    """
+    found = in_format_of(X, values)
+    if found is values:
+        return values
+    least = np.finfo(np.float32).tiny
+    found[(values > 0) & (found < least)] = least
+    return found if found.ndim == 1 else set_apart(found, values.argmax(axis=1))
+
+
 class LinearRules:
     """Methods of a classifier that holds linear rules and a committee of them.
 
@@ -55,7 +77,7 @@ class LinearRules:
         committee = self._committee
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
-        width = max(committee.numbers_per_row(method), X.shape[1])
+        width = max(committee.numbers_per_row(), X.shape[1])
         step = max(256, _BLOCK_SIZE // width)
 
         def block(start, stop):
@@ -63,7 +85,8 @@ class LinearRules:
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
                 check_array(rows, input_name="X", estimator=self)  # says what is wrong
-            return committee.of_rows(method, rows, coef, intercept)
+            found = committee.of_rows(method, rows, coef, intercept)
+            return found if method == "winners" else _rounded(found, X)
 
         n, d = X.shape
         if n <= step:
@@ -89,10 +112,12 @@ class LinearRules:
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Two classes: ``X @ coef_[0] + intercept_[0]``, positive for the second
-            class. More, one-vs-one: the sums of votes, exactly tied classes being
-            set apart by the least step of a float; or the coupled probabilities, if
-            these decide. One-vs-all: the log-odds of each class against all others.
+            class. More: the logarithms of the probabilities, as `predict_log_proba`
+            returns them. In float32 if X is, although computed in float64.
         """
+        self._check_ready()
+        if len(self.classes_) > 2:
+            return logarithms(self._blockwise(X, "probabilities"))
         return self._blockwise(X, "decisions")
 
     @also_lazily
@@ -124,12 +149,14 @@ class LinearRules:
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Two classes: the probability of each class given the score. It is
+            Two classes: the probability of each class given the score, which ranks rows
+            as the score does, as far as float64 can tell. It is
             calibrated for a discriminant of Gaussian classes. More: the pairwise
             probabilities, coupled (one-vs-one) or scaled (one-vs-all); the largest is
             swapped to the class that `predict` names, and calibration is not promised.
             Those of a search with the strategy "smooth" are calibrated by rows that
-            were held out, for any number of classes.
+            were held out, for any number of classes. In float32 if X is, although
+            computed in float64, and at least 1.2e-38 then.
         """
         return self._blockwise(X, "probabilities")
 
@@ -145,9 +172,9 @@ class LinearRules:
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Log probabilities.
+            Log probabilities; the largest is that of the class that `predict` names.
         """
-        return np.log(self.predict_proba(X))
+        return logarithms(self._blockwise(X, "probabilities"))
 
     def score(self, X, y, sample_weight=None):
         """Accuracy on some data.

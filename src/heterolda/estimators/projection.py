@@ -29,7 +29,7 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.prediction import also_lazily
+from heterolda.estimators.prediction import also_lazily, in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
     warn_of_coarse_features,
@@ -352,7 +352,8 @@ class HeteroscedasticProjection(
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            The components of each row.
+            The components of each row, in float32 if X is, although computed in
+            float64.
         """
         self._check_ready()
         return self._project(validate_data(self, X, reset=False, **_CHECKS))
@@ -364,7 +365,7 @@ class HeteroscedasticProjection(
         for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
             found[rows] = (dense(X[rows]) - self.mean_) @ self.scalings_
-        return found
+        return in_format_of(X, found)
 
     def inverse_transform(self, X):
         """Rows as their components predict them.
@@ -389,7 +390,7 @@ class HeteroscedasticProjection(
                 f"X has {X.shape[1]} columns, but there are {n} components: pass what "
                 "transform returns"
             )
-        return X @ self.loadings_ + self.mean_
+        return in_format_of(X, X @ self.loadings_ + self.mean_)
 
     def _check_ready(self):
         """Refuse to be used before `fit`, or before all classes have rows."""
@@ -406,6 +407,7 @@ class HeteroscedasticProjection(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
         return tags
 
@@ -432,10 +434,16 @@ class OwnProjectionMixin(TransformerMixin):
             The components of :class:`HeteroscedasticProjection` with its default
             parameters, for the class statistics and the priors of this model: one less
             than classes, but at least two. There are no rows that its guard could look
-            at: where the classes are far from Gaussian, fit it to rows instead.
+            at: where the classes are far from Gaussian, fit it to rows instead. In
+            float32 if X is.
         """
         projection = self._fitted_projection()
         return projection._project(validate_data(self, X, reset=False, **_CHECKS))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def _fitted_projection(self):
         """The projection of the model's own statistics."""

@@ -34,6 +34,8 @@ _N_FOLDS, _FEW_FOLDS = 5, 3
 _MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
 # Numbers of scores that are formed at a time.
 _BLOCK_SIZE = 1 << 20
+# Least slope of log-odds: where rows show none, distinct scores still rank rows.
+_LEAST_SLOPE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class Choice:
         """How rules with the given units decide together."""
         log_odds = self.log_odds
         if log_odds is not None:
-            log_odds = SidedLogOdds(log_odds.offset, log_odds.slope / units)
+            slope = np.maximum(log_odds.slope, _LEAST_SLOPE) / units
+            log_odds = SidedLogOdds(log_odds.offset, slope)
         if len(pairs) == 1:
             return Binary(planes, log_odds)
         k = int(pairs.max()) + 1

@@ -1,7 +1,7 @@
 """From the scores of the rules to decisions and probabilities.
 
 `Binary`, `OneVsOne` and `OneVsAll` each turn scores of shape (n_samples, n_pairs) into
-decision values, winning classes and class probabilities that agree with each other:
+winning classes and class probabilities that agree with each other:
 also those of a row alone and of the same row among others, because a score depends on
 its row and its rule only (:mod:`heterolda.kernels.ordered_scores`).
 """
@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ from heterolda.kernels.votes import (
 )
 from heterolda.solvers.hyperplanes import Hyperplanes
 
+Float = TypeVar("Float", np.float64, np.float32)
+
 
 @dataclass(frozen=True)
 class Committee(ABC):
@@ -46,10 +48,6 @@ class Committee(ABC):
     """
 
     planes: Hyperplanes
-
-    @abstractmethod
-    def decisions(self, scores: Array) -> Array:
-        """Decision values, as `decision_function` returns them."""
 
     @abstractmethod
     def winners(self, scores: Array) -> Index:
@@ -68,9 +66,8 @@ class Committee(ABC):
         )
         return result
 
-    def numbers_per_row(self, method: str) -> int:
+    def numbers_per_row(self) -> int:
         """How many numbers a row needs."""
-        del method
         return len(self.planes.coef)
 
     @cached_property
@@ -158,12 +155,6 @@ class OneVsOne(Committee):
         """Sums of votes, of shape (n_samples, n_classes)."""
         return count_votes(scores, self._weights)
 
-    def decisions(self, scores: Array) -> Array:
-        """Sums of votes, with exact ties set apart; or coupled probabilities."""
-        if self.voting == "coupled":
-            return self._coupled(scores)
-        return rank_ties(self.votes(scores), scores)
-
     def winners(self, scores: Array) -> Index:
         """The class of most votes; exact ties go to the larger sum of scores."""
         if self.voting == "coupled":
@@ -186,19 +177,22 @@ class OneVsOne(Committee):
         if method == "winners" and not coupled_decide:
             winner = vote_winners(rows, *rules, self._ballot)
             return self._break_ties(winner, rows, *rules)
-        if self._curve is None or not (coupled_decide or method == "probabilities"):
+        if self._curve is None:
             return super().of_rows(method, rows, *rules)
-        coupled, votes = couple_rows(rows, *rules, self._weights, self._curve)
-        coupled = self._sharpened(coupled)
-        if coupled_decide:
-            return coupled.argmax(axis=1) if method == "winners" else coupled
-        winner = self._break_ties(leaders(votes), rows, *rules)
-        return swap_largest_to_winner(coupled, winner)
+        p, votes = couple_rows(rows, *rules, self._weights, self._curve)
+        p = self._sharpened(p)
+        if method == "winners":
+            likeliest: Index = p.argmax(axis=1)
+            return likeliest
+        if not coupled_decide:
+            winner = self._break_ties(leaders(votes), rows, *rules)
+            p = swap_largest_to_winner(p, winner)
+        return p
 
-    def numbers_per_row(self, method: str) -> int:
+    def numbers_per_row(self) -> int:
         """How many numbers a row needs."""
-        few = kernels.compiled is not None and method != "decisions"
-        return self.n_classes if few else super().numbers_per_row(method)
+        few = kernels.compiled is not None
+        return self.n_classes if few else super().numbers_per_row()
 
     def _break_ties(
         self, winner: Index, rows: Array, coef: Array, intercept: Array
@@ -226,18 +220,17 @@ class OneVsAll(Committee):
     The second class of rule k is class k.
     """
 
-    def decisions(self, scores: Array) -> Array:
-        """Log-odds of each class: scores have arbitrary scales, log-odds do not."""
-        return self.posterior(scores)
-
     def winners(self, scores: Array) -> Index:
-        """The class of largest log-odds, the first of equals."""
-        winner: Index = np.argmax(self.decisions(scores), axis=1)
+        """The class of largest log-odds, the first of equals.
+
+        Scores have arbitrary scales, log-odds do not.
+        """
+        winner: Index = np.argmax(self.posterior(scores), axis=1)
         return winner
 
     def probabilities(self, scores: Array) -> Array:
         """Posteriors of the classes against all others, scaled to sum to one."""
-        log_odds = self.decisions(scores)
+        log_odds = self.posterior(scores)
         posterior = expit(log_odds)
         posterior /= posterior.sum(axis=1, keepdims=True)
         return swap_largest_to_winner(posterior, np.argmax(log_odds, axis=1))
@@ -256,37 +249,18 @@ def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
 
 
 def winners_of_votes(votes: Array, scores: Array) -> Index:
-    """The class of most votes; exact ties go to the larger sum of scores."""
+    """The class of most votes; exact ties go to the larger sum of scores.
+
+    Of classes that are tied in their scores, too, the first wins.
+    """
     winner = leaders(votes)
     tied = np.flatnonzero(winner < 0)
     if len(tied):
-        winner[tied] = rank_ties(votes[tied], scores[tied]).argmax(axis=1)
+        some = votes[tied]
+        confidence = scores[tied] @ incidence(some.shape[1])
+        confidence[some < some.max(axis=1, keepdims=True)] = -np.inf
+        winner[tied] = confidence.argmax(axis=1)
     return winner
-
-
-def rank_ties(votes: Array, scores: Array) -> Array:
-    """Order classes with exactly equal votes by their summed scores, in place.
-
-    Votes have shape (n_samples, n_classes), scores (n_samples, n_pairs). Those of the
-    better of tied classes are raised by the least step that a float allows. Classes
-    tied in their scores too are taken in the order of `classes_`.
-    """
-    ordered = np.sort(votes, axis=1)
-    tied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-    if not len(tied):
-        return votes
-    n_classes, some = votes.shape[1], votes[tied]
-    confidence = scores[tied] @ incidence(n_classes)
-    # Reversed, because the last of equals counts as the best for a stable sort.
-    order = np.lexsort((confidence[:, ::-1], some[:, ::-1]), axis=-1)
-    order = n_classes - 1 - order
-    ranked = np.take_along_axis(some, order, axis=1)
-    for k in range(1, n_classes):
-        step = np.nextafter(ranked[:, k - 1], np.inf)
-        ranked[:, k] = np.maximum(ranked[:, k], step)
-    np.put_along_axis(some, order, ranked, axis=1)
-    votes[tied] = some
-    return votes
 
 
 def sharpen(probabilities: Array, power: float) -> Array:
@@ -307,6 +281,18 @@ def swap_largest_to_winner(probabilities: Array, winner: Index) -> Array:
     highest = probabilities[rows, leader]
     probabilities[rows, leader] = probabilities[rows, winner]
     probabilities[rows, winner] = highest
-    beaten = np.argmax(probabilities, axis=1) != winner  # an exact tie
-    probabilities[rows[beaten], winner[beaten]] = np.nextafter(highest[beaten], 2.0)
-    return probabilities
+    return set_apart(probabilities, winner)
+
+
+def logarithms(probabilities: NDArray[Float]) -> NDArray[Float]:
+    """Logarithms of probabilities, the largest where theirs is."""
+    return set_apart(np.log(probabilities), probabilities.argmax(axis=1))
+
+
+def set_apart(values: NDArray[Float], winner: Index) -> NDArray[Float]:
+    """Raise the winner's value above equal ones by the least step, in place."""
+    beaten = np.flatnonzero(values.argmax(axis=1) != winner)
+    if len(beaten):
+        most = values[beaten].max(axis=1)
+        values[beaten, winner[beaten]] = np.nextafter(most, np.inf, dtype=values.dtype)
+    return values

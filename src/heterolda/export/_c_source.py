@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.bounded_error import linear_form
-from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
+from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
 from heterolda.export._rules import Rules
@@ -36,8 +36,10 @@ _REALS = {
     "ln2_low": -2.121944400546905828e-4,
     "half": 0.5,
 }
-
-
+_TOO_LARGE = (
+    "model has scores or log-odds beyond the range of single precision: use "
+    "dtype='double'"
+)
 _DECISIONS = {
     "binary": "the sign of one score",
     "votes": "one-vs-one, sums of votes",
@@ -196,19 +198,17 @@ class Source:
             self._words["weight"] = f"{self.name}_weight[rule]"
 
     def _add_log_odds(self) -> None:
-        odds, real = self.rules.log_odds, self._words["real"]
-        if isinstance(odds, LogOdds):
-            block = "log-odds-gaussian"
-            values = np.column_stack([odds.bend, odds.slope, odds.low, odds.high])
-        else:
-            block = "log-odds-calibrated"
-            values = np.stack([odds.offset, odds.slope], axis=1).reshape(4, -1).T
-        largest = float(np.finfo(self._real).max)
-        values = np.where(np.isinf(values), np.copysign(largest, values), values)
+        curve, real = self.rules.log_odds.curve, self._words["real"]
+        tails = [-curve.low, curve.high]
+        sides = np.array([curve.offset, curve.slope, tails, curve.step])
+        values = np.vstack([curve.bend, np.swapaxes(sides, 0, 1).reshape(8, -1)]).T
+        values = np.minimum(values, float(np.finfo(self._real).max))
         single = _single(values) if real == "float" else values
+        if (single[:, [3, 7]] == 0).any():
+            raise ValueError(_TOO_LARGE)
         self._add_table(real, "posterior", single)
-        self._add(block)
-        self.multiplications += 2 * len(values)
+        self._add("log-odds")
+        self.multiplications += 5 * len(values)
 
 
 def _provenance(model: Any) -> str:
@@ -230,8 +230,5 @@ def _single(values: Array, least: float = 0.0) -> NDArray[np.float32]:
     with np.errstate(over="ignore", under="ignore"):
         single = values.astype(np.float32)
     if not np.isfinite(single).all() or (np.abs(single) < least).any():
-        raise ValueError(
-            "model has scores or log-odds beyond the range of single precision: use "
-            "dtype='double'"
-        )
+        raise ValueError(_TOO_LARGE)
     return single

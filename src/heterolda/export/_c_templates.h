@@ -81,35 +81,29 @@ static inline int64_t ${name}_shifted(int64_t sum, int rule)
     return shift < 0 ? sum / ((int64_t)1 << -shift) : sum * ((int64_t)1 << shift);
 }
 
-//// log-odds-gaussian
-// The monotone log-odds of `posterior.LogOdds`.
+//// log-odds
+// The curve of the posterior; with numbers in place of limits that are infinite.
 static inline $real ${name}_log_odds($real s, int rule)
 {
-    const $real *it = ${name}_posterior[rule]; /* bend, slope, least, largest */
-    $real t = s < it[2] ? it[2] : s > it[3] ? it[3] : s;
-    $real odds = t * (it[0] * t + it[1]);
+    /* Bend; then for scores that are not positive and for others: offset, slope, limit,
+       and what log-odds grow by each time that a score beyond the limit doubles. */
+    const $real *it = ${name}_posterior[rule] + (s > 0 ? 4 : 0);
+    $real size = s > 0 ? s : -s, limit = it[3], t = size < limit ? s : s > 0 ? limit : -limit;
+    $real odds = t * (${name}_posterior[rule][0] * t + it[2]), growth = 0;
 
+    odds = s > 0 ? odds + it[1] : it[1] - odds;
+    if (size > limit) {
+        for (; size - limit >= limit; limit += limit) /* ends at infinity, too */
+            growth += it[4];
+        odds += growth + it[4] * (size / limit - 1);
+    }
     if (odds > $most)
         odds = $most;
-    if (odds < -$most)
-        odds = -$most;
+    if (odds < 0)
+        odds = 0;
     if (s > 0)
-        return odds < $least ? $least : odds;
-    return odds < 0 ? odds : 0;
-}
-
-//// log-odds-calibrated
-// The calibrated log-odds of `posterior.SidedLogOdds`.
-static inline $real ${name}_log_odds($real s, int rule)
-{
-    const $real *it = ${name}_posterior[rule]; /* offset and slope of both sides */
-    $real odds = s > 0 ? it[2] + it[3] * s : it[1] * s - it[0];
-
-    if (odds > $most)
-        odds = $most;
-    if (odds < -$most)
-        odds = -$most;
-    return s > 0 && odds < $least ? $least : odds;
+        return odds < $least + $least ? $least + odds / 2 : odds;
+    return -odds;
 }
 
 //// exponential

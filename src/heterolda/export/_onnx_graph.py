@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS, LogOdds
+from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._rules import Rules, centred_projection, read_rules
 
 _OLDEST_OPSET = 13
@@ -173,20 +173,25 @@ def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
 
 
 def _log_odds(graph: _Graph, rules: Rules, scores: str, positive: str) -> str:
-    """Log-odds as a function of the score, see `LogOdds` and `SidedLogOdds`."""
-    given = rules.log_odds
-    if isinstance(given, LogOdds):
-        s = graph("Min", graph("Max", scores, given.low), given.high)
-        line = graph("Add", graph("Mul", s, given.bend), given.slope)
-        odds = graph("Mul", s, line)
-    else:
-        below = graph("Add", graph("Mul", scores, given.slope[0]), -given.offset[0])
-        above = graph("Add", graph("Mul", scores, given.slope[1]), given.offset[1])
-        odds = graph("Where", positive, above, below)
-    odds = graph("Max", odds, np.array([-MOST_LOG_ODDS]))
-    odds = graph("Min", odds, np.array([MOST_LOG_ODDS]))
-    second = graph("Max", odds, np.array([LEAST_LOG_ODDS]))
-    return graph("Where", positive, second, graph("Min", odds, np.zeros(1)))
+    """Log-odds as a function of the score, see `Curve`."""
+    curve, one = rules.log_odds.curve, np.ones(1)
+    s = graph("Min", graph("Max", scores, curve.low), curve.high)
+    bent = graph("Mul", s, curve.bend)
+    beyond = (graph("Mul", scores, 1 / limit) for limit in (curve.low, curve.high))
+    ratio = graph("Max", *beyond, one)
+    # How often a score doubles beyond its limit, linear between powers of two.
+    whole = graph("Floor", graph("Mul", graph("Log", ratio), one / np.log(2)))
+    power = graph("Exp", graph("Mul", whole, one * np.log(2)))
+    times = graph("Add", whole, graph("Sub", graph("Div", ratio, power), one))
+    sides = []
+    for side, sign in enumerate((-1, 1)):
+        line = graph("Mul", s, graph("Add", bent, curve.slope[side]))
+        line = graph("Add", line, sign * curve.offset[side])
+        sides.append(graph("Add", line, graph("Mul", times, sign * curve.step[side])))
+    below = graph("Min", graph("Max", sides[0], -MOST_LOG_ODDS * one), 0 * one)
+    half = graph("Mul", graph("Max", sides[1], 0 * one), 0.5 * one)
+    above = graph("Max", sides[1], graph("Add", half, LEAST_LOG_ODDS * one))
+    return graph("Where", positive, graph("Min", above, MOST_LOG_ODDS * one), below)
 
 
 def _members(pairs: NDArray[np.intp]) -> NDArray[np.int64]:

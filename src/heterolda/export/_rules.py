@@ -150,8 +150,7 @@ def read_rules(model: Any) -> Rules:
     planes = committee.planes
     weights = np.ones(len(planes.error))
     kind, sharpness = "binary", 1.0
-    log_odds = getattr(committee, "log_odds", None)
-    log_odds = log_odds or LogOdds.from_hyperplanes(planes)
+    log_odds = committee.posterior
     if isinstance(log_odds, LogOdds) and np.any(log_odds.unit != 1):
         raise ValueError(_EXTREME)
     if isinstance(committee, OneVsAll):

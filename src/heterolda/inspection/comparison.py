@@ -46,9 +46,9 @@ from heterolda.inspection._held_out import (
 )
 from heterolda.inspection.displays.comparison_chart import draw_comparison
 from heterolda.search.selection import assign_folds
+from heterolda.statistics.frequencies import copies_of_rows
 
 _WIDTH = 88
-_MOST_COPIES = 10_000_000
 _CAVEAT = (
     "The simplest model is first. Standard errors (+-) are those of the rows held out; "
     "they do not cover that other training rows would give other rules. The best of "
@@ -427,7 +427,9 @@ def compare(
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
     numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
-    kept = _copies(check_sample_weight(sample_weight, len(numbers)), len(numbers))
+    weight = check_sample_weight(sample_weight, len(numbers))
+    why = "compare repeats rows, as some models take no weights"
+    kept = copies_of_rows(np.arange(len(numbers)), weight, why)
     numbers, labels = numbers[kept], labels[kept]
     classes = check_labels(labels) if len(labels) else labels
     check_several_classes(len(classes))
@@ -459,19 +461,6 @@ def compare(
         failures={name: one.failure for name, one in found.items() if one.failure},
         notes=tuple(notes),
     )
-
-
-def _copies(weight: Array | None, n: int) -> Index:
-    """Indices of n rows, each as often as its weight says."""
-    if weight is None:
-        return np.arange(n)
-    if np.any(weight != np.floor(weight)) or weight.sum() > _MOST_COPIES:
-        raise ParameterError(
-            Setting("sample_weight"),
-            " must be whole numbers with a sum of at most "
-            f"{_MOST_COPIES:,}: compare repeats rows, as some models take no weights",
-        )
-    return np.repeat(np.arange(n), weight.astype(np.intp))
 
 
 def _judge_all(

@@ -14,6 +14,7 @@ from heterolda.kernels.votes import count_votes, incidence, n_classes_of
 # Log-odds are kept within these limits, where exp is finite and positive.
 MOST_LOG_ODDS = 700.0
 # Least log-odds for the second class at a positive score: enough to decide argmax.
+# Below twice as many, half of what the curve has is added to them.
 LEAST_LOG_ODDS = 1e-9
 
 
@@ -22,13 +23,17 @@ class Curve(NamedTuple):
 
     They are ``offset[1] + s (bend s + slope[1])`` if s > 0, and ``s (bend s + slope[0])
     - offset[0]`` if not, after s was clipped to [low, high] and divided by the unit.
+    Beyond low they fall by ``step[0]`` each time that the score doubles, beyond high
+    they grow by ``step[1]``, linearly in between: so distinct scores stay distinct.
 
     Attributes
     ----------
     offset, slope : ndarray of shape (2, n_pairs)
         Offsets are not negative.
     bend, low, high, unit : ndarray of shape (n_pairs,)
-        The rest.
+        The rest; the limits are not zero, and may be infinite.
+    step : ndarray of shape (2, n_pairs)
+        Not negative.
     """
 
     offset: Array
@@ -37,22 +42,32 @@ class Curve(NamedTuple):
     low: Array
     high: Array
     unit: Array
+    step: Array
 
     def log_odds(self, scores: Array) -> Array:
         """Log-odds at scores of shape (n_samples, n_pairs); their sign is the score's.
 
         Zero is not positive, and stays at or below zero.
         """
-        positive = scores > 0
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             s = np.clip(scores, self.low, self.high)
             if (self.unit != 1).any():
                 s /= self.unit
             bent = self.bend * s
-            yes = s * (bent + self.slope[1]) + self.offset[1]
-            no = s * (bent + self.slope[0]) - self.offset[0]
-        yes = np.clip(yes, LEAST_LOG_ODDS, MOST_LOG_ODDS)
-        return np.where(positive, yes, np.clip(no, -MOST_LOG_ODDS, 0.0))
+            beyond = np.maximum(scores * (1 / self.low), scores * (1 / self.high))
+            times = _doublings(beyond)
+            yes = s * (bent + self.slope[1]) + self.offset[1] + self.step[1] * times
+            no = s * (bent + self.slope[0]) - self.offset[0] - self.step[0] * times
+        yes = np.maximum(yes, LEAST_LOG_ODDS + 0.5 * np.maximum(yes, 0.0))
+        no = np.clip(no, -MOST_LOG_ODDS, 0.0)
+        return np.where(scores > 0, np.minimum(yes, MOST_LOG_ODDS), no)
+
+
+def _doublings(ratio: Array) -> Array:
+    """How often one doubles to reach a ratio, linear between powers of two."""
+    mantissa, exponent = np.frexp(np.clip(ratio, 1.0, np.finfo(np.float64).max))
+    number: Array = (exponent - 1) + (2 * mantissa - 1)
+    return number
 
 
 def couple(scores: Array, curve: Curve) -> Array:
@@ -85,7 +100,7 @@ def couple_rows(
 def couple_numpy(log_odds: Array) -> Array:
     """Class probabilities from the log-odds of the second class of each pair."""
     odds = np.exp(log_odds)
-    n_classes = n_classes_of(log_odds[0])
+    n_classes = n_classes_of(log_odds.T)
     against = odds @ incidence(n_classes, 1.0, 0.0)
     against += (1 / odds) @ incidence(n_classes, 0.0, 1.0)
     p: Array = 1 / (1 + np.ascontiguousarray(against))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heterolda.exceptions import ParameterError, Setting
@@ -14,13 +13,18 @@ from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_several_classes
 from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.frequencies import copies_of_rows
 from heterolda.statistics.row_sample import ClassRows
 
 _NAME = "covariance_estimator"
-# Weights differ from whole numbers by no more than this share: they were scaled.
-_ROUNDING = 1e-9
-# More copies of a row are not made.
-_MOST_COPIES = 1e9
+_NO_WEIGHTS = (
+    "the fit of ",
+    Setting(_NAME),
+    " takes no weights, and a row of weight 3 is there three times. Round the weights, "
+    "or use ",
+    Setting("shrinkage"),
+    " instead, which takes any",
+)
 
 
 def estimated_statistics(
@@ -34,14 +38,12 @@ def estimated_statistics(
     estimator = model.covariance_estimator
     _check(estimator, model.shrinkage, plain)
     name = type(estimator).__name__
-    copies = None if rows.weight is None else _copies(rows.weight)
     found = []
     for k, label in enumerate(plain.classes.tolist()):
         mine = np.flatnonzero(rows.codes == k)
         # In an order that the rows themselves decide, the same whatever theirs was.
         mine = mine[np.argsort(row_hashes(rows.X, mine), kind="stable")]
-        if copies is not None:
-            mine = np.repeat(mine, copies[mine])
+        mine = copies_of_rows(mine, rows.weight, *_NO_WEIGHTS)
         X = dense(rows.X[mine]).astype(np.float64, copy=False)
         moments = _moments(estimator, X, plain.means[k], f"class {label!r}")
         try:
@@ -82,23 +84,6 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
         )
     check_several_classes(plain.n_classes)
     plain.covariances(0.0)  # says what is wrong with too small classes
-
-
-def _copies(weight: Array) -> NDArray[np.int64]:
-    """How often each row is there; only whole weights say so."""
-    whole = np.rint(weight)
-    broken = np.abs(weight - whole) > _ROUNDING * whole
-    if np.any(broken | (whole > _MOST_COPIES)):
-        raise ParameterError(
-            Setting("sample_weight"),
-            f" must be whole numbers up to {_MOST_COPIES:g} for ",
-            Setting(_NAME),
-            ", whose fit takes no weights: a row of weight 3 is there three times. "
-            "Round the weights, or use ",
-            Setting("shrinkage"),
-            " instead, which takes any",
-        )
-    return whole.astype(np.int64)
 
 
 def _moments(

@@ -7,13 +7,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heterolda.foundations.types import Array
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_sample_weight
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.row_sample import RowSample
 
 # A mean so near to one is one but for rounding: scaling again changes nothing.
 _ROUNDING = 1e-12
+# Weights that differ from whole numbers by no more than this share were scaled.
+_WHOLE = 1e-9
+_MOST_COPIES = 10**8
 
 
 def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
@@ -32,6 +36,24 @@ def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
     largest = weight.max()  # divides first, as the sum may be too small for a quotient
     scaled: Array = weight / largest * (n_rows / (total / largest))
     return scaled
+
+
+def copies_of_rows(rows: Index, weight: Array | None, *why: str | Setting) -> Index:
+    """Indices of rows, each as often as its weight says; whole numbers say so.
+
+    The error for others, or for too many copies, ends with the reason why.
+    """
+    if weight is None:
+        return rows
+    counts = np.rint(weight[rows])
+    whole = np.abs(counts - weight[rows]) <= _WHOLE * counts
+    if not whole.all() or counts.sum() > _MOST_COPIES:
+        raise ParameterError(
+            Setting("sample_weight"),
+            f" must be whole numbers with a sum of at most {_MOST_COPIES:,}: ",
+            *why,
+        )
+    return np.repeat(rows, counts.astype(np.intp))
 
 
 def as_frequencies(

@@ -71,9 +71,10 @@ def _total(chunks: list[Any], names: NDArray[Any] | None, *, sampled: bool) -> A
 
 
 def sample(X: Any) -> Any:
-    """A row with the columns of a collection, not of its data."""
+    """A row with the columns of a collection, not of its data, in float32 or 64."""
     X = unsplit_rows(X)
-    row = np.zeros((1, X.shape[1]))
+    kinds = set(X.dtypes) if is_frame(X) else {X.dtype}
+    row = np.zeros((1, X.shape[1]), "f4" if kinds == {np.dtype("f4")} else "f8")
     return type(X._meta)(row, columns=X.columns) if is_frame(X) else row
 
 
@@ -224,7 +225,7 @@ def _sum(*terms: Any) -> Any:
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         X = number_array(X)
-    return method(X) if X.shape[0] else empty
+    return method(X).astype(empty.dtype, copy=False) if X.shape[0] else empty
 
 
 def _right(

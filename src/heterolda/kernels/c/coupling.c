@@ -7,11 +7,14 @@
 
 /* Log-odds of the second class of a pair: with s clipped and divided by the unit,
    offset[1] + s (bend s + slope[1]) if the score is positive, and
-   s (bend s + slope[0]) - offset[0] if not, kept within the limits. */
+   s (bend s + slope[0]) - offset[0] if not; beyond low and high farther from zero by
+   step[0] and step[1] each time that the score doubles. No more than most; at a positive
+   score at least half of it and least. */
 typedef struct {
-    const double *offset, *slope; /* of shape (2, n_pairs) */
-    const double *bend, *low, *high, *unit;
+    const double *offset, *slope; /* of shape (2, n_pairs), and so is step */
+    const double *bend, *low, *high, *unit, *step;
     double most, least;
+    double *inverse; /* of low and high, of shape (2, n_pairs) */
 } Posterior;
 
 /* exp of numbers within +-708, to the last bit or two. */
@@ -46,9 +49,14 @@ INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four 
     Four bent = scaled(of->bend[p], s);
     Four no = times(s, shifted(bent, of->slope[p]));
     Four yes = times(s, shifted(bent, of->slope[n_pairs + p]));
-    no = smaller(larger(shifted(no, -of->offset[p]), four(-of->most)), zero);
-    yes = smaller(larger(shifted(yes, of->offset[n_pairs + p]), four(of->least)),
-                  four(of->most));
+    Four beyond = larger(scaled(of->inverse[p], score),
+                         scaled(of->inverse[n_pairs + p], score));
+    beyond = doublings(larger(beyond, four(1.0)));
+    no = subtract(shifted(no, -of->offset[p]), scaled(of->step[p], beyond));
+    yes = add(shifted(yes, of->offset[n_pairs + p]), scaled(of->step[n_pairs + p], beyond));
+    no = smaller(larger(no, four(-of->most)), zero);
+    yes = larger(yes, shifted(scaled(0.5, larger(yes, zero)), of->least));
+    yes = smaller(yes, four(of->most));
     return if_greater(score, zero, yes, no);
 }
 
@@ -121,6 +129,10 @@ WIDE static void couple(const double *scores, const double *X, Rules rules, int6
 {
     double *tile = room, *found = tile + n_pairs * LANES;
     double *x = found + n_classes * LANES;
+    for (int64_t p = 0; p < n_pairs; p++) {
+        of->inverse[p] = 1 / of->low[p];
+        of->inverse[n_pairs + p] = 1 / of->high[p];
+    }
     int64_t rows[LANES], which[GROUP];
     for (int64_t start = 0; start < n; start += LANES) {
         int64_t m = n - start < LANES ? n - start : LANES;
@@ -153,8 +165,9 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
         {"scores", "d", "np?"},  {"X", "d", "nd?"},      {"coef", "d", "pd?"},
         {"intercept", "d", "p?"}, {"weight", "d", "p?"},  {"offset", "d", "2p"},
         {"slope", "d", "2p"},    {"bend", "d", "p"},     {"low", "d", "p"},
-        {"high", "d", "p"},      {"unit", "d", "p"},     {"most", "d"},
-        {"least", "d"},          {"probabilities", "d!", "nk"}, {"votes", "d!", "nk?"},
+        {"high", "d", "p"},      {"unit", "d", "p"},     {"step", "d", "2p"},
+        {"most", "d"},           {"least", "d"},         {"probabilities", "d!", "nk"},
+        {"votes", "d!", "nk?"},
     };
     Sizes size;
     (void)self;
@@ -164,24 +177,26 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     double *room = NULL;
     if (a[0].data == NULL && (a[1].data == NULL || a[2].data == NULL || a[3].data == NULL))
         PyErr_SetString(PyExc_ValueError, "scores, or rows and rules are needed");
-    else if (a[14].data != NULL && a[4].data == NULL)
+    else if (a[15].data != NULL && a[4].data == NULL)
         PyErr_SetString(PyExc_ValueError, "votes need weights");
     else if (n_classes < 2 || n_classes > ((Py_ssize_t)1 << 30) ||
              n_pairs != n_classes * (n_classes - 1) / 2)
         PyErr_SetString(PyExc_ValueError, "one rule is needed for each pair of classes");
-    else if (!(a[11].number > 0 && a[11].number <= 700))
+    else if (!(a[12].number > 0 && a[12].number <= 700))
         PyErr_SetString(PyExc_ValueError, "log-odds must be kept within 700");
-    else if ((room = malloc((size_t)(n_pairs + n_classes + d) * LANES * 8)) == NULL)
+    else if ((room = malloc((size_t)(2 * n_pairs + (n_pairs + n_classes + d) * LANES) * 8))
+             == NULL)
         PyErr_NoMemory();
     else {
         Rules rules = {a[2].data, a[3].data, d};
         Posterior of = {
             a[5].data, a[6].data, a[7].data, a[8].data, a[9].data, a[10].data,
-            a[11].number, a[12].number,
+            a[11].data, a[12].number, a[13].number,
+            room + (n_pairs + n_classes + d) * LANES,
         };
         Py_BEGIN_ALLOW_THREADS
         couple(a[0].data, a[1].data, rules, SIZE('n'), n_pairs, n_classes, &of,
-               a[4].data, room, a[13].data, a[14].data);
+               a[4].data, room, a[14].data, a[15].data);
         Py_END_ALLOW_THREADS
     }
     free(room);

@@ -70,6 +70,15 @@ INLINE Four power_of_two(Four shifted)
     return (Four)(((FourBits)shifted + 1023) << 52);
 }
 
+/* How often one doubles to reach x >= 1, linear between powers of two. */
+INLINE Four doublings(Four x)
+{
+    const uint64_t whole = 0x4330000000000000, one = 0x3ff0000000000000; /* 2^52 and 1 */
+    FourBits bits = (FourBits)x;
+    Four exponent = (Four)((bits >> 52) | whole), mantissa = (Four)(bits << 12 >> 12 | one);
+    return (exponent - (4503599627370496.0 + 1023)) + (mantissa - 1.0);
+}
+
 #else
 
 typedef struct {
@@ -136,6 +145,16 @@ INLINE Four power_of_two(Four shifted)
         bits[i] = (bits[i] + 1023) << 52;
     memcpy(&shifted, bits, sizeof bits);
     return shifted;
+}
+
+INLINE Four doublings(Four x)
+{
+    uint64_t bits[4], mantissa[4];
+    memcpy(bits, &x, sizeof bits);
+    for (int i = 0; i < 4; i++)
+        mantissa[i] = bits[i] << 12 >> 12 | 0x3ff0000000000000;
+    memcpy(&x, mantissa, sizeof mantissa);
+    EACH((double)((int64_t)(bits[i] >> 52) - 1023) + (x.x[i] - 1.0));
 }
 #undef EACH
 #endif
