@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from heterolda.cli.evaluate_files import without_names
 from heterolda.cli.fit_files import Rows
-from heterolda.cli.messages import in_options
+from heterolda.cli.messages import in_options, print_to_stderr
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import linear_form
@@ -21,6 +21,7 @@ from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.inspection.judging import PooledLDA
 from heterolda.inspection.model_facts import discriminant_of
+from heterolda.inspection.sentences import observed_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.row_sample import RowSample
@@ -89,7 +90,7 @@ def cross_validate_files(
     rivals = []
     without = zip(_sums_of_others(sums), _sums_of_others(samples), strict=True)
     for k, left in enumerate(without):
-        others, some, _ = as_frequencies(*left)
+        others, some, _ = as_frequencies(*left)  # here for LDA; the fit does it, too
         with _errors_name_fold(k):
             fitted = clone(model)._fit_sampled(others, some)
         rivals.append((fitted, PooledLDA(others, model.priors)))
@@ -127,6 +128,12 @@ def cross_validate_rows(
         progress((k + 1) / n_folds)
     lda = cross_validate_lda(model, rows, n_folds)
     truth = np.searchsorted(model.classes_, y)
+    if hasattr(model, "bound_"):
+        mine = y == model.bound_.label
+        rows_of = np.ones(mine.sum()) if weight is None else weight[mine]
+        wrong = rows_of @ (ours != truth)[mine] / rows_of.sum()
+        said = observed_error(model.bound_, wrong, rows_of.sum())
+        print_to_stderr(f"note: by {_method(n_folds)}, {said}")
     return Judgement.of(_method(n_folds), truth, ours, lda, weight)
 
 
@@ -172,7 +179,10 @@ def _errors_name_fold(k: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
+        remedy = "fewer folds, or leave out the smallest classes"
+        if getattr(error, "parameter", None) == "max_error":
+            remedy = "more folds, which leave out fewer rows each"
         raise NotJudgedError(
             f"cross-validation: without the rows of fold {k + 1}, {in_options(error)}; "
-            "use fewer folds, or leave out the smallest classes"
+            f"use {remedy}"
         ) from error

@@ -46,6 +46,7 @@ from heterolda.foundations.validation import (
     check_unmasked,
     label_array,
 )
+from heterolda.foundations.wording import percent
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
 from heterolda.statistics.frequencies import check_frequencies, copies_of_rows
@@ -75,6 +76,19 @@ class ErrorBound:
     rank : int
         The threshold is the score that so many of these rows do not exceed, towards
         the other class.
+
+    See Also
+    --------
+    BoundedErrorClassifier : Has one in `bound_`.
+
+    Examples
+    --------
+    >>> from heterolda import ErrorBound
+    >>> bound = ErrorBound("ill", 0.05, 0.95, n_rows=106, rank=105)
+    >>> print(bound)
+    at most 5.0 % of ill are wrong on new rows, with 95.0 % confidence
+    >>> round(bound.expected_error, 3)
+    0.019
     """
 
     label: Any
@@ -87,6 +101,12 @@ class ErrorBound:
     def expected_error(self) -> float:
         """Mean error rate over the draws of the rows, if scores are continuous."""
         return (self.n_rows + 1 - self.rank) / (self.n_rows + 1)
+
+    def __str__(self) -> str:
+        return (
+            f"at most {percent(self.max_error)} of {self.label} are wrong on new rows, "
+            f"with {percent(self.confidence)} confidence"
+        )
 
 
 def smallest_rank(n: int, max_error: float, confidence: float) -> int:
