@@ -15,7 +15,13 @@ import numpy as np
 from scipy.special import bdtrc, expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils import (
+    assert_all_finite,
+    check_random_state,
+    column_or_1d,
+    get_tags,
+    indexable,
+)
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -291,6 +297,7 @@ class BoundedErrorClassifier(
         check_unmasked("X", X)
         X, y = indexable(X, label_array(y))
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         frozen = isinstance(self.estimator, FrozenEstimator)
         classes = self._known_classes(y) if frozen else _two_classes(y)
         bounded, q = self._check_bound(classes)

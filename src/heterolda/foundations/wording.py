@@ -104,9 +104,9 @@ def points(difference: float) -> str:
 
 
 def amount(number: float) -> str:
-    """A number of rows or a weight, rounded: 12,345, 163.5, 0.05167."""
+    """A number of rows or a weight, rounded: 12,345, 163.5, 0.0517."""
     if 0 < number < 1:
-        return f"{number:.4g}"
+        return f"{number:.3g}"
     return f"{number:,.1f}".removesuffix(".0")
 
 
