@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 
 from helpers.cli import succeed
 from heterolda import (
@@ -57,9 +57,10 @@ def test_below_a_mean_of_one_a_common_factor_changes_nothing(rows, name, factor)
 
 
 @pytest.mark.parametrize("name", OUT_OF_MEMORY)
-def test_nor_where_rows_are_not_in_memory(rows, name, tmp_path):
+@pytest.mark.parametrize("factor", [0.01, 1e-170])  # squares of weights underflow
+def test_nor_where_rows_are_not_in_memory(rows, name, factor, tmp_path):
     X, y, weight = rows
-    model, small = MODELS[name], 0.01 * weight
+    model, small = MODELS[name], factor * weight
     expected = found(model.fit(X, y, weight))
     # The first chunk alone has another mean than all of them.
     order = np.argsort(weight, kind="stable")
@@ -74,6 +75,32 @@ def test_nor_where_rows_are_not_in_memory(rows, name, tmp_path):
     from_file = fit_batches(model, *source, sample_weight="share")
     for a, b in zip(found(from_file), expected, strict=True):
         assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("name", OUT_OF_MEMORY)
+def test_a_class_without_weight_is_left_out(rows, name, tmp_path):
+    X, y, weight = rows
+    y = np.where(y == 3, 9, y)
+    weight = np.where(y == 1, 0, weight)
+    model, left = MODELS[name], y != 1
+    expected = found(model.fit(X[left], y[left], weight[left]))
+    for a, b in zip(found(model.fit(X, y, weight)), expected, strict=True):
+        assert_array_equal(a, b)
+    arrays = [da.from_array(one, chunks=40) for one in (X, y, weight)]
+    arrays[0] = arrays[0].rechunk((40, 3))
+    if name == "paper":  # its passes over the rows would meet the class
+        with pytest.raises(ValueError, match=r"zero for all rows of classes \[1\]"):
+            model.fit(*arrays)
+        return
+    for a, b in zip(found(model.fit(*arrays)), expected, strict=True):
+        assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+    if name == "default":
+        model = model.fit(X, y, weight)
+        assert len(model.leave_one_out(X, y, weight).rows) == np.sum(weight > 0)
+        few = BaggingClassifier(model, n_estimators=20, max_samples=8)
+        assert few.set_params(random_state=0).fit(X, y).score(X, y) > 0.5
 
 
 def test_the_scale_is_continuous_at_a_mean_of_one(rows):

@@ -19,9 +19,9 @@ from heterolda import (
     ParameterError,
     compare,
 )
+from heterolda.foundations.priors import check_priors
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
-    check_priors,
     check_sample_weight,
     label_array,
     validate_rows,

@@ -1,6 +1,7 @@
 """Rows taken back from statistics, and rows that count less with time."""
 
 import io
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
+    PrecisionWarning,
 )
 
 
@@ -52,6 +54,7 @@ def hostile_rows(rng, n=240):
     return X, rng.integers(0, 4, n), rng.uniform(0.1, 3, n)
 
 
+@pytest.mark.filterwarnings("ignore:what is left of the variance")
 def test_rows_leave_one_by_one_until_none_is_left(rng):
     X, y, weight = hostile_rows(rng)
     stats, order = ClassStatistics.from_data(X, y, weight), rng.permutation(len(X))
@@ -72,6 +75,7 @@ def test_rows_leave_one_by_one_until_none_is_left(rng):
     assert_array_equal((stats + again).scatters, again.scatters)
 
 
+@pytest.mark.filterwarnings("ignore:what is left of the variance")
 def test_a_window_moves_on(rng):
     X, y, weight = hostile_rows(rng)
     window = ClassStatistics.from_data(X[:40], y[:40], weight[:40])
@@ -92,9 +96,28 @@ def test_rows_that_leave_a_class_constant_leave_no_variance(rng):
     X = rng.normal(size=(80, 3))
     X[:40, 1] = 0.1
     y = np.tile(np.arange(4), 20)
-    rest = ClassStatistics.from_data(X, y) - ClassStatistics.from_data(X[40:], y[40:])
+    part = ClassStatistics.from_data(X[40:], y[40:])
+    with pytest.warns(PrecisionWarning, match=r"features \[1\] in class") as caught:
+        rest = ClassStatistics.from_data(X, y) - part
+    assert caught[0].filename == __file__
     assert_array_equal(rest.scatters[:, 1], 0)
     assert np.all(np.einsum("kii->ki", rest.scatters)[:, [0, 2]] > 1)
+
+
+@pytest.mark.parametrize("size", [1e5, 1e9, 1e11])
+def test_a_giant_leaves_no_more_than_its_rounding_errors(make_classes, size):
+    X, y = make_classes(n=400)
+    bad = ClassStatistics.from_data([[1.0, size, 1.0]], [2])
+    clean = ClassStatistics.from_data(X, y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        left = (clean + bad) - bad
+    assert len(caught) == (size > 1e6)
+    assert all("features [1] in class 2" in str(one.message) for one in caught)
+    error = left.scatters - clean.scatters
+    assert np.abs(error[2, 1, 1]) <= 1e-14 * size**2
+    assert_allclose(error[[0, 1, 3]], 0)
+    assert_allclose(left.scatters[2][0, [0, 2]], clean.scatters[2][0, [0, 2]])
 
 
 def test_an_entry_without_rows_stays(make_classes):

@@ -42,6 +42,7 @@ from heterolda.estimators.warn import (
     warn_of_trivial_rules,
 )
 from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
+from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     HasMethods,
@@ -50,7 +51,6 @@ from heterolda.foundations.sklearn_private import (
     fit_context,
 )
 from heterolda.foundations.validation import (
-    check_priors,
     check_several_classes,
     validate_parameters,
     validate_rows,
@@ -371,6 +371,7 @@ class GaussianLinearDiscriminant(
         """
         self._validate_params()
         needs_no_rows(self)
+        statistics = statistics.without_empty_classes()
         statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes) if self.guard else None
         self._solve(statistics, resolve_solver(self.solver), rows=rows)

@@ -15,7 +15,10 @@ from heterolda.statistics.class_statistics import (
     check_decay,
     coded_labels,
 )
-from heterolda.statistics.frequencies import check_frequencies
+from heterolda.statistics.frequencies import (
+    check_frequencies,
+    without_empty_classes,
+)
 from heterolda.statistics.row_sample import ClassRows
 
 
@@ -32,8 +35,9 @@ def check_statistics(statistics) -> ClassStatistics:
 def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, ClassRows]:
     """Statistics of rows in memory, and the rows class by class, for `fit`."""
     X, y = validate_rows(estimator, X, y, accept_sparse="csr")
-    classes, codes = coded_labels(y)
     weight = check_frequencies(sample_weight, len(y))
+    X, y, weight = without_empty_classes(X, y, weight)
+    classes, codes = coded_labels(y)
     names = getattr(estimator, "feature_names_in_", None)
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)

@@ -59,23 +59,24 @@ def leave_one_out(
     model: Any, X: Any, y: NDArray[Any], weight: Array | None
 ) -> LeaveOneOut:
     """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
+    Fit.of(model)  # refuses models before it looks at rows
     classes = model.classes_
     weight = _same_rows(model.statistics_, X, y, weight)
-    codes = encode(y, classes).astype(np.intp)
     rows = np.flatnonzero(weight > 0)
     if len(rows) > MOST_ROWS:
         rows = rows[smallest(row_hashes(X, rows), MOST_ROWS)]
-    some = codes[rows], weight[rows]
+    codes = encode(y[rows], classes).astype(np.intp)
+    some = codes, weight[rows]
     winners, lda, n_solved_anew = winners_without(model, dense(X[rows]), *some)
     share = weight[rows] / weight[rows].sum()
-    error = min(float(share @ (winners != codes[rows])), 1.0)
+    error = min(float(share @ (winners != codes)), 1.0)
     return LeaveOneOut(
         rows=rows,
         predictions=classes[winners],
         error=error,
         standard_error=float(np.sqrt(error * (1 - error) / weight[rows].sum())),
         lda_predictions=classes[lda],
-        lda_error=min(float(share @ (lda != codes[rows])), 1.0),
+        lda_error=min(float(share @ (lda != codes)), 1.0),
         n_solved_anew=n_solved_anew,
     )
 
@@ -133,7 +134,7 @@ def _same_rows(
             raise ParameterError(
                 Setting("X"),
                 f" must have the rows that the model was fitted to: the mean of class "
-                f"{label!r} is another one",
+                f"{label} is another one",
             )
     return weight
 

@@ -45,10 +45,14 @@ from heterolda.search.pair_search import search_pair
 from heterolda.search.passes import Pairing
 from heterolda.search.refinement import refine_rows
 from heterolda.search.selection import NONE, list_candidates
-from heterolda.search.training_data import TrainingData
+from heterolda.search.training_data import TrainingData, check_no_empty_class
 from heterolda.solvers import all_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.frequencies import as_frequencies, check_frequencies
+from heterolda.statistics.frequencies import (
+    as_frequencies,
+    check_frequencies,
+    without_empty_classes,
+)
 
 
 class LocalNeighborhoodSearch(
@@ -301,6 +305,7 @@ class LocalNeighborhoodSearch(
             return self._search_in_passes(lazy.DaskRows(X, y, sample_weight))
         X, y = validate_rows(self, X, y)
         weight = check_frequencies(sample_weight, len(X))
+        X, y, weight = without_empty_classes(X, y, weight)
         names = getattr(self, "feature_names_in_", None)
         data = TrainingData.from_arrays(X, y, weight, self.class_weight, names)
         if self.strategy == "smooth" and self.early_stopping:
@@ -346,6 +351,7 @@ class LocalNeighborhoodSearch(
             )
         statistics, sample, factor = as_frequencies(rows.statistics, rows.sample)
         classes, totals = statistics.classes, statistics.weights
+        check_no_empty_class(classes, totals)
         costs = check_class_weight(self.class_weight, classes, totals)
         progress = self._make_progress(classes)
         progress.begin(None, None)

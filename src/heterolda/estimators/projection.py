@@ -36,6 +36,7 @@ from heterolda.estimators.warn import (
     warn_of_small_classes,
 )
 from heterolda.foundations.choices import PROJECTIONS
+from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     Interval,
@@ -47,7 +48,6 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
-    check_priors,
     check_several_classes,
     validate_parameters,
 )
@@ -250,6 +250,7 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
+        statistics = statistics.without_empty_classes()
         statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes)
         return self._solve(statistics, rows, progress)

@@ -15,8 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
-from heterolda.foundations.types import Array, Mask, Priors
-from heterolda.foundations.wording import listed, named
+from heterolda.foundations.types import Array, Mask
 
 # Real numbers that need no conversion before they are summed in float64.
 NUMERIC_TYPES = [
@@ -252,67 +251,6 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.unique(joined)
 
 
-def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array:
-    """Positive class priors that sum to one.
-
-    They may be given in proportion, in the order of the classes or by label, in a dict
-    or a pandas Series, or as "equal"; relative frequencies if none are given.
-    """
-    if priors is None:
-        frequencies: Array = weights / weights.sum()
-        return frequencies
-    if isinstance(priors, str):
-        if priors != "equal":
-            raise ParameterError(
-                Setting("priors"),
-                f" must be numbers, a dict by label, 'equal' or None, got {priors!r}",
-            )
-        return np.full(len(classes), 1 / len(classes))
-    numbers: Any = priors.to_dict() if hasattr(priors, "to_dict") else priors
-    if isinstance(numbers, dict):
-        numbers = _by_label(numbers, classes)
-    given = check_finite("priors", numbers, 1)
-    if given.shape != classes.shape:
-        raise ParameterError(
-            Setting("priors"),
-            f" must have one entry for each of the {len(classes)} classes, got "
-            f"{len(given)}",
-        )
-    if not np.all(given > 0):
-        raise ParameterError(
-            Setting("priors"),
-            f" must be positive, got {listed(given)}: leave a class that never occurs "
-            "out of the data",
-        )
-    with np.errstate(over="ignore"):
-        shares: Array = given / given.sum()
-    if not np.all(shares > 0):
-        raise ParameterError(
-            Setting("priors"),
-            f" must be numbers whose shares float64 can hold, got {listed(given)}",
-        )
-    return shares
-
-
-def _by_label(priors: dict[Any, float], classes: NDArray[Any]) -> list[float]:
-    """Priors in the order of the classes, all of which must be there."""
-    labels = classes.tolist()
-    unknown = [label for label in priors if label not in labels]
-    if unknown:
-        raise ParameterError(
-            Setting("priors"),
-            f" have labels {named(unknown)} that are not among the classes "
-            f"{named(labels, 10)}",
-        )
-    absent = [label for label in labels if label not in priors]
-    if absent:
-        raise ParameterError(
-            Setting("priors"),
-            f" lack the classes {named(absent)}: give each class a number",
-        )
-    return [priors[label] for label in labels]
-
-
 def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
     """Indices of two classes that are given by their labels, in that order."""
     labels = classes.tolist()
@@ -383,8 +321,8 @@ def check_several_classes(n_classes: int) -> None:
     """Refuse data of a single class, or of none."""
     if n_classes < 2:
         raise ValueError(
-            f"at least 2 classes are needed, got {n_classes} class: pass data of two "
-            "classes or more"
+            f"at least 2 classes are needed, got {n_classes} "
+            f"class{'' if n_classes else 'es'}: pass data of two classes or more"
         )
 
 

@@ -13,9 +13,9 @@ from scipy.stats import chi2
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.frames import import_pandas
+from heterolda.foundations.priors import check_priors
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Amount, Array, Index, Priors
-from heterolda.foundations.validation import check_priors
 from heterolda.foundations.wording import html, html_table, named, text_table
 from heterolda.inspection.judging import judge_by_leave_one_out
 from heterolda.inspection.sentences import (

@@ -8,8 +8,8 @@ import numpy as np
 
 from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.leave_one_out import winners_without
+from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array, Index, Priors
-from heterolda.foundations.validation import check_priors
 from heterolda.statistics.class_statistics import ClassStatistics
 
 _LEAVE_ONE_OUT = "leave-one-out"

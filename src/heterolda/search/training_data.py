@@ -65,12 +65,7 @@ class TrainingData:
         if weight is None and class_weight is None:
             return data
         totals = data.totals()
-        if np.any(totals <= 0):
-            raise ParameterError(
-                Setting("sample_weight"),
-                " is zero for all rows of classes "
-                f"{classes[totals <= 0].tolist()}: leave these rows out",
-            )
+        check_no_empty_class(classes, totals)
         if weight is not None and np.any(weight == 0):
             data = data.take(weight > 0)
         costs = check_class_weight(class_weight, classes, totals)
@@ -132,6 +127,16 @@ class TrainingData:
         """Total weight of each class, without the class weights."""
         totals = np.bincount(self.codes, self.weight, minlength=len(self.classes))
         return totals.astype(np.float64)
+
+
+def check_no_empty_class(classes: NDArray[Any], totals: Array) -> None:
+    """Refuse classes of which no row has a positive weight."""
+    if np.any(totals <= 0):
+        raise ParameterError(
+            Setting("sample_weight"),
+            " is zero for all rows of classes "
+            f"{classes[totals <= 0].tolist()}: leave these rows out",
+        )
 
 
 def _codes(classes: NDArray[Any], y: NDArray[Any]) -> Index:

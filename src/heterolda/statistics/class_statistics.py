@@ -400,10 +400,20 @@ class ClassStatistics:
             shift = mean - self.means[k]
             self.means[k] += shift * (weight / total)
             outer = np.outer(shift, shift)
-            self.scatters[k] += outer * (self.weights[k] * weight / total)
+            self.scatters[k] += outer * (self.weights[k] * (weight / total))
             self.scatters[k] += scatter
         check_range(self.scatters[k], shift != 0, "other")
         self.weights[k] = total
+
+    def without_empty_classes(self) -> Self:
+        """The same without entries of weight zero, unless all are."""
+        kept = self.weights > 0
+        if kept.all() or not kept.any():
+            return self
+        few = copy.copy(self)
+        for name in ("classes", "weights", "means", "scatters"):
+            setattr(few, name, getattr(self, name)[kept])
+        return few
 
     def decayed(self, factor: float) -> Self:
         """Statistics in which every row counts less, for classes that drift.

@@ -91,6 +91,12 @@ def _moments(
 ) -> tuple[list[Any], list[Any]]:
     """Location and covariance of the rows of a class, by a copy of the estimator."""
     name = type(estimator).__name__
+    if getattr(estimator, "assume_centered", False):
+        raise ParameterError(
+            Setting(_NAME),
+            f" {name} has assume_centered=True, but the rows of classes are not: use "
+            "assume_centered=False",
+        )
     fitted = clone(estimator, safe=False)
     try:
         fitted.fit(X)

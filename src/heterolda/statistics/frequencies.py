@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index
@@ -36,6 +37,19 @@ def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
     largest = weight.max()  # divides first, as the sum may be too small for a quotient
     scaled: Array = weight / largest * (n_rows / (total / largest))
     return scaled
+
+
+def without_empty_classes(
+    X: Any, y: NDArray[Any], weight: Array | None
+) -> tuple[Any, NDArray[Any], Array | None]:
+    """Rows without those of classes of which no row has a positive weight.
+
+    A weight of zero leaves a row out. If all do, nothing changes.
+    """
+    if weight is None or weight.all() or not weight.any():
+        return X, y, weight
+    counts = np.isin(y, np.unique(y[weight > 0]))
+    return (X, y, weight) if counts.all() else (X[counts], y[counts], weight[counts])
 
 
 def copies_of_rows(rows: Index, weight: Array | None, *why: str | Setting) -> Index:

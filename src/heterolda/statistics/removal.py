@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
+from heterolda.exceptions import PrecisionWarning
 from heterolda.foundations.types import Array
 
 # What rounding may do to sums of rows: to the weight, the squares and the mean, as a
 # share of what they are before rows are taken away.
 _WEIGHT = 1e-10
-_SQUARES = 1e-13
+_SQUARES = 2e-15
 _MEAN = 1e-15
 # So many times the rounding errors, the rows were not there.
 _DOUBT = 1e4
+# Rounding errors that draw a warning, as a share of the squares that are left.
+_MUCH = 0.1
 
 
 class Moments(NamedTuple):
@@ -67,12 +71,29 @@ def without(
         return None
     else:
         mean = whole.mean - shift * (part.weight / weight)
+        _warn_of_rounding(label, np.diag(whole.scatter), squares, noise)
         return Moments(weight, mean, _cleaned(scatter, noise))
     raise ValueError(
         f"these rows of class {label!r} cannot be taken away, for the class would be "
         f"left with {problem}: either they were never added, or earlier removals left "
         "little but rounding errors; gather the statistics of the other rows again"
     )
+
+
+def _warn_of_rounding(
+    label: object, before: Array, squares: Array, noise: Array
+) -> None:
+    """Say which features of a class have lost their digits by this removal."""
+    lost = (noise > _MUCH * squares) & (noise <= _MUCH * before)
+    if lost.any():
+        warnings.warn(
+            f"what is left of the variance of features {np.flatnonzero(lost).tolist()} "
+            f"in class {label!r} is rounding errors, in part or as a whole, after so "
+            "much was taken away. That does no harm if the other rows do not vary; if "
+            "they do, gather their statistics again",
+            PrecisionWarning,
+            stacklevel=4,
+        )
 
 
 def _cleaned(scatter: Array, noise: Array) -> Array:
