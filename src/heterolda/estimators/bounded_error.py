@@ -317,7 +317,7 @@ class BoundedErrorClassifier(
             weight,
             f"the bound counts rows of class {classes.tolist()[bounded]!r}, and a "
             "weight says how often one was seen. Weights of the other class may be "
-            "any. If the mean of all weights is below one, they are scaled to one first",
+            "any. If the mean of all is below one, they are scaled to a mean of one",
         )
         aside = np.ones(len(copies), bool)
         if not frozen:
