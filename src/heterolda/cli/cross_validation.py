@@ -19,6 +19,7 @@ from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.wording import named
 from heterolda.inspection.judging import PooledLDA
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.inspection.sentences import observed_error
@@ -93,6 +94,7 @@ def cross_validate_files(
         others, some, _ = as_frequencies(*left)  # here for LDA; the fit does it, too
         with _errors_name_fold(k):
             fitted = clone(model)._fit_sampled(others, some)
+            _check_classes(fitted, classes)
         rivals.append((fitted, PooledLDA(others, model.priors)))
     counts = np.zeros(4)
     for k, X, truth, weight in rows_by_fold(0.5):
@@ -124,6 +126,7 @@ def cross_validate_rows(
     for k, (held, (some, labels, others)) in enumerate(folds):
         with _errors_name_fold(k):
             fitted = clone(model).fit(some, labels, sample_weight=others)
+            _check_classes(fitted, model.classes_)
         ours[held] = _winners(fitted, X[held])
         progress((k + 1) / n_folds)
     lda = cross_validate_lda(model, rows, n_folds)
@@ -160,6 +163,13 @@ def _folds_of(
 
 def _method(n_folds: int) -> str:
     return f"{n_folds}-fold cross-validation"
+
+
+def _check_classes(fitted: Any, classes: NDArray[Any]) -> None:
+    """Refuse a fit that lacks classes: places among them would be others'."""
+    lost = np.setdiff1d(classes, fitted.classes_)
+    if len(lost):
+        raise ValueError(f"there are no rows of class {named(lost)}")
 
 
 def _winners(model: Any, X: Array) -> Index:
