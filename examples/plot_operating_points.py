@@ -77,7 +77,7 @@ plt.show()
 # All that is under the model. On data the bound is another matter: here are 200 samples
 # of 200 rows of each class, skewed ones, and the share of sick people that each rule
 # misses of 20,000 others. ``BoundedErrorClassifier`` exceeds 10 % in at most one fit of
-# 20.
+# 20 on average.
 
 rng = np.random.default_rng(0)
 
@@ -91,7 +91,7 @@ def draw(n):
 
 
 X_new, y_new = draw(20_000)
-sick = X_new[y_new == "sick"]
+is_sick = y_new == "sick"
 bound = {"sick": 0.1}
 rules = {
     "under the model": GaussianLinearDiscriminant(
@@ -99,14 +99,20 @@ rules = {
     ),
     "on new rows": BoundedErrorClassifier(max_error=bound),
 }
-missed = {name: [] for name in rules}
+missed, alarms = ({name: [] for name in rules} for _ in range(2))
 for _ in range(200):
     X, y = draw(200)
     for name, rule in rules.items():
-        missed[name].append(np.mean(rule.fit(X, y).predict(sick) != "sick"))
+        wrong = rule.fit(X, y).predict(X_new) != y_new
+        missed[name].append(wrong[is_sick].mean())
+        alarms[name].append(wrong[~is_sick].mean())
 for name, shares in missed.items():
     exceeded = np.mean(np.array(shares) > 0.1)
-    print(f"bound {name}: exceeded in {100 * exceeded:.1f} % of the fits")
+    print(
+        f"bound {name}: exceeded in {100 * exceeded:.1f} % of the fits; on average "
+        f"{100 * np.mean(shares):.1f} % missed, {100 * np.mean(alarms[name]):.1f} % "
+        "false alarms"
+    )
 
 # %%
 # The guarantee has its price: on average fewer are missed than would be allowed, and
@@ -116,7 +122,7 @@ figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 bins = np.linspace(0, max(map(max, missed.values())), 40)
 for (name, shares), colour in zip(missed.items(), ("#d1602b", "#2a6fbb"), strict=True):
     axes.hist(shares, bins, color=colour, alpha=0.7, label=f"bound {name}")
-axes.axvline(0.1, color="0.1", lw=1.2)
+axes.axvline(0.1, color="0.1", lw=1.2, label="the bound, 10 %")
 axes.set(xlabel="share of the sick that is missed", ylabel="fits")
 axes.legend(frameon=False)
 plt.show()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from heterolda.foundations.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heterolda.estimators.bounded_error import BoundedErrorClassifier
+    from heterolda.estimators.bounded_error import BoundedErrorClassifier, ErrorBound
     from heterolda.estimators.discriminant import GaussianLinearDiscriminant
     from heterolda.estimators.fit_record import FitRecord, Judgement
     from heterolda.estimators.local_search import LocalNeighborhoodSearch
@@ -47,6 +47,7 @@ __all__ = [
     "ClassMapDisplay",
     "ClassStatistics",
     "Comparison",
+    "ErrorBound",
     "ErrorCurveDisplay",
     "Fisher",
     "FitRecord",
@@ -84,7 +85,7 @@ __version__ = "0.1.0"
 __getattr__ = lazy_names(
     __name__,
     {
-        "estimators.bounded_error": ["BoundedErrorClassifier"],
+        "estimators.bounded_error": ["BoundedErrorClassifier", "ErrorBound"],
         "estimators.discriminant": ["GaussianLinearDiscriminant"],
         "exceptions": [
             "MissingRowsWarning",

@@ -141,6 +141,7 @@ BAD = [
     (f"fit good.csv {FIT} --costs {{north:", 2, "this JSON cannot be read"),
     (f"fit good.csv {FIT} --costs north:mars=3", 1, "'mars' is not one of the"),
     (f"fit good.csv {FIT} --priors north", 2, "write LABEL=NUMBER"),
+    (f"fit good.csv {FIT} --priors 3,1,1,1", 2, "write LABEL=NUMBER"),
     (f"fit good.csv {FIT} --priors north=1", 1, "--priors lack the classes 'east'"),
     (f"fit good.csv {FIT} --priors north=1,east=1,south=1,west=0", 1, "be positive"),
     (f"fit good.csv {FIT} --priors up=1", 1, "--priors: 'up' is not one of the"),
@@ -153,7 +154,16 @@ BAD = [
     ),
     (
         f"fit good.csv {FIT} --max-error north=.1 --confidence .9",
-        *(1, "Only binary classification is supported"),
+        *(1, "--max-error is for two classes, and there are 4"),
+    ),
+    (
+        f"fit good.csv {FIT} --max-error north=.1,west=.1 --confidence .9",
+        *(2, "--max-error bounds one of the two classes: write one LABEL=BOUND"),
+    ),
+    (
+        f"fit good.csv {FIT} --max-error north=1 --confidence .9",
+        2,
+        "bound between 0 an",
     ),
     (f"fit good.csv {FIT} --criterion neyman-pearson", 2, "--max-error LABEL=BOUND"),
     (f"fit good.csv {FIT} --refine --costs north:west=2", 2, "--class-weight"),

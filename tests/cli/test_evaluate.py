@@ -106,6 +106,11 @@ def test_the_text_says_the_same(frame, path, tmp_path):
     for kind, row in zip(found["classes"], found["confusion"], strict=True):
         counts = r" +".join(f"{int(n)}" for n in row)
         assert re.search(rf"^{kind} +{counts} +[\d.]+ %$", shown, re.MULTILINE)
+    # Weights of any scale are short to read.
+    shares = tmp_path / "shares.csv"
+    frame[1::2][["kind", *FEATURES]].assign(w=1 / 600).to_csv(shares, index=False)
+    weighed = succeed("evaluate", path, shares, "--sample-weight", "w")
+    assert f" {found['confusion'][0][0] / 600:.3g} " in weighed
     text = data.read_text()
     assert succeed("evaluate", path, "-", stdin=text) == shown.replace(
         str(data), "standard input"

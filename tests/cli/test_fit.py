@@ -159,21 +159,36 @@ def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
     sentence = "At most 30.0 % of west are wrong on new rows, with 90.0 % confidence"
     assert sentence in shown
     assert f"d.csv: {two['w'].sum():,} rows" in shown
-    assert "Accuracy on rows left out is not known: with fewer rows to set" in shown
+    assert "is not known: fits without some rows set fewer aside" in shown
+    assert "--cv" not in shown
     assert loaded.fit_record_.n_rows == two["w"].sum()
     shown = succeed("inspect", out)
     assert sentence in shown
     assert "BoundedErrorClassifier of 2 classes and 3 features" in shown
-    confusion = json.loads(
-        succeed("evaluate", out, data, "--sample-weight", "w", "--json")
-    )["confusion"]
+    evaluation = "evaluate", out, data, "--sample-weight", "w"
+    confusion = json.loads(succeed(*evaluation, "--json"))["confusion"]
     right = model.predict(X) == two["kind"]
     assert np.trace(confusion) == two["w"][right].sum()
+    west = two["kind"] == "west"
+    wrong = 100 * np.average(~right[west], weights=two["w"][west])
+    observed = (
+        f"west wrong: {wrong:.1f} % of {two['w'][west].sum()} rows (bound: 30.0 %"
+    )
+    assert observed in succeed(*evaluation)
     succeed("predict", out, data, "-o", tmp_path / "p.csv")
     predicted = pd.read_csv(tmp_path / "p.csv")["prediction"]
     assert_array_equal(predicted, model.predict(X))
-    options = *columns, *bound, "--cv", "3"
-    assert "Accuracy by 3-fold" in succeed("fit", data, "-t", "kind", *options)
+    result = invoke("fit", data, "-t", "kind", *columns, *bound, "--cv", "3")
+    assert "Accuracy by 3-fold" in result.stdout
+    assert "note: by 3-fold cross-validation, west wrong: " in result.stderr
+    # LDA's line with another threshold is neither LDA's rule nor the best.
+    shown = succeed("fit", data, "-t", "kind", *columns, *bound, "--solver", "fisher")
+    assert "LDA" not in shown
+    strict = "--max-error", "west=0.2", "--confidence", "0.9", "--cv", "2"
+    result = invoke("fit", data, "-t", "kind", *columns, *strict)
+    assert result.exit_code == 1
+    assert "needs 22 rows of class 'west', " in result.stderr
+    assert "use more folds, which leave out fewer rows each" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -327,8 +342,10 @@ def test_judging_that_cannot_be_done_does_not_stop_the_fit(rng, tmp_path, monkey
     result = invoke(*arguments, "--solver", "c-hld")
     assert result.exit_code == 0, result.stderr
     assert "Accuracy on rows left out is not known: cross-validation" in result.stdout
-    result = invoke(*arguments, "--cv", "3")
-    assert result.exit_code == 1
+    for options in ([], ["--refine"]):
+        result = invoke(*arguments, "--cv", "3", *options)
+        assert result.exit_code == 1
+        assert "there are no rows of class 'west'; use fewer folds" in result.stderr
     monkeypatch.setattr(judge_fit, "_MOST_NUMBERS", 10)
     shown = succeed("fit", write(make_frame(rng), data), *arguments[2:], "--refine")
     assert "not known: the search takes long on so many rows." in shown

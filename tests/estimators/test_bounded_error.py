@@ -3,11 +3,13 @@
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -21,6 +23,7 @@ from heterolda import (
     BoundedErrorClassifier,
     GaussianLinearDiscriminant,
     ParameterError,
+    TrivialRuleWarning,
 )
 from heterolda.estimators.bounded_error import rows_needed, smallest_rank
 
@@ -43,6 +46,14 @@ def test_rank_is_the_smallest_that_the_binomial_tail_allows(q, confidence):
     assert needed == 1 or (1 - q) ** (needed - 1) > 1 - confidence
 
 
+def test_tiny_bounds_take_no_time(two):
+    assert rows_needed(1e-9, 0.95) == pytest.approx(-np.log(0.05) * 1e9)
+    for tiny in (1e-9, 1e-300, 5e-324):
+        model = BoundedErrorClassifier(max_error={"ill": tiny}, set_aside=0.3)
+        with pytest.raises(ParameterError, match="set aside, but there are 400"):
+            model.fit(*two)
+
+
 @pytest.fixture
 def two(rng):
     X = np.vstack([rng.normal(size=(400, 3)), rng.normal(1, [1, 2, 3], (300, 3))])
@@ -57,7 +68,7 @@ def two(rng):
         GaussianLinearDiscriminant(solver="fisher", costs={"ill": {"well": 3}}),
         make_pipeline(StandardScaler(), LogisticRegression()),
         LinearSVC(),
-        KNeighborsClassifier(),  # few distinct scores
+        KNeighborsClassifier(20),  # few distinct scores
     ],
 )
 def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
@@ -125,37 +136,38 @@ def draw_discrete(rng, n):
     return X0, X1, lambda coef, c: np.dot(p, values * coef[0] + c > 1e-12)
 
 
-def share_violated(draw, inside, n_draws, rng, q=0.1, n=100):
-    """Share of fits whose error rate of the bounded class, 0, exceeds the bound."""
-    violated = 0
+def share_violated(draw, inside, n_draws, rng, bounded, q=0.1, n=100):
+    """Share of fits whose error rate of the bounded class exceeds the bound."""
+    violated, side = 0, 1 - 2 * bounded
     for _ in range(n_draws):
         X0, X1, error = draw(rng, n)
-        X, y = np.vstack([X0, X1]), np.repeat([0, 1], [len(X0), len(X1)])
+        X, y = np.vstack([X0, X1]), np.repeat([bounded, 1 - bounded], [n, n // 2])
         model = BoundedErrorClassifier(
-            inside, max_error={0: q}, random_state=int(rng.integers(2**31))
+            inside, max_error={bounded: q}, random_state=int(rng.integers(2**31))
         ).fit(X, y)
         zero, *units = np.vstack([np.zeros(X.shape[1]), np.eye(X.shape[1])])
         offset = model.decision_function([zero])[0]
         coef = model.decision_function(units) - offset
-        violated += error(coef, offset) > q
+        violated += error(side * coef, side * offset) > q
     return violated / n_draws
 
 
 @SMALL
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("n_draws", [40, pytest.param(2000, marks=pytest.mark.check)])
 @pytest.mark.parametrize(
-    ("draw", "inside", "n_draws"),
+    ("draw", "inside", "bounded"),
     [
-        (draw_gaussian, None, 40),
-        (draw_discrete, None, 40),
-        (draw_skewed, LogisticRegression(), 40),
-        pytest.param(draw_gaussian, None, 2000, marks=pytest.mark.check),
-        pytest.param(draw_skewed, None, 2000, marks=pytest.mark.check),
-        pytest.param(draw_skewed, LogisticRegression(), 2000, marks=pytest.mark.check),
+        (draw_gaussian, None, 0),
+        (draw_discrete, None, 1),
+        (draw_skewed, None, 1),
+        (draw_skewed, LogisticRegression(), 0),
     ],
 )
-def test_bound_is_violated_no_more_often_than_promised(draw, inside, n_draws, rng):
-    share = share_violated(draw, inside, n_draws, rng)
+def test_bound_is_violated_no_more_often_than_promised(
+    draw, inside, bounded, n_draws, rng
+):
+    share = share_violated(draw, inside, n_draws, rng, bounded)
     assert share <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_draws)
 
 
@@ -189,7 +201,8 @@ def test_weights_are_copies(two, rng):
     # Of the other class any weights will do.
     weight[y == "ill"] *= 0.3
     BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=weight)
-    with pytest.raises(ParameterError, match=r"whole numbers .* the bound counts"):
+    text = "whole numbers .* rows of class 'ill', .* other class may be any"
+    with pytest.raises(ParameterError, match=text):
         BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X, y, sample_weight=weight)
     with pytest.raises(ParameterError, match="rows of both classes"):
         one.fit(X, y, sample_weight=y == "ill")
@@ -231,6 +244,9 @@ def test_all_rows_are_for_the_threshold_of_a_frozen_classifier(two):
         assert model.estimator_.estimator is fitted
         wrong = np.mean(model.predict(rows[labels == "ill"]) != "ill")
         assert wrong <= model.bound_.expected_error
+        # Rows of the other class have no part in it.
+        alone = clone(model).fit(rows[labels == "ill"], labels[labels == "ill"])
+        assert (alone.threshold_, alone.bound_) == (model.threshold_, model.bound_)
     with pytest.raises(ParameterError, match=r"59 independent .* 'ill', but .* are 10"):
         model.fit(X[:410:40], y[:410:40])
     with pytest.raises(ValueError, match=r"classes \['ill', 'well'\], but y has"):
@@ -257,6 +273,8 @@ def test_number_of_rows_that_is_asked_for_is_enough_and_no_less(two):
     [
         ({"sick": 0.1}, "'sick', which is not among the classes"),
         ({"ill": 1.0}, "must be a number between 0 and 1"),
+        ({"ill": np.nan}, "must be a number between 0 and 1.* got nan"),
+        ({"ill": "a"}, "must be a number between 0 and 1.* got 'a'"),
         ({"ill": 0.1, "well": 0.1}, "must bound one of the two classes"),
         ({}, "must bound one of the two classes"),
         (None, "max_error"),
@@ -275,6 +293,9 @@ def test_other_numbers_of_classes_and_scores_that_are_not_numbers_are_refused(tw
         BoundedErrorClassifier(max_error=0.1).fit(X, four)
     with pytest.raises(ValueError, match="at least 2 classes"):
         BoundedErrorClassifier(max_error=0.1).fit(X, np.zeros(len(X)))
+    hidden = np.ma.masked_array(X, X > 2)
+    with pytest.raises(ParameterError, match="X has masked entries"):
+        BoundedErrorClassifier(max_error=0.1).fit(hidden, y)
 
     class Lost(LogisticRegression):
         def predict_proba(self, X):
@@ -282,3 +303,46 @@ def test_other_numbers_of_classes_and_scores_that_are_not_numbers_are_refused(tw
 
     with pytest.raises(ValueError, match="Lost has scores that are NaN"):
         BoundedErrorClassifier(Lost(), max_error=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize("inside", [None, LogisticRegression()])
+def test_labels_are_those_of_a_discriminant(two, inside):
+    X, y = two
+    bounded = BoundedErrorClassifier(inside, max_error=0.1)
+    second, some = y == "well", np.arange(len(y)) < 5
+    for labels in (
+        second,
+        pd.Series(second, dtype="boolean"),
+        pd.Series(second + 1, dtype="Int64"),
+        pd.Series(y, dtype="category"),
+        pd.Series(y, dtype="string"),
+        y.astype(object),
+        y.tolist(),
+        np.ma.masked_array(second.astype(int), False),
+    ):
+        model, plain = (
+            m.fit(X, labels) for m in (bounded, GaussianLinearDiscriminant())
+        )
+        assert_array_equal(model.classes_, plain.classes_)
+        assert model.classes_.dtype == plain.classes_.dtype
+        assert model.predict(X).dtype == plain.predict(X).dtype
+    text = y.astype(object)
+    for missing in (
+        np.ma.masked_array(second, some),
+        np.where(some, np.nan, second),
+        np.where(some, np.nan, text),
+        np.where(some, None, text),
+        pd.Series(text, dtype="string").mask(some),
+        pd.Series(second, dtype="Int64").mask(some),
+    ):
+        with pytest.raises(ParameterError, match=r"y has missing labels \(5 of 700\)"):
+            bounded.fit(X, missing)
+
+
+@pytest.mark.parametrize("inside", [KNeighborsClassifier(), DummyClassifier()])
+def test_rules_that_always_choose_the_bounded_class_are_warned_of(two, inside):
+    X, y = two
+    model = BoundedErrorClassifier(inside, max_error={"well": 0.05})
+    with pytest.warns(TrivialRuleWarning, match="class 'well', which is bounded"):
+        model.fit(X, y)
+    assert set(model.predict(X[y == "ill"])) == {"well"}

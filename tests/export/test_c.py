@@ -228,7 +228,8 @@ def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(tmp_path, rng
         place = places(header, as_input(header, X))
         np.testing.assert_array_equal(model.classes_[place], model.predict(X))
     assert 0 < place.mean() < 1
-    assert "BoundedErrorClassifier" in header.path.read_text()
+    comment = header.path.read_text().partition("*/")[0]
+    assert "Bound:           at most 10.0 % of ill are wrong on new rows" in comment
 
 
 def test_exactly_tied_votes_are_decided_by_scores(tmp_path, rng):

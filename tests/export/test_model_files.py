@@ -221,9 +221,11 @@ def test_a_bound_is_kept_with_a_frozen_discriminant_and_not_with_others(
         container[key] = value
         with pytest.raises(ValueError, match=message):
             from_document(document)
-    model.set_params(estimator=LogisticRegression()).fit(X, y == 1)
-    with pytest.raises(TypeError, match=r"of the class LogisticRegression.*skops"):
-        heterolda.save(model, path)
+    for inside in (LogisticRegression(), type("Own", (GLD,), {})()):
+        model.set_params(estimator=inside).fit(X, y == 1)
+        text = f"of the class {type(inside).__name__},.*no subclass.*skops"
+        with pytest.raises(TypeError, match=text):
+            heterolda.save(model, path)
     with pytest.raises(NotFittedError):
         heterolda.save(clone(model), path)
 

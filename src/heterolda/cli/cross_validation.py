@@ -13,14 +13,16 @@ from sklearn.base import clone
 
 from heterolda.cli.evaluate_files import without_names
 from heterolda.cli.fit_files import Rows
-from heterolda.cli.messages import in_options
+from heterolda.cli.messages import in_options, print_to_stderr
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.wording import named
 from heterolda.inspection.judging import PooledLDA
 from heterolda.inspection.model_facts import discriminant_of
+from heterolda.inspection.sentences import observed_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.row_sample import RowSample
@@ -89,9 +91,10 @@ def cross_validate_files(
     rivals = []
     without = zip(_sums_of_others(sums), _sums_of_others(samples), strict=True)
     for k, left in enumerate(without):
-        others, some, _ = as_frequencies(*left)
+        others, some, _ = as_frequencies(*left)  # here for LDA; the fit does it, too
         with _errors_name_fold(k):
             fitted = clone(model)._fit_sampled(others, some)
+            _check_classes(fitted, classes)
         rivals.append((fitted, PooledLDA(others, model.priors)))
     counts = np.zeros(4)
     for k, X, truth, weight in rows_by_fold(0.5):
@@ -123,10 +126,17 @@ def cross_validate_rows(
     for k, (held, (some, labels, others)) in enumerate(folds):
         with _errors_name_fold(k):
             fitted = clone(model).fit(some, labels, sample_weight=others)
+            _check_classes(fitted, model.classes_)
         ours[held] = _winners(fitted, X[held])
         progress((k + 1) / n_folds)
     lda = cross_validate_lda(model, rows, n_folds)
     truth = np.searchsorted(model.classes_, y)
+    if hasattr(model, "bound_"):
+        mine = y == model.bound_.label
+        rows_of = np.ones(mine.sum()) if weight is None else weight[mine]
+        wrong = rows_of @ (ours != truth)[mine] / rows_of.sum()
+        said = observed_error(model.bound_, wrong, rows_of.sum())
+        print_to_stderr(f"note: by {_method(n_folds)}, {said}")
     return Judgement.of(_method(n_folds), truth, ours, lda, weight)
 
 
@@ -155,6 +165,13 @@ def _method(n_folds: int) -> str:
     return f"{n_folds}-fold cross-validation"
 
 
+def _check_classes(fitted: Any, classes: NDArray[Any]) -> None:
+    """Refuse a fit that lacks classes: places among them would be others'."""
+    lost = np.setdiff1d(classes, fitted.classes_)
+    if len(lost):
+        raise ValueError(f"there are no rows of class {named(lost)}")
+
+
 def _winners(model: Any, X: Array) -> Index:
     """Class indices of rows by a fitted model."""
     if not len(X):
@@ -172,7 +189,10 @@ def _errors_name_fold(k: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
+        remedy = "fewer folds, or leave out the smallest classes"
+        if getattr(error, "parameter", None) == "max_error":
+            remedy = "more folds, which leave out fewer rows each"
         raise NotJudgedError(
             f"cross-validation: without the rows of fold {k + 1}, {in_options(error)}; "
-            "use fewer folds, or leave out the smallest classes"
+            f"use {remedy}"
         ) from error

@@ -81,4 +81,5 @@ def evaluate(
         if as_json:
             print(json.dumps(scores.record(), indent=1, allow_nan=False))
         else:
-            print_result(describe_scores(scores, name_of(data)))
+            bound = getattr(fitted, "bound_", None)
+            print_result(describe_scores(scores, name_of(data), bound))

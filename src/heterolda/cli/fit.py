@@ -137,9 +137,10 @@ def _fit_and_report(
         except NotJudgedError as error:
             if cv is not None:
                 raise
+            cross = "" if settings.confidence else ", or ask for --cv FOLDS"
             lines.append(
                 f"Accuracy on rows left out is not known: {error}. Evaluate the model "
-                "on other rows, or ask for --cv FOLDS."
+                f"on other rows{cross}."
             )
     facts = ModelFacts(linear_form(fitted.model))
     record = FitRecord(

@@ -69,6 +69,13 @@ class FitSettings:
             raise ValueError("--voting coupled is for --refine")
         if self.costs is not None and self.criterion != "bayes":
             raise ValueError("--costs are for --criterion bayes")
+        if self.max_error is not None:
+            bounds = list(self.max_error.values())
+            if len(bounds) > 1 or not 0 < bounds[0] < 1:
+                raise ValueError(
+                    "--max-error bounds one of the two classes: write one LABEL=BOUND, "
+                    "with a bound between 0 and 1, such as ill=0.05"
+                )
         if self.confidence is not None:
             self._check_confidence(self.confidence)
         elif (self.max_error is None) == (self.criterion == "neyman-pearson"):
@@ -109,6 +116,11 @@ class FitSettings:
         finder = ClassFinder(classes)
         max_error = by_label("--max-error", self.max_error, finder)
         bounded = self.confidence is not None
+        if bounded and len(classes) > 2:
+            raise ValueError(
+                f"--max-error is for two classes, and there are {len(classes)}: join "
+                "all others into one class"
+            )
         start = GaussianLinearDiscriminant(
             solver=self.solver,
             shrinkage=self.shrinkage,
@@ -200,6 +212,7 @@ def fit_files(
         rows = FileRows(data, _MEMORY, count)
         model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
     else:
+        # The fit would do it, too, but `Fitted` needs the sample.
         statistics, sample, _ = as_frequencies(*data.statistics_and_sample(count))
         estimator = settings.estimator(statistics.classes)
         model = estimator._fit_sampled(statistics, sample)

@@ -97,7 +97,8 @@ Priors = Annotated[
     str | None,
     _rule(
         "LABEL=SHARE,...",
-        'Class priors, or "equal"; relative frequencies by default.',
+        "Class priors: any positive numbers, which are divided by their sum, or "
+        '"equal"; relative frequencies by default.',
     ),
 ]
 Costs = Annotated[
@@ -127,7 +128,7 @@ Confidence = Annotated[
         "SHARE",
         "Keep to --max-error on new rows with this confidence, such as 0.95: half of "
         "the rows of that class are set aside for the threshold. Reads all rows into "
-        "memory.",
+        "memory. With --cv each fold sets fewer rows aside, and is stricter.",
     ),
 ]
 Multiclass = Annotated[

@@ -43,7 +43,7 @@ def judge_fit(
             return _cross_validate(settings, fitted, data, n_folds, status)
         if settings.confidence is not None:
             raise NotJudgedError(
-                "with fewer rows to set aside the threshold would be a stricter one"
+                "fits without some rows set fewer aside, and are stricter than this one"
             )
         if settings.has_leave_one_out:
             status.rows("leaving out each row in turn")

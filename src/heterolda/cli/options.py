@@ -64,6 +64,8 @@ Delimiter = Annotated[
 SampleWeight = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Column of frequencies: 3 counts as three rows."
+        metavar="COLUMN",
+        help="Column of frequencies: 3 counts as three rows. A fit scales weights of a "
+        "mean below one to a mean of one.",
     ),
 ]

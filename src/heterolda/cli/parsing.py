@@ -99,7 +99,7 @@ def _json(option: str, text: str) -> dict[str, Any] | None:
 def _once(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A dictionary of pairs whose keys differ."""
     given = dict(pairs)
-    if len(given) < len(pairs):
+    if len(given) < len(pairs) and "" not in given:  # which is refused anyway
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{option}: {twice!r} is there more than once")

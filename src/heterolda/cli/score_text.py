@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from heterolda.foundations.wording import count, text_table
+from heterolda.estimators.bounded_error import ErrorBound
+from heterolda.foundations.wording import amount, count, text_table
 from heterolda.inspection.scoring import Scores
+from heterolda.inspection.sentences import observed_error
 
 _MOST_CLASSES = 12
 _MOST_CONFUSIONS = 10
 
 
-def describe_scores(scores: Scores, name: str) -> list[str]:
-    """An evaluation as lines of text."""
+def describe_scores(
+    scores: Scores, name: str, bound: ErrorBound | None = None
+) -> list[str]:
+    """An evaluation as lines of text, perhaps of a bounded error rate."""
     low, high = scores.accuracy_interval
     figures = {
         "accuracy": f"{100 * scores.accuracy:.2f} %  "
@@ -25,7 +29,7 @@ def describe_scores(scores: Scores, name: str) -> list[str]:
     rows = [
         [
             f"{100 * row['low']:.0f} to {100 * row['high']:.0f} %",
-            f"{row['weight']:,.10g}",
+            amount(row["weight"]),
             f"{100 * row['mean_probability']:.1f} %",
             f"{100 * row['share_right']:.1f} %",
         ]
@@ -35,12 +39,23 @@ def describe_scores(scores: Scores, name: str) -> list[str]:
         f"{name}: {count(scores.n_rows, 'row')}",
         "",
         *(f"{what:{width}}  {figure}" for what, figure in figures.items()),
+        *_bounded(scores, bound),
         "",
         *_confusion(scores),
         "",
-        "Calibration, by the probability of the predicted class:",
+        "Calibration, by the probability of the predicted class"
+        f"{' (under the priors that suit the bound)' if bound else ''}:",
         *text_table([["probability", "rows", "mean", "right"], *rows]),
     ]
+
+
+def _bounded(scores: Scores, bound: ErrorBound | None) -> list[str]:
+    """How many rows of the bounded class are wrong, if there are any."""
+    if bound is None:
+        return []
+    k = scores.classes.tolist().index(bound.label)
+    n_rows, recall = float(scores.confusion[k].sum()), float(scores.recalls[k])
+    return [observed_error(bound, 1 - recall, n_rows)] if n_rows else []
 
 
 def _confusion(scores: Scores) -> list[str]:
@@ -50,7 +65,7 @@ def _confusion(scores: Scores) -> list[str]:
         "-" if np.isnan(recall) else f"{100 * recall:.1f} %"
         for recall in scores.recalls.tolist()
     ]
-    counts = [[f"{value:,.10g}" for value in row] for row in scores.confusion.tolist()]
+    counts = [[amount(value) for value in row] for row in scores.confusion.tolist()]
     if len(labels) <= _MOST_CLASSES:
         rows = [
             [label, *row, recall]

@@ -4,6 +4,8 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import warnings
+from bisect import bisect_left
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -32,7 +34,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError, Setting, TrivialRuleWarning
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     HasMethods,
@@ -47,7 +49,10 @@ from heterolda.foundations.types import Array
 from heterolda.foundations.validation import (
     check_labels,
     check_several_classes,
+    check_unmasked,
+    label_array,
 )
+from heterolda.foundations.wording import percent
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
 from heterolda.statistics.frequencies import check_frequencies, copies_of_rows
@@ -77,6 +82,19 @@ class ErrorBound:
     rank : int
         The threshold is the score that so many of these rows do not exceed, towards
         the other class.
+
+    See Also
+    --------
+    BoundedErrorClassifier : Has one in `bound_`.
+
+    Examples
+    --------
+    >>> from heterolda import ErrorBound
+    >>> bound = ErrorBound("ill", 0.05, 0.95, n_rows=106, rank=105)
+    >>> print(bound)
+    at most 5.0 % of ill are wrong on new rows, with 95.0 % confidence
+    >>> round(bound.expected_error, 3)
+    0.019
     """
 
     label: Any
@@ -90,6 +108,12 @@ class ErrorBound:
         """Mean error rate over the draws of the rows, if scores are continuous."""
         return (self.n_rows + 1 - self.rank) / (self.n_rows + 1)
 
+    def __str__(self) -> str:
+        return (
+            f"at most {percent(self.max_error)} of {self.label} are wrong on new rows, "
+            f"with {percent(self.confidence)} confidence"
+        )
+
 
 def smallest_rank(n: int, max_error: float, confidence: float) -> int:
     r"""The smallest rank of n scores that bounds the error rate; n + 1 if none does.
@@ -99,16 +123,22 @@ def smallest_rank(n: int, max_error: float, confidence: float) -> int:
 
     .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j}.
     """
-    tails = bdtrc(np.arange(n), n, 1 - max_error)
-    return 1 + int(np.count_nonzero(tails > 1 - confidence))
+    if n < rows_needed(max_error, confidence):
+        return n + 1
+
+    def holds(k: int) -> bool:
+        return bool(bdtrc(k - 1, n, 1 - max_error) <= 1 - confidence)
+
+    return 1 + bisect_left(range(1, n), True, key=holds)
 
 
-def rows_needed(max_error: float, confidence: float) -> int:
+def rows_needed(max_error: float, confidence: float) -> float:
     """The least number of rows of which the largest score bounds the error rate."""
-    n = max(1, int(np.log1p(-confidence) / np.log1p(-max_error)) - 1)
-    while smallest_rank(n, max_error, confidence) > n:
-        n += 1
-    return n
+    with np.errstate(over="ignore"):
+        n = max(1.0, np.ceil(np.log1p(-confidence) / np.log1p(-max_error)) - 1)
+    for _ in range(2):  # the quotient is rounded
+        n += (1 - max_error) ** n > 1 - confidence
+    return float(n)
 
 
 def _inner_has(method):
@@ -136,10 +166,11 @@ class BoundedErrorClassifier(
     ----------
     estimator : classifier, default=None
         Any binary classifier with `predict_proba` or `decision_function`, which is
-        cloned and fitted; `GaussianLinearDiscriminant()` by default. A fitted one in a
-        :class:`~sklearn.frozen.FrozenEstimator` is taken as it is, and all rows of the
-        bounded class that `fit` gets are for the threshold: they must not be those
-        that it was fitted to.
+        cloned and fitted; `GaussianLinearDiscriminant()` by default. Write that out to
+        tune its parameters in a grid search, as ``estimator__shrinkage``.
+        A fitted one in a :class:`~sklearn.frozen.FrozenEstimator` is taken as it is,
+        and all rows of the bounded class that `fit` gets are for the threshold: they
+        must not be those that it was fitted to. The other class needs no rows then.
     max_error : dict or float
         ``{label: q}``, the greatest error rate of one class, between 0 and 1. A number
         is for the positive class, ``classes_[1]``.
@@ -263,16 +294,19 @@ class BoundedErrorClassifier(
         raise_for_params(fit_params, self, "fit", allow=["sample_weight"])
         forget_fit(self)
         vars(self).pop("_moved", None)
-        X, y = indexable(X, y)
+        check_unmasked("X", X)
+        X, y = indexable(X, label_array(y))
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
-        classes = _two_classes(y)
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        classes = self._known_classes(y) if frozen else _two_classes(y)
         bounded, q = self._check_bound(classes)
         params = {key: value for key, value in fit_params.items() if value is not None}
         if routing_enabled():
             params = process_routing(self, "fit", **params).estimator.fit
         weight = check_frequencies(params.get("sample_weight"), len(y))
-        if weight is not None and len(np.unique(y[weight > 0])) < 2:
+        seen = np.ones(len(y), bool) if weight is None else weight > 0
+        if not frozen and len(np.unique(y[seen])) < 2:
             raise ParameterError(
                 Setting("sample_weight"),
                 " must be positive for rows of both classes, and is for one at most",
@@ -281,11 +315,11 @@ class BoundedErrorClassifier(
         copies = copies_of_rows(
             np.flatnonzero(y == classes[bounded]),
             weight,
-            "the bound counts rows of its class, and a weight says how often one was "
-            "seen",
+            f"the bound counts rows of class {classes.tolist()[bounded]!r}, and a "
+            "weight says how often one was seen. Weights of the other class may be "
+            "any. If the mean of all is below one, they are scaled to a mean of one",
         )
         aside = np.ones(len(copies), bool)
-        frozen = isinstance(self.estimator, FrozenEstimator)
         if not frozen:
             n_aside = int(self.set_aside * len(copies))
             order = check_random_state(self.random_state).permutation(len(copies))
@@ -297,7 +331,7 @@ class BoundedErrorClassifier(
             self._refuse_few_rows(label, q, len(copies), frozen)
         bound = ErrorBound(label, q, float(self.confidence), n, rank)
         if frozen:
-            inner = self._frozen(classes)
+            inner = self.estimator
         else:
             rows = np.ones(len(y)) if weight is None else weight.copy()
             totals = [rows[y == label].sum() for label in classes]
@@ -313,6 +347,9 @@ class BoundedErrorClassifier(
         size = max(abs(score), np.median(np.abs(scores)))
         score += max(_SAME_SCORE * size, np.spacing(abs(score)))
         self._keep(inner, float(side * score), bound)
+        others = np.flatnonzero(seen & (y != classes[bounded]))
+        if len(others) and np.all(self.predict(safe_indexing(X, others)) == label):
+            _warn_of_trivial_rule(label)
         return self
 
     def _keep(self, inner, threshold: float, bound: ErrorBound) -> None:
@@ -343,12 +380,12 @@ class BoundedErrorClassifier(
     def _refuse_few_rows(self, label, q, n_rows, frozen) -> None:
         """Say how many rows of the class would be needed."""
         needed = rows_needed(q, self.confidence)
-        which = f"{needed} independent rows of class {label!r}"
+        which = f"{needed:.12g} independent rows of class {label!r}"
         if not frozen:
-            n = int(needed / self.set_aside)
-            while int(self.set_aside * n) < needed:
-                n += 1
-            which = f"{n} rows of class {label!r}, {needed} of them set aside"
+            n = needed / self.set_aside // 1
+            for _ in range(2):  # the quotient is rounded
+                n += self.set_aside * n // 1 < needed
+            which = f"{n:.12g} rows of class {label!r}, {needed:.12g} of them set aside"
         raise ParameterError(
             Setting("max_error"),
             f" of {q:g} with ",
@@ -367,16 +404,16 @@ class BoundedErrorClassifier(
             return GaussianLinearDiscriminant()
         return self.estimator
 
-    def _frozen(self, classes):
-        """The classifier that is fitted already."""
+    def _known_classes(self, y) -> np.ndarray:
+        """Those of the classifier that is fitted already; rows of one will do."""
         check_is_fitted(self.estimator)
-        known = np.asarray(self.estimator.classes_)
-        if not np.array_equal(known, classes):
+        known, labels = np.asarray(self.estimator.classes_), check_labels(y)
+        if len(known) != 2 or not np.isin(labels, known).all():
             raise ValueError(
                 f"estimator was fitted to classes {known.tolist()}, but y has "
-                f"{classes.tolist()}: the bound needs rows of the same classes"
+                f"{labels.tolist()}: the bound needs two classes, and rows of them"
             )
-        return self.estimator
+        return known
 
     def _fit_inner(self, X, y, rows, totals, params, bound):
         """Fit the classifier to the rows that are left, given their weights.
@@ -507,6 +544,18 @@ def _two_classes(y) -> np.ndarray:
     return classes
 
 
+def _warn_of_trivial_rule(label) -> None:
+    """Say that no row of the other class is beyond the threshold."""
+    warnings.warn(
+        f"the rule decides for class {label!r}, which is bounded, in all training rows "
+        "of the other class: it keeps the bound, but tells nothing apart. Use more "
+        f"rows of {label!r}, a larger bound, or a classifier with more distinct scores "
+        "(of a forest, larger min_samples_leaf; of neighbours, more of them)",
+        TrivialRuleWarning,
+        stacklevel=4,
+    )
+
+
 def _takes_a_direction(model) -> bool:
     """Whether the rule of a classifier may become another on its optimal curve."""
     if not isinstance(model, GaussianLinearDiscriminant):
@@ -559,12 +608,12 @@ def linear_form(model: Any) -> Any:
     if not isinstance(model, BoundedErrorClassifier):
         return model
     model._check_ready()
-    if not hasattr(model, "_moved"):
+    if type(getattr(model, "_moved", None)) is not GaussianLinearDiscriminant:
         name = type(unfrozen(model.estimator_)).__name__
         raise TypeError(
             f"model is a BoundedErrorClassifier of the class {name}, and only that of "
-            "a GaussianLinearDiscriminant is a linear rule that files and other "
-            "formats can hold: keep it by skops"
+            "a GaussianLinearDiscriminant itself, no subclass, is a linear rule that "
+            "files and other formats can hold: keep it by skops"
         )
     form = copy(model._moved)
     for name in ("feature_names_in_", "fit_record_"):

@@ -217,9 +217,10 @@ def _provenance(model: Any) -> str:
         return _provenance(model[-1])
     if hasattr(model, "n_errors_"):
         return f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
-    error = model.bayes_error_
+    error, bound = model.bayes_error_, getattr(model, "bound_", None)
     return (
-        f"Solver:          {model._settings['solver']}\n"
+        ("" if bound is None else f"Bound:           {bound}\n")
+        + f"Solver:          {model._settings['solver']}\n"
         f"Plug-in error:   {error.mean():.4g} is the mean over the rules, "
         f"{error.max():.4g} the largest, under the Gaussian model"
     )

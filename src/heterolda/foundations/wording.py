@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Markup",
+    "amount",
     "count",
     "html",
     "html_table",
@@ -102,9 +103,16 @@ def points(difference: float) -> str:
     return percent(difference).replace(" %", " points")
 
 
+def amount(number: float) -> str:
+    """A number of rows or a weight, rounded: 12,345, 163.5, 0.0517."""
+    if 0 < number < 1:
+        return f"{number:.3g}"
+    return f"{number:,.1f}".removesuffix(".0")
+
+
 def count(number: float, what: str) -> str:
     """A number of things, with commas: 1 row, 12,345 rows, 2 classes."""
-    digits = f"{number:,.1f}".removesuffix(".0")
+    digits = amount(number)
     ending = "" if digits == "1" else "es" if what.endswith("s") else "s"
     return f"{digits} {what}{ending}"
 

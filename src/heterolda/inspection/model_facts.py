@@ -16,7 +16,7 @@ from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
-from heterolda.foundations.wording import count, named, percent
+from heterolda.foundations.wording import amount, count, named, percent
 from heterolda.inspection.sentences import (
     accuracy_sentence,
     bound_sentence,
@@ -151,7 +151,8 @@ class ModelFacts:
     def _rival_values(self) -> Array:
         """Risks of linear discriminant analysis, or of the best rules beside it."""
         fitted = self._settings
-        if fitted["criterion"] != "bayes" or self.statistics is None:
+        other_aim = fitted["criterion"] != "bayes" or self.bound is not None
+        if other_aim or self.statistics is None:
             return np.full(len(self.model.pairs_), np.nan)
         solver = "global" if self.is_fisher else "fisher"
         other = {"solver": solver, "criterion": "bayes", "costs": fitted["costs"]}
@@ -320,7 +321,7 @@ class ModelFacts:
         columns = {"class": self.classes}
         if self.statistics is not None:
             weights = self.statistics.weights.tolist()
-            columns["rows"] = [f"{weight:,.10g}" for weight in weights]
+            columns["rows"] = [amount(weight) for weight in weights]
         if self.discriminant is not None:
             columns["prior"] = [percent(p) for p in self.discriminant.priors_.tolist()]
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.lda_names import OTHERS
-from heterolda.foundations.wording import count, percent, text_table
+from heterolda.foundations.wording import amount, count, percent, text_table
 from heterolda.inspection.model_facts import (
     COEFFICIENT_HEAD,
     ModelFacts,
@@ -109,8 +109,8 @@ def _local_search(facts: ModelFacts) -> list[str]:
     if chosen is not None:
         settings = f" (loss {chosen['loss']}, anchor {chosen['anchor']:g})"
     return [
-        f"Refined by the strategy {model.strategy}{settings}: {before:,.10g} errors of "
-        f"all pairs on the training rows became {after:,.10g}."
+        f"Refined by the strategy {model.strategy}{settings}: {amount(before)} errors "
+        f"of all pairs on the training rows became {amount(after)}."
     ]
 
 

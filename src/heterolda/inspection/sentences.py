@@ -29,10 +29,17 @@ def record_sentence(record: FitRecord) -> str:
 def bound_sentence(bound: ErrorBound) -> str:
     """What is guaranteed of the error rate of a class, and by which rows."""
     return (
-        f"At most {percent(bound.max_error)} of {bound.label} are wrong on new rows, "
-        f"with {percent(bound.confidence)} confidence: the threshold comes from "
+        f"A{str(bound)[1:]}: the threshold comes from "
         f"{count(bound.n_rows, 'row')} of {bound.label} that were set aside; "
         f"{percent(bound.expected_error)} wrong are to be expected."
+    )
+
+
+def observed_error(bound: ErrorBound, wrong: float, n_rows: float) -> str:
+    """How many of the bounded class were wrong, a share of so many rows."""
+    return (
+        f"{bound.label} wrong: {percent(wrong)} of {count(n_rows, 'row')} (bound: "
+        f"{percent(bound.max_error)}, with {percent(bound.confidence)} confidence)"
     )
 
 

@@ -29,7 +29,14 @@ from heterolda.foundations.validation import (
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import count, html, html_table, listed, percent
+from heterolda.foundations.wording import (
+    amount,
+    count,
+    html,
+    html_table,
+    listed,
+    percent,
+)
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.label_codes import label_codes
 from heterolda.statistics.moments import (
@@ -150,7 +157,7 @@ class ClassStatistics:
     def _repr_html_(self) -> str:
         shares = self.weights / max(self.weights.sum(), np.finfo(float).tiny)
         rows = [
-            [str(label), f"{weight:,.10g}", percent(share)]
+            [str(label), amount(weight), percent(share)]
             for label, weight, share in zip(
                 self.classes.tolist(), self.weights, shares, strict=True
             )

@@ -310,8 +310,7 @@ def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
     if isinstance(q, bool) or not isinstance(q, Real) or not 0 < float(q) < 1:
         raise ParameterError(
             Setting("max_error"),
-            f" must be a number between 0 and 1, both excluded, got {q!r}: "
-            "no linear rule has an error rate of 0 or 1 but those that always give "
-            "the same answer",
+            f" must be a number between 0 and 1, both excluded, got {q!r}: use one "
+            "such as 0.05",
         )
     return classes.tolist().index(label), float(q)

@@ -155,7 +155,8 @@ def check_estimator(estimator):
     if not isinstance(estimator, GaussianLinearDiscriminant):
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, got "
-            f"{type(estimator).__name__}: use from_statistics for anything else"
+            f"{type(estimator).__name__}: pass the one inside, model.estimator_, or "
+            "use from_statistics"
         )
     estimator._check_ready()
     if estimator.pairs_[0, 0] < 0:

@@ -306,8 +306,8 @@ def _check_projection(estimator):
     if not isinstance(estimator, HeteroscedasticProjection):
         raise TypeError(
             "estimator must be a HeteroscedasticProjection or a "
-            f"GaussianLinearDiscriminant, got {type(estimator).__name__}: use "
-            "from_statistics for anything else"
+            f"GaussianLinearDiscriminant, got {type(estimator).__name__}: pass the "
+            "one inside, model.estimator_, or use from_statistics"
         )
     estimator._check_ready()
     check_has_statistics(estimator)
