@@ -15,6 +15,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
+    heteroscedasticity_report,
 )
 from heterolda.data import fit_batches
 from heterolda.statistics.frequencies import check_frequencies
@@ -140,6 +141,11 @@ def test_leave_one_out_and_boosting_take_weights_of_sum_one(rows):
     expected = model.fit(X, y, weight).leave_one_out(X, y, weight)
     assert_array_equal(left_out.predictions, expected.predictions)
     assert_allclose(left_out.standard_error, expected.standard_error)
+    reports = (
+        heteroscedasticity_report(X, y, sample_weight=w) for w in (share, weight)
+    )
+    one, other = (report.judgement.standard_error for report in reports)
+    assert_allclose(one, other)
     boosted = AdaBoostClassifier(GaussianLinearDiscriminant(), n_estimators=5)
     boosted.fit(X, y)
     assert boosted.score(X, y) > 0.6

@@ -11,6 +11,7 @@ from heterolda.estimators.leave_one_out import winners_without
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array, Index, Priors
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.frequencies import check_frequencies
 
 _LEAVE_ONE_OUT = "leave-one-out"
 # Directions in which features, in units of their deviations, vary less are left out; it
@@ -22,9 +23,11 @@ def judge_by_leave_one_out(
     model: Any, X: Any, y: Any, sample_weight: Any = None
 ) -> Judgement:
     """Judge a fitted discriminant by its rows, each left out of the fit in turn."""
-    found = model.leave_one_out(X, y, sample_weight)
-    weight = None if sample_weight is None else np.asarray(sample_weight)[found.rows]
-    truth = np.asarray(y)[found.rows]
+    truth = np.asarray(y)
+    weight = check_frequencies(sample_weight, len(truth))
+    found = model.leave_one_out(X, y, weight)
+    truth = truth[found.rows]
+    weight = None if weight is None else weight[found.rows]
     answers = found.predictions, found.lda_predictions
     return Judgement.of(_LEAVE_ONE_OUT, truth, *answers, weight)
 
