@@ -71,6 +71,15 @@ def _rare_but_apart(k: int) -> Data:
     return Data(z, y, settings=_priors(1e-300)(Data(z, y)))
 
 
+@cache
+def _one_class_less(k: int) -> Data:
+    data = benign(k)
+    kept = data.y != 1
+    twin = Data(data.X[kept], data.y[kept])
+    rows, truth = twin.X, twin.y
+    return data.but(weight=kept.astype(float), rows=rows, truth=truth, twin=twin)
+
+
 def _never_0(trial: Any) -> str | None:
     return "answers class 0" if np.any(trial.labels == 0) else None
 
@@ -101,9 +110,20 @@ CASES = [
         Refused(words="at least 2 classes are needed, got 1"),
     ),
     Case(
-        "weights that leave a class out",
+        "weights that leave one of two classes out",
         variant(weight=lambda data: (data.y != 1).astype(float)),
-        Refused(words="classes \\[1\\].*(zero|1 or less|still have)|zero .* \\[1\\]"),
+        Refused(
+            words="classes \\[1\\].*(1 or less|still have|leave)|at least 2 classes"
+        ),
+        classes=(2,),
+    ),
+    Case(
+        "weights that leave a class out",
+        _one_class_less,
+        Same(),
+        classes=(4,),
+        ways=("fit",),
+        peers=False,
     ),
     *(
         Case(

@@ -71,7 +71,8 @@ def without(
         return None
     else:
         mean = whole.mean - shift * (part.weight / weight)
-        _warn_of_rounding(label, np.diag(whole.scatter), squares, noise)
+        if weight > 1:
+            _warn_of_rounding(label, np.diag(whole.scatter), squares, noise)
         return Moments(weight, mean, _cleaned(scatter, noise))
     raise ValueError(
         f"these rows of class {label!r} cannot be taken away, for the class would be "
