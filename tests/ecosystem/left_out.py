@@ -18,7 +18,6 @@ _CALIBRATED = (
 
 LEFT_OUT = {
     "sklearn.ensemble.tests.test_bagging": {
-        "test_probability": "draws five rows of three classes, some without a second",
         "test_error": _LACKS,
         "test_gridsearch": _TUNES,
         "test_invalid_sample_weight_max_samples_bootstrap_combinations": (
