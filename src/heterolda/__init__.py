@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from heterolda.foundations.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heterolda.estimators.bounded_error import BoundedErrorClassifier, ErrorBound
+    from heterolda.estimators.bounded_error import BoundedErrorClassifier
     from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+    from heterolda.estimators.error_bound import ErrorBound
     from heterolda.estimators.fit_record import FitRecord, Judgement
     from heterolda.estimators.local_search import LocalNeighborhoodSearch
     from heterolda.estimators.projection import HeteroscedasticProjection
@@ -85,7 +86,8 @@ __version__ = "0.1.0"
 __getattr__ = lazy_names(
     __name__,
     {
-        "estimators.bounded_error": ["BoundedErrorClassifier", "ErrorBound"],
+        "estimators.bounded_error": ["BoundedErrorClassifier"],
+        "estimators.error_bound": ["ErrorBound"],
         "estimators.discriminant": ["GaussianLinearDiscriminant"],
         "exceptions": [
             "MissingRowsWarning",

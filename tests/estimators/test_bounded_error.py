@@ -25,7 +25,7 @@ from heterolda import (
     ParameterError,
     TrivialRuleWarning,
 )
-from heterolda.estimators.bounded_error import rows_needed, smallest_rank
+from heterolda.estimators.error_bound import rows_needed, smallest_rank
 
 SMALL = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
 

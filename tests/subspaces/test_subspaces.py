@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from helpers.problems import random_covariance
 from heterolda import ClassStatistics, ParameterError
 from heterolda.subspaces import QuadraticRule, find_subspace
-from heterolda.subspaces.bound import ErrorBound
+from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
 from heterolda.subspaces.error import descend, error
 
@@ -105,7 +105,7 @@ def test_chernoff_is_fisher_for_equal_covariances(rng):
 def test_the_bound_is_the_sum_over_pairs(rng):
     moments = random_classes(rng)
     classes = WhitenedClasses.from_moments(*moments)
-    bound = ErrorBound(classes)
+    bound = BhattacharyyaBound(classes)
     A = rng.normal(size=(5, 3))
     naive = [naive_bound((classes.basis @ A)[:, :n], moments) for n in (1, 2, 3)]
     nothing = sum(
@@ -121,7 +121,7 @@ def test_the_bound_is_the_sum_over_pairs(rng):
 
 @pytest.mark.parametrize("n", [1, 2, 4, 5])
 def test_the_gradient_is_that_of_the_bound(rng, n):
-    bound = ErrorBound(WhitenedClasses.from_moments(*random_classes(rng)))
+    bound = BhattacharyyaBound(WhitenedClasses.from_moments(*random_classes(rng)))
     A = rng.normal(size=(5, n))
     slope = bound.log_and_gradient(A)[1]
     for _ in range(5):
@@ -152,7 +152,7 @@ def test_random_descents_seldom_get_further(rng):
     for _ in range(12):
         moments = random_classes(rng, int(rng.integers(2, 6)), 6)
         classes = WhitenedClasses.from_moments(*moments)
-        bound = ErrorBound(classes)
+        bound = BhattacharyyaBound(classes)
         ours = bound.logs(error(classes, 2))[-1]
         starts = [np.linalg.qr(rng.normal(size=(6, 2)))[0] for _ in range(5)]
         gaps.append(ours - min(bound.logs(descend(bound, A))[-1] for A in starts))
@@ -161,7 +161,7 @@ def test_random_descents_seldom_get_further(rng):
 
 
 def test_the_pairs_of_many_classes_come_in_batches(rng, monkeypatch):
-    bound = ErrorBound(WhitenedClasses.from_moments(*random_classes(rng, k=6)))
+    bound = BhattacharyyaBound(WhitenedClasses.from_moments(*random_classes(rng, k=6)))
     A = rng.normal(size=(5, 3))
     whole = bound.log_and_gradient(A), bound.logs(A)
     monkeypatch.setattr("heterolda.subspaces.bound._BATCH_SIZE", 40)
@@ -172,7 +172,7 @@ def test_the_pairs_of_many_classes_come_in_batches(rng, monkeypatch):
 
 
 def test_a_descent_never_rises_and_tells_of_its_steps(rng):
-    bound = ErrorBound(WhitenedClasses.from_moments(*random_classes(rng)))
+    bound = BhattacharyyaBound(WhitenedClasses.from_moments(*random_classes(rng)))
     start, logs = np.linalg.qr(rng.normal(size=(5, 2)))[0], []
     end = descend(bound, start, lambda n_iter, log: logs.append(log))
     assert np.all(np.diff([bound.logs(start)[-1], *logs]) <= 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heterolda.estimators.bounded_error import ErrorBound
+from heterolda.estimators.error_bound import ErrorBound
 from heterolda.foundations.wording import amount, count, text_table
 from heterolda.inspection.scoring import Scores
 from heterolda.inspection.sentences import observed_error

@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import warnings
-from bisect import bisect_left
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtrc, expit
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import (
@@ -31,6 +30,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary
@@ -52,7 +52,6 @@ from heterolda.foundations.validation import (
     check_unmasked,
     label_array,
 )
-from heterolda.foundations.wording import percent
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
 from heterolda.statistics.frequencies import check_frequencies, copies_of_rows
@@ -63,82 +62,6 @@ from heterolda.tradeoff.criteria import check_max_error, error_rates
 _SAME_SCORE = 1e-6
 # Scores that are infinite count as this.
 _LARGEST_SCORE = 1e300
-
-
-@dataclass(frozen=True)
-class ErrorBound:
-    """What is guaranteed of the error rate of a class, and by how many rows.
-
-    Attributes
-    ----------
-    label : object
-        The class.
-    max_error : float
-        The greatest error rate.
-    confidence : float
-        Probability, over the draw of the training rows, that the bound holds.
-    n_rows : int
-        Rows of the class that the threshold rests on.
-    rank : int
-        The threshold is the score that so many of these rows do not exceed, towards
-        the other class.
-
-    See Also
-    --------
-    BoundedErrorClassifier : Has one in `bound_`.
-
-    Examples
-    --------
-    >>> from heterolda import ErrorBound
-    >>> bound = ErrorBound("ill", 0.05, 0.95, n_rows=106, rank=105)
-    >>> print(bound)
-    at most 5.0 % of ill are wrong on new rows, with 95.0 % confidence
-    >>> round(bound.expected_error, 3)
-    0.019
-    """
-
-    label: Any
-    max_error: float
-    confidence: float
-    n_rows: int
-    rank: int
-
-    @property
-    def expected_error(self) -> float:
-        """Mean error rate over the draws of the rows, if scores are continuous."""
-        return (self.n_rows + 1 - self.rank) / (self.n_rows + 1)
-
-    def __str__(self) -> str:
-        return (
-            f"at most {percent(self.max_error)} of {self.label} are wrong on new rows, "
-            f"with {percent(self.confidence)} confidence"
-        )
-
-
-def smallest_rank(n: int, max_error: float, confidence: float) -> int:
-    r"""The smallest rank of n scores that bounds the error rate; n + 1 if none does.
-
-    Of n independent scores the one of rank k, in increasing order, is exceeded with a
-    probability above q = `max_error` with a probability of at most
-
-    .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j}.
-    """
-    if n < rows_needed(max_error, confidence):
-        return n + 1
-
-    def holds(k: int) -> bool:
-        return bool(bdtrc(k - 1, n, 1 - max_error) <= 1 - confidence)
-
-    return 1 + bisect_left(range(1, n), True, key=holds)
-
-
-def rows_needed(max_error: float, confidence: float) -> float:
-    """The least number of rows of which the largest score bounds the error rate."""
-    with np.errstate(over="ignore"):
-        n = max(1.0, np.ceil(np.log1p(-confidence) / np.log1p(-max_error)) - 1)
-    for _ in range(2):  # the quotient is rounded
-        n += (1 - max_error) ** n > 1 - confidence
-    return float(n)
 
 
 def _inner_has(method):

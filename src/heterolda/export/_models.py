@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from heterolda.estimators.bounded_error import (
-    BoundedErrorClassifier,
-    ErrorBound,
-    linear_form,
-)
+from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.starts import unfrozen

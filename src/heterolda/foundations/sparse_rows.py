@@ -1,4 +1,4 @@
-"""Sparse rows, which are made dense a block at a time."""
+"""Rows that may be sparse."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from heterolda.estimators.bounded_error import ErrorBound
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
+from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.projection import HeteroscedasticProjection

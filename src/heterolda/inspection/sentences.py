@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from heterolda.estimators.bounded_error import ErrorBound
+from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.guard import ROWS_PER_FEATURE
 from heterolda.foundations.types import Array

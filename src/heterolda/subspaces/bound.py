@@ -11,7 +11,7 @@ from heterolda.subspaces.classes import WhitenedClasses
 _BATCH_SIZE = 1 << 22
 
 
-class ErrorBound:
+class BhattacharyyaBound:
     r"""The bound on the pairs' errors, as a function of a subspace.
 
     With the columns of A as its axes, classes i and j are confused with a probability

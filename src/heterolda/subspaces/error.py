@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from heterolda.foundations.types import Array
 from heterolda.solvers import Global, solve_pairs
-from heterolda.subspaces.bound import ErrorBound
+from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.chernoff import chernoff, directed_distances
 from heterolda.subspaces.classes import WhitenedClasses
 from heterolda.subspaces.fisher import fisher, leading
@@ -42,8 +42,8 @@ def error(
     .. math::
         \sum_{i<j} \sqrt{p_i p_j} \exp(-B_{ij}(A)),
 
-    see :class:`ErrorBound`. Descents begin at the subspaces of :func:`chernoff` and
-    :func:`fisher`, at the normals of the best rules of all pairs, at the best axes one
+    see :class:`BhattacharyyaBound`. Descents begin at the subspaces of :func:`chernoff`
+    and :func:`fisher`, at the normals of the best rules of all pairs, at the best axes one
     after the other, and at a few that are drawn, always the same. Those that get
     furthest go on to their ends; no start has a smaller bound than the best of these.
     Since the bound depends on the span of A only, its gradient is orthogonal to all
@@ -51,7 +51,7 @@ def error(
     """
     if n_components == classes.rank:
         return np.eye(classes.rank)
-    bound, starts = ErrorBound(classes), _starts(classes, n_components)
+    bound, starts = BhattacharyyaBound(classes), _starts(classes, n_components)
     evaluations = _WORK / bound.work(n_components)
 
     def go(number: int, start: Array, n_before: int, max_iter: int) -> Array:
@@ -73,7 +73,7 @@ def error(
 
 
 def descend(
-    bound: ErrorBound,
+    bound: BhattacharyyaBound,
     start: Array,
     report: Callable[[int, float], None] = lambda n_iter, log: None,
     fixed: Array | None = None,
@@ -123,7 +123,7 @@ def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
     lengths = np.linalg.norm(normals, axis=1)
     units = normals[lengths > 0] / lengths[lengths > 0, None]
     rules = np.linalg.svd(units, full_matrices=False)[2][:n].T
-    bound = ErrorBound(classes)
+    bound = BhattacharyyaBound(classes)
     forward = best_axes(bound, directions, min(n, _BEST_AXES))
     drawn = np.random.default_rng(0).normal(size=(_RANDOM_STARTS, classes.rank, n))
     # What is missing of n directions comes from Chernoff's.
@@ -133,7 +133,7 @@ def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
     ]
 
 
-def best_axes(bound: ErrorBound, candidates: Array, n: int) -> Array:
+def best_axes(bound: BhattacharyyaBound, candidates: Array, n: int) -> Array:
     """Orthonormal axes, each of which lowers the bound as far as it can.
 
     Descents begin at candidates, given as columns.
@@ -157,7 +157,7 @@ def ordered_axes(classes: WhitenedClasses) -> Array:
     Those after the third, of which nobody draws a picture, are eigenvectors of the
     pairs' directed distances.
     """
-    bound, rank = ErrorBound(classes), classes.rank
+    bound, rank = BhattacharyyaBound(classes), classes.rank
     n_pairs = len(classes.pairs)
     weights = np.exp(bound.pair_terms(np.empty((rank, 0)))[:, 0])
     distances = directed_distances(classes, np.full((n_pairs, 2), 0.5), weights)

@@ -10,7 +10,7 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count
 from heterolda.statistics.moments import check_range
-from heterolda.subspaces.bound import ErrorBound
+from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.chernoff import chernoff
 from heterolda.subspaces.classes import WhitenedClasses
 from heterolda.subspaces.error import Progress, error, ordered_axes
@@ -99,7 +99,7 @@ def find_subspace(
         mean=priors @ means,
         scalings=scalings,
         loadings=np.linalg.solve(scalings.T @ onto, onto.T),
-        explained=_explained(ErrorBound(classes), A),
+        explained=_explained(BhattacharyyaBound(classes), A),
     )
 
 
@@ -156,7 +156,7 @@ def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
     )
 
 
-def _explained(bound: ErrorBound, A: Array) -> Array:
+def _explained(bound: BhattacharyyaBound, A: Array) -> Array:
     r"""Share of the separation that each component adds.
 
     .. math:: (E_{c-1} - E_c) / (E_0 - E_d)
