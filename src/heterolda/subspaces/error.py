@@ -43,8 +43,8 @@ def error(
         \sum_{i<j} \sqrt{p_i p_j} \exp(-B_{ij}(A)),
 
     see :class:`BhattacharyyaBound`. Descents begin at the subspaces of :func:`chernoff`
-    and :func:`fisher`, at the normals of the best rules of all pairs, at the best axes one
-    after the other, and at a few that are drawn, always the same. Those that get
+    and :func:`fisher`, at the normals of the best rules of all pairs, at the best axes
+    one after the other, and at a few that are drawn, always the same. Those that get
     furthest go on to their ends; no start has a smaller bound than the best of these.
     Since the bound depends on the span of A only, its gradient is orthogonal to all
     changes of axes, and L-BFGS on the entries of A moves on the Grassmann manifold.
