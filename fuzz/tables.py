@@ -79,7 +79,7 @@ def check(data, ending, command=None):
     if command is None:
         command = _COMMANDS[choice % len(_COMMANDS)]
         if not ending and choice % 7 == 0:
-            command += " --format tsv"
+            command += " --delimiter tab"
     with a_folder(model_json=model(), **({f"data{ending}": data} if ending else {})):
         name = f"data{ending}" if ending else "-"
         words = command.replace("DATA", name).split()

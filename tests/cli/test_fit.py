@@ -72,7 +72,7 @@ def test_files_of_any_kind_give_the_model_of_the_array(frame, tmp_path, kind):
     arguments = ["--target", "kind", "--exclude", "id", "--out", out]
     if kind == "stdin":
         text = frame.to_csv(index=False, sep="\t")
-        text = succeed("fit", "-", "--format", "tsv", *arguments, stdin=text)
+        text = succeed("fit", "-", "--delimiter", "tab", *arguments, stdin=text)
         assert text.startswith("standard input: 200 rows")
     elif kind == "parts":
         for k in range(3):

@@ -14,6 +14,7 @@ from fuzz.commands import a_folder
 from helpers.cli import invoke, succeed
 from heterolda.data import csv_reader
 from heterolda.data.csv_reader import StandardInput, complete_rows
+from heterolda.data.reading import Reading
 
 CELLS = ["1", "", '5" pipe', '"a"', '"b ""c"""', '"d\ne"', '"f,g;"', "'", "é", '""']
 
@@ -166,7 +167,7 @@ def test_standard_input_is_passed_on_as_it_comes_until_stopped(monkeypatch):
     receiver, sender = os.pipe()
     with open(receiver) as pipe, open(sender, "wb", buffering=0) as writer:
         monkeypatch.setattr(sys, "stdin", pipe)
-        source = StandardInput(",")
+        source = StandardInput(Reading())
         pieces = source.pieces()
         for sent in (b"x,y\n", b"1,2\n"):
             writer.write(sent)

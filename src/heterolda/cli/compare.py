@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.data_source import name_of, source_of
+from heterolda.cli.data_source import name_of, reading_of, source_of
 from heterolda.cli.fit_options import Exclude, Features, Missing, Target
 from heterolda.cli.messages import (
     errors_in_one_line,
@@ -17,7 +17,15 @@ from heterolda.cli.messages import (
     usage_errors,
     warnings_as_notes,
 )
-from heterolda.cli.options import Data, Debug, Delimiter, Format, SampleWeight
+from heterolda.cli.options import (
+    Data,
+    Debug,
+    Decimal,
+    Delimiter,
+    Na,
+    NoHeader,
+    SampleWeight,
+)
 from heterolda.cli.parsing import check_columns, split_names
 
 _PICTURES = ".png", ".svg"
@@ -36,8 +44,10 @@ def compare(
     exclude: Exclude = None,
     sample_weight: SampleWeight = None,
     missing: Missing = "error",
-    form: Format = "csv",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    na: Na = None,
     cv: Annotated[
         int,
         typer.Option(
@@ -73,7 +83,8 @@ def compare(
         if out is not None:
             check_target(out)
             pyplot()  # type: ignore[no-untyped-call]  # or say what to install
-        with source_of(data, form, delimiter) as source, warnings_as_notes():
+        reading = reading_of(delimiter, decimal, no_header, na)
+        with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
             rows = Table(source, target, names, others, sample_weight, missing)
             found = _compare_rows(rows, cv)

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from heterolda.cli.messages import usage_errors
+from heterolda.cli.parsing import split_names
 
 STANDARD_INPUT = "-"
 
@@ -42,40 +43,54 @@ def is_same_file(first: str | Path, second: str | Path) -> bool:
     return one.resolve() == other.resolve()
 
 
+def reading_of(
+    delimiter: str | None, decimal: str | None, no_header: bool, na: str | None
+) -> Any:
+    """How the options say that files are to be read."""
+    from heterolda.data.reading import Reading
+
+    with usage_errors():
+        if decimal not in (None, ".", ","):
+            raise ValueError(f"--decimal {decimal}: must be '.' or ','")
+        mark = _one_character(delimiter)
+        if mark is not None and mark == decimal:
+            raise ValueError(f"--delimiter and --decimal cannot both be {mark!r}")
+        return Reading(mark, decimal, not no_header, split_names(na))
+
+
 @contextmanager
 def source_of(
-    data: list[str], form: str, delimiter: str | None, *, keep_answering: bool = False
+    data: list[str], reading: Any, *, keep_answering: bool = False
 ) -> Iterator[Any]:
     """What the library reads the data from: paths, or ``-``.
 
     Standard input is kept in a temporary file, to be read as often as need be, unless
     the answers are not to wait for its end.
     """
-    from heterolda.data.csv_reader import StandardInput, TextFiles
+    from heterolda.data.csv_reader import StandardInput
+    from heterolda.data.reading import Files
 
-    with usage_errors():
-        delimiter = _one_character(delimiter)
     if STANDARD_INPUT not in data:
-        yield data if delimiter is None else TextFiles(data, delimiter)
+        yield Files(data, reading)
         return
     if len(data) > 1:
         raise typer.BadParameter("- stands for all data: no file can follow it")
-    delimiter = delimiter or {"csv": ",", "tsv": "\t"}[form]
     if keep_answering:
-        yield StandardInput(delimiter)
+        yield StandardInput(reading)
         return
     with tempfile.TemporaryDirectory(prefix="heterolda-") as folder:
         path = Path(folder, "standard_input.csv")
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield TextFiles([str(path)], delimiter, StandardInput.name)
+        yield Files([str(path)], reading, StandardInput.name)
 
 
 def _one_character(text: str | None) -> str | None:
     """The value of --delimiter."""
-    mark = {"tab": "\t", r"\t": "\t"}.get(text or "", text)
+    words = {"tab": "\t", r"\t": "\t", "space": " "}
+    mark = words.get(text or "", text)
     if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
         raise ValueError(
-            f"--delimiter {text}: must be one character, such as ';', or tab"
+            f"--delimiter {text}: must be one character, such as ';', or tab or space"
         )
     return mark

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import name_of, source_of
+from heterolda.cli.data_source import name_of, reading_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -38,8 +38,10 @@ def evaluate(
         str,
         opt.one_of(MISSING, "Rows with missing values are an error, or are left out."),
     ] = "error",
-    form: opt.Format = "csv",
     delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    no_header: opt.NoHeader = False,
+    na: opt.Na = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of text.")
     ] = False,
@@ -70,7 +72,8 @@ def evaluate(
         record = getattr(fitted, "fit_record_", None)
         if target is None and record is not None:
             target = record.target
-        with source_of(data, form, delimiter) as source, StatusLine() as status:
+        reading = reading_of(delimiter, decimal, no_header, na)
+        with source_of(data, reading) as source, StatusLine() as status:
             rows = Table(source, target, names, (), sample_weight, missing)
             scores = evaluate_rows(fitted, rows, status.rows("predicting"))
         if record is not None and record.data == name_of(data):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import heterolda.cli.fit_options as opt
-from heterolda.cli.data_source import check_not_read, name_of, source_of
+from heterolda.cli.data_source import check_not_read, name_of, reading_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -15,7 +15,15 @@ from heterolda.cli.messages import (
     usage_errors,
     warnings_as_notes,
 )
-from heterolda.cli.options import Data, Debug, Delimiter, Format, SampleWeight
+from heterolda.cli.options import (
+    Data,
+    Debug,
+    Decimal,
+    Delimiter,
+    Na,
+    NoHeader,
+    SampleWeight,
+)
 from heterolda.cli.parsing import (
     check_columns,
     parse_costs,
@@ -33,8 +41,10 @@ def fit(
     exclude: opt.Exclude = None,
     sample_weight: SampleWeight = None,
     missing: opt.Missing = "error",
-    form: Format = "csv",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    na: Na = None,
     solver: opt.Solver = "global",
     shrinkage: opt.Shrinkage = None,
     priors: opt.Priors = None,
@@ -93,7 +103,8 @@ def fit(
                 raise ValueError("--out: a model needs a file, not -")
         if out is not None:
             check_not_read("--out", out, data)
-        with source_of(data, form, delimiter) as source, warnings_as_notes():
+        reading = reading_of(delimiter, decimal, no_header, na)
+        with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
             rows = Table(source, target, names, others, sample_weight, missing)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)

@@ -52,13 +52,41 @@ Columns = Annotated[
         "their names.",
     ),
 ]
-Format = Annotated[str, one_of(("csv", "tsv"), "Format of standard input.", "--format")]
+_READ: dict[str, Any] = {"rich_help_panel": "What to read"}
 Delimiter = Annotated[
     str | None,
     typer.Option(
+        **_READ,
         metavar="CHARACTER",
-        help="Separator of the columns in text files, such as ';' or tab; by default "
-        "a comma, or a tab in .tsv files.",
+        help="What separates the columns of text files, such as ';', tab or space; "
+        "found by itself.",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        **_READ,
+        metavar="CHARACTER",
+        help="The decimal mark of text files, '.' or ','; found by itself.",
+    ),
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        **_READ,
+        help="The first line of text files is a row: columns are column_1, column_2 "
+        "and so on.",
+    ),
+]
+Na = Annotated[
+    str | None,
+    typer.Option(
+        "--na",
+        **_READ,
+        metavar="MARKS",
+        help="What stands for a missing value beside empty cells, NA, NaN and null, "
+        "such as '?,-999'.",
     ),
 ]
 SampleWeight = Annotated[

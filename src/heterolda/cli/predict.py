@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import source_of
+from heterolda.cli.data_source import reading_of, source_of
 from heterolda.cli.messages import errors_in_one_line, print_to_stderr, usage_errors
 from heterolda.cli.parsing import split_names
 
@@ -50,8 +50,10 @@ def predict(
             "prediction, or are left out.",
         ),
     ] = "error",
-    form: opt.Format = "csv",
     delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    no_header: opt.NoHeader = False,
+    na: opt.Na = None,
     debug: opt.Debug = False,
 ) -> None:
     """Predict the rows of a table: its columns, and a new one.
@@ -86,8 +88,9 @@ def predict(
         )
         quiet = out == "-" and sys.stdout.isatty()
         notes: list[str] = []
+        reading = reading_of(delimiter, decimal, no_header, na)
         with (
-            source_of(data, form, delimiter, keep_answering=True) as source,
+            source_of(data, reading, keep_answering=True) as source,
             StatusLine(quiet) as status,
             # Its thread must have ended before the process does, however that ends.
             closing(

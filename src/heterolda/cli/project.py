@@ -9,7 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.data_source import check_not_read, is_same_file, name_of, source_of
+from heterolda.cli.data_source import (
+    check_not_read,
+    is_same_file,
+    name_of,
+    reading_of,
+    source_of,
+)
 from heterolda.cli.fit_options import Exclude, Features, Missing, Target
 from heterolda.cli.messages import (
     errors_in_one_line,
@@ -21,8 +27,10 @@ from heterolda.cli.messages import (
 from heterolda.cli.options import (
     Data,
     Debug,
+    Decimal,
     Delimiter,
-    Format,
+    Na,
+    NoHeader,
     SampleWeight,
     one_of,
 )
@@ -109,8 +117,10 @@ def project(
     exclude: Exclude = None,
     sample_weight: SampleWeight = None,
     missing: Missing = "error",
-    form: Format = "csv",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    na: Na = None,
     components: Components = None,
     method: Method = "error",
     shrinkage: Shrinkage = "auto",
@@ -145,7 +155,8 @@ def project(
         only, features = split_names(identifier), split_names(columns)
         known = target, sample_weight, *features, *split_names(exclude)
         others = [name for name in dict.fromkeys(only) if name not in known]
-        with source_of(data, form, delimiter) as source, warnings_as_notes():
+        reading = reading_of(delimiter, decimal, no_header, na)
+        with source_of(data, reading) as source, warnings_as_notes():
             rows = Table(
                 source,
                 target,

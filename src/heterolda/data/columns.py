@@ -7,9 +7,10 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from heterolda.data.reading import Reading
 from heterolda.exceptions import ParameterError, Setting
 
 _SHOWN = 20  # names of columns in a message, at most
@@ -93,6 +94,7 @@ class OpenFile:
     columns: Columns  # what to read
     batches: Iterable[Any]  # the rows, as record batches
     schema: Any  # names and types of all columns that there are; of text files, text
+    reading: Reading = field(default_factory=Reading)  # of text, as it was found
     is_text: bool = False  # whether columns are text only because the file is
 
 

@@ -15,12 +15,13 @@ import select
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import chain
 from threading import Event, Lock
 from typing import IO, Any
 
 from heterolda.data.columns import Columns, OpenFile, errors_name, not_text
+from heterolda.data.reading import Reading
 
 TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _READ_BYTES = 1 << 22
@@ -30,18 +31,6 @@ _PROMPT_BYTES = 1 << 20  # of a row that goes on as soon as its quotes are close
 _PIPE_BYTES = 1 << 20  # of standard input, read at a time
 _PATIENCE = 0.1  # seconds until it is asked again whether to stop
 _FIELD_LIMIT = Lock()  # the csv module has one limit for the whole process
-
-
-@dataclass(frozen=True)
-class TextFiles:
-    """Files whose delimiter is not the one that their names say.
-
-    Messages call them by `name`, if there is one, instead of their paths.
-    """
-
-    paths: list[str]
-    delimiter: str
-    name: str | None = None
 
 
 class DelimiterError(ValueError):
@@ -64,8 +53,8 @@ class StandardInput:
 
     name = "standard input"
 
-    def __init__(self, delimiter: str) -> None:
-        self.delimiter = delimiter
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
         self._stopped = Event()
 
     def stop(self) -> None:
@@ -91,24 +80,27 @@ class StandardInput:
 
 
 def open_text_file(
-    path: str, columns: Columns, delimiter: str | None = None, name: str | None = None
+    path: str, columns: Columns, reading: Reading, name: str | None = None
 ) -> OpenFile:
     """Open a file whose first line names the columns; Arrow reads what follows."""
     where = name or path
     lower = path.lower()
-    delimiter = delimiter or TEXT[next(end for end in TEXT if lower.endswith(end))]
+    delimiter = (
+        reading.delimiter or TEXT[next(end for end in TEXT if lower.endswith(end))]
+    )
     with errors_name(where), _unpacked(path) as file:
         lines = io.TextIOWrapper(file, "utf-8", "surrogateescape", "")
         names, n_lines = _header(lines, delimiter, where)
     columns = _resolved(columns, names, delimiter, where)
     options = _options(columns, names, delimiter, n_lines)
     batches = _file_batches(path, where, delimiter, options)
-    return _open_file(where, columns, names, batches)
+    reading = replace(reading, delimiter=delimiter)
+    return _open_file(where, columns, names, batches, reading)
 
 
 def open_standard_input(source: StandardInput, columns: Columns) -> OpenFile:
     """Open standard input, of which Arrow reads the whole rows that have come."""
-    where, delimiter = source.name, source.delimiter
+    where, delimiter = source.name, source.reading.delimiter or ","
     pieces = complete_rows(source.pieces(), delimiter, where)
     first = next(filter(None, (piece.lstrip(b"\r\n") for piece in pieces)), b"")
     lines = io.StringIO(first.decode("utf-8", "surrogateescape"), newline="")
@@ -116,19 +108,23 @@ def open_standard_input(source: StandardInput, columns: Columns) -> OpenFile:
     columns = _resolved(columns, names, delimiter, where)
     first = b"".join(first.splitlines(keepends=True)[n_lines:])
     options = _options(columns, names, delimiter, 0)
-    return _open_file(
-        where, columns, names, _piece_batches(chain([first], pieces), options)
-    )
+    batches = _piece_batches(chain([first], pieces), options)
+    reading = replace(source.reading, delimiter=delimiter)
+    return _open_file(where, columns, names, batches, reading)
 
 
 def _open_file(
-    where: str, columns: Columns, names: list[str], batches: Iterator[Any]
+    where: str,
+    columns: Columns,
+    names: list[str],
+    batches: Iterator[Any],
+    reading: Reading,
 ) -> OpenFile:
     import pyarrow as pa
 
     schema = pa.schema([(name, pa.string()) for name in names])
     batches = _errors_name_column(batches, names, where)
-    return OpenFile(where, columns, batches, schema, is_text=True)
+    return OpenFile(where, columns, batches, schema, reading, is_text=True)
 
 
 def _options(

@@ -7,6 +7,7 @@ from typing import Any
 
 from heterolda.data.columns import Columns, OpenFile, errors_name
 from heterolda.data.decoding import check_numbers, is_any
+from heterolda.data.reading import Reading
 
 PARQUET = (".parquet", ".pq")
 PARQUET_BUFFER = 1 << 16
@@ -16,7 +17,7 @@ _LONG = "string", "large_string", "binary", "large_binary"
 _FEW_ROWS = 1024
 
 
-def open_parquet(path: str, columns: Columns) -> OpenFile:
+def open_parquet(path: str, columns: Columns, reading: Reading) -> OpenFile:
     """Open a file; its batches are read when they are asked for."""
     import pyarrow.parquet as pq
 
@@ -43,7 +44,7 @@ def open_parquet(path: str, columns: Columns) -> OpenFile:
                 # Labels stay as they are: each is needed but once.
                 yield from _spelled_out(batch, schema) if columns.keep else [batch]
 
-    return OpenFile(path, columns, batches(), schema)
+    return OpenFile(path, columns, batches(), schema, reading)
 
 
 def _check_text(batch: Any, path: str) -> None:

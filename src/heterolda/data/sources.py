@@ -14,7 +14,6 @@ from heterolda.data.columns import Columns, OpenFile, errors_name
 from heterolda.data.csv_reader import (
     TEXT,
     StandardInput,
-    TextFiles,
     open_standard_input,
     open_text_file,
 )
@@ -24,6 +23,7 @@ from heterolda.data.parquet_reader import (
     index_columns,
     open_parquet,
 )
+from heterolda.data.reading import Files, Reading
 from heterolda.exceptions import ParameterError, Setting
 
 
@@ -47,20 +47,20 @@ def open_source(source: Any, columns: Columns) -> Iterator[OpenFile]:
 
 
 def _opened(source: Any, columns: Columns) -> Iterator[OpenFile]:
-    delimiter = name = None
+    reading, name = Reading(), None
     if isinstance(source, StandardInput):
         yield open_standard_input(source, columns)
         return
-    if isinstance(source, TextFiles):
-        source, delimiter, name = source.paths, source.delimiter, source.name
+    if isinstance(source, Files):
+        source, reading, name = source.paths, source.reading, source.name
     paths = paths_of(source)
     if paths is None:
         yield from _streams(source, columns)
     for path in paths or ():
         if path.lower().endswith(PARQUET):
-            yield open_parquet(path, columns)
+            yield open_parquet(path, columns, reading)
         else:
-            yield open_text_file(path, columns, delimiter, name)
+            yield open_text_file(path, columns, reading, name)
 
 
 def paths_of(source: Any) -> list[str] | None:
