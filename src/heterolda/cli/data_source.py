@@ -52,10 +52,9 @@ def reading_of(
     with usage_errors():
         if decimal not in (None, ".", ","):
             raise ValueError(f"--decimal {decimal}: must be '.' or ','")
-        mark = _one_character(delimiter)
-        if mark is not None and mark == decimal:
-            raise ValueError(f"--delimiter and --decimal cannot both be {mark!r}")
-        return Reading(mark, decimal, not no_header, split_names(na))
+        return Reading(
+            _one_character(delimiter), decimal, not no_header, split_names(na)
+        )
 
 
 @contextmanager

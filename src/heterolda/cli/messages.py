@@ -81,8 +81,6 @@ def print_to_stderr(text: str) -> None:
 
 def _reason(error: Exception) -> str:
     """What went wrong, in words."""
-    from heterolda.data.csv_reader import DelimiterError
-
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
@@ -91,8 +89,6 @@ def _reason(error: Exception) -> str:
         return f"this needs {error.name}: pip install 'heterolda[{extra}]'"
     if isinstance(error, MemoryError):
         return "there is not enough memory"
-    if isinstance(error, DelimiterError):
-        return f"{error.problem}: name it with --delimiter"
     return in_options(error) or type(error).__name__
 
 

@@ -10,7 +10,12 @@ import typer
 
 import heterolda.cli.options as opt
 from heterolda.cli.data_source import reading_of, source_of
-from heterolda.cli.messages import errors_in_one_line, print_to_stderr, usage_errors
+from heterolda.cli.messages import (
+    errors_in_one_line,
+    print_to_stderr,
+    usage_errors,
+    warnings_as_notes,
+)
 from heterolda.cli.parsing import split_names
 
 
@@ -91,6 +96,7 @@ def predict(
         reading = reading_of(delimiter, decimal, no_header, na)
         with (
             source_of(data, reading, keep_answering=True) as source,
+            warnings_as_notes(),
             StatusLine(quiet) as status,
             # Its thread must have ended before the process does, however that ends.
             closing(

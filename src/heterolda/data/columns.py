@@ -43,12 +43,6 @@ class Columns:
         features = self.features
         if features is None:
             features = tuple(n for n in names if n not in others and n not in index)
-            if "" in features:
-                raise ParameterError(
-                    f"{where}: column {names.index('') + 1} has no name; if it numbers "
-                    "the rows, write the file without it, or name those to use by ",
-                    Setting("columns"),
-                )
         wanted = list(dict.fromkeys([*special, *self.exclude, *features]))
         n_read = len(names) if self.keep else len(wanted)
         if n_read > _MOST_COLUMNS:
@@ -145,14 +139,4 @@ def errors_name(where: str) -> Iterator[None]:
         ) from error
     except broken as error:
         reason = str(error).strip().splitlines()[0] if str(error) else repr(error)
-        if "UTF8" in reason:
-            raise not_text(where) from error
         raise ValueError(f"{where} cannot be read: {reason}") from error
-
-
-def not_text(where: str) -> ValueError:
-    """The error for a file that is binary, or text of another encoding."""
-    return ValueError(
-        f"{where} is not text in UTF-8: convert it, for instance from Latin-1 by "
-        "iconv -f latin1 -t utf-8"
-    )
