@@ -165,7 +165,7 @@ def test_a_link_that_leads_nowhere_yet_is_written_through(folder, tmp_path):
     circle.symlink_to("circle.csv")
     for out, message in (
         (lost, rf"'{lost}' is a link to '{tmp_path}/gone/new.csv', and the folder"),
-        (circle, f"{circle}: {os.strerror(errno.ELOOP)}"),
+        (circle, f"'{circle}' cannot be written: {os.strerror(errno.ELOOP)}"),
     ):
         result = invoke("predict", "m.json", "d.csv", "-o", out)
         assert result.exit_code == 1

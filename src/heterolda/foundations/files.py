@@ -36,9 +36,12 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     """
     target, lead = Path(path), ""
     try:
-        mode = os.stat(target).st_mode  # refuses names too long and links in circles
+        mode = os.stat(target).st_mode
     except (FileNotFoundError, NotADirectoryError):
         mode = 0
+    except OSError as error:  # a name that is too long, a link in a circle
+        name = os.fspath(path)
+        raise OSError(f"{name!r} cannot be written: {error.strerror}") from error
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{str(target)!r} is a folder: name a file in it")
     if target.is_symlink():
