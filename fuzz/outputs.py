@@ -30,18 +30,17 @@ _DATA = {
     "in/../d.csv in/deep": ["d.csv", "in/deep/c.csv"],
 }
 _COMMANDS = [
-    "fit DATA -t kind --no-accuracy -o OUT",
-    "predict MODEL DATA -o OUT",
-    "predict MODEL DATA --id x0 --missing drop -o OUT",
-    "project DATA -t kind --id x0 -o OUT",
-    "project DATA -t kind --id x0 -o OUT --html OUT",
-    "compare DATA -t kind --cv 2 -o OUT",
-    "inspect MODEL --html OUT",
-    "export MODEL --to c --name me -o OUT",
-    "report run --out OUT",
-    "datasets --write wine -o OUT",
+    "fit DATA -t kind --no-accuracy -o OUT.json",
+    "predict MODEL DATA -o OUT.csv",
+    "predict MODEL DATA --id x0 --missing drop -o OUT.parquet",
+    "project DATA -t kind --id x0 --method fisher -o OUT.csv.gz",
+    "project DATA -t kind --id x0 --method fisher -o OUT.csv --html OUT.html",
+    "compare DATA -t kind --cv 2 -o OUT.png",
+    "inspect MODEL --html OUT.html",
+    "export MODEL --to c --name me -o OUT.h",
+    "report run --out OUT.html",
+    "datasets --write wine -o OUT.csv",
 ]
-_ENDINGS = ["", ".csv", ".csv.gz", ".parquet", ".json", ".h", ".html", ".png"]
 
 
 def _fill():
@@ -56,27 +55,21 @@ def _fill():
     return files
 
 
-def _make_links(files, rng):
-    """Make links to all files and to folders, nowhere and in a circle; their names."""
-    os.symlink("d.csv", "l-d.csv")
-    links = {"nowhere.csv": "new/new.csv", "soon.csv": "out.csv", "c.csv": "c.csv"}
-    links |= {"folder": "in", "folder.csv": "in"}
-    for number, name in enumerate(files):
-        links[f"soft-{number}{rng.choice(_ENDINGS)}"] = name
-        hard = f"hard-{number}{rng.choice(_ENDINGS)}"
-        os.link(name, hard)
-        files = [*files, hard]
-    for link, name in links.items():
-        os.symlink(name, link)
-    return [*files, *links, "l-d.csv"]
-
-
-def _output(names, rng):
-    """The name of a file to write: mostly one that must not be written."""
-    name = rng.choice(names)
-    if rng.random() < 0.2:
-        name = rng.choice(["out", "in/new", "in/_new", "new/new", "run/new", "-"])
-        name += rng.choice(_ENDINGS)
+def _output(ending, read, rng):
+    """The name of a file to write: mostly one that is read, or a link to one."""
+    name = rng.choice(read) if read else "d.csv"
+    kind = rng.randrange(8)
+    if kind == 0:
+        name = rng.choice(["out", "in/new", "in/_new", "new/new", "folder", "-"])
+        name += rng.choice(["", ending])
+    elif kind < 6:
+        link = f"link-{rng.random()}{ending}"
+        if kind == 1:
+            os.link(name, link)
+        else:  # some lead to new files, nowhere, in a circle or to a folder
+            other = [name, name, name, "new.csv", "new/new.csv", link, "in"]
+            os.symlink(rng.choice(other), link)
+        name = link
     before = ["", "", "./", "in/../", "folder/../in/../", f"{os.getcwd()}/"]
     return rng.choice(before) + name
 
@@ -97,7 +90,8 @@ def check(data):
     rng = Random(data)
     with a_folder():
         files = _fill()
-        names = _make_links(list(files), rng)
+        os.symlink("in", "folder")
+        os.symlink("d.csv", "l-d.csv")
         model, given = rng.choice(_MODELS), rng.choice(list(_DATA))
         command = rng.choice(_COMMANDS)
         read = [
@@ -106,7 +100,10 @@ def check(data):
             *(_RESULTS if command.startswith("report") else []),
         ]
         command = command.replace("MODEL", model).replace("DATA", given)
-        words = [w if w != "OUT" else _output(names, rng) for w in command.split()]
+        words = [
+            _output(word.removeprefix("OUT"), read, rng) if "OUT" in word else word
+            for word in command.split()
+        ]
         accepted = run(*words) is not None
         for name in read if accepted else files:
             same = Path(name).read_bytes() == files[name]
