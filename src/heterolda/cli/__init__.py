@@ -21,14 +21,29 @@ def main() -> None:
             "pip install 'heterolda[cli]'"
         )
     try:
-        # A terminated command tidies up as an interrupted one does.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        _end_tidily()
         _open_streams()
         from heterolda.cli.commands import app
 
         app()
     except KeyboardInterrupt:
         sys.exit("heterolda: interrupted")
+
+
+def _end_tidily() -> None:
+    """Let a command tidy up that is terminated, or whose terminal is closed."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows lacks the latter
+        # What ``nohup`` starts goes on.
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Raise what Ctrl-C raises. A shell repeats what the terminal has sent: do not."""
+    if number != signal.SIGTERM:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _open_streams() -> None:

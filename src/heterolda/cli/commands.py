@@ -1,10 +1,11 @@
-"""All commands, and how they end: status 2 and one line for wrong usage."""
+"""All commands, and how they end: one line, status 2 for usage, 1 for the rest."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from heterolda.cli.evaluate import evaluate
 from heterolda.cli.export import export
 from heterolda.cli.fit import fit
 from heterolda.cli.inspect import inspect
-from heterolda.cli.messages import print_to_stderr
+from heterolda.cli.messages import is_about_options, print_to_stderr
 from heterolda.cli.predict import predict
 from heterolda.cli.project import project
 from heterolda.cli.study import datasets, report, reproduce
@@ -59,12 +60,29 @@ def _complain(error: Any) -> int:
     return int(error.exit_code)
 
 
+def _with_status(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command; errors about its options end with status 2."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        try:
+            command(**options)
+        except typer.Exit as end:
+            if is_about_options(end.__cause__, options):
+                raise typer.Exit(2) from None
+            raise
+
+    return run
+
+
 app = typer.Typer(
     name="heterolda",
     cls=OneLineGroup,
     rich_markup_mode="markdown",
     help="Linear discriminants for classes with unequal covariances.",
-    epilog="Errors end with status 1 and one line, wrong usage with status 2.",
+    epilog="Errors end with one line and a status: 2 if the command is wrong, such as "
+    "options that are unknown, contradict each other, name a class or a column that is "
+    "not there, or a file to write that is read; 1 if a file or its data are.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
@@ -73,7 +91,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
 }
 for _panel, _functions in _COMMANDS.items():
     for _function in _functions:
-        app.command(rich_help_panel=_panel)(_function)
+        app.command(rich_help_panel=_panel)(_with_status(_function))
 
 
 @app.callback(invoke_without_command=True)

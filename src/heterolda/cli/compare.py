@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.data_source import name_of, reading_of, source_of
+from heterolda.cli.data_source import check_outputs, name_of, reading_of, source_of
 from heterolda.cli.fit_options import Exclude, Features, Missing, Target
 from heterolda.cli.messages import (
     errors_in_one_line,
@@ -73,15 +73,14 @@ def compare(
     """
     with errors_in_one_line(debug):
         from heterolda.data.table import Table
-        from heterolda.foundations.files import check_target
         from heterolda.inspection.displays.base import pyplot
 
         with usage_errors():
             check_columns(columns, exclude)
             if out is not None and out.suffix.lower() not in _PICTURES:
                 raise ValueError(f"--out {out}: a picture's name ends in .png or .svg")
+        check_outputs({"--out": out}, data=data)
         if out is not None:
-            check_target(out)
             pyplot()  # type: ignore[no-untyped-call]  # or say what to install
         reading = reading_of(delimiter, decimal, no_header, na)
         with source_of(data, reading) as source, warnings_as_notes():

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import name_of, reading_of, source_of
+from heterolda.cli.data_source import check_outputs, name_of, reading_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -67,6 +67,7 @@ def evaluate(
         from heterolda.cli.score_text import describe_scores
         from heterolda.data.table import Table
 
+        check_outputs({}, model, data=data)
         fitted = load_classifier(model)
         names = feature_columns(fitted, split_names(columns))
         record = getattr(fitted, "fit_record_", None)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from heterolda.cli.data_source import check_outputs
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -73,6 +74,7 @@ def export(
                 raise ValueError(f"--dtype {kind}: for {form} it is one of {options}")
             if form != "c" and name is not None:
                 raise ValueError("--name is for C")
+        check_outputs({"--out": out}, model)
         with warnings_as_notes():
             print_result(_write(model, out, form, kind, name))
 

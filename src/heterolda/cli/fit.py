@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import heterolda.cli.fit_options as opt
-from heterolda.cli.data_source import check_not_read, name_of, reading_of, source_of
+from heterolda.cli.data_source import check_outputs, name_of, reading_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -99,10 +99,7 @@ def fit(
             )
             settings.check(recommended)
             check_columns(columns, exclude)
-            if out == Path("-"):
-                raise ValueError("--out: a model needs a file, not -")
-        if out is not None:
-            check_not_read("--out", out, data)
+        check_outputs({"--out": out}, data=data)
         reading = reading_of(delimiter, decimal, no_header, na)
         with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
@@ -126,12 +123,9 @@ def _fit_and_report(
     from heterolda.estimators.bounded_error import linear_form
     from heterolda.estimators.fit_record import FitRecord
     from heterolda.export import save
-    from heterolda.foundations.files import check_target
     from heterolda.inspection.model_facts import ModelFacts
     from heterolda.inspection.model_text import describe_fit
 
-    if out is not None:
-        check_target(out)
     in_memory = settings.needs_memory(cv)
     where = " into memory" if in_memory else ""
     judgement, lines = None, []

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from heterolda.cli.data_source import check_outputs
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -59,6 +60,7 @@ def inspect(
             labels = split_names(pair)
             if pair is not None and len(labels) != 2:
                 raise ValueError(f"--pair {pair}: write two labels, LABEL,LABEL")
+        check_outputs({"--html": html}, model)
         fitted = load_classifier(model)
         if not hasattr(fitted, "pairs_"):
             raise ValueError(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import reading_of, source_of
+from heterolda.cli.data_source import check_outputs, reading_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_to_stderr,
@@ -82,6 +82,7 @@ def predict(
 
         with usage_errors():
             check_table_name(out)
+        check_outputs({"--out": None if out == "-" else out}, model, data=data)
         fitted = load_classifier(model)
         names = feature_columns(fitted, split_names(columns))
         output = Output(

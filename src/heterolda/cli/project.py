@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from heterolda.cli.data_source import (
-    check_not_read,
-    is_same_file,
+    check_outputs,
     name_of,
     reading_of,
     source_of,
@@ -170,20 +169,13 @@ def project(
 
 def _check_outputs(out: str | None, html: Path | None, data: list[str]) -> None:
     """Refuse files that cannot be written, or would be lost."""
-    from heterolda.data.table_writer import check_table_name
-    from heterolda.foundations.files import check_target
+    from heterolda.data.table_writer import STANDARD_OUTPUT, check_table_name
 
     with usage_errors():
         if out is not None:
             check_table_name(out)
-        if html == Path("-"):
-            raise ValueError("--html: a page needs a file, not -")
-        if None not in (out, html) and is_same_file(str(out), str(html)):
-            raise ValueError(f"--out and --html {html}: these are the same file")
-    for option, path in (("--out", out), ("--html", html)):
-        if path is not None and path != "-":
-            check_target(path)
-            check_not_read(option, path, data)
+    table = None if out == STANDARD_OUTPUT else out
+    check_outputs({"--out": table, "--html": html}, data=data)
     if html is not None:
         from heterolda.inspection.displays.base import pyplot
 
@@ -220,7 +212,7 @@ def _project(
     with StatusLine(quiet=out == "-" and sys.stdout.isatty()) as status:
         sample = rows.statistics_and_sample(status.rows("reading the data"))
         finder = ClassFinder(sample[0].classes)
-        projection.priors = by_label("--priors", priors, finder)
+        projection.priors = by_label("priors", priors, finder)
         show = status.words("finding the components")
 
         def progress(start: int, n_starts: int, n_iter: int, bound: float) -> None:

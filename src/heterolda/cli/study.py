@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from heterolda.cli.data_source import check_outputs
 from heterolda.cli.messages import errors_in_one_line, usage_errors
 from heterolda.cli.options import Debug, one_of
 from heterolda.cli.parsing import split_names
@@ -88,6 +89,7 @@ def reproduce(
                 seed=seed,
                 limits=dict(map(_limit, limit or [])),
             )
+        check_outputs({}, *_read_in(out))
         with StudyProgress() as display:
             try:
                 run_study(
@@ -127,13 +129,20 @@ def datasets(
     """
     texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
-        from heterolda.experiments.datasets import dataset_source, write_sample
+        from heterolda.experiments.datasets import (
+            dataset_file,
+            dataset_source,
+            write_sample,
+        )
 
         if write is not None:
             with usage_errors():
                 if write not in CATALOGUE:
                     raise ValueError(f"--write {write}: no data set has this name")
-            print(write_sample(write, out, data_dir))
+            read = dataset_file(write, data_dir)
+            target = Path(f"{write}.csv") if out is None else out
+            check_outputs({"--out": target}, *filter(None, [read]))
+            print(write_sample(write, target, data_dir))
             return
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
@@ -157,9 +166,20 @@ def report(
 ) -> None:
     """Write a page with tables and pictures of a folder of results."""
     with errors_in_one_line(debug):
+        from heterolda.experiments.datasets import dataset_file
         from heterolda.experiments.report import write_report
 
-        print(write_report(folder, out, data_dir))
+        target = folder / "report.html" if out is None else out
+        files = [dataset_file(name, data_dir) for name in CATALOGUE if out is not None]
+        check_outputs({"--out": target}, *_read_in(folder), *filter(None, files))
+        print(write_report(folder, target, data_dir))
+
+
+def _read_in(folder: Path) -> tuple[Path, Path]:
+    """What is read of a folder of results."""
+    from heterolda.experiments.results import RESULTS, RUN
+
+    return folder / RESULTS, folder / RUN
 
 
 def _split(names: list[str]) -> list[str]:

@@ -19,6 +19,12 @@ _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
 
 
+class AbsentColumnsError(ParameterError):
+    """Columns are asked for that a table lacks."""
+
+    absent: Sequence[str] = ()
+
+
 @dataclass(frozen=True)
 class Columns:
     """Which columns of a table are what."""
@@ -108,7 +114,7 @@ def _remaining(names: Sequence[str], known: Sequence[str], where: str) -> str:
 
 def _lacking(
     absent: Sequence[str], names: Sequence[str], where: str, target: str | None
-) -> ValueError:
+) -> AbsentColumnsError:
     """The error for columns that are not there."""
     shown = ", ".join(map(repr, names[:_SHOWN]))
     if len(names) > _SHOWN:
@@ -119,10 +125,10 @@ def _lacking(
             "pyarrow.dataset.dataset(folder, partitioning='hive')"
         )
     text = f"{where}: no column is named {', '.join(map(repr, absent))}; it has {shown}"
-    if target not in absent:
-        return ValueError(text)
     by_target = "; name the column of the labels by ", Setting("target")
-    return ParameterError(text, *by_target)
+    error = AbsentColumnsError(text, *(by_target if target in absent else ()))
+    error.absent = absent
+    return error
 
 
 @contextmanager
