@@ -451,17 +451,6 @@ def test_the_shell_completes_commands_options_and_values(words, expected):
     assert done.stdout.split() == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["fit", "predict", "evaluate", "inspect", "export", "project", "reproduce"],
-)
-def test_help_is_complete(name):
-    shown = " ".join(succeed(name, "--help").split())
-    assert "--debug" in shown
-    if name != "reproduce":
-        assert f"heterolda {name} iris" in shown
-
-
 def test_commands_start_without_the_heavy_libraries():
     code = "from heterolda.cli.commands import app; import sys; print(*sys.modules)"
     done = subprocess.run(
