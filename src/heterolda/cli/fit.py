@@ -145,7 +145,7 @@ def _fit_and_report(
         except NotJudgedError as error:
             if cv is not None:
                 raise
-            cross = "" if settings.confidence else ", or ask for --cv FOLDS"
+            cross = "" if settings.confidence else ", or ask for --cv 10"
             lines.append(
                 f"Accuracy on rows left out is not known: {error}. Evaluate the model "
                 f"on other rows{cross}."
