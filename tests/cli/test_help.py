@@ -72,7 +72,7 @@ def test_every_option_has_a_group_in_the_order_of_questions(name):
 def test_a_fit_is_explained_from_the_plain_to_the_special():
     shown = sections(succeed("fit", "--help"))
     assert list(shown)[2:] == GROUPS
-    assert shown["What to read"].split()[:3] == ["DATA...", "Files", ".csv,"]
+    assert shown["What to read"].split()[:2] == ["DATA...", "Files:"]
     assert shown["What to fit"].split()[0] == "--recommended"
     assert "--solver global|fixed-point|" in shown["For experts"]
     assert "[default: global]" in shown["For experts"]

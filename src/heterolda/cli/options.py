@@ -51,8 +51,9 @@ Data = Annotated[
         **READ,
         metavar="DATA",
         show_default=False,
-        help="Files .csv, .tsv (also .gz) or .parquet, folders of these, patterns in "
-        "quotes such as 'parts/*.csv', or - for standard input.",
+        help="Files: text (.csv, .tsv, .txt, .data, .dat, .tab, also .gz), Excel "
+        "(.xlsx) or .parquet; folders of these; patterns in quotes such as "
+        "'parts/*.csv'; or - for standard input.",
     ),
 ]
 Columns = Annotated[
