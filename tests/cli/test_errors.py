@@ -505,17 +505,6 @@ def test_the_shell_completes_commands_options_and_values(words, expected):
     assert done.stdout.split() == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["fit", "predict", "evaluate", "inspect", "export", "project", "reproduce"],
-)
-def test_help_is_complete(name):
-    shown = " ".join(succeed(name, "--help").split())
-    assert "--debug" in shown
-    if name != "reproduce":
-        assert f"heterolda {name} iris" in shown
-
-
 def test_commands_start_without_the_heavy_libraries():
     code = "from heterolda.cli.commands import app; import sys; print(*sys.modules)"
     done = subprocess.run(
@@ -526,19 +515,32 @@ def test_commands_start_without_the_heavy_libraries():
     assert not loaded & {"sklearn", "scipy", "pyarrow", "matplotlib"}
 
 
-@pytest.mark.check
-def test_what_is_not_installed_is_named(folder):
-    code = (
-        "import sys; sys.modules['pyarrow'] = None; import heterolda.cli as c; c.main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "fit", "good.csv", "-t", "kind"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "pip install 'heterolda[cli]'" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [
+        ("fit good.csv -t kind -o new.json", "this needs pyarrow"),
+        ("fit - -t kind", "this needs pyarrow"),
+        ("compare - -t kind", "this needs pyarrow"),
+        ("project - -t kind -o new.csv", "this needs pyarrow"),
+        ("predict model.json good.csv", "this needs pyarrow"),
+        ("evaluate model.json -", "this needs pyarrow"),
+        ("compare good.csv -t kind -o new.png", "pictures need matplotlib"),
+        ("project good.csv -t kind --html new.html", "pictures need matplotlib"),
+        ("inspect model.json --html new.html", "pictures need matplotlib"),
+        ("export model.json -o new.onnx", "export to ONNX needs skl2onnx"),
+    ],
+)
+def test_what_is_not_installed_is_named_at_once(folder, monkeypatch, words, package):
+    monkeypatch.chdir(folder)
+    for name in ("pyarrow", "matplotlib", "matplotlib.pyplot", "skl2onnx"):
+        monkeypatch.setitem(sys.modules, name, None)
+    # It must not wait for the end of a stream.
+    monkeypatch.delattr("shutil.copyfileobj")
+    result = invoke(*words.split(), stdin="x0,kind\n")
+    assert result.exit_code == 1
+    install = f"pip install {package.split()[-1]}"
+    assert result.stderr == f"heterolda: {package}: {install}\n"
+    assert not list(folder.glob("new.*"))
 
 
 def test_labels_of_a_parquet_file_with_parts(folder, tmp_path):

@@ -510,16 +510,6 @@ def test_data_sets_are_listed_with_what_is_available(tmp_path):
     assert "CC BY 4.0" in result.stdout
 
 
-def test_without_typer_the_command_says_what_to_install():
-    code = "import sys; sys.modules['typer'] = None\nfrom heterolda.cli import main"
-    run = subprocess.run(
-        [sys.executable, "-c", f"{code}\nmain()"], capture_output=True, text=True
-    )
-    assert run.returncode == 1
-    assert run.stderr.count("\n") == 1
-    assert "pip install 'heterolda[cli]'" in run.stderr
-
-
 def test_the_command_prints_the_tables_and_writes_the_report(tmp_path):
     pytest.importorskip("heterolda.experiments.tables")
     pytest.importorskip("heterolda.experiments.report")

@@ -9,17 +9,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from importlib.util import find_spec
 
 
 def main() -> None:
-    """Run the command ``heterolda``; it needs the extra ``heterolda[cli]``."""
-    missing = [name for name in ("typer", "rich") if find_spec(name) is None]
-    if missing:
-        sys.exit(
-            f"heterolda: the command line needs {' and '.join(missing)}: "
-            "pip install 'heterolda[cli]'"
-        )
+    """Run the command ``heterolda``."""
     try:
         _end_tidily()
         _open_streams()

@@ -111,7 +111,9 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 def reading_of(
     delimiter: str | None, decimal: str | None, no_header: bool, na: str | None
 ) -> Any:
-    """How the options say that files are to be read."""
+    """How the options say that files are to be read; or that pyarrow is missing."""
+    import pyarrow  # noqa: F401
+
     from heterolda.data.reading import Reading
 
     with usage_errors():

@@ -14,7 +14,7 @@ from rich.console import Console
 from heterolda.cli.parsing import split_names
 
 _LONGEST = 1000  # characters of a line beside the result
-_EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
+_PACKAGES = {"pyarrow": "pyarrow", "python_calamine": "python-calamine"}  # optional
 
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source", "other")
@@ -112,9 +112,9 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
-    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
-        extra = _EXTRAS[error.name]
-        return f"this needs {error.name}: pip install 'heterolda[{extra}]'"
+    if isinstance(error, ModuleNotFoundError) and error.name in _PACKAGES:
+        package = _PACKAGES[error.name]
+        return f"this needs {package}: pip install {package}"
     if isinstance(error, MemoryError):
         return "there is not enough memory"
     return in_options(error) or type(error).__name__
