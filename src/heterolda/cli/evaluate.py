@@ -62,20 +62,33 @@ def evaluate(
             evaluate_rows,
             feature_columns,
             load_classifier,
+            reading_as_fitted,
         )
         from heterolda.cli.progress import StatusLine
         from heterolda.cli.score_text import describe_scores
         from heterolda.data.table import Table
 
         fitted = load_classifier(model)
-        names = feature_columns(fitted, split_names(columns))
+        needed = feature_columns(fitted, split_names(columns))
         record = getattr(fitted, "fit_record_", None)
         if target is None and record is not None:
             target = record.target
         reading = reading_of(delimiter, decimal, no_header, na)
+        reading = reading_as_fitted(reading, fitted)
         with source_of(data, reading) as source, StatusLine() as status:
-            rows = Table(source, target, names, (), sample_weight, missing)
+            rows = Table(
+                source,
+                target,
+                needed.features,
+                (),
+                sample_weight,
+                missing,
+                categories=needed.categories,
+                n_columns=needed.n_columns,
+            )
             scores = evaluate_rows(fitted, rows, status.rows("predicting"))
+        for text in rows.unseen.notes(rows.categories):
+            print_to_stderr(f"note: {text}")
         if record is not None and record.data == name_of(data):
             print_to_stderr(
                 "note: the model was fitted to data of this name; on rows that it was "

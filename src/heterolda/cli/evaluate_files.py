@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from heterolda.data.categories import Category, raw_columns
+from heterolda.data.columns import Columns
 from heterolda.data.labels import ClassFinder
+from heterolda.data.reading import Reading
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.export import load
@@ -27,20 +31,38 @@ def load_classifier(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> tuple[str, ...]:
+def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> Columns:
     """Columns that a model needs, in its order: its own names, or those given."""
-    names = columns or getattr(model, "feature_names_in_", None)
-    if names is None:
+    record = getattr(model, "fit_record_", None)
+    categories: tuple[Category, ...] = () if record is None else record.categories
+    own = getattr(model, "feature_names_in_", None)
+    if own is None and not columns:
         raise ValueError(
             "the model does not know the names of its features: name its "
             f"{model.n_features_in_} columns with --columns"
         )
-    if len(names) != model.n_features_in_:
-        raise ValueError(
-            f"the model has {model.n_features_in_} features, but {len(names)} columns "
-            "are named"
-        )
-    return tuple(map(str, names))
+    needed = columns if own is None else raw_columns(map(str, own), categories)
+    names = columns or needed
+    n = model.n_features_in_ if own is None else len(needed)
+    if len(names) != n:
+        what = f"needs {n} columns" if categories else f"has {n} features"
+        raise ValueError(f"the model {what}, but {len(names)} columns are named")
+    new = dict(zip(needed, names, strict=True))
+    categories = tuple(replace(c, column=new[c.column]) for c in categories)
+    n_columns: tuple[int, ...] = ()
+    if record is not None and record.n_columns is not None:
+        last = f"column_{record.n_columns}"
+        n_columns = record.n_columns, record.n_columns - (record.target == last)
+    return Columns(names, None, categories=categories, n_columns=n_columns)
+
+
+def reading_as_fitted(reading: Reading, model: Any) -> Reading:
+    """How to read files as those of the fit, where options do not say otherwise."""
+    record = getattr(model, "fit_record_", None)
+    if record is None:
+        return reading
+    has_header = reading.header and record.n_columns is None
+    return replace(reading, header=has_header, marks=reading.marks or record.marks)
 
 
 def without_names(model: Any) -> Any:

@@ -67,6 +67,13 @@ Features = Annotated[
 Exclude = Annotated[
     str | None, _columns("Columns that are not features, such as identifiers.")
 ]
+Categorical = Annotated[
+    str | None,
+    _columns(
+        "Columns of categories, such as city,kind: each frequent value but the most "
+        "frequent becomes a feature of zeros and ones. auto: all that are text."
+    ),
+]
 Missing = Annotated[
     str,
     one_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,8 @@ from typing import Any
 
 import typer
 from rich.console import Console
+
+from heterolda.cli.parsing import join_names
 
 _LONGEST = 1000  # characters of a line beside the result
 _EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
@@ -117,7 +120,9 @@ def _option(setting: Any) -> str:
     """A parameter as an option, with its value if there is one."""
     value = setting.value
     if isinstance(value, dict):
-        value = ",".join(f"{label}={number}" for label, number in value.items())
+        value = [f"{label}={number}" for label, number in value.items()]
+    if isinstance(value, list | tuple):
+        value = join_names(value)
     parameter = _OTHER_NAMES.get(setting.parameter, setting.parameter)
     name = "--" + parameter.replace("_", "-")
-    return name if value is None else f"{name} {value}"
+    return name if value is None else f"{name} {shlex.quote(str(value))}"

@@ -69,7 +69,11 @@ def predict(
     - `cat new.csv | heterolda predict iris.json - | head`
     """
     with errors_in_one_line(debug):
-        from heterolda.cli.evaluate_files import feature_columns, load_classifier
+        from heterolda.cli.evaluate_files import (
+            feature_columns,
+            load_classifier,
+            reading_as_fitted,
+        )
         from heterolda.cli.predict_files import Output, predict_batches
         from heterolda.cli.progress import StatusLine
         from heterolda.data.parquet_reader import PARQUET
@@ -78,7 +82,7 @@ def predict(
         with usage_errors():
             check_table_name(out)
         fitted = load_classifier(model)
-        names = feature_columns(fitted, split_names(columns))
+        needed = feature_columns(fitted, split_names(columns))
         output = Output(
             column=column,
             proba=proba,
@@ -89,12 +93,13 @@ def predict(
         quiet = out == "-" and sys.stdout.isatty()
         notes: list[str] = []
         reading = reading_of(delimiter, decimal, no_header, na)
+        reading = reading_as_fitted(reading, fitted)
         with (
             source_of(data, reading, keep_answering=True) as source,
             StatusLine(quiet) as status,
             # Its thread must have ended before the process does, however that ends.
             closing(
-                predict_batches(fitted, source, names, output, notes.append)
+                predict_batches(fitted, source, needed, output, notes.append)
             ) as batches,
         ):
             n_rows = write_table(batches, out, status.rows("predicting"))

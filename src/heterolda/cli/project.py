@@ -10,13 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from heterolda.cli.data_source import (
+    categories_of,
     check_not_read,
     is_same_file,
     name_of,
     reading_of,
     source_of,
 )
-from heterolda.cli.fit_options import Exclude, Features, Missing, Target
+from heterolda.cli.fit_options import Categorical, Exclude, Features, Missing, Target
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -115,6 +116,7 @@ def project(
     identifier: Identifier = None,
     columns: Features = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
     sample_weight: SampleWeight = None,
     missing: Missing = "error",
     delimiter: Delimiter = None,
@@ -165,6 +167,7 @@ def project(
                 sample_weight,
                 missing,
             )
+            rows = categories_of(rows, categorical)
             _project(projection, rows, shares, only, out, html, name_of(data))
 
 

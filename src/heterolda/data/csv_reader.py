@@ -137,6 +137,7 @@ def _options(
     types = dict.fromkeys(names, pa.string())
     if not columns.keep:
         types |= dict.fromkeys(columns.all, pa.float64())
+        types |= dict.fromkeys(columns.text, pa.string())
     if columns.target is not None:
         types[columns.target] = pa.string()
     return (
