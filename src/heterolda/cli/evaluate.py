@@ -60,21 +60,19 @@ def evaluate(
     with errors_in_one_line(debug), warnings_as_notes():
         from heterolda.cli.evaluate_files import (
             evaluate_rows,
-            feature_columns,
             load_classifier,
-            reading_as_fitted,
+            needs_of,
         )
         from heterolda.cli.progress import StatusLine
         from heterolda.cli.score_text import describe_scores
         from heterolda.data.table import Table
 
         fitted = load_classifier(model)
-        needed = feature_columns(fitted, split_names(columns))
+        reading = reading_of(delimiter, decimal, no_header, na)
+        needed, reading = needs_of(fitted, split_names(columns), reading)
         record = getattr(fitted, "fit_record_", None)
         if target is None and record is not None:
             target = record.target
-        reading = reading_of(delimiter, decimal, no_header, na)
-        reading = reading_as_fitted(reading, fitted)
         with source_of(data, reading) as source, StatusLine() as status:
             rows = Table(
                 source,

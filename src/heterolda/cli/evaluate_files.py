@@ -31,10 +31,31 @@ def load_classifier(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> Columns:
-    """Columns that a model needs, in its order: its own names, or those given."""
+def needs_of(
+    model: Any, columns: tuple[str, ...], reading: Reading
+) -> tuple[Columns, Reading]:
+    """The columns that a model needs, and how to read files as those of its fit.
+
+    Columns have the names that the model knows, or those given in its order; options
+    about the reading come first.
+    """
     record = getattr(model, "fit_record_", None)
-    categories: tuple[Category, ...] = () if record is None else record.categories
+    if record is None:
+        return _feature_columns(model, columns, ()), reading
+    needed = _feature_columns(model, columns, record.categories)
+    reading = replace(reading, marks=reading.marks or record.marks)
+    n = record.n_columns
+    if n is None:
+        return needed, reading
+    # New files may lack the labels, if no other column moves by that.
+    counts = (n, n - 1) if record.target == f"column_{n}" else (n,)
+    return replace(needed, n_columns=counts), replace(reading, header=False)
+
+
+def _feature_columns(
+    model: Any, columns: tuple[str, ...], categories: tuple[Category, ...]
+) -> Columns:
+    """Columns of features in the order of a model: its own names, or those given."""
     own = getattr(model, "feature_names_in_", None)
     if own is None and not columns:
         raise ValueError(
@@ -48,21 +69,8 @@ def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> Columns:
         what = f"needs {n} columns" if categories else f"has {n} features"
         raise ValueError(f"the model {what}, but {len(names)} columns are named")
     new = dict(zip(needed, names, strict=True))
-    categories = tuple(replace(c, column=new[c.column]) for c in categories)
-    n_columns: tuple[int, ...] = ()
-    if record is not None and record.n_columns is not None:
-        last = f"column_{record.n_columns}"
-        n_columns = record.n_columns, record.n_columns - (record.target == last)
-    return Columns(names, None, categories=categories, n_columns=n_columns)
-
-
-def reading_as_fitted(reading: Reading, model: Any) -> Reading:
-    """How to read files as those of the fit, where options do not say otherwise."""
-    record = getattr(model, "fit_record_", None)
-    if record is None:
-        return reading
-    has_header = reading.header and record.n_columns is None
-    return replace(reading, header=has_header, marks=reading.marks or record.marks)
+    renamed = tuple(replace(c, column=new[c.column]) for c in categories)
+    return Columns(names, None, categories=renamed)
 
 
 def without_names(model: Any) -> Any:

@@ -169,7 +169,7 @@ def _fit_and_report(
         n_rows=facts.n_rows,
         judgement=judgement,
         categories=data.categories,
-        marks=data.source.reading.marks,
+        marks=tuple(dict.fromkeys(data.source.reading.marks)),
         n_columns=_columns_without_names(data),
     )
     facts.model.fit_record_ = fitted.model.fit_record_ = record

@@ -69,11 +69,7 @@ def predict(
     - `cat new.csv | heterolda predict iris.json - | head`
     """
     with errors_in_one_line(debug):
-        from heterolda.cli.evaluate_files import (
-            feature_columns,
-            load_classifier,
-            reading_as_fitted,
-        )
+        from heterolda.cli.evaluate_files import load_classifier, needs_of
         from heterolda.cli.predict_files import Output, predict_batches
         from heterolda.cli.progress import StatusLine
         from heterolda.data.parquet_reader import PARQUET
@@ -82,7 +78,8 @@ def predict(
         with usage_errors():
             check_table_name(out)
         fitted = load_classifier(model)
-        needed = feature_columns(fitted, split_names(columns))
+        reading = reading_of(delimiter, decimal, no_header, na)
+        needed, reading = needs_of(fitted, split_names(columns), reading)
         output = Output(
             column=column,
             proba=proba,
@@ -92,8 +89,6 @@ def predict(
         )
         quiet = out == "-" and sys.stdout.isatty()
         notes: list[str] = []
-        reading = reading_of(delimiter, decimal, no_header, na)
-        reading = reading_as_fitted(reading, fitted)
         with (
             source_of(data, reading, keep_answering=True) as source,
             StatusLine(quiet) as status,

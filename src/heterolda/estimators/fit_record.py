@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heterolda.data.categories import Category
+from heterolda.data.categories import Category, meanings_of
 
 # Paired differences of more standard errors than this are taken to be real.
 STANDARD_ERRORS = 2.0
@@ -180,3 +181,13 @@ class FitRecord:
     categories: tuple[Category, ...] = ()
     marks: tuple[str, ...] = ()
     n_columns: int | None = None
+
+
+def feature_meanings(model: Any) -> list[str] | None:
+    """What each feature of a model is: its name, or which category; if it has names."""
+    names, record = (
+        getattr(model, key, None) for key in ("feature_names_in_", "fit_record_")
+    )
+    if names is None:
+        return None
+    return meanings_of(map(str, names), () if record is None else record.categories)
