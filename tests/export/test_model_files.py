@@ -37,6 +37,7 @@ from heterolda import (
     RandomSearch,
     recommended,
 )
+from heterolda.data.categories import Category
 from heterolda.export import _json_file as json_file
 from heterolda.export.model_file import VERSION, from_document, to_document
 from heterolda.solvers import SOLVERS
@@ -945,6 +946,46 @@ def test_the_record_of_the_fit_is_kept_until_the_next(make_classes, path):
         container[key] = value
         with pytest.raises(ValueError, match=message):
             from_document(document)
+
+
+def test_columns_of_categories_must_be_features_of_the_model():
+    def load(**changes):
+        document = json.loads(golden(VERSION, "discriminant").read_text("utf-8"))
+        document["model"]["fit_record"] |= changes
+        return from_document(document).fit_record_
+
+    city = Category("city", "Paris", ("Lyon",), ("Metz", "Nîmes"), "other")
+    assert load().categories == (city,)
+    assert load().marks == ("?", "-999")
+    assert load(n_columns=3).n_columns == 3
+    same = dict(vars(city), levels=["Lyon"], merged=["Metz"])
+    many = [f"{k}" for k in range(10_001)]
+    for changes, message in [
+        ({"categories": None}, "must be a list"),
+        ({"categories": [same, same]}, "must be different columns"),
+        ({"categories": []}, None),
+        ({"categories": [same | {"column": "town"}]}, "not those of the categories"),
+        ({"categories": [same | {"levels": ["Nice"]}]}, "not those of the categories"),
+        ({"categories": [same | {"levels": ["Paris"]}]}, "each level once"),
+        ({"categories": [same | {"merged": ["Lyon"]}]}, "each level once"),
+        ({"categories": [same | {"other": "Lyon"}]}, "each level once"),
+        ({"categories": [same | {"merged": ["a", "a"]}]}, "distinct texts"),
+        ({"categories": [same | {"merged": ["a" * 1001]}]}, "distinct texts"),
+        ({"categories": [same | {"merged": many}]}, "at most 10000 entries"),
+        ({"categories": [same | {"merged": [1]}]}, "must be text"),
+        ({"categories": [same | {"levels": [], "other": None}]}, "have a feature"),
+        ({"categories": [{"column": "city"}]}, "lacks reference"),
+        ({"marks": ["?", "?"]}, "distinct texts"),
+        ({"n_columns": 0}, "from 1 on"),
+    ]:
+        if message is None:
+            assert load(**changes).categories == ()
+            continue
+        with pytest.raises(ValueError, match=message):
+            load(**changes)
+    # Files of older versions have none of these.
+    old = heterolda.load(golden(3, "discriminant")).fit_record_
+    assert (old.categories, old.marks, old.n_columns) == ((), (), None)
 
 
 def model_with_record(model, record):
