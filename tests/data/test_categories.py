@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -45,6 +47,19 @@ def test_columns_without_names_must_be_as_many_as_in_the_fit():
     for n in (2, 5):
         with pytest.raises(ValueError, match=f"has {n} columns, but .* of 3 or 4:"):
             columns.resolve(names[:n], "new.csv")
+
+
+@pytest.mark.parametrize("n", [200, 30_000])
+def test_auto_leaves_numbers_with_marks_to_those_who_say_what_to_do(n, tmp_path):
+    frame = pd.DataFrame({"age": np.arange(n) % 15_000, "y": np.arange(n) % 4})
+    frame["city"] = np.array(["Paris", "Lyon", "?"])[np.arange(n) % 3]
+    frame = frame.astype({"age": object})
+    frame.loc[n // 2, "age"] = "?"
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    table = with_categories(Table(tmp_path / "d.csv", "y"), ["auto"])
+    assert table.wanted.text == ("city",)
+    with pytest.raises(ValueError, match="'age' must be numbers, but"):
+        table.statistics()
 
 
 def test_dates_and_levels_that_look_alike():

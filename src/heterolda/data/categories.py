@@ -39,7 +39,7 @@ class Category:
 
     Examples
     --------
-    >>> from heterolda.data.categories import Category
+    >>> from heterolda.data import Category
     >>> city = Category("city", "Paris", ("Lyon", "Nice"), ("Metz",), "other")
     >>> city.features
     ['city=Lyon', 'city=Nice', 'city=other']

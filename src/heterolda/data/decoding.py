@@ -56,7 +56,7 @@ def levels_of(
     batch: Any, name: str, file: OpenFile
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Levels of a category: indices into a list of them, -1 for a missing one."""
-    codes, values = _coded(batch, name, file, "holds categories and", "decimal")
+    codes, values = _coded(batch, name, file, "of categories", "decimal")
     levels = [level_of(value) for value in values]
     missing = ["", *(missing_words() if file.is_text else [])]
     absent = [code for code, level in enumerate(levels) if level in missing]

@@ -24,6 +24,8 @@ from heterolda.foundations.wording import named
 AUTO = "auto"
 _FEW = 10  # rows or levels
 _SHARE = 0.01  # of the rows
+_MARKS = 3  # different ones, at most
+_WORD = re.compile(r"\w")
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
 
@@ -33,8 +35,8 @@ def with_categories(
     """The same table, in which columns of categories are features.
 
     They are counted in a pass over all rows, those that the fit leaves out aside.
-    ``["auto"]`` stands for all feature columns that are text; to find them takes
-    another pass if the files are text.
+    ``["auto"]`` stands for all feature columns that are text, but for those that are
+    numbers and marks such as ``?``; to find them takes another pass if files are text.
     """
     chosen = tuple(names)
     is_auto = chosen == (AUTO,)
@@ -45,6 +47,8 @@ def with_categories(
     if not chosen:
         return table
     counts = _counted(table, chosen, progress)
+    if is_auto:  # the pass of the fit says what to do about marks
+        counts = [one for one in counts if not one.is_numbers]
     _check_levels(counts, table, dates=not is_auto)
     categories = [one.category() for one in counts]
     constant = [c.column for c in categories if not c.features]
@@ -101,12 +105,21 @@ def _columns_of_text(table: Table, progress: RowProgress) -> tuple[str, ...]:
 
 
 def _is_text(kind: object) -> bool:
-    return is_any(getattr(kind, "value_type", kind), "string", "large_string")
+    names = "string", "large_string", "string_view"
+    return is_any(getattr(kind, "value_type", kind), *names)
 
 
 def _is_numbers(batch: object, name: str, file: OpenFile) -> bool:
     try:
         numbers_of(batch, name, file)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(level: str, decimal: str) -> bool:
+    try:
+        float(level.replace(decimal, "."))
     except ValueError:
         return False
     return True
@@ -122,14 +135,16 @@ class _Counts:
     problem: str | None = None  # why these are not categories
     n_rows: int = 0
     weight: float = 0.0
+    texts: set[str] = field(default_factory=set)  # some levels that are not numbers
 
-    def add(self, codes: Index, levels: list[str], weight: Array) -> None:
-        """Count the rows of a batch."""
-        if self.problem is not None:
-            return
+    def add(self, codes: Index, levels: list[str], weight: Array, decimal: str) -> None:
+        """Count the rows of a batch; numbers have this decimal mark."""
         sums = np.bincount(codes, weight, len(levels))
-        for code in np.flatnonzero(sums):
-            level = levels[code]
+        for level, code in ((levels[code], code) for code in np.flatnonzero(sums)):
+            if len(self.texts) <= _MARKS and not _is_number(level, decimal):
+                self.texts.add(level)
+            if self.problem is not None:
+                continue
             self.levels[level] = self.levels.get(level, 0.0) + float(sums[code])
             if len(level) > LONGEST_LEVEL:
                 self._refuse(f"holds texts of more than {LONGEST_LEVEL:,} characters")
@@ -139,6 +154,14 @@ class _Counts:
     def _refuse(self, problem: str) -> None:
         self.problem = problem
         self.levels.clear()
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether all but a few marks such as ``?`` are numbers."""
+        marks = len(self.texts) <= _MARKS and not any(map(_WORD.search, self.texts))
+        return marks and (
+            self.problem is not None or len(self.levels) > len(self.texts)
+        )
 
     @property
     def size(self) -> float:
@@ -196,7 +219,8 @@ def _counted(
         weight = np.ones(len(complete)) if batch.weight is None else batch.weight
         for one, (codes, levels) in zip(counts, coded, strict=True):
             one.where = one.where or batch.file.name
-            one.add(codes[complete], levels, weight[complete])
+            decimal = batch.file.reading.decimal or "."
+            one.add(codes[complete], levels, weight[complete], decimal)
             one.n_rows += int((weight[complete] > 0).sum())
             one.weight += float(weight[complete].sum())
     return counts

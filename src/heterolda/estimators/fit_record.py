@@ -155,7 +155,7 @@ class FitRecord:
         Number of rows, or their total weight.
     judgement : Judgement or None, default=None
         How the model and LDA did on rows left out or held out, if that is known.
-    categories : tuple of heterolda.data.categories.Category, default=()
+    categories : tuple of heterolda.data.Category, default=()
         Columns of the data that are features of zeros and ones in the model.
     marks : tuple of str, default=()
         What stood for missing values in the files, beside the usual.
