@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from sklearn.preprocessing import OneHotEncoder
 import heterolda
 from helpers.cli import KINDS, invoke, rows_of, succeed
 from heterolda import GaussianLinearDiscriminant
+from heterolda.cli.evaluate_files import needs_of
+from heterolda.data.reading import Reading
 from heterolda.inspection import model_card
 from heterolda.inspection.model_facts import ModelFacts
 
@@ -359,6 +362,27 @@ def test_what_a_model_says_of_its_columns(rng, tmp_path, monkeypatch):
     assert np.flatnonzero(kept["prediction"].isna()).tolist() == [3, 5]
     assert kept["city"].tolist()[:3] == frame["city"].tolist()[:3]
     assert kept["x0"].dtype == float
+
+
+def test_files_are_read_as_those_of_the_fit(rng, tmp_path):
+    frame = make_rows(rng)
+    model = fit(tmp_path, frame, "--na", "?,-999,?", "--no-accuracy")
+    assert model.fit_record_.marks == ("?", "-999")
+    assert model.fit_record_.n_columns is None
+    columns, reading = needs_of(model, (), Reading(delimiter=";"))
+    assert columns.features == ("x0", "city", "x1", "code")
+    assert columns.n_columns == ()
+    assert reading == Reading(delimiter=";", marks=("?", "-999"))
+    assert needs_of(model, (), Reading(marks=("-",)))[1].marks == ("-",)
+    # Files without header lack the labels only if that moves no other column.
+    for target, counts in [("column_5", (5, 4)), ("column_2", (5,))]:
+        model.fit_record_ = replace(model.fit_record_, target=target, n_columns=5)
+        columns, reading = needs_of(model, (), Reading())
+        assert columns.n_columns == counts
+        assert not reading.header
+    del model.fit_record_
+    with pytest.raises(ValueError, match="the model has 7 features, but 4"):
+        needs_of(model, ("x0", "city", "x1", "code"), Reading())
 
 
 def test_a_fit_with_a_level_of_one_class_is_guarded_and_judged(rng, tmp_path):

@@ -58,7 +58,7 @@ def test_auto_leaves_numbers_with_marks_to_those_who_say_what_to_do(n, tmp_path)
     frame.to_csv(tmp_path / "d.csv", index=False)
     table = with_categories(Table(tmp_path / "d.csv", "y"), ["auto"])
     assert table.wanted.text == ("city",)
-    with pytest.raises(ValueError, match="'age' must be numbers, but"):
+    with pytest.raises(ValueError, match="'age'"):
         table.statistics()
 
 
