@@ -37,6 +37,7 @@ from heterolda import (
     RandomSearch,
     recommended,
 )
+from heterolda.data.categories import Category
 from heterolda.export import _json_file as json_file
 from heterolda.export.model_file import VERSION, from_document, to_document
 from heterolda.solvers import SOLVERS
@@ -847,7 +848,9 @@ def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
             check_predictions(skops.io.loads(data, trusted=trusted), model, X)
     search = copy_of(LNS(LogisticRegression(), max_iter=10).fit(X, y), path)
     judgement = Judgement("leave-one-out", 80.0, 0.9, 0.8, 0.01)
-    search.fit_record_ = FitRecord("y", "data", "2026-11-30", 80.0, judgement)
+    city = Category("city", "Paris", ("Lyon",))
+    known = "y", "data", "2026-11-30", 80.0, judgement, (city,)
+    search.fit_record_ = FitRecord(*known)
     data = skops.io.dumps(search)
     needed.update(skops.io.get_untrusted_types(data=data))
     assert same(skops.io.loads(data, trusted=trusted), search)
@@ -945,6 +948,46 @@ def test_the_record_of_the_fit_is_kept_until_the_next(make_classes, path):
         container[key] = value
         with pytest.raises(ValueError, match=message):
             from_document(document)
+
+
+def test_columns_of_categories_must_be_features_of_the_model():
+    def load(**changes):
+        document = json.loads(golden(VERSION, "discriminant").read_text("utf-8"))
+        document["model"]["fit_record"] |= changes
+        return from_document(document).fit_record_
+
+    city = Category("city", "Paris", ("Lyon",), ("Metz", "Nîmes"), "other")
+    assert load().categories == (city,)
+    assert load().marks == ("?", "-999")
+    assert load(n_columns=3).n_columns == 3
+    same = dict(vars(city), levels=["Lyon"], merged=["Metz"])
+    many = [f"{k}" for k in range(10_001)]
+    for changes, message in [
+        ({"categories": None}, "must be a list"),
+        ({"categories": [same, same]}, "must be different columns"),
+        ({"categories": []}, None),
+        ({"categories": [same | {"column": "town"}]}, "not those of the categories"),
+        ({"categories": [same | {"levels": ["Nice"]}]}, "not those of the categories"),
+        ({"categories": [same | {"levels": ["Paris"]}]}, "each level once"),
+        ({"categories": [same | {"merged": ["Lyon"]}]}, "each level once"),
+        ({"categories": [same | {"other": "Lyon"}]}, "each level once"),
+        ({"categories": [same | {"merged": ["a", "a"]}]}, "distinct texts"),
+        ({"categories": [same | {"merged": ["a" * 1001]}]}, "distinct texts"),
+        ({"categories": [same | {"merged": many}]}, "at most 10000 entries"),
+        ({"categories": [same | {"merged": [1]}]}, "must be text"),
+        ({"categories": [same | {"levels": [], "other": None}]}, "have a feature"),
+        ({"categories": [{"column": "city"}]}, "lacks reference"),
+        ({"marks": ["?", "?"]}, "distinct texts"),
+        ({"n_columns": 0}, "from 1 on"),
+    ]:
+        if message is None:
+            assert load(**changes).categories == ()
+            continue
+        with pytest.raises(ValueError, match=message):
+            load(**changes)
+    # Files of older versions have none of these.
+    old = heterolda.load(golden(3, "discriminant")).fit_record_
+    assert (old.categories, old.marks, old.n_columns) == ((), (), None)
 
 
 def model_with_record(model, record):

@@ -21,6 +21,7 @@ from heterolda import (
     Judgement,
     recommended,
 )
+from heterolda.data.categories import Category
 from heterolda.export._json_file import write_json
 from heterolda.export.model_file import VERSION
 
@@ -40,7 +41,7 @@ def make_models():
     """Name, model and rows to predict."""
     rng = np.random.default_rng(20)
     X, y = make_data(rng, 2, 3)
-    frame = pd.DataFrame(X, columns=["Länge", "width", "height"])
+    frame = pd.DataFrame(X, columns=["Länge", "city=Lyon", "city=other"])
     costs = {"ill": {"well": 5}}
     discriminant = GaussianLinearDiscriminant(
         solver=Global(gap=1e-6), priors=[0.3, 0.7], costs=costs
@@ -48,7 +49,14 @@ def make_models():
     discriminant.fit(frame, np.array(["ill", "well"])[y])
     judgement = Judgement("leave-one-out", 80.0, 0.9, 0.875, 0.0125)
     discriminant.fit_record_ = FitRecord(
-        "state", "patients.csv", "2026-11-30", 80.0, judgement
+        "state",
+        "patients.csv",
+        "2026-11-30",
+        80.0,
+        judgement,
+        categories=(Category("city", "Paris", ("Lyon",), ("Metz", "Nîmes"), "other"),),
+        marks=("?", "-999"),
+        n_columns=4,
     )
     yield "discriminant", discriminant, frame
     X, y = make_data(rng, 4, 2)

@@ -8,8 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.data_source import check_outputs, name_of, reading_of, source_of
-from heterolda.cli.fit_options import Exclude, Features, Missing, Target
+from heterolda.cli.data_source import (
+    categories_of,
+    check_outputs,
+    name_of,
+    reading_of,
+    source_of,
+)
+from heterolda.cli.fit_options import Categorical, Exclude, Features, Missing, Target
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -38,6 +44,7 @@ def compare(
     target: Target,
     columns: Features = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
     sample_weight: SampleWeight = None,
     missing: Missing = "error",
     delimiter: Delimiter = None,
@@ -93,7 +100,7 @@ def compare(
         with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
             rows = Table(source, target, names, others, sample_weight, missing)
-            found = _compare_rows(rows, cv)
+            found = _compare_rows(categories_of(rows, categorical), cv)
         print_result([f"Models for {name_of(data)}:", "", str(found)])
         if not found.finished:
             print_to_stderr("heterolda: interrupted")

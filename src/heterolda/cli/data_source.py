@@ -151,6 +151,18 @@ def source_of(
         yield Files([str(path)], reading, StandardInput.name)
 
 
+def categories_of(rows: Any, categorical: str | None) -> Any:
+    """A table with the columns of --categorical as features."""
+    from heterolda.cli.progress import StatusLine
+    from heterolda.data.level_counts import with_categories
+
+    names = split_names(categorical)
+    if not names:
+        return rows
+    with StatusLine() as status:
+        return with_categories(rows, names, status.rows("counting categories"))
+
+
 def _one_character(text: str | None) -> str | None:
     """The value of --delimiter."""
     words = {"tab": "\t", r"\t": "\t", "space": " "}

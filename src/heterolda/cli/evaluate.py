@@ -65,8 +65,8 @@ def evaluate(
     with errors_in_one_line(debug), warnings_as_notes():
         from heterolda.cli.evaluate_files import (
             evaluate_rows,
-            feature_columns,
             load_classifier,
+            needs_of,
         )
         from heterolda.cli.progress import StatusLine
         from heterolda.cli.score_text import describe_scores
@@ -74,14 +74,25 @@ def evaluate(
 
         check_outputs({}, model, data=data)
         fitted = load_classifier(model)
-        names = feature_columns(fitted, split_names(columns))
+        reading = reading_of(delimiter, decimal, no_header, na)
+        needed, reading = needs_of(fitted, split_names(columns), reading)
         record = getattr(fitted, "fit_record_", None)
         if target is None and record is not None:
             target = record.target
-        reading = reading_of(delimiter, decimal, no_header, na)
         with source_of(data, reading) as source, StatusLine() as status:
-            rows = Table(source, target, names, (), sample_weight, missing)
+            rows = Table(
+                source,
+                target,
+                needed.features,
+                (),
+                sample_weight,
+                missing,
+                categories=needed.categories,
+                n_columns=needed.n_columns,
+            )
             scores = evaluate_rows(fitted, rows, status.rows("predicting"))
+        for text in rows.unseen.notes(rows.categories):
+            print_to_stderr(f"note: {text}")
         if record is not None and record.data == name_of(data):
             print_to_stderr(
                 "note: the model was fitted to data of this name; on rows that it was "

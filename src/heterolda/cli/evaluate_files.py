@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from heterolda.data.categories import Category, raw_columns
+from heterolda.data.columns import Columns
 from heterolda.data.labels import ClassFinder
+from heterolda.data.reading import Reading
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.exceptions import ParameterError, Setting
@@ -29,21 +33,49 @@ def load_classifier(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Columns that a model needs, in its order: its own names, or those given."""
-    names = columns or getattr(model, "feature_names_in_", None)
-    if names is None:
+def needs_of(
+    model: Any, columns: tuple[str, ...], reading: Reading
+) -> tuple[Columns, Reading]:
+    """The columns that a model needs, and how to read files as those of its fit.
+
+    Columns have the names that the model knows, or those given in its order; options
+    about the reading come first.
+    """
+    record = getattr(model, "fit_record_", None)
+    if record is None:
+        return _feature_columns(model, columns, ()), reading
+    needed = _feature_columns(model, columns, record.categories)
+    reading = replace(reading, marks=reading.marks or record.marks)
+    n = record.n_columns
+    if n is None:
+        return needed, reading
+    # New files may lack the labels, if no other column moves by that.
+    counts = (n, n - 1) if record.target == f"column_{n}" else (n,)
+    return replace(needed, n_columns=counts), replace(reading, header=False)
+
+
+def _feature_columns(
+    model: Any, columns: tuple[str, ...], categories: tuple[Category, ...]
+) -> Columns:
+    """Columns of features in the order of a model: its own names, or those given."""
+    own = getattr(model, "feature_names_in_", None)
+    if own is None and not columns:
         raise ValueError(
             "the model does not know the names of its features: name its "
             f"{model.n_features_in_} columns with --columns"
         )
-    if len(names) != model.n_features_in_:
+    needed = columns if own is None else raw_columns(map(str, own), categories)
+    names = columns or needed
+    n = model.n_features_in_ if own is None else len(needed)
+    if len(names) != n:
+        what = "needs %s columns" if categories else "has %s features"
         raise ParameterError(
             Setting("columns"),
-            f" names {count(len(names), 'column')}, but the model has "
-            f"{model.n_features_in_} features",
+            f" names {count(len(names), 'column')}, but the model {what % n}",
         )
-    return tuple(map(str, names))
+    new = dict(zip(needed, names, strict=True))
+    renamed = tuple(replace(c, column=new[c.column]) for c in categories)
+    return Columns(names, None, categories=renamed)
 
 
 def without_names(model: Any) -> Any:

@@ -85,16 +85,20 @@ def _write(
     model: Path, out: Path, form: str, dtype: str, name: str | None
 ) -> list[str]:
     """Write the file, and say how it is used."""
+    from heterolda.estimators.fit_record import feature_meanings
     from heterolda.export import export_c, load, to_onnx
     from heterolda.inspection.model_facts import feature_names
 
     fitted = load(model)
-    features = f"features, in this order: {', '.join(feature_names(fitted))}"
+    names = feature_names(fitted)
+    features = [f"features, in this order: {', '.join(names)}"]
+    meanings = zip(names, feature_meanings(fitted) or names, strict=True)
+    features += [f"{name}: {means}" for name, means in meanings if name != means]
     if form == "onnx":
         to_onnx(fitted, out, dtype)
         predicts = hasattr(fitted, "predict_proba")
         outputs = "outputs label and probabilities" if predicts else "output components"
-        return [f"{out}: input X of {dtype}, {outputs}", features]
+        return [f"{out}: input X of {dtype}, {outputs}", *features]
     header = export_c(fitted, out, dtype, name=name)
     kind = {"int16": "int16_t"}.get(dtype, dtype)
     labels = enumerate(fitted.classes_.tolist())
@@ -102,6 +106,6 @@ def _write(
         f"{out}: int {header.name}_predict(const {kind} *x), with "
         f"{header.constant_bytes} bytes of constants and at most "
         f"{header.multiplications} multiplications",
-        features,
+        *features,
         f"answers: {', '.join(f'{k} is {label}' for k, label in labels)}",
     ]

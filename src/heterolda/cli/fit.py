@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import heterolda.cli.fit_options as opt
-from heterolda.cli.data_source import check_outputs, name_of, reading_of, source_of
+from heterolda.cli.data_source import (
+    categories_of,
+    check_outputs,
+    name_of,
+    reading_of,
+    source_of,
+)
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -38,6 +44,7 @@ def fit(
     target: opt.Target,
     columns: opt.Features = None,
     exclude: opt.Exclude = None,
+    categorical: opt.Categorical = None,
     sample_weight: SampleWeight = None,
     missing: opt.Missing = "error",
     delimiter: Delimiter = None,
@@ -101,6 +108,7 @@ def fit(
         with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
             rows = Table(source, target, names, others, sample_weight, missing)
+            rows = categories_of(rows, categorical)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
 
 
@@ -151,6 +159,9 @@ def _fit_and_report(
         date=datetime.now(UTC).date().isoformat(),
         n_rows=facts.n_rows,
         judgement=judgement,
+        categories=data.categories,
+        marks=tuple(dict.fromkeys(data.source.reading.marks)),
+        n_columns=_columns_without_names(data),
     )
     facts.model.fit_record_ = fitted.model.fit_record_ = record
     known = facts.accuracy_lines(lda="LDA (--solver fisher --shrinkage 1)")
@@ -163,3 +174,13 @@ def _fit_and_report(
     else:
         lines.append("The model was not saved: name a file with --out.")
     print_result(lines)
+
+
+def _columns_without_names(data: Any) -> int | None:
+    """Number of columns of files without header; None if they have one."""
+    from heterolda.data.sources import open_source
+
+    if data.source.reading.header:
+        return None
+    file = next(open_source(data.source, data.wanted))
+    return len(file.schema.names) if file.is_text else None

@@ -41,6 +41,13 @@ Features = Annotated[
 Exclude = Annotated[
     str | None, _columns("Columns to leave out, such as row numbers and names.")
 ]
+Categorical = Annotated[
+    str | None,
+    _columns(
+        "Columns of categories, such as city,kind: each frequent value but the most "
+        "frequent becomes a feature of zeros and ones. auto: all that are text."
+    ),
+]
 Missing = Annotated[
     str,
     one_of(

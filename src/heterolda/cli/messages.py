@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from heterolda.cli.parsing import split_names
+from heterolda.cli.parsing import join_names, split_names
 
 _LONGEST = 1000  # characters of a line beside the result
 _PACKAGES = {"pyarrow": "pyarrow", "python_calamine": "python-calamine"}  # optional
@@ -141,7 +142,9 @@ def _option(setting: Any) -> str:
     """A parameter as an option, with its value if there is one."""
     value = setting.value
     if isinstance(value, dict):
-        value = ",".join(f"{label}={number}" for label, number in value.items())
+        value = [f"{label}={number}" for label, number in value.items()]
+    if isinstance(value, list | tuple):
+        value = join_names(value)
     parameter = _OTHER_NAMES.get(setting.parameter, setting.parameter)
     name = "--" + parameter.replace("_", "-")
-    return name if value is None else f"{name} {value}"
+    return name if value is None else f"{name} {shlex.quote(str(value))}"

@@ -86,7 +86,7 @@ def predict(
     Files are read and written piece by piece, so they may be larger than memory.
     """
     with errors_in_one_line(debug):
-        from heterolda.cli.evaluate_files import feature_columns, load_classifier
+        from heterolda.cli.evaluate_files import load_classifier, needs_of
         from heterolda.cli.predict_files import Output, predict_batches
         from heterolda.cli.progress import StatusLine
         from heterolda.data.parquet_reader import PARQUET
@@ -96,7 +96,8 @@ def predict(
             check_table_name(out)
         check_outputs({"--out": None if out == "-" else out}, model, data=data)
         fitted = load_classifier(model)
-        names = feature_columns(fitted, split_names(columns))
+        reading = reading_of(delimiter, decimal, no_header, na)
+        needed, reading = needs_of(fitted, split_names(columns), reading)
         output = Output(
             column=column,
             proba=proba,
@@ -106,14 +107,13 @@ def predict(
         )
         quiet = out == "-" and sys.stdout.isatty()
         notes: list[str] = []
-        reading = reading_of(delimiter, decimal, no_header, na)
         with (
             source_of(data, reading, keep_answering=True) as source,
             warnings_as_notes(),
             StatusLine(quiet) as status,
             # Its thread must have ended before the process does, however that ends.
             closing(
-                predict_batches(fitted, source, names, output, notes.append)
+                predict_batches(fitted, source, needed, output, notes.append)
             ) as batches,
         ):
             n_rows = write_table(batches, out, status.rows("predicting"))

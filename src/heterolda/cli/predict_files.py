@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class Output:
 def predict_batches(
     model: Any,
     source: Any,
-    columns: Sequence[str],
+    needed: Columns,
     output: Output,
     notice: Callable[[str], None],
 ) -> Generator[tuple[Any, Reading], None, None]:
@@ -47,14 +47,14 @@ def predict_batches(
     each comes how its rows were read.
     `notice` is called with what the user should know, in a line.
     """
-    wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
+    wanted = replace(needed, exclude=output.only, keep=True)
     plain = without_names(model)
     n_dropped = 0
     batches = _batches(open_source(source, wanted))
     for number, (file, batch, n_before) in enumerate(prefetch(batches, source)):
         if number == 0:
             _check_names(file, output.new_columns(model.classes_), output)
-            used = *columns, *output.only
+            used = *(needed.features or ()), *output.only
             extra = [name for name in file.schema.names if name not in used]
             if extra:
                 notice(f"columns that the model does not use: {', '.join(extra)}")
@@ -64,6 +64,8 @@ def predict_batches(
             n_dropped += int(absent.sum())
             batch, X, absent = batch.filter(~absent), X[~absent], absent[~absent]
         yield _appended(batch, X, absent, file, plain, output), file.reading
+    for text in needed.unseen.notes(needed.categories):
+        notice(text)
     if n_dropped:
         notice(f"{n_dropped} rows have missing values and were left out")
 
@@ -128,7 +130,7 @@ def _absent(X: Array, file: OpenFile, n_before: int, missing: str) -> Mask:
 def _place(wrong: Mask, file: OpenFile, n_before: int) -> str:
     """Where the first value is that is wrong."""
     row, j = np.argwhere(wrong)[0]
-    name = (file.columns.features or ())[j]
+    name = file.columns.origins[j]
     return f"{file.name}: column {name!r}, row {n_before + row + 1}"
 
 
@@ -146,8 +148,9 @@ def _appended(
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     if output.numbers and file.is_text:
         gaps = np.isnan(X)
-        for j, name in enumerate(file.columns.features or ()):
-            columns[name] = pa.array(X[:, j], mask=gaps[:, j])
+        for j, name in enumerate(file.columns.feature_names):
+            if file.columns.origins[j] == name:  # and not of a category
+                columns[name] = pa.array(X[:, j], mask=gaps[:, j])
     if output.only:
         columns = {name: columns[name] for name in output.only}
     known = np.where(absent[:, None], 0.0, X) if absent.any() else X

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from heterolda.cli.data_source import (
+    categories_of,
     check_outputs,
     name_of,
     reading_of,
     source_of,
 )
-from heterolda.cli.fit_options import Exclude, Features, Missing, Target
+from heterolda.cli.fit_options import Categorical, Exclude, Features, Missing, Target
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -117,6 +118,7 @@ def project(
     target: Target,
     columns: Features = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
     sample_weight: SampleWeight = None,
     missing: Missing = "error",
     delimiter: Delimiter = None,
@@ -168,6 +170,7 @@ def project(
                 sample_weight,
                 missing,
             )
+            rows = categories_of(rows, categorical)
             _project(projection, rows, shares, only, out, html, name_of(data))
 
 

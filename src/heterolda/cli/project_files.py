@@ -11,6 +11,7 @@ import numpy as np
 from heterolda.cli.evaluate_files import without_names
 from heterolda.cli.predict_files import same_columns
 from heterolda.data.batches import Batch, decoded_with_records
+from heterolda.data.categories import raw_columns
 from heterolda.data.columns import OpenFile
 from heterolda.data.labels import ClassFinder
 from heterolda.data.prefetch import prefetch
@@ -65,7 +66,7 @@ def project_batches(
     """
     wanted = replace(
         data.wanted,
-        features=tuple(map(str, projection.feature_names_in_)),
+        features=raw_columns(map(str, projection.feature_names_in_), data.categories),
         exclude=tuple(kept),
         keep=True,
     )
@@ -89,7 +90,8 @@ def _typed_columns(batch: Batch, finder: ClassFinder) -> dict[str, Any]:
     import pyarrow as pa
 
     columns = batch.file.columns
-    typed = dict(zip(columns.features or (), map(pa.array, batch.X.T), strict=True))
+    # A feature of a category has the name of no column.
+    typed = dict(zip(columns.feature_names, map(pa.array, batch.X.T), strict=True))
     labels = pa.array(finder.classes.tolist())
     typed[str(columns.target)] = labels.take(pa.array(finder.of(batch)))
     if columns.weight is not None:

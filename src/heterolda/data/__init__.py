@@ -2,9 +2,13 @@
 
 from heterolda.foundations.lazy_names import lazy_names
 
-__all__ = ["fit_batches", "statistics_from_batches"]
+__all__ = ["Category", "fit_batches", "statistics_from_batches"]
 
 __getattr__ = lazy_names(
     __name__,
-    {"out_of_core": ["fit_batches"], "table": ["statistics_from_batches"]},
+    {
+        "categories": ["Category"],
+        "out_of_core": ["fit_batches"],
+        "table": ["statistics_from_batches"],
+    },
 )

@@ -59,7 +59,7 @@ def _complete(
     file: OpenFile, X: Array, codes: NDArray[np.int64], weight: Array | None, drop: bool
 ) -> Mask | None:
     """Rows without missing values; None if that is all of them."""
-    names = file.columns.all  # the features, the labels, and the weights if any
+    names = file.columns.origins  # of features, labels, and weights if any
     absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum is finite unless some number is not, or nearly so.

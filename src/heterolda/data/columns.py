@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from heterolda.data.categories import Category, UnseenLevels, encoded
 from heterolda.data.reading import Reading
 from heterolda.exceptions import ParameterError, Setting
 
@@ -36,6 +37,10 @@ class Columns:
     keep: bool = False  # whether to read all other columns, too, as they are
     find_target: bool = False  # whether the labels are the one column left over
     batch_size: int | None = None  # rows of a batch, where the source leaves that open
+    categories: tuple[Category, ...] = ()  # columns of text that become features
+    # How many columns files without header may have; empty: any number.
+    n_columns: tuple[int, ...] = ()
+    unseen: UnseenLevels = field(default_factory=UnseenLevels, compare=False)
 
     def resolve(
         self, names: Sequence[str], where: str, index: Sequence[str] = ()
@@ -44,12 +49,13 @@ class Columns:
 
         Columns in `index` number the rows: they are features only if they are named.
         """
+        self._check_number(names, where)
         special = self._labels_and_weight
         others = {*special, *self.exclude}
         features = self.features
         if features is None:
             features = tuple(n for n in names if n not in others and n not in index)
-        wanted = list(dict.fromkeys([*special, *self.exclude, *features]))
+        wanted = list(dict.fromkeys([*special, *self.exclude, *self.text, *features]))
         n_read = len(names) if self.keep else len(wanted)
         if n_read > _MOST_COLUMNS:
             raise ParameterError(
@@ -69,7 +75,42 @@ class Columns:
             return replace(self, target=_remaining(names, wanted, where))
         if not features and self.features is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")
-        return replace(self, features=features)
+        resolved = replace(self, features=features)
+        twice = [name for name, n in Counter(resolved.feature_names).items() if n > 1]
+        if twice:
+            raise ValueError(
+                f"{where}: two features would be named {twice[0]!r}: rename a column"
+            )
+        return resolved
+
+    def _check_number(self, names: Sequence[str], where: str) -> None:
+        """Refuse columns without names that are more or fewer than those of the fit."""
+        n = len(names)
+        if not self.n_columns or n in self.n_columns:
+            return
+        if list(names) == [f"column_{k}" for k in range(1, n + 1)]:
+            known = " or ".join(map(str, sorted(self.n_columns)))
+            raise ValueError(
+                f"{where} has {n} columns, but the model was fitted to files without "
+                f"header of {known}: columns would be taken for others; write a first "
+                "line that names them column_1, column_2, ... as in the fit"
+            )
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Features that are read as text, for they are categories."""
+        return tuple(category.column for category in self.categories)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features, those of categories among them."""
+        return tuple(name for _, name in encoded(self.features or (), self.categories))
+
+    @property
+    def origins(self) -> list[str]:
+        """The column that each feature comes from, then those of labels and weights."""
+        pairs = encoded(self.features or (), self.categories)
+        return [*(column for column, _ in pairs), *self._labels_and_weight]
 
     @property
     def all(self) -> list[str]:
@@ -83,7 +124,8 @@ class Columns:
     @property
     def rows_per_batch(self) -> int:
         """Number of rows of a batch; unless it is asked for, of about 16 MB."""
-        return self.batch_size or max(1024, _BATCH_NUMBERS // len(self.all))
+        n_columns = max(1, len(self.origins))
+        return self.batch_size or max(1024, _BATCH_NUMBERS // n_columns)
 
 
 @dataclass(frozen=True)

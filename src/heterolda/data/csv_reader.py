@@ -44,6 +44,7 @@ TEXT = _ENDINGS | {f"{ending}.gz": mark for ending, mark in _ENDINGS.items()}
 _READ_BYTES = 1 << 22
 _HEAD_BYTES = 1 << 16  # that are looked at to find out how a file is to be read
 _LONGEST_HEADER = 1 << 24
+_MOST_BLANKS = 16  # of a cell that is empty
 _PIPE_BYTES = 1 << 20  # of standard input, read at a time
 _PATIENCE = 0.1  # seconds until it is asked again whether to stop
 
@@ -191,6 +192,7 @@ def _options(columns: Columns, layout: Layout) -> tuple[Any, Any, Any]:
     types = dict.fromkeys(layout.names, pa.string())
     if not (columns.keep or reading.grouped):
         types |= dict.fromkeys(columns.all, pa.float64())
+        types |= dict.fromkeys(columns.text, pa.string())
     if columns.target is not None:
         types[columns.target] = pa.string()
     return (
@@ -240,7 +242,8 @@ def missing_words(reading: Reading) -> list[str]:
     from pyarrow import csv as arrow_csv
 
     words = [*arrow_csv.ConvertOptions().null_values, *reading.marks]
-    return [*words, *(f" {word}" for word in words if reading.padded)]
+    padded = [form % word for word in words for form in (" %s", "%s ")]
+    return [*words, *padded, *(" " * n for n in range(2, _MOST_BLANKS))]
 
 
 def parsed_numbers(

@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.data.categories import Category, level_of
 from heterolda.data.columns import OpenFile
 from heterolda.data.csv_reader import missing_words, parsed_numbers
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
+
+# Types of labels and categories.
+_NUMBERS, _TEXT = ("integer", "floating"), ("string", "large_string", "string_view")
+_LABELS = *_NUMBERS, *_TEXT, "boolean", "null"
 
 
 def features_of(batch: Any, file: OpenFile, n_before: int = 0) -> Array:
@@ -18,11 +23,45 @@ def features_of(batch: Any, file: OpenFile, n_before: int = 0) -> Array:
 
     Column by column in memory, as Arrow has them. Messages count rows from `n_before`.
     """
-    names = file.columns.features or ()
-    columns = np.empty((len(names), batch.num_rows))
-    for column, name in zip(columns, names, strict=True):
-        column[:] = numbers_of(batch, name, file, n_before)
+    categories = {category.column: category for category in file.columns.categories}
+    columns = np.empty((len(file.columns.feature_names), batch.num_rows))
+    start = 0
+    for name in file.columns.features or ():
+        if name in categories:
+            stop = start + len(categories[name].features)
+            _indicate(columns[start:stop], categories[name], batch, file)
+        else:
+            stop = start + 1
+            columns[start] = numbers_of(batch, name, file, n_before)
+        start = stop
     return columns.T
+
+
+def _indicate(features: Array, category: Category, batch: Any, file: OpenFile) -> None:
+    """Write the zeros and ones of a category; missing values are NaN."""
+    codes, levels = levels_of(batch, category.column, file)
+    known = category.place_of
+    unseen = [code for code, level in enumerate(levels) if level not in known]
+    rows = codes[np.isin(codes, unseen)]
+    if len(rows):
+        examples = [levels[code] for code in np.unique(rows)]
+        file.columns.unseen.add(category.column, len(rows), examples)
+    places = [known.get(level, category.place_of_unseen) for level in levels]
+    of_rows = np.array([*places, -2])[codes]  # the last one stands for missing
+    features[:] = of_rows == np.arange(len(features))[:, None]
+    features[:, of_rows == -2] = np.nan
+
+
+def levels_of(
+    batch: Any, name: str, file: OpenFile
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Levels of a category: indices into a list of them, -1 for a missing one."""
+    codes, values = _coded(batch, name, file, "of categories", "decimal")
+    levels = [level_of(value) for value in values]
+    missing = ["", *(missing_words(file.reading) if file.is_text else [])]
+    absent = [code for code, level in enumerate(levels) if level in missing]
+    codes[np.isin(codes, absent)] = -1
+    return codes, levels
 
 
 def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Array:
@@ -63,23 +102,8 @@ def check_numbers(kind: Any, name: str, where: str) -> None:
 
 def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]:
     """Labels of a batch: indices into a list of distinct ones, -1 for a missing one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import types
-
     name = file.columns.target
-    column = _column(batch, name, file)
-    is_encoded = types.is_dictionary(column.type)
-    kind = column.type.value_type if is_encoded else column.type
-    numbers, text = ("integer", "floating"), ("string", "large_string", "string_view")
-    if not is_any(kind, *numbers, *text, "boolean", "null"):
-        raise ValueError(
-            f"{file.name}: column {name!r} of the labels must be whole numbers, "
-            f"booleans or text, but is of type {kind}: convert it to text"
-        )
-    if not is_encoded:
-        column = pc.dictionary_encode(column)
-    labels = column.dictionary.to_pylist()
+    codes, labels = _coded(batch, name, file, "of the labels")
     if file.reading.padded:
         labels = [label.removeprefix(" ") for label in labels]
     for label in labels:
@@ -88,13 +112,35 @@ def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]
                 f"{file.name}: column {name!r} of the labels must be whole numbers, "
                 f"booleans or text, got values such as {label!r}"
             )
+    return codes, labels
+
+
+def _coded(
+    batch: Any, name: str | None, file: OpenFile, what: str, *more: str
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Indices into a list of distinct values, -1 for a missing one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    column = _column(batch, name, file)
+    is_encoded = types.is_dictionary(column.type)
+    kind = column.type.value_type if is_encoded else column.type
+    if not is_any(kind, *_LABELS, *more):
+        raise ValueError(
+            f"{file.name}: column {name!r} {what} must be whole numbers, booleans or "
+            f"text, but is of type {kind}: convert it to text"
+        )
+    if not is_encoded:
+        column = pc.dictionary_encode(column)
+    values = column.dictionary.to_pylist()
     codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
     codes = codes.copy()
     missing = missing_words(file.reading) if file.is_text else file.reading.marks
-    for code, label in enumerate(labels):
-        if label is None or label != label or str(label) in missing:
+    for code, value in enumerate(values):
+        if value is None or value != value or str(value) in missing:
             codes[codes == code] = -1
-    return codes, labels
+    return codes, values
 
 
 def is_any(kind: Any, *names: str) -> bool:

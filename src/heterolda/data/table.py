@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.data.batches import Batch, decoded
+from heterolda.data.categories import Category, UnseenLevels
 from heterolda.data.columns import Columns
 from heterolda.data.labels import LabelNumbers
 from heterolda.data.prefetch import prefetch
@@ -105,7 +106,8 @@ class Table:
     """A table of rows whose class is known, to be read as often as a task needs it.
 
     The fields are the arguments of :func:`statistics_from_batches`; without a target
-    the labels are in the one column that is nothing else.
+    the labels are in the one column that is nothing else. Columns of categories are
+    features, and `unseen` counts rows of theirs that are of levels of no fit.
     """
 
     source: Any
@@ -115,6 +117,9 @@ class Table:
     sample_weight: str | None = None
     missing: str = "error"
     batch_size: int | None = None
+    categories: tuple[Category, ...] = ()
+    n_columns: tuple[int, ...] = ()  # that files without header may have
+    unseen: UnseenLevels = field(default_factory=UnseenLevels, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("columns", "exclude"):
@@ -141,6 +146,9 @@ class Table:
             tuple(self.exclude),
             find_target=self.target is None,
             batch_size=self.batch_size,
+            categories=self.categories,
+            n_columns=self.n_columns,
+            unseen=self.unseen,
         )
 
     def batches(self, progress: RowProgress = silent) -> Iterator[Batch]:
@@ -216,7 +224,7 @@ class Table:
             check_room(len(numbers), batch.X.shape[1])
             weight += [] if batch.weight is None else [batch.weight]
             n_dropped += batch.n_dropped
-            names = batch.file.columns.features or ()
+            names = batch.file.columns.feature_names
         n_rows = sum(map(len, X))
         if not n_rows:
             raise _no_rows(n_dropped)
@@ -273,7 +281,7 @@ def _added(
             Setting("target"),
         )
     check_room(n_classes, batch.X.shape[1])
-    classes, names = np.arange(n_classes), np.array(columns.features, dtype=object)
+    classes, names = np.arange(n_classes), np.array(columns.feature_names, dtype=object)
     try:
         sums = ClassStatistics.from_arrays(batch.X, codes, classes, batch.weight, names)
         return sums if total is None else total + sums

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from heterolda.data.categories import Category, meanings_of
 
 # Paired differences of more standard errors than this are taken to be real.
 STANDARD_ERRORS = 2.0
@@ -152,6 +155,12 @@ class FitRecord:
         Number of rows, or their total weight.
     judgement : Judgement or None, default=None
         How the model and LDA did on rows left out or held out, if that is known.
+    categories : tuple of heterolda.data.Category, default=()
+        Columns of the data that are features of zeros and ones in the model.
+    marks : tuple of str, default=()
+        What stood for missing values in the files, beside the usual.
+    n_columns : int or None, default=None
+        Number of columns of the files if these had no header; else None.
 
     See Also
     --------
@@ -169,3 +178,16 @@ class FitRecord:
     date: str
     n_rows: float
     judgement: Judgement | None = None
+    categories: tuple[Category, ...] = ()
+    marks: tuple[str, ...] = ()
+    n_columns: int | None = None
+
+
+def feature_meanings(model: Any) -> list[str] | None:
+    """What each feature of a model is: its name, or which category; if it has names."""
+    names, record = (
+        getattr(model, key, None) for key in ("feature_names_in_", "fit_record_")
+    )
+    if names is None:
+        return None
+    return meanings_of(map(str, names), () if record is None else record.categories)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.bounded_error import linear_form
+from heterolda.estimators.fit_record import feature_meanings
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
@@ -123,9 +124,9 @@ class Source:
     def comment(self, model: Any) -> str:
         """What stands above the code: its origin, cost and use; after `code` only."""
         rules, d = self.rules, self.rules.coef.shape[1]
-        names = (
-            ["without names"] if rules.feature_names is None else rules.feature_names
-        )
+        names = feature_meanings(model)
+        features = enumerate(names or [])
+        shown = [f"    x[{j}]: {name}" for j, name in features] or ["    without names"]
         self._words |= {
             "version": sys.modules["heterolda"].__version__,
             "model": " ".join(repr(model).split()),
@@ -137,7 +138,7 @@ class Source:
             "last": str(d - 1),
         }
         lines = self._filled("comment").split("\n")
-        return comment([*lines, *(f"    {name}" for name in names)])
+        return comment([*lines, *shown])
 
     def _filled(self, name: str) -> str:
         """A block of the templates, with words in its placeholders."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.data.categories import LONGEST_LEVEL, MOST_LEVELS, Category
 from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
@@ -28,6 +29,7 @@ from heterolda.export._schema import (
     check_list,
     choice,
     count,
+    distinct_texts,
     floats,
     integers,
     list_of,
@@ -47,6 +49,7 @@ SEARCH = LocalNeighborhoodSearch.__name__
 PROJECTION = HeteroscedasticProjection.__name__
 BOUNDED = BoundedErrorClassifier.__name__
 PIPELINE = "Pipeline"
+_MOST_MARKS = 1000
 VOTING = text(["weighted", "majority", "coupled"])
 
 
@@ -118,6 +121,50 @@ def _none_guarded(at: Place) -> Any:
     return np.zeros(at.sizes["rules"], np.bool_)
 
 
+def _category() -> Kind:
+    """A column of categories, none of whose levels is two things."""
+    levels = distinct_texts(MOST_LEVELS, LONGEST_LEVEL)
+    fields = {
+        "column": text(),
+        "reference": text(),
+        "levels": levels,
+        "merged": levels,
+        "other": optional(text()),
+    }
+    kind = record(fields, Category)
+
+    def read(value: Any, at: Place) -> Category:
+        found: Category = kind.read(value, at)
+        every = [found.reference, *found.levels, *found.merged]
+        features = found.features
+        if len(found.place_of) < len(every) or len(set(features)) < len(features):
+            raise at.error("have each level once", every)
+        if not features:
+            raise at.error("have a feature", value)
+        return found
+
+    return Kind(read, kind.write)
+
+
+def _categories() -> Kind:
+    """Columns of categories, each of them once."""
+    kind = list_of(_category())
+
+    def read(value: Any, at: Place) -> tuple[Category, ...]:
+        found = tuple(kind.read(value, at))
+        names = [category.column for category in found]
+        if len(set(names)) < len(names):
+            raise at.error("be different columns", names)
+        return found
+
+    return Kind(read, kind.write)
+
+
+def _nothing(at: Place) -> tuple[Any, ...]:
+    """Stands for lists that older files do not have."""
+    return ()
+
+
 def _day() -> Kind:
     """A day, as in 2026-11-30."""
 
@@ -147,6 +194,9 @@ FIT_RECORD = {
     "date": _day(),
     "n_rows": number(0),
     "judgement": optional(record(JUDGEMENT, Judgement)),
+    "categories": since(4, _categories(), _nothing),
+    "marks": since(4, distinct_texts(_MOST_MARKS, LONGEST_LEVEL), _nothing),
+    "n_columns": since(4, optional(count("columns")), _none),
 }
 STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
 FEATURES = {"count": count("features"), "names": optional(list_of(text(), "features"))}

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
+from heterolda.data.categories import raw_columns
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
+from heterolda.estimators.fit_record import FitRecord
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.starts import unfrozen
@@ -96,8 +98,7 @@ def classifier_of(values: Values, where: str) -> Any:
         "n_iter_": planes.n_iter,
         "_committee": _committee(values, planes, where),
     }
-    if values["fit_record"] is not None:
-        fitted["fit_record_"] = values["fit_record"]
+    _keep_record(fitted, values["fit_record"], where)
     make = _discriminant if values["estimator"] == DISCRIMINANT else _search
     model = make(values, fitted, where)
     for key in ATTRIBUTES[values["estimator"]]:
@@ -258,9 +259,20 @@ def bounded_of(values: Values, where: str) -> Any:
     if not (np.isfinite(planes.intercept) & np.isfinite(planes.means).all()).all():
         raise ValueError(f"{where}.threshold is too large")
     _check_gaussian(planes, f"{where}.start.model.rules")
-    if values["fit_record"] is not None:
-        model.fit_record_ = values["fit_record"]
+    _keep_record(vars(model), values["fit_record"], where)
     return model
+
+
+def _keep_record(fitted: Values, found: FitRecord | None, where: str) -> None:
+    """Add the record of the fit, whose categories must be features of the model."""
+    if found is None:
+        return
+    names = fitted.get("feature_names_in_", ())
+    try:
+        raw_columns(names, found.categories)
+    except ValueError as error:
+        raise ValueError(f"{where}.fit_record.categories: {error}") from None
+    fitted["fit_record_"] = found
 
 
 def _start_of(model: Any, statistics: bool) -> Values | None:

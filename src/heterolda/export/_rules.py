@@ -47,8 +47,6 @@ class Rules:
         probabilities, or the log-odds of each class against all others.
     classes : ndarray of shape (n_classes,)
         Labels.
-    feature_names : ndarray of str of shape (n_features,) or None
-        Names of the features, if they have names.
     coef : ndarray of shape (n_rules, n_features)
         Normals; a positive score means the second class of a pair.
     intercept : ndarray of shape (n_rules,)
@@ -66,7 +64,6 @@ class Rules:
 
     kind: str
     classes: NDArray[Any]
-    feature_names: NDArray[Any] | None
     coef: Array
     intercept: Array
     vote_weights: Array
@@ -162,7 +159,6 @@ def read_rules(model: Any) -> Rules:
     return Rules(
         kind=kind,
         classes=fitted.classes_,
-        feature_names=getattr(model, "feature_names_in_", None),
         coef=fitted.coef_,
         intercept=fitted.intercept_,
         vote_weights=weights,
@@ -186,7 +182,6 @@ def _rules_on_features(model: Pipeline) -> Rules:
         raise ValueError(_EXTREME)
     return replace(
         rules,
-        feature_names=getattr(model[0], "feature_names_in_", None),
         coef=coef,
         intercept=intercept,
         ranges=_ranges(model[0]),

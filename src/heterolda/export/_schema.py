@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 # The version of the files that are written; older ones are read, too. Raise it when the
 # keys or their meaning change, and say of new keys by `since` what older files mean.
-VERSION = 3
+VERSION = 4
 
 # A length may be the name of a size, or None if it is free.
 Length = int | str | None
@@ -171,6 +171,21 @@ def list_of(kind: Kind, length: Length = None) -> Kind:
         lambda value, at: [kind.read(x, at) for x in check_list(value, at, length)],
         lambda value: [kind.write(x) for x in value],
     )
+
+
+def distinct_texts(most: int, longest: int) -> Kind:
+    """A tuple of texts, each of them once, that are not too many nor too long."""
+    kind = list_of(text())
+
+    def read(value: Any, at: Place) -> tuple[str, ...]:
+        if len(check_list(value, at)) > most:
+            raise at.error(f"have at most {most} entries", len(value))
+        texts = kind.read(value, at)
+        if len(set(texts)) < len(texts) or max(map(len, texts), default=0) > longest:
+            raise at.error(f"be distinct texts of at most {longest} characters", texts)
+        return tuple(texts)
+
+    return Kind(read, kind.write)
 
 
 def special(kind: Kind, value: Any, written: Any) -> Kind:

@@ -7,12 +7,14 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
+from json import dumps
 from types import ModuleType
 from typing import Any
 
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from heterolda.estimators.fit_record import feature_meanings
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._onnx_graph import (
     convert,
@@ -41,7 +43,8 @@ def to_onnx(
 
     The same as ``skl2onnx.to_onnx``, without a choice of what suits few: the input is
     ``X`` with any number of rows, and the outputs are the labels and one array of
-    probabilities, or the components of a projection.
+    probabilities, or the components of a projection. The graph's metadata say under
+    "features" what the columns of ``X`` are, as a list in JSON, if they have names.
 
     Parameters
     ----------
@@ -106,6 +109,9 @@ def to_onnx(
         options=options,
         target_opset=target_opset,
     )
+    meanings = feature_meanings(model)
+    if meanings is not None:
+        graph.metadata_props.add(key="features", value=dumps(meanings))
     if path is not None:
         with written_whole(path) as file:
             file.write(graph.SerializeToString())

@@ -71,7 +71,7 @@ def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
             "there are no pictures."
         )
     record = facts.record
-    known = [] if record is None else [record_sentence(record)]
+    known = [] if record is None else [record_sentence(record), *facts.reading_lines()]
     lead = [*facts.accuracy_lines(), facts.sentence, *known]
     body = [
         section("Classes", table(*facts.class_table()), _class_map(facts)),

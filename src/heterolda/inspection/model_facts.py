@@ -23,6 +23,7 @@ from heterolda.inspection.sentences import (
     bound_sentence,
     few_rows_note,
     guarded_sentence,
+    reading_lines,
     verdict_sentence,
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
@@ -173,6 +174,10 @@ class ModelFacts:
         """What the model was fitted to and how well it did, if it knows."""
         record: FitRecord | None = getattr(self.model, "fit_record_", None)
         return record
+
+    def reading_lines(self) -> list[str]:
+        """Which columns the model needs, if it knows of categories."""
+        return [] if self.record is None else reading_lines(self.record, self.features)
 
     @property
     def guarded(self) -> list[str]:

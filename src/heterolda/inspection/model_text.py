@@ -33,6 +33,7 @@ def describe_fit(
     rows = count(facts.n_rows, "row")
     return [
         f"{name}: {rows}, {features}, {classes} in {target!r}",
+        *facts.reading_lines(),
         "",
         *accuracy,
         *([""] if accuracy else []),
@@ -118,7 +119,7 @@ def describe_model(facts: ModelFacts, name: str, pairs: list[PairFacts]) -> list
     """A model and the rules of some of its pairs in words."""
     lines = [f"{name}: {facts.sentence}", *facts.accuracy_lines()]
     if facts.record is not None:
-        lines.append(record_sentence(facts.record))
+        lines += [record_sentence(facts.record), *facts.reading_lines()]
     lines += facts.notes()
     n_rules = len(facts.pairs)
     if n_rules > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from heterolda.data.categories import raw_columns
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.guard import ROWS_PER_FEATURE
@@ -24,6 +25,21 @@ def record_sentence(record: FitRecord) -> str:
     return (
         f"Fitted to {record.data} ({rows}, target {record.target!r}) on {record.date}."
     )
+
+
+def reading_lines(record: FitRecord, features: Sequence[str]) -> list[str]:
+    """Which columns a model needs, if not all features are columns of its data."""
+    if not record.categories:
+        return []
+    columns = ", ".join(raw_columns(features, record.categories))
+    lines = [f"Needs the columns {columns}."]
+    for one in record.categories:
+        levels = [f"{one.reference} (the reference)", *one.levels]
+        lines.append(
+            f"Categories of {one.column}: {', '.join(levels)}; all others count as "
+            f"{'the reference' if one.other is None else one.features[-1]}."
+        )
+    return lines
 
 
 def bound_sentence(bound: ErrorBound) -> str:

@@ -1,0 +1,158 @@
+"""Columns of categories, such as cities, as features of zeros and ones."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from json import dumps
+from typing import Any
+
+MOST_LEVELS = 10_000  # of a column; more are not categories
+LONGEST_LEVEL = 1000  # characters
+_EXAMPLES = 3  # levels that a note names
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column of categories as features of zeros and ones.
+
+    Each of its `levels` has a feature, which is 1 in the rows of that level. All of
+    them are 0 in rows of the reference: a feature of its own would be one minus the
+    others, and the covariances singular.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+    reference : str
+        The level without a feature: the most frequent one of the fit.
+    levels : tuple of str
+        Levels with a feature each, sorted.
+    merged : tuple of str
+        Levels that were too rare in the fit for a feature of their own, sorted.
+    other : str or None
+        What the feature is called that is 1 in rows of all other levels, the merged
+        ones and those that the fit has not seen. None: they count as the reference.
+
+    Examples
+    --------
+    >>> from heterolda.data import Category
+    >>> city = Category("city", "Paris", ("Lyon", "Nice"), ("Metz",), "other")
+    >>> city.features
+    ['city=Lyon', 'city=Nice', 'city=other']
+    """
+
+    column: str
+    reference: str = ""
+    levels: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    other: str | None = None
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        own = [*self.levels, *([] if self.other is None else [self.other])]
+        return [f"{self.column}={level}" for level in own]
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """The feature of each level of the fit by its place; -1 is the reference."""
+        merged = dict.fromkeys(self.merged, self.place_of_unseen)
+        own = {level: place for place, level in enumerate(self.levels)}
+        return {self.reference: -1, **merged, **own}
+
+    @property
+    def place_of_unseen(self) -> int:
+        """The feature of levels that the fit has not seen."""
+        return -1 if self.other is None else len(self.levels)
+
+    @property
+    def meanings(self) -> list[str]:
+        """What each of the features is, in words."""
+        quoted = [dumps(level, ensure_ascii=False) for level in self.levels]
+        words = [f"1 if {self.column} is {level}, else 0" for level in quoted]
+        if self.other is not None:
+            known = *quoted, dumps(self.reference, ensure_ascii=False)
+            words.append(f"0 if {self.column} is one of {', '.join(known)}, else 1")
+        return words
+
+    @property
+    def unseen_count_as(self) -> str:
+        """What levels count as that the fit has not seen."""
+        return repr(self.reference) if self.other is None else self.features[-1]
+
+
+def encoded(
+    features: Iterable[str], categories: Sequence[Category]
+) -> list[tuple[str, str]]:
+    """Names of all features, each after the column that it comes from."""
+    known = {category.column: category.features for category in categories}
+    return [(name, one) for name in features for one in known.get(name, [name])]
+
+
+def raw_columns(
+    names: Iterable[str], categories: Sequence[Category]
+) -> tuple[str, ...]:
+    """The columns that features come from: the inverse of `encoded`, or ValueError."""
+    if not categories:
+        return tuple(names)
+    known = {one: c.column for c in categories for one in c.features}
+    names = tuple(names)
+    columns = tuple(dict.fromkeys(known.get(name, name) for name in names))
+    found = tuple(one for _, one in encoded(columns, categories))
+    if found != names or not {c.column for c in categories}.issubset(columns):
+        raise ValueError("the features are not those of the categories")
+    return columns
+
+
+def meanings_of(names: Iterable[str], categories: Iterable[Category]) -> list[str]:
+    """What features are in words: the name of a number, or which level is meant."""
+    known: dict[str, str] = {}
+    for category in categories:
+        known |= zip(category.features, category.meanings, strict=True)
+    return [known.get(name, name) for name in names]
+
+
+def level_of(value: Any) -> str:
+    """A value as the name of a level, which is empty if the value is missing.
+
+    Blanks around it do not count; whole numbers and truth values are the same however
+    they are written.
+    """
+    if value is None or value != value:
+        return ""
+    if not isinstance(value, str):
+        whole = not isinstance(value, bool | int) and value == value // 1
+        value = str(int(value) if whole else value)
+    text: str = value.strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    return re.sub(r"^(0|-?[1-9]\d*)\.0*$", r"\1", text)
+
+
+@dataclass
+class UnseenLevels:
+    """Rows of levels that a fit has not seen, counted by column as they are read."""
+
+    rows: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, column: str, n_rows: int, levels: Iterable[str]) -> None:
+        """Count rows of a column."""
+        self.rows[column] += n_rows
+        shown = self.examples.setdefault(column, [])
+        shown += [level for level in levels if level not in shown]
+        del shown[_EXAMPLES:]
+
+    def notes(self, categories: Iterable[Category]) -> list[str]:
+        """What to tell users, a line for each column."""
+        return [
+            f"column {c.column!r}: {self.rows[c.column]:,} rows have values that the "
+            f"fit has not seen, such as {', '.join(map(repr, self.examples[c.column]))}"
+            f"; they count as {c.unseen_count_as}"
+            for c in categories
+            if self.rows[c.column]
+        ]

@@ -1,0 +1,255 @@
+"""Which columns of a table are categories, and of which levels: by a pass or two."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from heterolda.data.batches import decoded_with_records
+from heterolda.data.categories import LONGEST_LEVEL, MOST_LEVELS, Category
+from heterolda.data.columns import Columns, OpenFile
+from heterolda.data.decoding import is_any, levels_of, numbers_of
+from heterolda.data.parquet_reader import index_columns
+from heterolda.data.prefetch import prefetch
+from heterolda.data.sources import open_source
+from heterolda.data.table import RowProgress, Table, silent
+from heterolda.exceptions import ParameterError, Setting, SimilarLabelsWarning
+from heterolda.foundations.types import Array, Index
+from heterolda.foundations.wording import named
+
+AUTO = "auto"
+_FEW = 10  # rows or levels
+_SHARE = 0.01  # of the rows
+_MARKS = 3  # different ones, at most
+_WORD = re.compile(r"\w")
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
+
+
+def with_categories(
+    table: Table, names: Iterable[str], progress: RowProgress = silent
+) -> Table:
+    """The same table, in which columns of categories are features.
+
+    They are counted in a pass over all rows, those that the fit leaves out aside.
+    ``["auto"]`` stands for all feature columns that are text, but for those that are
+    numbers and marks such as ``?``; to find them takes another pass if files are text.
+    """
+    chosen = tuple(names)
+    is_auto = chosen == (AUTO,)
+    if is_auto:
+        chosen = _columns_of_text(table, progress)
+    else:
+        _check_names(chosen, table)
+    if not chosen:
+        return table
+    counts = _counted(table, chosen, progress)
+    if is_auto:  # the pass of the fit says what to do about marks
+        counts = [one for one in counts if not one.is_numbers]
+    _check_levels(counts, table, dates=not is_auto)
+    categories = [one.category() for one in counts]
+    constant = [c.column for c in categories if not c.features]
+    if constant and all(one.levels for one in counts):
+        warnings.warn(
+            f"nearly all rows have the same value in {named(constant)}: left out",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _without(table, constant, [c for c in categories if c.features])
+
+
+def _without(table: Table, names: list[str], categories: list[Category]) -> Table:
+    """The table with these categories, and without some columns."""
+    kept = table.columns and tuple(n for n in table.columns if n not in names)
+    others = (*table.exclude, *names) if table.columns is None else table.exclude
+    return replace(table, columns=kept, exclude=others, categories=tuple(categories))
+
+
+def _check_names(names: tuple[str, ...], table: Table) -> None:
+    """Refuse categories that are not features."""
+    special = table.target, table.sample_weight, *table.exclude
+    for name in names:
+        is_feature = table.columns is None or name in table.columns
+        if name in special or not is_feature or names.count(name) > 1:
+            problem = "is named twice" if is_feature else "is not one of the features"
+            if name in special:
+                problem = "is the target, the weights or excluded"
+            raise ParameterError(Setting("categorical"), f": {name!r} {problem}")
+
+
+def _columns_of_text(table: Table, progress: RowProgress) -> tuple[str, ...]:
+    """Names of the feature columns that are text; of text files, not only numbers."""
+    found: dict[str, None] = {}
+    n_rows = 0
+    # All columns as they are, since the features are not known to be numbers.
+    everything = Columns((), None, keep=True, batch_size=table.batch_size)
+    for file in open_source(table.source, everything):
+        columns = table.wanted.resolve(
+            file.schema.names, file.name, index_columns(file.schema)
+        )
+        features = columns.features or ()
+        if not file.is_text:
+            kinds = {name: file.schema.field(name).type for name in features}
+            found |= dict.fromkeys(n for n, kind in kinds.items() if _is_text(kind))
+            continue
+        for batch in prefetch(file.batches, table.source):
+            n_rows += batch.num_rows
+            progress(n_rows)
+            for name in features:
+                if name not in found and not _is_numbers(batch, name, file):
+                    found[name] = None
+    return tuple(found)
+
+
+def _is_text(kind: object) -> bool:
+    names = "string", "large_string", "string_view"
+    return is_any(getattr(kind, "value_type", kind), *names)
+
+
+def _is_numbers(batch: object, name: str, file: OpenFile) -> bool:
+    try:
+        numbers_of(batch, name, file)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(level: str, decimal: str) -> bool:
+    try:
+        float(level.replace(decimal, "."))
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass
+class _Counts:
+    """The levels of a column with their weights, and the rows of all together."""
+
+    column: str
+    where: str = ""  # name of the file
+    levels: dict[str, float] = field(default_factory=dict)
+    problem: str | None = None  # why these are not categories
+    n_rows: int = 0
+    weight: float = 0.0
+    texts: set[str] = field(default_factory=set)  # some levels that are not numbers
+
+    def add(self, codes: Index, levels: list[str], weight: Array, decimal: str) -> None:
+        """Count the rows of a batch; numbers have this decimal mark."""
+        sums = np.bincount(codes, weight, len(levels))
+        for level, code in ((levels[code], code) for code in np.flatnonzero(sums)):
+            if len(self.texts) <= _MARKS and not _is_number(level, decimal):
+                self.texts.add(level)
+            if self.problem is not None:
+                continue
+            self.levels[level] = self.levels.get(level, 0.0) + float(sums[code])
+            if len(level) > LONGEST_LEVEL:
+                self._refuse(f"holds texts of more than {LONGEST_LEVEL:,} characters")
+            elif len(self.levels) > MOST_LEVELS:
+                self._refuse(f"has more than {MOST_LEVELS:,} different values")
+
+    def _refuse(self, problem: str) -> None:
+        self.problem = problem
+        self.levels.clear()
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether all but a few marks such as ``?`` are numbers."""
+        marks = len(self.texts) <= _MARKS and not any(map(_WORD.search, self.texts))
+        return marks and (
+            self.problem is not None or len(self.levels) > len(self.texts)
+        )
+
+    @property
+    def size(self) -> float:
+        """Rows, or their weight: a fit scales weights of a mean below one to one."""
+        return max(self.weight, self.n_rows)
+
+    def judge(self, *, dates: bool) -> str | None:
+        """Why these are not categories, if that is so; dates may be."""
+        n = len(self.levels)
+        if self.problem is None and n > _FEW and 2 * n > self.size:
+            return f"has {n:,} different values in {self.n_rows:,} rows"
+        if self.problem is None and n and not dates and is_date_like(self.levels):
+            return "holds dates"
+        return self.problem
+
+    def category(self) -> Category:
+        """The column as features, without those that would be rare."""
+        if not self.levels:  # there are no rows, which is for others to say
+            return Category(self.column)
+        least = max(_FEW, _SHARE * self.size) * self.weight / self.size
+        order = sorted(self.levels)
+        reference = max(order, key=self.levels.__getitem__)
+        order.remove(reference)
+        levels = tuple(level for level in order if self.levels[level] >= least)
+        merged = tuple(level for level in order if self.levels[level] < least)
+        other = None
+        if merged and sum(self.levels[level] for level in merged) >= least:
+            other = "other"
+            while other in (*levels, reference):
+                other = f"({other})"
+        return Category(self.column, reference, levels, merged, other)
+
+
+def is_date_like(values: Iterable[str]) -> bool:
+    """Whether all values look like dates."""
+    return all(_DATE.fullmatch(value) for value in values)
+
+
+def _counted(
+    table: Table, names: tuple[str, ...], progress: RowProgress
+) -> list[_Counts]:
+    """Count the levels of columns, in one pass over the rows that a fit takes."""
+    counts = [_Counts(name) for name in names]
+    wanted = replace(table.wanted, categories=tuple(map(Category, names)))
+    rows = decoded_with_records(
+        open_source(table.source, wanted), drop=table.missing == "drop"
+    )
+    n_read = 0
+    for records, good, batch in prefetch(rows, table.source):
+        n_read += records.num_rows
+        progress(n_read)
+        kept = records if good is None else records.filter(good)
+        coded = [levels_of(kept, name, batch.file) for name in names]
+        complete = np.all([codes >= 0 for codes, _ in coded], axis=0)
+        weight = np.ones(len(complete)) if batch.weight is None else batch.weight
+        for one, (codes, levels) in zip(counts, coded, strict=True):
+            one.where = one.where or batch.file.name
+            decimal = batch.file.reading.decimal or "."
+            one.add(codes[complete], levels, weight[complete], decimal)
+            one.n_rows += int((weight[complete] > 0).sum())
+            one.weight += float(weight[complete].sum())
+    return counts
+
+
+def _check_levels(counts: list[_Counts], table: Table, *, dates: bool) -> None:
+    """Refuse what is not categories, all at once; name levels that look alike."""
+    problems = {one.column: one.judge(dates=dates) for one in counts}
+    wrong = {name: problem for name, problem in problems.items() if problem}
+    if wrong:
+        words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
+        remedy = Setting("exclude", [*table.exclude, *wrong])
+        if table.columns is not None:
+            rest = [name for name in table.columns if name not in wrong]
+            remedy = Setting("columns", rest)
+        which = "this is" if len(wrong) == 1 else "these are"
+        where = counts[0].where
+        text = f"{where}: {words}: {which} not categories, leave out by "
+        raise ParameterError(text, remedy)
+    for one in counts:
+        alike: dict[str, list[str]] = {}
+        for level in sorted(one.levels):
+            alike.setdefault("".join(level.split()).casefold(), []).append(level)
+        groups = [group for group in alike.values() if len(group) > 1]
+        if groups:
+            shown = "; ".join(" and ".join(map(repr, g[:5])) for g in groups[:5])
+            warnings.warn(
+                f"column {one.column!r} has values that look alike, but are different "
+                f"categories: {shown}. If they should be the same, write them alike",
+                SimilarLabelsWarning,
+                stacklevel=3,
+            )

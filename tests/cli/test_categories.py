@@ -1,0 +1,402 @@
+"""Columns of categories: the same as features of zeros and ones made by others."""
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from onnxruntime import InferenceSession
+from sklearn.preprocessing import OneHotEncoder
+
+import heterolda
+from helpers.cli import KINDS, invoke, rows_of, succeed
+from heterolda import GaussianLinearDiscriminant
+from heterolda.cli.evaluate_files import needs_of
+from heterolda.data.reading import Reading
+from heterolda.inspection import model_card
+from heterolda.inspection.model_facts import ModelFacts
+
+# Zeros and ones are not Gaussian, as the guard says.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore:Found unknown categories"),  # of the encoder
+]
+# Three cities are too rare for a feature of their own, but not together.
+CITIES = {"Lyon": 120, "Metz": 8, "Paris": 166, "Brest": 8, "Nice": 90, "Toul": 8}
+
+
+def make_rows(rng):
+    """Four classes that differ in numbers and in categories, shuffled."""
+    city = np.repeat(list(CITIES), list(CITIES.values()))
+    n = len(city)
+    y = np.arange(n) % 4
+    frame = pd.DataFrame(
+        {
+            "x0": rng.normal(size=n) * (1 + y) + y,
+            "city": "",
+            "x1": rng.normal(size=n) - y,
+            "code": rng.integers(1, 4, n),
+            "kind": np.array(KINDS)[y],
+        }
+    )
+    frame.loc[np.argsort(3 * rng.normal(size=n) + y), "city"] = city
+    return frame.iloc[rng.permutation(n)].reset_index(drop=True)
+
+
+def encoded(frame, fitted_to=None):
+    """Features by scikit-learn's encoder, in the order of the columns."""
+    seen = frame if fitted_to is None else fitted_to
+    parts = [frame["x0"]]
+    for name in ("city", "code"):
+        n_least = int(np.ceil(max(10, 0.01 * len(seen))))
+        column, text = seen[[name]].astype(str), frame[[name]].astype(str)
+        encoder = OneHotEncoder(
+            drop=[column[name].value_counts().sort_index(kind="stable").idxmax()],
+            min_frequency=n_least,
+            handle_unknown="infrequent_if_exist",
+            sparse_output=False,
+        ).fit(column)
+        names = encoder.get_feature_names_out([name])
+        new = pd.DataFrame(encoder.transform(text), columns=names, index=frame.index)
+        parts += [new, frame["x1"]] if name == "city" else [new]
+    X = pd.concat(parts, axis=1)
+    names = X.columns.str.replace("infrequent_sklearn", "other").str.replace("_", "=")
+    return X.set_axis(names, axis=1)
+
+
+def write(frame, kind, folder):
+    """The rows as a source of this kind: arguments and standard input."""
+    if kind == "parquet":
+        typed = frame.assign(city=frame["city"].astype("category"))
+        typed.astype({"code": float}).to_parquet(folder / "rows.parquet")
+        return [folder / "rows.parquet"], None
+    if kind == "several":
+        for k, part in enumerate((frame[:150], frame[150:])):
+            part.to_csv(folder / f"part{k}.csv", index=False)
+        return [folder / "part0.csv", folder / "part1.csv"], None
+    if kind == "stdin":
+        return ["-"], frame.to_csv(index=False)
+    # Blanks around, and whole numbers as some programs write them, mean nothing.
+    spaced = frame.assign(city=" " + frame["city"], code=frame["code"].astype(float))
+    spaced.to_csv(folder / "rows.csv", index=False)
+    return [folder / "rows.csv"], None
+
+
+def fit(folder, frame, *options, kind="csv", categorical="city,code"):
+    """Fit on the command line; the model that it has saved."""
+    data, stdin = write(frame, kind, folder)
+    model, given = folder / "model.json", ["-t", "kind", "--categorical", categorical]
+    succeed("fit", *data, *given, "-o", model, *options, stdin=stdin)
+    return heterolda.load(model)
+
+
+def assert_same(model, reference):
+    assert model.feature_names_in_.tolist() == reference.feature_names_in_.tolist()
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        model.intercept_, reference.intercept_, rtol=1e-10, atol=1e-10
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "shrinkage"),
+    [("csv", None), ("parquet", "cv"), ("several", None), ("stdin", "cv")],
+)
+def test_a_fit_is_that_to_features_of_an_encoder(kind, shrinkage, rng, tmp_path):
+    frame = make_rows(rng)
+    options = ["--shrinkage", "cv"] if shrinkage else []  # in memory, or in passes
+    model = fit(tmp_path, frame, *options, kind=kind)
+    X = encoded(frame)
+    assert list(X) == ["x0", "city=Lyon", "city=Nice", "city=other", "x1", *list(X)[5:]]
+    reference = GaussianLinearDiscriminant(shrinkage=shrinkage).fit(X, frame["kind"])
+    assert_same(model, reference)
+
+    # New rows, with an unseen city and another order of columns.
+    new = make_rows(rng).head(80)
+    new.loc[:4, "city"] = "Oslo"
+    new.insert(0, "id", range(80))
+    new = new[["code", "id", "kind", "city", "x1", "x0"]]
+    data, stdin = write(new, kind, tmp_path)
+    result = invoke("predict", tmp_path / "model.json", *data, stdin=stdin)
+    head, *rows = rows_of(result.stdout)
+    assert head == [*new, "prediction"]
+    assert [row[-1] for row in rows] == reference.predict(encoded(new, frame)).tolist()
+    assert [row[3].strip() for row in rows] == new["city"].tolist()
+    assert "column 'city': 5 rows have values" in result.stderr.replace("\n", " ")
+    assert "such as 'Oslo'; they count as city=other" in result.stderr
+    scores = invoke("evaluate", tmp_path / "model.json", *data, "--json", stdin=stdin)
+    accuracy = reference.score(encoded(new, frame), new["kind"])
+    assert json.loads(scores.stdout)["accuracy"] == pytest.approx(accuracy)
+    assert "5 rows have values that the fit has not seen" in scores.stderr
+
+
+def test_weights_are_copies_and_rows_with_gaps_do_not_count(rng, tmp_path):
+    frame = make_rows(rng)
+    frame["n"] = rng.integers(1, 4, len(frame))
+    repeated = frame.loc[frame.index.repeat(frame["n"])].drop(columns="n")
+    # Toul is frequent enough only by rows that are left out.
+    gaps = frame.assign(city="Toul").head(60)
+    gaps.loc[:19, "x1"] = gaps.loc[20:39, "code"] = gaps.loc[40:, "kind"] = None
+    gaps.loc[0, "city"] = None
+    mixed = pd.concat([gaps, frame]).sample(frac=1, random_state=0)
+    model = fit(tmp_path, mixed, "--sample-weight", "n", "--missing", "drop")
+    X = encoded(repeated)
+    assert_same(model, GaussianLinearDiscriminant().fit(X, repeated["kind"]))
+    # Weights of a small mean are scaled by the fit: these are those of single rows.
+    small = mixed.assign(n=0.02)
+    names = fit(tmp_path, small, "--sample-weight", "n", "--missing", "drop")
+    assert names.feature_names_in_.tolist() == list(encoded(frame))
+
+
+def test_compare_and_project_and_cross_validation_take_the_same_features(rng, tmp_path):
+    frame = make_rows(rng)
+    X = encoded(frame)
+    plain = tmp_path / "plain.csv"
+    pd.concat([X, frame["kind"]], axis=1).to_csv(plain, index=False)
+    (data,), _ = write(frame, "csv", tmp_path)
+    options = ["-t", "kind", "--categorical", "code,city"]
+    projected = succeed("project", data, *options, "-o", "-")
+    assert projected == succeed("project", plain, "-t", "kind", "-o", "-")
+    for command in (
+        ["fit", "--cv", "3"],
+        ["fit", "--refine"],
+        ["compare", "--cv", "2"],
+    ):
+        shown = succeed(command[0], data, *options, *command[1:])
+        other = succeed(command[0], plain, "-t", "kind", *command[1:])
+        lines = [
+            [line for line in text.splitlines() if "ccuracy" in line or "LDA" in line]
+            for text in (shown, other)
+        ]
+        assert lines[0]
+        if command == "fit":  # a comparison shows times
+            assert lines[0] == lines[1]
+
+
+def test_auto_takes_text_and_refuses_what_is_not_categories(rng, tmp_path):
+    frame = make_rows(rng)
+    for kind in ("csv", "parquet"):
+        found = fit(tmp_path, frame, kind=kind, categorical="auto")
+        names = ["x0", "city=Lyon", "city=Nice", "city=other", "x1", "code"]
+        assert found.feature_names_in_.tolist() == names
+        odd = frame.assign(
+            day=[f"2026-{k % 12 + 1:02d}-01" for k in range(len(frame))],
+            name=[f"n{k}" for k in range(len(frame))],
+        )
+        odd["my note"] = "x" * 1001
+        data, stdin = write(odd, kind, tmp_path)
+        given = ["fit", *data, "-t", "kind", "--categorical", "auto"]
+        result = invoke(*given, stdin=stdin)
+        assert result.exit_code == 1
+        line = " ".join(result.stderr.split())
+        assert "column 'day' holds dates" in line
+        assert "column 'name' has 400 different values in 400 rows" in line
+        assert "column 'my note' holds texts of more than 1,000 characters" in line
+        assert line.endswith("leave out by --exclude 'day,name,my note'")
+        succeed(*given, "--exclude", "day,name,my note")
+    # A date is a category if it is called one.
+    data, stdin = write(odd, "csv", tmp_path)
+    shown = succeed(
+        "fit",
+        *data,
+        "-t",
+        "kind",
+        "--categorical",
+        "day,city",
+        "--exclude",
+        "name,my note",
+    )
+    assert "Categories of day: " in shown
+
+
+def test_too_many_levels_are_refused_without_keeping_them(rng, tmp_path):
+    n = 30_000
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=n), "kind": np.array(KINDS)[np.arange(n) % 4]}
+    )
+    frame["name"] = np.arange(n) % 10_001
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    result = invoke("fit", tmp_path / "d.csv", "-t", "kind", "--categorical", "name")
+    assert result.exit_code == 1
+    line = " ".join(result.stderr.split())
+    assert "'name' has more than 10,000 different values: this is not" in line
+    assert line.endswith("--exclude name")
+
+
+def test_rare_levels_and_names_that_clash(rng, tmp_path):
+    frame = make_rows(rng)
+    frame["city"] = np.where(np.arange(400) % 3 == 0, "other", "town")
+    frame.loc[:19, "city"] = [f"rare{k}" for k in range(20)]
+    model = fit(tmp_path, frame)
+    names = ["x0", "city=other", "city=(other)", "x1"]
+    assert model.feature_names_in_.tolist()[:4] == names
+    # Too few even together, they count as the reference, and so do unseen ones.
+    frame.loc[5:19, "city"] = "town"
+    model = fit(tmp_path, frame)
+    assert model.feature_names_in_.tolist()[:3] == ["x0", "city=other", "x1"]
+    X = frame[["x0", "x1", "code"]].copy()
+    X.insert(1, "city=other", (frame["city"] == "other").astype(float))
+    codes = pd.get_dummies(frame["code"].astype(str), prefix="code", prefix_sep="=")
+    X = X.drop(columns="code").join(codes[model.feature_names_in_[3:]].astype(float))
+    assert_same(model, GaussianLinearDiscriminant().fit(X, frame["kind"]))
+    assert "all others count as the reference" in succeed(
+        "inspect", tmp_path / "model.json"
+    )
+    # A level in next to all rows says nothing.
+    frame["city"] = "town"
+    (data,), _ = write(frame, "csv", tmp_path)
+    result = invoke("fit", data, "-t", "kind", "--categorical", "city")
+    assert result.exit_code == 0
+    assert "the same value in 'city': left out" in result.stderr
+    assert "3 features" in result.stdout
+    frame = make_rows(rng).assign(**{"city=Lyon": 1.0})
+    (data,), _ = write(frame, "csv", tmp_path)
+    result = invoke("fit", data, "-t", "kind", "--categorical", "city")
+    assert "two features would be named 'city=Lyon'" in result.stderr
+    for names, problem in [
+        ("kind", "'kind' is the target"),
+        ("city,city", "'city' is named twice"),
+        ("town", "no column is named 'town'"),
+    ]:
+        result = invoke("fit", data, "-t", "kind", "--categorical", names)
+        assert result.exit_code == 1
+        assert problem in result.stderr
+
+
+def test_hostile_levels_reach_models_headers_and_graphs(rng, tmp_path):
+    levels = ["a=b", 'c,"d"', "*/ int x; /*", "line\nfeed\tü", "=", "??/"]
+    frame = make_rows(rng)
+    frame["city"] = np.repeat(levels, [100, 60, 60, 60, 60, 60])
+    frame = frame.iloc[rng.permutation(len(frame))]
+    model = fit(tmp_path, frame, categorical="city")
+    new = frame.head(50)
+    X = pd.get_dummies(new["city"]).reindex(columns=sorted(levels)).astype(float)
+    X.columns = [f"city={level}" for level in X]
+    X = pd.concat([new[["x0"]], X, new[["x1", "code"]]], axis=1)[
+        model.feature_names_in_
+    ]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    path = tmp_path / "model.json"
+    _, *rows = rows_of(succeed("predict", path, tmp_path / "new.csv"))
+    expected = model.predict(X).tolist()
+    assert [row[-1] for row in rows] == expected
+    assert [row[1] for row in rows] == new["city"].tolist()
+
+    shown = succeed("export", path, "-o", tmp_path / "m.onnx", "--dtype", "float64")
+    assert f"city={levels[2]}: 1 if city is " in shown
+    session = InferenceSession(tmp_path / "m.onnx")
+    assert session.run(None, {"X": X.to_numpy()})[0].tolist() == expected
+    meanings = json.loads(session.get_modelmeta().custom_metadata_map["features"])
+    assert meanings[0] == "x0"
+    assert '1 if city is "line\\nfeed\\tü", else 0' in meanings
+
+    succeed("export", path, "-o", tmp_path / "m.h", "--dtype", "double")
+    header = (tmp_path / "m.h").read_text()
+    assert " *     x[1]: 1 if city is " in header
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    (tmp_path / "m.c").write_text(
+        '#include "m.h"\n#include <stdio.h>\nint main(void)\n{\n'
+        f"    double x[{X.shape[1]}];\n"
+        "    while (fread(x, sizeof x, 1, stdin) == 1)\n"
+        "        puts(m_classes[m_predict(x)]);\n    return 0;\n}\n"
+    )
+    words = ["gcc", "-std=c99", "-Wall", "-Werror", "-pedantic", "-trigraphs"]
+    subprocess.run([*words, "m.c", "-o", "m.out"], cwd=tmp_path, check=True)
+    answers = subprocess.run(
+        [tmp_path / "m.out"], input=X.to_numpy().tobytes(), stdout=-1, check=True
+    )
+    assert answers.stdout.decode().split() == expected
+
+
+def test_what_a_model_says_of_its_columns(rng, tmp_path, monkeypatch):
+    frame = make_rows(rng)
+    model = (
+        fit(tmp_path, frame, "--max-error", "a=0.2", "--confidence", "0.8")
+        if 0
+        else fit(tmp_path, frame)
+    )
+    shown = succeed("inspect", tmp_path / "model.json")
+    assert "Needs the columns x0, city, x1, code." in shown
+    line = "Categories of city: Paris (the reference), Lyon, Nice; all others count as "
+    assert line + "city=other." in shown
+    monkeypatch.setattr(model_card, "_class_map", lambda facts: "")  # it takes long
+    model_card.write_card(ModelFacts(model), "model", tmp_path / "card.html", [])
+    assert "Needs the columns x0, city" in (tmp_path / "card.html").read_text()
+    # Python has the features; columns of the file are refused by their names.
+    with pytest.raises(ValueError, match="unseen at fit time:\n- city"):
+        model.predict(frame.drop(columns="kind"))
+    data = tmp_path / "new.csv"
+    new = frame.rename(columns={"city": "town"})
+    new.to_csv(data, index=False)
+    result = invoke("predict", tmp_path / "model.json", data)
+    assert "no column is named 'city'" in result.stderr
+    names = ["--columns", "x0,town,x1,code"]
+    found = succeed("predict", tmp_path / "model.json", data, *names)
+    frame.to_csv(data, index=False)
+    assert (
+        rows_of(found)[1:]
+        == rows_of(succeed("predict", tmp_path / "model.json", data))[1:]
+    )
+    result = invoke("predict", tmp_path / "model.json", data, "--columns", "x0,x1")
+    assert "the model needs 4 columns, but 2 columns are named" in result.stderr
+    # Missing cells, and Parquet, in which numbers are numbers and text stays text.
+    new = frame.astype({"code": object})
+    new.loc[3, "city"], new.loc[5, "code"] = " ", "NA"
+    new.to_csv(data, index=False)
+    result = invoke("predict", tmp_path / "model.json", data)
+    assert "column 'city', row 4 is missing" in result.stderr
+    succeed(
+        "predict",
+        tmp_path / "model.json",
+        data,
+        "--missing",
+        "keep",
+        "-o",
+        tmp_path / "p.parquet",
+    )
+    kept = pd.read_parquet(tmp_path / "p.parquet")
+    assert np.flatnonzero(kept["prediction"].isna()).tolist() == [3, 5]
+    assert kept["city"].tolist()[:3] == frame["city"].tolist()[:3]
+    assert kept["x0"].dtype == float
+
+
+def test_files_are_read_as_those_of_the_fit(rng, tmp_path):
+    frame = make_rows(rng)
+    model = fit(tmp_path, frame, "--na", "?,-999,?", "--no-accuracy")
+    assert model.fit_record_.marks == ("?", "-999")
+    assert model.fit_record_.n_columns is None
+    columns, reading = needs_of(model, (), Reading(delimiter=";"))
+    assert columns.features == ("x0", "city", "x1", "code")
+    assert columns.n_columns == ()
+    assert reading == Reading(delimiter=";", marks=("?", "-999"))
+    assert needs_of(model, (), Reading(marks=("-",)))[1].marks == ("-",)
+    # Files without header lack the labels only if that moves no other column.
+    for target, counts in [("column_5", (5, 4)), ("column_2", (5,))]:
+        model.fit_record_ = replace(model.fit_record_, target=target, n_columns=5)
+        columns, reading = needs_of(model, (), Reading())
+        assert columns.n_columns == counts
+        assert not reading.header
+    del model.fit_record_
+    with pytest.raises(ValueError, match="the model has 7 features, but 4"):
+        needs_of(model, ("x0", "city", "x1", "code"), Reading())
+
+
+def test_a_fit_with_a_level_of_one_class_is_guarded_and_judged(rng, tmp_path):
+    n = 400
+    y = np.arange(n) % 2
+    frame = pd.DataFrame({"x": rng.normal(size=n) + y, "kind": np.array(KINDS)[y]})
+    # In twelve rows of one class only, as rare as a level may be.
+    frame["city"] = np.where((np.arange(n) < 24) & (y == 0), "Metz", "Paris")
+    data, out = tmp_path / "d.csv", tmp_path / "m.json"
+    frame.to_csv(data, index=False)
+    result = invoke("fit", data, "-t", "kind", "--categorical", "city", "-o", out)
+    assert result.exit_code == 0
+    assert "LDA on the same rows" in result.stdout
+    model = heterolda.load(out)
+    assert model.guarded_.all()
+    judgement = model.fit_record_.judgement
+    assert judgement.accuracy >= judgement.lda_accuracy - 2 * judgement.standard_error

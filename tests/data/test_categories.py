@@ -1,0 +1,72 @@
+"""Levels of categories, and columns whose names are their places."""
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from heterolda.data.categories import Category, level_of, raw_columns
+from heterolda.data.columns import Columns
+from heterolda.data.level_counts import is_date_like, with_categories
+from heterolda.data.table import Table
+
+
+def test_a_level_is_the_same_however_it_is_written():
+    for same, level in [
+        ([1, 1.0, "1", " 1.0 ", "1.", Decimal("1.00")], "1"),
+        ([2.5, "2.5"], "2.5"),
+        ([True, "true", "True ", "TRUE"], "true"),
+        (["Saint Malo ", "\tSaint Malo"], "Saint Malo"),
+        ([-3, -3.0, "-3.0"], "-3"),
+        ([0.0, "0.0", 0], "0"),
+        ([None, float("nan"), "", "  "], ""),
+    ]:
+        assert {level_of(value) for value in same} == {level}
+    # These may be codes, and numbers only by accident.
+    assert [level_of(v) for v in ("007", "1e5", "1.50")] == ["007", "1e5", "1.50"]
+
+
+def test_columns_follow_from_features():
+    city = Category("city", "Paris", ("Lyon",), (), "other")
+    names = "x", "city=Lyon", "city=other", "y"
+    assert raw_columns(names, [city]) == ("x", "city", "y")
+    assert Columns(("x", "city", "y"), None, categories=(city,)).feature_names == names
+    for wrong in (names[:2], (*names, "city"), (names[1], "x", names[2]), ("x", "y")):
+        with pytest.raises(ValueError, match="not those of the categories"):
+            raw_columns(wrong, [city])
+
+
+def test_columns_without_names_must_be_as_many_as_in_the_fit():
+    columns = Columns(("column_1", "column_2"), None, n_columns=(4, 3))
+    names = [f"column_{k}" for k in range(1, 6)]
+    for n in (3, 4):
+        columns.resolve(names[:n], "new.csv")
+    columns.resolve([*names[:2], "prediction"], "new.csv")  # it has names
+    for n in (2, 5):
+        with pytest.raises(ValueError, match=f"has {n} columns, but .* of 3 or 4:"):
+            columns.resolve(names[:n], "new.csv")
+
+
+@pytest.mark.parametrize("n", [200, 30_000])
+def test_auto_leaves_numbers_with_marks_to_those_who_say_what_to_do(n, tmp_path):
+    frame = pd.DataFrame({"age": np.arange(n) % 15_000, "y": np.arange(n) % 4})
+    frame["city"] = np.array(["Paris", "Lyon", "?"])[np.arange(n) % 3]
+    frame = frame.astype({"age": object})
+    frame.loc[n // 2, "age"] = "?"
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    table = with_categories(Table(tmp_path / "d.csv", "y"), ["auto"])
+    assert table.wanted.text == ("city",)
+    with pytest.raises(ValueError, match="'age'"):
+        table.statistics()
+
+
+def test_dates_and_levels_that_look_alike():
+    assert is_date_like(["2026-01-31", "31.1.2026", "1/2/26", "2026-01-31T10:00"])
+    assert not is_date_like(["2026-01-31", "never"])
+    city = ["Paris", "paris", "Lyon", "Nice"] * 20
+    table = pa.table({"city": city, "x": range(80), "y": ["a", "b"] * 40})
+    with pytest.warns(UserWarning, match="'city' has .* alike.*: 'Paris' and 'paris'"):
+        found = with_categories(Table(table, "y"), ["city"])
+    assert found.wanted.text == ("city",)
