@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from heterolda.cli.options import (
 )
 from heterolda.cli.parsing import (
     check_columns,
+    join_names,
     parse_costs,
     parse_numbers,
     parse_shrinkage,
@@ -61,6 +63,7 @@ def fit(
     seed: opt.Seed = 0,
     cv: opt.Cv = None,
     accuracy: opt.Accuracy = True,
+    date: opt.Date = None,
     debug: Debug = False,
 ) -> None:
     """Fit a linear discriminant to a table and say how good it is.
@@ -98,6 +101,8 @@ def fit(
                 seed=seed,
             )
             settings.check(recommended)
+            if date is not None:
+                raise ValueError(_no_dates(split_names(date)))
             check_columns(columns, exclude)
             if out == Path("-"):
                 raise ValueError("--out: a model needs a file, not -")
@@ -108,6 +113,17 @@ def fit(
             names, others = split_names(columns) or None, split_names(exclude)
             rows = Table(source, target, names, others, sample_weight, missing)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
+
+
+def _no_dates(names: tuple[str, ...]) -> str:
+    """What to do instead of --date."""
+    from heterolda.data.diagnosis import DATE_ADVICE
+
+    them = shlex.quote(join_names(names))
+    return (
+        f"--date {them}: a date is not a feature: leave it out by --exclude {them}, or "
+        f"{DATE_ADVICE}"
+    )
 
 
 def _fit_and_report(
@@ -122,6 +138,7 @@ def _fit_and_report(
     from heterolda.cli.cross_validation import NotJudgedError
     from heterolda.cli.fit_files import fit_files
     from heterolda.cli.judge_fit import judge_fit
+    from heterolda.cli.odd_numbers import note_odd_numbers
     from heterolda.cli.progress import StatusLine
     from heterolda.estimators.bounded_error import linear_form
     from heterolda.estimators.fit_record import FitRecord
@@ -154,6 +171,8 @@ def _fit_and_report(
                 f"on other rows{cross}."
             )
     facts = ModelFacts(linear_form(fitted.model))
+    X, _, weight = fitted.some_rows
+    note_odd_numbers(data, X, facts.features, facts.classes, weight)
     record = FitRecord(
         target=data.target,
         data=Path(name).name,

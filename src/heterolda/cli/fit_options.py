@@ -67,6 +67,8 @@ Features = Annotated[
 Exclude = Annotated[
     str | None, _columns("Columns that are not features, such as identifiers.")
 ]
+# People will try it: the command says what to do instead.
+Date = Annotated[str | None, typer.Option("--date", hidden=True)]
 Missing = Annotated[
     str,
     one_of(

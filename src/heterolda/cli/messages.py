@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,8 @@ from typing import Any
 
 import typer
 from rich.console import Console
+
+from heterolda.cli.parsing import join_names
 
 _LONGEST = 1000  # characters of a line beside the result
 _EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
@@ -32,7 +35,9 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        print_to_stderr(f"heterolda: {_reason(error)}")
+        # Options that are to be copied must be whole.
+        longest = None if getattr(error, "options", ()) else _LONGEST
+        print_to_stderr(f"heterolda: {_reason(error)}", longest)
         raise typer.Exit(1) from None
 
 
@@ -70,18 +75,19 @@ def print_result(lines: Iterable[str]) -> None:
     print(*map(printable, lines), sep="\n")
 
 
-def print_to_stderr(text: str) -> None:
+def print_to_stderr(text: str, longest: int | None = _LONGEST) -> None:
     """Print one line for the user on the standard error stream, beside the result."""
     from heterolda.foundations.wording import printable
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    line = printable(" ".join(text.split()), _LONGEST)
+    line = printable(" ".join(text.split()), longest)
     console.print(line, markup=False, emoji=False)
 
 
 def _reason(error: Exception) -> str:
     """What went wrong, in words."""
     from heterolda.data.csv_reader import DelimiterError
+    from heterolda.data.not_numbers import ReadingError
 
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
@@ -93,6 +99,9 @@ def _reason(error: Exception) -> str:
         return "there is not enough memory"
     if isinstance(error, DelimiterError):
         return f"{error.problem}: name it with --delimiter"
+    if isinstance(error, ReadingError) and error.options:
+        options = " ".join(map(_option, error.options))
+        return f"{error.problem}{error.lead}{options}{error.advice}"
     return in_options(error) or type(error).__name__
 
 
@@ -117,7 +126,9 @@ def _option(setting: Any) -> str:
     """A parameter as an option, with its value if there is one."""
     value = setting.value
     if isinstance(value, dict):
-        value = ",".join(f"{label}={number}" for label, number in value.items())
+        value = [f"{label}={number}" for label, number in value.items()]
+    if isinstance(value, list | tuple):
+        value = join_names(value)
     parameter = _OTHER_NAMES.get(setting.parameter, setting.parameter)
     name = "--" + parameter.replace("_", "-")
-    return name if value is None else f"{name} {value}"
+    return name if value is None else f"{name} {shlex.quote(str(value))}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -14,6 +16,13 @@ def split_names(text: str | None) -> tuple[str, ...]:
         return ()
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
     return tuple(name for name in names if name)
+
+
+def join_names(names: Iterable[Any]) -> str:
+    """The inverse of `split_names`."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
 
 
 def check_columns(columns: str | None, exclude: str | None) -> None:

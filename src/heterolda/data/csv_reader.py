@@ -21,6 +21,7 @@ from threading import Event, Lock
 from typing import IO, Any
 
 from heterolda.data.columns import Columns, OpenFile, errors_name, not_text
+from heterolda.data.not_numbers import not_a_number
 from heterolda.data.reading import Reading
 
 TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
@@ -95,7 +96,7 @@ def open_text_file(
     options = _options(columns, names, delimiter, n_lines)
     batches = _file_batches(path, where, delimiter, options)
     reading = replace(reading, delimiter=delimiter)
-    return _open_file(where, columns, names, batches, reading)
+    return _open_file(where, columns, names, batches, reading, n_lines)
 
 
 def open_standard_input(source: StandardInput, columns: Columns) -> OpenFile:
@@ -119,11 +120,12 @@ def _open_file(
     names: list[str],
     batches: Iterator[Any],
     reading: Reading,
+    n_lines: int = 0,
 ) -> OpenFile:
     import pyarrow as pa
 
     schema = pa.schema([(name, pa.string()) for name in names])
-    batches = _errors_name_column(batches, names, where)
+    batches = _errors_name_column(batches, names, where, reading, n_lines)
     return OpenFile(where, columns, batches, schema, reading, is_text=True)
 
 
@@ -296,9 +298,16 @@ def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
 
 
 def _errors_name_column(
-    batches: Iterator[Any], names: list[str], where: str
+    batches: Iterator[Any],
+    names: list[str],
+    where: str,
+    reading: Reading,
+    n_lines: int,
 ) -> Iterator[Any]:
-    """The same batches; errors name the file and the column."""
+    """The same batches; errors name the file and the column.
+
+    Arrow counts the lines of the header among the rows.
+    """
     try:
         with errors_name(where):
             yield from batches
@@ -310,13 +319,13 @@ def _errors_name_column(
                 f"{where}: a row is longer than {_READ_BYTES >> 20} MB: perhaps a "
                 "quote is not closed"
             ) from error
-        column = re.search(r"CSV column #(\d+): (.*)", str(error))
-        if column is None:
+        cell = re.search(
+            r"CSV column #(\d+): Row #(\d+): .*?invalid value '(.*)'", str(error)
+        )
+        if cell is None:
             raise
-        name = names[int(column[1])]
-        raise ValueError(
-            f"{where}: column {name!r} must be numbers: {column[2]}{_hint(column[2])}"
-        ) from error
+        name, row = names[int(cell[1])], int(cell[2]) - n_lines
+        raise not_a_number(where, name, row, cell[3], reading) from error
 
 
 def _unpacked(path: str) -> Any:
@@ -366,7 +375,7 @@ def missing_words() -> list[str]:
     return words
 
 
-def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
+def parsed_numbers(column: Any, name: str, file: OpenFile, n_before: int) -> Any:
     """Numbers from text by the rules of Arrow's own reader.
 
     `n_before` rows of the file come before these.
@@ -381,15 +390,8 @@ def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
     except pa.ArrowInvalid as error:
         row = next(k for k, value in enumerate(text) if not _is_number(value))
         value = column[row].as_py()
-        raise ValueError(
-            f"{where}: column {name!r} must be numbers, but row {n_before + row + 1} "
-            f"has {value!r}{_hint(repr(value))}"
-        ) from error
-
-
-def _hint(text: str) -> str:
-    """A word on numbers as many countries write them."""
-    return "; write a decimal point" if re.search(r"'\s*-?\d+,\d+\s*'", text) else ""
+        at = n_before + row + 1
+        raise not_a_number(file.name, name, at, value, file.reading) from error
 
 
 def _is_number(value: Any) -> bool:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from heterolda.data.columns import OpenFile
 from heterolda.data.csv_reader import missing_words, parsed_numbers
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.data.not_numbers import NotNumbersError
+from heterolda.exceptions import Setting
 from heterolda.foundations.types import Array
 
 
@@ -33,7 +34,7 @@ def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Arra
 
     column = _column(batch, name, file)
     if file.is_text and types.is_string(column.type):
-        column = parsed_numbers(column, name, file.name, n_before)
+        column = parsed_numbers(column, name, file, n_before)
     check_numbers(column.type, name, file.name)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -53,9 +54,9 @@ def check_numbers(kind: Any, name: str, where: str) -> None:
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         kind = kind.value_type
     if not is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
-        raise ParameterError(
-            f"{where}: column {name!r} must be numbers, but is of type {kind}: convert "
-            "it, or leave it out by ",
+        raise NotNumbersError(
+            f"{where}: column {name!r} must be numbers, but is of type {kind}",
+            ": convert it, or leave it out by ",
             Setting("exclude"),
         )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.batches import Batch
 from heterolda.data.columns import OpenFile
+from heterolda.data.warn import look_of
 from heterolda.foundations.types import Index
 from heterolda.foundations.wording import named
 
@@ -80,14 +81,33 @@ class ClassFinder:
         indices = np.array([self.find(label) for label in batch.labels], np.intp)
         truth: Index = indices[batch.codes]
         if (truth < 0).any():
-            codes = np.unique(batch.codes[truth < 0])[:5]
+            codes = np.unique(batch.codes[truth < 0])
             unknown = [batch.labels[code] for code in codes]
             raise ValueError(
                 f"{batch.file.name}: column {batch.file.columns.target!r} has labels "
-                f"{unknown} that are not classes of the model, "
-                f"{named(self.classes, 10)}: leave these rows out"
+                + self._unknown(unknown)
             )
         return truth
+
+    def _unknown(self, labels: list[Any]) -> str:
+        """What is wrong with labels that are not classes, and what to do."""
+        alike = {
+            label: like for label in labels for like in [self.alike(label)] if like
+        }
+        if not alike:
+            return (
+                f"{labels[:5]} that are not classes of the model, "
+                f"{named(self.classes, 10)}: leave these rows out"
+            )
+        return (
+            f"{named([*alike])} that look like the classes {named([*alike.values()])} "
+            "of the model, but are written differently: write them as those"
+        )
+
+    def alike(self, label: Any) -> str | None:
+        """The class, as text, that differs from a label only in how it is written."""
+        known = {look_of(k): _text(k) for k in self.classes.tolist()}
+        return known.get(look_of(label))
 
     def find(self, label: Any) -> int:
         """Index of the class of a label, or -1."""

@@ -14,7 +14,7 @@ def warn_of_similar_labels(labels: Iterable[Any]) -> None:
     alike: dict[object, list[str]] = {}
     for label in labels:
         if isinstance(label, str):
-            alike.setdefault(_normalised(label), []).append(label)
+            alike.setdefault(look_of(label), []).append(label)
     groups = [group for group in alike.values() if len(group) > 1]
     if groups:
         names = "; ".join(" and ".join(map(repr, group[:5])) for group in groups[:5])
@@ -26,12 +26,13 @@ def warn_of_similar_labels(labels: Iterable[Any]) -> None:
         )
 
 
-def _normalised(label: str) -> object:
-    """A label without blanks around it, as a number if it is one."""
+def look_of(label: Any) -> object:
+    """A label without blanks and letter case, as a number if it is one."""
+    text = str(label).strip()
     try:
-        return float(label)
+        return float(text)
     except ValueError:
-        return label.strip()
+        return text.casefold()
 
 
 def warn_of_missing_rows(n_dropped: int, n_rows: int) -> None:
