@@ -124,7 +124,7 @@ def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
     part.to_csv(data, index=False)
     result = invoke("evaluate", path, data)
     assert result.exit_code == 1
-    assert "column 'x0' has missing values" in result.stderr
+    assert "column 'x0', row 1 is missing" in result.stderr
     found = json.loads(succeed("evaluate", path, data, "--missing", "drop", "--json"))
     assert found["n_rows"] == len(part) - 1
     assert found["recall"][3] is None

@@ -375,7 +375,9 @@ def missing_words() -> list[str]:
     return words
 
 
-def parsed_numbers(column: Any, name: str, file: OpenFile, n_before: int) -> Any:
+def parsed_numbers(
+    column: Any, name: str, where: str, n_before: int, reading: Reading
+) -> Any:
     """Numbers from text by the rules of Arrow's own reader.
 
     `n_before` rows of the file come before these.
@@ -391,7 +393,7 @@ def parsed_numbers(column: Any, name: str, file: OpenFile, n_before: int) -> Any
         row = next(k for k, value in enumerate(text) if not _is_number(value))
         value = column[row].as_py()
         at = n_before + row + 1
-        raise not_a_number(file.name, name, at, value, file.reading) from error
+        raise not_a_number(where, name, at, value, reading) from error
 
 
 def _is_number(value: Any) -> bool:

@@ -34,7 +34,7 @@ def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Arra
 
     column = _column(batch, name, file)
     if file.is_text and types.is_string(column.type):
-        column = parsed_numbers(column, name, file, n_before)
+        column = parsed_numbers(column, name, file.name, n_before, file.reading)
     check_numbers(column.type, name, file.name)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()

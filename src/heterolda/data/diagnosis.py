@@ -15,6 +15,7 @@ from heterolda.data.csv_reader import missing_words
 from heterolda.data.decoding import is_any
 from heterolda.data.not_numbers import (
     DATE,
+    LONGEST_MARK,
     MARK,
     NotNumbersError,
     number_pattern,
@@ -160,7 +161,7 @@ class _Column:
                 if len(rest) == len(self.others):
                     return "marks"
                 return "comma" if other_decimal(reading) == "," else "point"
-            few = self.n_others <= 0.1 * n
+            few = self.n_others <= 0.1 * n and max(map(len, rest)) <= LONGEST_MARK
             if few and len(self.others) <= _MARKS and len(rest) == len(self.others):
                 return "marks"
         if levels == 1:
@@ -194,8 +195,11 @@ class _Look:
             self.columns = self.columns or {name: _Column() for name in names}
             self.reading, self.is_text = file.reading, file.is_text
             self._add(file)
-            wrong = (c for c in self.columns.values() if c.others or c.type)
-            if self.where is None and any(wrong):
+            wrong = any(
+                column.others or column.type or (column.numbers and not file.is_text)
+                for column in self.columns.values()
+            )
+            if wrong and self.where is None:
                 self.where = file.name
 
     def _add(self, file: OpenFile) -> None:
@@ -262,7 +266,7 @@ class _Look:
         return options
 
     def _without(self, names: list[str], wanted: Columns) -> Setting:
-        """The setting that leaves some features out, beside what is left out already."""
+        """The setting that leaves some features out, beside what is left out."""
         if wanted.features is None:
             return Setting("exclude", [*wanted.exclude, *names])
         return Setting("columns", [n for n in self.columns if n not in names])
@@ -299,19 +303,24 @@ class _Look:
         said = []
         for kind, names in wrong.items():
             if names:
-                first = self.columns[names[0]]
-                examples = [f"{value!r:.30}" for value in [*first.others][:3]]
-                example = ", ".join(examples[:2]) + (", ..." if examples[2:] else "")
-                if kind == "marks":
-                    example += f" (row {first.row})" if len(names) == 1 else ""
-                elif kind == "type":
-                    example = first.type
-                else:
-                    example = f"({example})" if example else ""
-                verb = _KINDS[kind][len(names) > 1]
-                shown = named([name[:40] for name in names])
-                said.append(f"{shown} {verb} {example}".strip())
-        return ", ".join(said)
+                shown, verb = (
+                    named([n[:40] for n in names]),
+                    _KINDS[kind][len(names) > 1],
+                )
+                said.append(f"{shown} {verb}{self._example(kind, names)}")
+        return "; ".join(said)
+
+    def _example(self, kind: str, names: list[str]) -> str:
+        """Values of the first of some columns."""
+        first = self.columns[names[0]]
+        values = self._marks(names) if kind == "marks" else [*first.others]
+        shown = [repr(v[:25] + "..." * (len(v) > 25)) for v in values or first.numbers]
+        example = ", ".join(shown[:2]) + (", ..." if shown[2:] else "")
+        if kind == "marks":
+            return f" {example}" + (f" (row {first.row})" if len(names) == 1 else "")
+        if kind == "type":
+            return f" {first.type}"
+        return f" ({example})" if example and kind != "gaps" else ""
 
 
 _LEFT_OUT = {"mixed", "date", "text", "constant", "gaps", "stored", "type"}

@@ -14,7 +14,7 @@ MARK = re.compile(
     r"|undefined|#?(div/0|value|ref|name|num)[!?]?",
     re.IGNORECASE,
 )
-_LONGEST_MARK = 30  # characters
+LONGEST_MARK = 30  # characters
 _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/. ](\d{1,2}|[a-z]{3,9})[-/. ]\d{2,4}"
 _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d{2}:?\d{2}))?"
 DATE = re.compile(rf"({_DAY})([t ]+{_TIME})?|{_TIME}", re.IGNORECASE)
@@ -74,7 +74,7 @@ def not_a_number(
         return NotNumbersError(
             problem, f"; {words}", options=[Setting("decimal", other)]
         )
-    if not 0 < len(text) <= _LONGEST_MARK:
+    if not 0 < len(text) <= LONGEST_MARK:
         return NotNumbersError(problem)
     return NotNumbersError(
         problem,
