@@ -163,6 +163,45 @@ def test_labels_are_found_whatever_their_form(rng, tmp_path):
         assert found[0]["accuracy"] == pytest.approx(truth)
 
 
+@pytest.mark.parametrize(
+    ("classes", "labels", "said"),
+    [
+        (range(4), ["0.0", "1.0", "2.0", "3.0"], "'0.0', '1.0', '2.0', '3.0'"),
+        (range(4), ["0", "01", "2", "3"], "labels '01' that look like the classes '1'"),
+        (
+            "abcd",
+            ["a", "B", "c ", "d"],
+            "'B', 'c ' that look like the classes 'b', 'c'",
+        ),
+        (
+            ["0.0", "1.0", "x", "y"],
+            ["0", "1", "x", "y"],
+            "like the classes '0.0', '1.0'",
+        ),
+    ],
+)
+def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
+    """They are not rows to leave out: they are written differently."""
+    path, model = tmp_path / "d.csv", tmp_path / "m.json"
+    frame = make_frame(rng, kinds=list(classes)).drop(columns="id")
+    frame.to_csv(path, index=False)
+    succeed("fit", path, "-t", "kind", "-o", model)
+    other = dict(zip(map(str, classes), labels, strict=True))
+    frame["kind"] = [other[str(label)] for label in frame["kind"]]
+    frame.to_csv(path, index=False)
+    message = invoke("evaluate", model, path).stderr
+    assert said in message
+    assert "of the model, but are written differently: write them as those" in message
+    assert "leave these rows out" not in message
+    text, label = next((a, b) for a, b in other.items() if a != b)
+    frame["kind"] = [{b: a for a, b in other.items()}[k] for k in frame["kind"]]
+    frame.to_csv(path, index=False)
+    result = invoke("fit", path, "-t", "kind", "--priors", f"{label}=1")
+    assert result.exit_code == 1
+    assert f"is not one of the classes {', '.join(map(repr, classes))}" in result.stderr
+    assert result.stderr.endswith(f": write {text!r}\n")
+
+
 def test_sums_do_not_depend_on_batches(rng):
     truth = rng.integers(0, 4, 300)
     chances = rng.dirichlet(np.ones(4), 300)
