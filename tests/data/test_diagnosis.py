@@ -115,7 +115,7 @@ def test_the_options_to_add_make_the_next_command_work(rng, tmp_path):
         more = advised(message_of(*arguments, *given))
         assert "--missing" not in more
         shown = succeed(*arguments, *given, *more)
-        assert command != "fit" or "2 features" in shown
+        assert command != "fit" or "3 features" in shown
     named = "--columns", f'x0,x1,"{odd.replace(chr(34), chr(34) * 2)}"'
     options = advised(message_of("fit", path, "-t", "kind", *named))
     assert options == ["--columns", "x0,x1"]
@@ -160,6 +160,31 @@ def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
     assert advised(message_of("fit", path, "-t", "kind")) == ["--exclude", "v"]
     frame_with(rng, v=odd).assign(kind=column([*"abcd"])).to_csv(path, index=False)
     assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
+
+
+def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    frame = frame_with(rng, v=[str(k) for k in range(200)])
+    frame[["x0", "x1", "x2"]] = (10 * frame[["x0", "x1", "x2"]]).round().astype(int)
+    late = frame.assign(v=[*map(str, range(198)), "1,5", "?"])
+    pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
+    said = message_of("fit", path, "-t", "kind")
+    assert "'v' has decimal commas ('1,5', '?')" in said
+    options = ["--na", "?", "--decimal", ",", "--missing", "drop"]
+    assert advised(said) == options
+    model = tmp_path / "m.json"
+    succeed("fit", path, "-t", "kind", *options, "-o", model)
+    late = late.iloc[:-1]
+    pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
+    said = message_of("evaluate", model, path)
+    assert "column 'v' must be numbers, but row 599 has '1,5'. Add --decimal ," in said
+    succeed("evaluate", model, path, "--decimal", ",")
+    # Columns with both cannot be read in one way.
+    late = late.assign(x0=late["x0"] + 0.5)
+    pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
+    said = message_of("fit", path, "-t", "kind")
+    assert advised(said) == ["--exclude", "v"]
+    succeed("fit", path, "-t", "kind", "--exclude", "v")
 
 
 def test_many_columns_and_long_names_stay_in_bounds(rng, tmp_path):
@@ -301,3 +326,44 @@ def test_a_note_of_odd_numbers_can_be_followed(rng, tmp_path):
     frame.to_csv(path, index=False)
     said = invoke("fit", path, "-t", "kind").stderr
     assert "empty the cells of -999, which other columns have, too" in said
+
+
+FIRST = {
+    "5.1,3.5,1.4,0.2,setosa": True,
+    "5,3,1,0,4": True,
+    "1,0,0,0,a": True,  # the same number more than once
+    "0,1,2,3,kind": False,  # as pandas numbers columns
+    "1,2,3,4,kind": False,
+    ",".join([*map(str, range(1100, 1140, 4)), "kind"]): False,  # wavelengths
+    "x0,x1,3,4,kind": False,
+}
+
+
+@pytest.mark.parametrize(("first", "is_row"), FIRST.items())
+def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
+    path, model = tmp_path / "d.data", tmp_path / "m.json"
+    d = first.count(",")
+    frame = make_frame(rng, 80, d=d).drop(columns="id")
+    rows = frame.to_csv(index=False, header=False)
+    path.write_text(f"{first}\n{rows}".replace("west", first.split(",")[-1]))
+    said = message_of("fit", path, "-t", "species")
+    assert re.search("no column is named 'species'; it|several .* named .*; it", said)
+    assert ("its first line was taken for names of columns, '" in said) == is_row
+    if is_row:
+        assert f"the columns are then column_1 to column_{d + 1}" in said
+        options = re.search("if it is a row, add (.*?);", said)[1].split()
+        has_text = first[-1].isalpha()
+        target = f"column_{d + 1}"
+        assert options == ["--no-header", *(["--target", target] if has_text else [])]
+        shown = succeed("fit", path, "-t", target, *options, "-o", model)
+        assert "81 rows" in shown
+        assert "81 rows" in succeed("evaluate", model, path, "--no-header")
+    name = first.split(",")[-1]
+    if len(set(first.split(","))) < d + 1:
+        said = message_of("fit", path, "-t", name)
+        assert "several columns are named ['0']; its first line was taken" in said
+        return
+    # If all goes well there is but a note.
+    result = invoke("fit", path, "-t", name)
+    assert result.exit_code == 0, result.stderr
+    assert ("if it is a row, add --no-header" in result.stderr) == is_row

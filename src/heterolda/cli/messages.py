@@ -87,7 +87,6 @@ def print_to_stderr(text: str, longest: int | None = _LONGEST) -> None:
 def _reason(error: Exception) -> str:
     """What went wrong, in words."""
     from heterolda.data.csv_reader import DelimiterError
-    from heterolda.data.not_numbers import ReadingError
 
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
@@ -99,9 +98,6 @@ def _reason(error: Exception) -> str:
         return "there is not enough memory"
     if isinstance(error, DelimiterError):
         return f"{error.problem}: name it with --delimiter"
-    if isinstance(error, ReadingError) and error.options:
-        options = " ".join(map(_option, error.options))
-        return f"{error.problem}{error.lead}{options}{error.advice}"
     return in_options(error) or type(error).__name__
 
 
@@ -109,6 +105,10 @@ def in_options(message: BaseException | str) -> str:
     """A message of the library, with options where it speaks of parameters."""
     from heterolda.exceptions import Setting
 
+    said: Any = message
+    if getattr(said, "options", ()):
+        options = " ".join(map(_option, said.options))
+        return f"{said.problem}{said.lead}{options}{said.advice}"
     if isinstance(message, str) or not getattr(message, "settings", ()):
         return str(message)
     text, is_left_out = "", False

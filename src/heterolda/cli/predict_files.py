@@ -61,7 +61,8 @@ def predict_batches(
         try:
             X = features_of(batch, file, n_before)
         except NotNumbersError as error:
-            raise error.completed(output.missing) from error
+            error.complete(output.missing)
+            raise
         absent = _absent(X, file, n_before, output.missing)
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())

@@ -21,6 +21,7 @@ from threading import Event, Lock
 from typing import IO, Any
 
 from heterolda.data.columns import Columns, OpenFile, errors_name, not_text
+from heterolda.data.header import resolved_by_header
 from heterolda.data.not_numbers import not_a_number
 from heterolda.data.reading import Reading
 
@@ -92,7 +93,7 @@ def open_text_file(
     with errors_name(where), _unpacked(path) as file:
         lines = io.TextIOWrapper(file, "utf-8", "surrogateescape", "")
         names, n_lines = _header(lines, delimiter, where)
-    columns = _resolved(columns, names, delimiter, where)
+    columns = _resolved(columns, names, delimiter, where, reading)
     options = _options(columns, names, delimiter, n_lines)
     batches = _file_batches(path, where, delimiter, options)
     reading = replace(reading, delimiter=delimiter)
@@ -106,7 +107,7 @@ def open_standard_input(source: StandardInput, columns: Columns) -> OpenFile:
     first = next(filter(None, (piece.lstrip(b"\r\n") for piece in pieces)), b"")
     lines = io.StringIO(first.decode("utf-8", "surrogateescape"), newline="")
     names, n_lines = _header(lines, delimiter, where)
-    columns = _resolved(columns, names, delimiter, where)
+    columns = _resolved(columns, names, delimiter, where, source.reading)
     first = b"".join(first.splitlines(keepends=True)[n_lines:])
     options = _options(columns, names, delimiter, 0)
     batches = _piece_batches(chain([first], pieces), options)
@@ -334,11 +335,11 @@ def _unpacked(path: str) -> Any:
 
 
 def _resolved(
-    columns: Columns, names: list[str], delimiter: str, where: str
+    columns: Columns, names: list[str], delimiter: str, where: str, reading: Reading
 ) -> Columns:
     """All columns named, or an error, which may guess at another delimiter."""
     try:
-        return columns.resolve(names, where)
+        return resolved_by_header(columns, names, where, reading)
     except ValueError as error:
         for other in ";\t|,":
             if len(names) == 1 and other in names[0]:

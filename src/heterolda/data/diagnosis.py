@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.data.columns import Columns, OpenFile
-from heterolda.data.csv_reader import missing_words
+from heterolda.data.csv_reader import missing_words, parsed_numbers
 from heterolda.data.decoding import is_any
 from heterolda.data.not_numbers import (
     DATE,
@@ -24,13 +25,16 @@ from heterolda.data.not_numbers import (
 from heterolda.data.reading import Reading
 from heterolda.data.sources import open_source
 from heterolda.exceptions import Setting
+from heterolda.foundations.types import Mask
 from heterolda.foundations.wording import named
 
-_ROWS, _CELLS = 200_000, 20_000_000  # that are read of each file, at most
+_ROWS, _CELLS = 100_000, 5_000_000  # that are read of each file, at most
 _VALUES = 1000  # different ones of a column that are kept
 _LENGTH = 100  # characters of a value that count
 _MARKS = 5  # different marks of missing values in a column, at most
-_LEVELS, _ROWS_OF_LEVEL = 50, 3  # of categories: at most so many, of at least so many
+# Categories have no more levels than that, or than a hundredth of the rows, and each
+# level so many rows on average.
+_LEVELS, _ROWS_OF_LEVEL = 50, 3
 _LONGEST = 20_000  # characters of names that a message asks to type
 DATE_ADVICE = (
     "replace it in the file by numbers, such as days since a start or the hour, or by "
@@ -63,7 +67,9 @@ def diagnosed(
     if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
         return error
     try:
-        look = _Look(source, wanted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they have been heard
+            look = _Look(source, wanted)
     except (ValueError, OSError):  # whatever it is, it is for later
         return error
     if not look.columns or look.where is None:
@@ -78,14 +84,11 @@ class _Column:
     type: str = ""  # one that is neither text nor numbers
     n_missing: int = 0
     n_numbers: int = 0
+    n_others: int = 0
     has_decimals: bool = False  # with the decimal mark of the file
     others: Counter[str] = field(default_factory=Counter)  # that are not numbers
     numbers: Counter[str] = field(default_factory=Counter)  # as they are written
     row: int = 0  # of the first that is not a number
-
-    @property
-    def n_others(self) -> int:
-        return self.others.total()
 
     def add(self, column: Any, file: OpenFile, n_before: int) -> None:
         """Look at some more rows, after so many."""
@@ -108,7 +111,7 @@ class _Column:
                 gaps += pc.sum(pc.is_nan(column)).as_py() or 0
             self.n_missing += gaps
             self.n_numbers += len(column) - gaps
-        else:
+        elif not (file.is_text and self._add_numbers(column, file)):
             if not types.is_dictionary(column.type):
                 column = column.dictionary_encode()
             text = pc.utf8_slice_codeunits(
@@ -117,30 +120,46 @@ class _Column:
             codes = pc.fill_null(column.indices.cast(pa.int64()), len(text)).to_numpy()
             self._add_text(text, codes, file, n_before)
 
+    def _add_numbers(self, column: Any, file: OpenFile) -> bool:
+        """Look at text that is all numbers, or return False."""
+        try:
+            parsed = parsed_numbers(column, "", file.name, 0, file.reading)
+        except NotNumbersError:
+            return False
+        numbers = parsed.to_numpy(zero_copy_only=False)
+        missing = np.isnan(numbers) | np.isin(numbers, file.reading.numeric_marks)
+        self.n_missing += int(missing.sum())
+        self.n_numbers += int((~missing).sum())
+        with np.errstate(invalid="ignore"):
+            self.has_decimals |= bool(np.any(numbers[~missing] % 1 > 0))
+        return True
+
     def _add_text(self, text: Any, codes: Any, file: OpenFile, n_before: int) -> None:
         """Look at values by their place in a list of different ones."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        decimal = file.reading.decimal or "."
-        words = {*(missing_words() if file.is_text else ()), *file.reading.marks}
-        is_number = pc.match_substring_regex(text, number_pattern(decimal)).to_numpy(
-            zero_copy_only=False
-        )
+        reading = file.reading
+        decimal = reading.decimal or "."
+        words = missing_words() if file.is_text else reading.marks
+        missing = _mask(pc.is_in(text, pa.array(["", *words])))
+        pattern = number_pattern(decimal)
+        number = _mask(pc.match_substring_regex(text, pattern)) & ~missing
+        other = ~number & ~missing
         counts = np.bincount(codes, minlength=len(text) + 1)
-        self.n_missing += int(counts[-1])
-        other = np.zeros(len(text) + 1, bool)
-        for k, value in enumerate(text.to_pylist()):
-            if not value or value in words:
-                self.n_missing += int(counts[k])
-            elif is_number[k]:
-                self.n_numbers += int(counts[k])
-                self.has_decimals |= decimal in value
-                _count(self.numbers, value, counts[k])
-            else:
-                other[k] = True
-                _count(self.others, value, counts[k])
+        each = counts[:-1]
+        self.n_missing += int(counts[-1] + each[missing].sum())
+        self.n_numbers += int(each[number].sum())
+        self.n_others += int(each[other].sum())
+        decimals = pc.match_substring(text.filter(pa.array(number)), decimal)
+        self.has_decimals |= bool(pc.any(decimals).as_py())
+        for mask, counter in ((number, self.numbers), (other, self.others)):
+            for k in np.flatnonzero(mask)[:_VALUES]:
+                value = text[k].as_py()
+                if value in counter or len(counter) < _VALUES:
+                    counter[value] += int(each[k])
         if not self.row and other.any():
-            self.row = n_before + int(np.argmax(other[codes])) + 1
+            self.row = n_before + int(np.argmax(np.append(other, False)[codes])) + 1
 
     def kind(self, reading: Reading, is_text: bool) -> str | None:
         """What the column is; None for numbers."""
@@ -151,7 +170,7 @@ class _Column:
             return "gaps"
         if not self.others and (is_text or not self.numbers):
             return None
-        if self._share(DATE) >= 0.9:
+        if self.share_of_dates >= 0.9:
             return "date"
         foreign = re.compile(number_pattern(other_decimal(reading)))
         rest = [v for v in self.others if not foreign.search(v)]
@@ -166,20 +185,22 @@ class _Column:
                 return "marks"
         if levels == 1:
             return "constant"
-        if levels <= _LEVELS and n >= _ROWS_OF_LEVEL * levels:
+        most = min(_VALUES - 1, max(_LEVELS, n // 100))
+        if levels <= most and n >= _ROWS_OF_LEVEL * levels:
             return "categories"
         return "text" if self.others or is_text else "stored"
 
-    def _share(self, pattern: re.Pattern[str]) -> float:
-        """The share of values of a kind, none of which are numbers."""
-        found = sum(n for value, n in self.others.items() if pattern.fullmatch(value))
-        return found / (self.n_numbers + self.n_others)
+    @property
+    def share_of_dates(self) -> float:
+        """The share of dates among all values, none of which are numbers."""
+        dates = sum(n for value, n in self.others.items() if DATE.fullmatch(value))
+        share = dates / max(1, self.others.total())
+        return share * self.n_others / (self.n_numbers + self.n_others)
 
 
-def _count(counter: Counter[str], value: str, number: int) -> None:
-    """Count a value; of too many different ones the last are left out."""
-    if value in counter or len(counter) < _VALUES:
-        counter[value] += int(number)
+def _mask(values: Any) -> Mask:
+    mask: Mask = values.to_numpy(zero_copy_only=False)
+    return mask
 
 
 class _Look:
@@ -187,11 +208,12 @@ class _Look:
 
     def __init__(self, source: Any, wanted: Columns) -> None:
         self.columns: dict[str, _Column] = {}
+        self.known = getattr(wanted, "text", ())  # to be categories
         self.labels: set[str] = set()
         self.where: str | None = None  # the first file with something else
         self.reading, self.is_text = Reading(), False
         for file in open_source(source, replace(wanted, keep=True, batch_size=4096)):
-            names = file.columns.features or ()
+            names = [n for n in file.columns.features or () if n not in self.known]
             self.columns = self.columns or {name: _Column() for name in names}
             self.reading, self.is_text = file.reading, file.is_text
             self._add(file)
@@ -224,7 +246,7 @@ class _Look:
         some = "all " if wrong["marks"] else ""
         problem = f"{self.where}: {what} not {some}numbers: {self._words(wrong)}"
         left = [name for name in self.columns if kinds.get(name) not in _LEFT_OUT]
-        if not left:
+        if not left and not self.known:
             words = "; a model needs columns of numbers, or categories"
             return NotNumbersError(problem, words)
         if sum(map(len, kinds)) > _LONGEST:
@@ -256,8 +278,10 @@ class _Look:
             if wrong[kind]:
                 options.append(Setting("decimal", mark))
         if wrong["categories"]:
-            options.append(Setting("categorical", wrong["categories"]))
-        out = [name for name in self.columns if name not in left]
+            known = [*self.known, *wrong["categories"]]
+            options.append(Setting("categorical", known))
+        used = set(left)
+        out = [name for name in self.columns if name not in used]
         if out:
             options.append(self._without(out, wanted))
         gaps = marks or any(self.columns[name].n_missing for name in left)
@@ -269,7 +293,8 @@ class _Look:
         """The setting that leaves some features out, beside what is left out."""
         if wanted.features is None:
             return Setting("exclude", [*wanted.exclude, *names])
-        return Setting("columns", [n for n in self.columns if n not in names])
+        out = set(names)
+        return Setting("columns", [n for n in wanted.features if n not in out])
 
     def _kinds(self) -> dict[str, str]:
         """What each column is that is not numbers."""
@@ -303,11 +328,8 @@ class _Look:
         said = []
         for kind, names in wrong.items():
             if names:
-                shown, verb = (
-                    named([n[:40] for n in names]),
-                    _KINDS[kind][len(names) > 1],
-                )
-                said.append(f"{shown} {verb}{self._example(kind, names)}")
+                verb = _KINDS[kind][len(names) > 1] + self._example(kind, names)
+                said.append(f"{named([name[:40] for name in names])} {verb}")
         return "; ".join(said)
 
     def _example(self, kind: str, names: list[str]) -> str:

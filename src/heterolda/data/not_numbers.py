@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
+from heterolda.data.advice import ReadingError
 from heterolda.data.reading import Reading
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import Setting
 
 # What people write for a missing value, beside what is read as such anyway.
 MARK = re.compile(
@@ -20,9 +20,12 @@ _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d{2}:?\d{2}))
 DATE = re.compile(rf"({_DAY})([t ]+{_TIME})?|{_TIME}", re.IGNORECASE)
 
 
-def number_pattern(decimal: str) -> str:
-    """A regular expression for numbers in text with this decimal mark."""
+def number_pattern(decimal: str, grouped: bool = False) -> str:
+    """A regular expression for numbers in text, perhaps with groups of thousands."""
     digits = rf"(\d+[{decimal}]?\d*|[{decimal}]\d+)(e[+-]?\d+)?"
+    if grouped:
+        group = "," if decimal == "." else "."
+        digits += rf"|\d{{1,3}}([{group}]\d{{3}})+([{decimal}]\d*)?"
     return rf"(?i)^[+-]?({digits}|inf(inity)?|nan)$"
 
 
@@ -31,34 +34,13 @@ def other_decimal(reading: Reading) -> str:
     return "." if reading.decimal == "," else ","
 
 
-class ReadingError(ParameterError):
-    """A file is not as it should be; commands have options for that.
-
-    The message is for those who call the library. A command says `problem`, `lead`, the
-    `options` to add, and `advice` after them.
-    """
-
-    def __init__(
-        self,
-        problem: str,
-        *remedy: str | Setting,
-        options: Iterable[Setting] = (),
-        lead: str = ". Add ",
-        advice: str = "",
-    ) -> None:
-        super().__init__(problem, *remedy)
-        self.problem, self.lead, self.advice = problem, lead, advice
-        self.options = tuple(options)
-
-
 class NotNumbersError(ReadingError):
     """A column that must be numbers has something else."""
 
-    def completed(self, missing: str) -> NotNumbersError:
-        """The same, with what to do about gaps if these are not yet provided for."""
+    def complete(self, missing: str) -> None:
+        """Advise what to do about gaps if these are not yet provided for."""
         if missing == "error" and any(s.parameter == "na" for s in self.options):
             self.options += (Setting("missing", "drop"),)
-        return self
 
 
 def not_a_number(

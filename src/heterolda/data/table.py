@@ -160,7 +160,8 @@ class Table:
                 progress(n_rows)
                 yield batch
         except NotNumbersError as error:
-            raise error.completed(self.missing) from error
+            error.complete(self.missing)
+            raise
 
     def _batches_to_fit(self, progress: RowProgress) -> Iterator[Batch]:
         """The same; an error speaks of all columns that are not numbers."""
