@@ -201,7 +201,7 @@ class MissingRowsWarning(UserWarning):
 
 
 class SimilarLabelsWarning(UserWarning):
-    """Labels of different classes differ only in blanks, or in how a number is written.
+    """Labels of different classes differ only in blanks, case, or digits of a number.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
     part.to_csv(data, index=False)
     result = invoke("evaluate", path, data)
     assert result.exit_code == 1
-    assert "column 'x0' has missing values" in result.stderr
+    assert "column 'x0', row 1 is missing" in result.stderr
     found = json.loads(succeed("evaluate", path, data, "--missing", "drop", "--json"))
     assert found["n_rows"] == len(part) - 1
     assert found["recall"][3] is None
@@ -161,6 +161,40 @@ def test_labels_are_found_whatever_their_form(rng, tmp_path):
         assert found[0]["confusion"] == found[1]["confusion"]
         truth = model.score(frame[FEATURES], frame["kind"])
         assert found[0]["accuracy"] == pytest.approx(truth)
+
+
+@pytest.mark.parametrize(
+    ("classes", "labels", "said"),
+    [
+        (range(4), ["0.0", "1.0", "2.0", "3.0"], ".0' that look like the classes '"),
+        (range(4), ["0", "01", "2", "3"], "labels '01' that look like the classes '1'"),
+        ("abcd", ["a", "B", "c", "d"], "labels 'B' that look like the classes 'b'"),
+        ("abcd", ["a", "b", "c ", "d"], "labels 'c ' that look like the classes 'c'"),
+        (["0.0", "1.0", "x", "y"], ["0", "1", "x", "y"], ".0' of the model, but"),
+    ],
+)
+def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
+    """They are not rows to leave out: they are written differently."""
+    path, model = tmp_path / "d.csv", tmp_path / "m.json"
+    frame = make_frame(rng, kinds=list(classes)).drop(columns="id")
+    frame.to_csv(path, index=False)
+    succeed("fit", path, "-t", "kind", "-o", model)
+    other = dict(zip(map(str, classes), labels, strict=True))
+    frame["kind"] = [other[str(label)] for label in frame["kind"]]
+    frame.to_csv(path, index=False)
+    message = invoke("evaluate", model, path).stderr
+    assert said in message
+    assert "of the model, but are written differently: write them as those" in message
+    assert "leave these rows out" not in message
+    text, label = next((a, b) for a, b in other.items() if a != b)
+    if label.strip() == text:
+        return  # blanks do not count in options
+    frame["kind"] = [{b: a for a, b in other.items()}[k] for k in frame["kind"]]
+    frame.to_csv(path, index=False)
+    result = invoke("fit", path, "-t", "kind", "--priors", f"{label}=1")
+    assert result.exit_code == 1
+    assert f"is not one of the classes {', '.join(map(repr, classes))}" in result.stderr
+    assert result.stderr.endswith(f": write {text!r}\n")
 
 
 def test_sums_do_not_depend_on_batches(rng):

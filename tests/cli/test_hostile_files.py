@@ -136,20 +136,20 @@ TEXT = [
     (PREDICT, GOOD + '1,2,"north\n3,4,south\n', "in the row after line 25"),
     (FIT, GOOD.replace("north", '"north', 1), "a quote is not closed"),
     (FIT, GOOD + '"1,2,north\n', "Expected 3 columns, got 1|a quote is not"),
-    (FIT, GOOD + "1.5,\x1b[31m2,north\n", r"invalid value '\x1b[31m2'"),
-    (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "zzz [...] zzz"),
+    (FIT, GOOD + "1.5,\x1b[31m2,north\n", r"except for '\x1b[31m2'"),
+    (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "('zzzzzzzzzzzzzzzzzzzzzzzzz...')"),
     (FIT, f"x0,{'k' * 200_000}\n1,2\n", "a cell of its first row has more than"),
     (FIT, "x0\0,kind\n1,2\n", "it has bytes that are zero"),
     (FIT, "kind\n1\n2\n", "there is no column besides ['kind']"),
     (FIT, "x0,x0,kind\n1,2,a\n", "several columns are named ['x0']"),
     (FIT, ",,\n1,2,a\n", "no column is named 'kind'"),
-    (FIT, GOOD + "9e999,1,north\n", "infinity"),
+    (FIT, GOOD + "9e999,1,north\n", "column 'x0', row 25 is infinite"),
     (FIT, GOOD + "1e200,1,north\n-1e200,1,north\n", "too large|overflow|square"),
     (PREDICT, GOOD + "1,½,north\n", "must be numbers, but row 25 has '½'"),
     (PREDICT, GOOD.replace("kind", "prediction"), "named 'prediction' already"),
     (PROJECT, GOOD + '1,2,"north\n', "a quote is not closed"),
-    (PROJECT, GOOD + "1,2,NA\n", "column 'kind' has missing values"),
-    (PROJECT, GOOD + "1,½,north\n", "column 'x1' must be numbers"),
+    (PROJECT, GOOD + "1,2,NA\n", "column 'kind', row 25 is missing"),
+    (PROJECT, GOOD + "1,½,north\n", "numbers except for '½' (row 25)"),
     (PROJECT, GOOD + "1e300,1,alone\n", "feature 0 are so large that their squares"),
 ]
 
@@ -248,7 +248,7 @@ def test_covariances_larger_than_the_machine(monkeypatch):
 def test_labels_that_look_alike():
     labels = ["1", "1.0", "2", "a ", "a", "b", "A", "c"] * 3
     table = pa.table({"x": np.arange(24.0) ** 2, "kind": labels})
-    expected = r"'1' and '1.0'; 'a ' and 'a'\. If they"
+    expected = r"'1' and '1.0'; 'a ' and 'a' and 'A'\. If they"
     with pytest.warns(SimilarLabelsWarning, match=expected):
         statistics = statistics_from_batches(table, "kind")
     assert len(statistics.classes) == 8
@@ -287,26 +287,25 @@ def columns(n=24, **changes):
 
 
 ODD = {
-    "nested": (pa.array([[1.0]] * 24), "list<"),
-    "struct": (pa.array([{"a": 1}] * 24), "struct<"),
-    "time": (pa.array(np.arange(24).astype("M8[ms]")), "timestamp"),
-    "bytes": (pa.array([b"1"] * 24), "binary"),
-    "text": (pa.array(["1"] * 24), "string"),
-    "packed text": (pa.array(["1"] * 24).dictionary_encode(), "string"),
-    "time of day": (pa.array(np.arange(24).astype("m8[s]")), "duration"),
+    "nested": (pa.array([[1.0]] * 24), "is of type list<"),
+    "struct": (pa.array([{"a": 1}] * 24), "is of type struct<"),
+    "time": (pa.array(np.arange(24).astype("M8[ms]")), "is a date ('1970-01-01"),
+    "bytes": (pa.array([b"1"] * 24), "is of type binary"),
+    "text": (pa.array(["1"] * 24), "is the same in each row ('1')"),
+    "packed text": (pa.array([*"aab"] * 8).dictionary_encode(), "is categories"),
+    "time of day": (pa.array(np.arange(24).astype("m8[s]")), "is a date ('0:00:00')"),
 }
 
 
 @pytest.mark.parametrize("kind", ODD)
 def test_parquet_columns_that_are_no_numbers(kind):
-    column, name = ODD[kind]
+    column, words = ODD[kind]
     data = written(columns(x1=column))
     for command in (FIT, PREDICT):
         assert not check_table(data, ".parquet", command)
     with a_folder(data_parquet=data):
         said = invoke("fit", "data.parquet", "-t", "kind").stderr
-    assert "column 'x1' must be numbers, but is of type" in said
-    assert name in said
+    assert f"a column is not numbers: 'x1' {words}" in said
 
 
 @pytest.mark.parametrize("kind", ODD)

@@ -111,6 +111,9 @@ def compare(
 
 def _compare_rows(rows: Any, n_folds: int) -> Any:
     """Read all rows and compare; an interrupt leaves the models that are finished."""
+    import numpy as np
+
+    from heterolda.cli.odd_numbers import note_odd_numbers
     from heterolda.cli.progress import StatusLine
     from heterolda.exceptions import SearchInterruptedWarning
     from heterolda.inspection.comparison import compare
@@ -118,7 +121,9 @@ def _compare_rows(rows: Any, n_folds: int) -> Any:
     with StatusLine() as status, warnings.catch_warnings():
         # Whoever interrupts this command wants to see what there is.
         warnings.simplefilter("ignore", SearchInterruptedWarning)
-        X, y, weight, _ = rows.in_memory(status.rows("reading the data into memory"))
+        read = rows.in_memory(status.rows("reading the data into memory"))
+        X, y, weight, names = read
+        note_odd_numbers(rows, X, names, np.unique(y).tolist(), weight)
 
         def show(done: float, name: str) -> None:
             status.share(f"comparing: {name}")(done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from heterolda.cli.options import (
 )
 from heterolda.cli.parsing import (
     check_columns,
+    join_names,
     parse_costs,
     parse_numbers,
     parse_shrinkage,
@@ -68,6 +70,7 @@ def fit(
     strategy: opt.Strategy = None,
     class_weight: opt.ClassWeight = None,
     seed: opt.Seed = 0,
+    date: opt.Date = None,
     debug: Debug = False,
 ) -> None:
     """Fit a linear discriminant to a table and say how good it is.
@@ -102,6 +105,8 @@ def fit(
                 seed=seed,
             )
             settings.check(recommended)
+            if date is not None:
+                raise ValueError(_no_dates(split_names(date)))
             check_columns(columns, exclude)
         check_outputs({"--out": out}, data=data)
         reading = reading_of(delimiter, decimal, no_header, na)
@@ -110,6 +115,17 @@ def fit(
             rows = Table(source, target, names, others, sample_weight, missing)
             rows = categories_of(rows, categorical)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
+
+
+def _no_dates(names: tuple[str, ...]) -> str:
+    """What to do instead of --date."""
+    from heterolda.data.diagnosis import DATE_ADVICE
+
+    them = shlex.quote(join_names(names))
+    return (
+        f"--date {them}: a date is not a feature: leave it out by --exclude {them}, or "
+        f"{DATE_ADVICE}"
+    )
 
 
 def _fit_and_report(
@@ -124,6 +140,7 @@ def _fit_and_report(
     from heterolda.cli.cross_validation import NotJudgedError
     from heterolda.cli.fit_files import fit_files
     from heterolda.cli.judge_fit import judge_fit
+    from heterolda.cli.odd_numbers import note_odd_numbers
     from heterolda.cli.progress import StatusLine
     from heterolda.estimators.bounded_error import linear_form
     from heterolda.estimators.fit_record import FitRecord
@@ -153,6 +170,8 @@ def _fit_and_report(
                 f"on other rows{cross}."
             )
     facts = ModelFacts(linear_form(fitted.model))
+    X, _, weight = fitted.some_rows
+    note_odd_numbers(data, X, facts.features, facts.classes, weight)
     record = FitRecord(
         target=data.target,
         data=Path(name).name,

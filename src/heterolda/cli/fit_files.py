@@ -161,9 +161,11 @@ def by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
     for text, value in given.items():
         k = finder.find(text)
         if k < 0:
+            like = finder.alike(text)
+            remedy = "" if like is None else f": write {like!r}"
             raise ParameterError(
                 Setting(parameter),
-                f": {text!r} is not one of the classes {named(labels, 10)}",
+                f": {text!r} is not one of the classes {named(labels, 10)}{remedy}",
             )
         found[labels[k]] = by_label(parameter, value, finder)
     return found
@@ -182,6 +184,13 @@ class Fitted:
     def size(self) -> int:
         """Number of rows times features."""
         return self.n_rows * int(self.model.n_features_in_)
+
+    @property
+    def some_rows(self) -> Rows:
+        """All rows, or a sample of them."""
+        if self.sample is not None:
+            return self.sample.in_proportion()
+        return self.rows or (np.empty((0, 0)), np.empty(0), None)
 
     def rows_in_memory(self, data: Table) -> Rows:
         """Rows, labels and weights, read again if they are not in memory."""
@@ -220,4 +229,4 @@ def fit_files(
         estimator = settings.estimator(statistics.classes)
         model = estimator._fit_sampled(statistics, sample)
         return Fitted(model, n_rows, sample=sample)
-    return Fitted(model, n_rows)
+    return Fitted(model, n_rows, sample=rows.sample)

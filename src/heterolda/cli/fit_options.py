@@ -48,6 +48,8 @@ Categorical = Annotated[
         "frequent becomes a feature of zeros and ones. auto: all that are text."
     ),
 ]
+# People will try it: the command says what to do instead.
+Date = Annotated[str | None, typer.Option("--date", hidden=True)]
 Missing = Annotated[
     str,
     one_of(

@@ -40,7 +40,9 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        print_to_stderr(f"heterolda: {_reason(error)}")
+        # Options that are to be copied must be whole.
+        longest = None if getattr(error, "options", ()) else _LONGEST
+        print_to_stderr(f"heterolda: {_reason(error)}", longest)
         raise typer.Exit(1) from error
 
 
@@ -98,12 +100,12 @@ def print_result(lines: Iterable[str]) -> None:
     print(*map(printable, lines), sep="\n")
 
 
-def print_to_stderr(text: str) -> None:
+def print_to_stderr(text: str, longest: int | None = _LONGEST) -> None:
     """Print one line for the user on the standard error stream, beside the result."""
     from heterolda.foundations.wording import printable
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    line = printable(" ".join(text.split()), _LONGEST)
+    line = printable(" ".join(text.split()), longest)
     with suppress(OSError):  # the terminal may be closed: then nobody reads it
         console.print(line, markup=False, emoji=False)
 
@@ -125,6 +127,10 @@ def in_options(message: BaseException | str) -> str:
     """A message of the library, with options where it speaks of parameters."""
     from heterolda.exceptions import Setting
 
+    said: Any = message
+    if getattr(said, "options", ()):
+        options = " ".join(map(_option, said.options))
+        return f"{said.problem}{said.lead}{options}{said.advice}"
     if isinstance(message, str) or not getattr(message, "settings", ()):
         return str(message)
     text, is_left_out = "", False

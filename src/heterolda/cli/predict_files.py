@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.cli.evaluate_files import winners, without_names
+from heterolda.data.batches import check_finite, place_of
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.decoding import features_of
+from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
 from heterolda.data.reading import Reading
 from heterolda.data.sources import open_source
@@ -58,7 +60,11 @@ def predict_batches(
             extra = [name for name in file.schema.names if name not in used]
             if extra:
                 notice(f"columns that the model does not use: {', '.join(extra)}")
-        X = features_of(batch, file, n_before)
+        try:
+            X = features_of(batch, file, n_before)
+        except NotNumbersError as error:
+            error.complete(output.missing)
+            raise
         absent = _absent(X, file, n_before, output.missing)
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())
@@ -115,23 +121,14 @@ def _check_names(file: OpenFile, added: list[str], output: Output) -> None:
 
 def _absent(X: Array, file: OpenFile, n_before: int, missing: str) -> Mask:
     """Rows with missing values, if there may be such; infinity may never be there."""
-    gaps, infinite = np.isnan(X), np.isinf(X)
-    if infinite.any():
-        place = _place(infinite, file, n_before)
-        raise ValueError(f"{place} is infinite: every number must be finite")
+    gaps = np.isnan(X)
+    check_finite(X, file, n_before)
     if missing == "error" and gaps.any():
         raise ValueError(
-            f"{_place(gaps, file, n_before)} is missing: fill it in, or choose "
+            f"{place_of(gaps, file, n_before)} is missing: fill it in, or choose "
             "--missing keep or drop"
         )
     return np.asarray(gaps.any(axis=1))
-
-
-def _place(wrong: Mask, file: OpenFile, n_before: int) -> str:
-    """Where the first value is that is wrong."""
-    row, j = np.argwhere(wrong)[0]
-    name = file.columns.origins[j]
-    return f"{file.name}: column {name!r}, row {n_before + row + 1}"
 
 
 def _appended(

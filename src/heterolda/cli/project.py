@@ -200,6 +200,7 @@ def _project(
 ) -> None:
     """Find the components, write what is asked for, and say what they are."""
     from heterolda.cli.fit_files import by_label
+    from heterolda.cli.odd_numbers import note_odd_numbers
     from heterolda.cli.progress import StatusLine
     from heterolda.cli.project_files import (
         check_no_clash,
@@ -219,6 +220,9 @@ def _project(
     with StatusLine(quiet=out == "-" and sys.stdout.isatty()) as status:
         sample = rows.statistics_and_sample(status.rows("reading the data"))
         finder = ClassFinder(sample[0].classes)
+        X, _, weight = sample[1].in_proportion()
+        features, classes = sample[0].feature_names, finder.classes.tolist()
+        note_odd_numbers(rows, X, features, classes, weight)
         projection.priors = by_label("priors", priors, finder)
         show = status.words("finding the components")
 

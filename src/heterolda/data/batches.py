@@ -36,13 +36,15 @@ def decoded_with_records(
 ) -> Iterator[tuple[Any, Mask | None, Batch]]:
     """The same after all rows as the file has them, and which are kept, if not all."""
     for file in files:
+        n_before = 0
         for records in file.batches:
-            X = features_of(records, file)
+            X = features_of(records, file, n_before)
             codes, labels = labels_of(records, file)
             weight = None
             if file.columns.weight is not None:
-                weight = numbers_of(records, file.columns.weight, file)
-            good = _complete(file, X, codes, weight, drop)
+                weight = numbers_of(records, file.columns.weight, file, n_before)
+            good = _complete(file, X, codes, weight, drop, n_before)
+            n_before += records.num_rows
             if good is not None:
                 X, codes = X[good], codes[good]
                 weight = None if weight is None else weight[good]
@@ -56,31 +58,42 @@ def decoded_with_records(
 
 
 def _complete(
-    file: OpenFile, X: Array, codes: NDArray[np.int64], weight: Array | None, drop: bool
+    file: OpenFile,
+    X: Array,
+    codes: NDArray[np.int64],
+    weight: Array | None,
+    drop: bool,
+    n_before: int,
 ) -> Mask | None:
     """Rows without missing values; None if that is all of them."""
-    names = file.columns.origins  # of features, labels, and weights if any
     absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum is finite unless some number is not, or nearly so.
         if np.isfinite(X.sum()) and not np.any(absent):
             return None
-    infinite = np.isinf(X).any(axis=0)
-    if infinite.any():
-        raise ValueError(
-            f"{file.name}: column {names[int(np.argmax(infinite))]!r} contains "
-            "infinity: every number must be finite"
-        )
+    check_finite(X, file, n_before)
     gaps = np.column_stack([np.isnan(X), *absent])
     good = np.asarray(~gaps.any(axis=1))
     if good.all():
         return None
     if not drop:
-        counts = gaps.sum(axis=0)
-        at = int(np.argmax(counts > 0))
         raise ParameterError(
-            f"{file.name}: column {names[at]!r} has missing values ({counts[at]} "
-            "in one batch): fill them in, or leave such rows out by ",
+            f"{place_of(gaps, file, n_before)} is missing: fill it in, or leave such "
+            "rows out by ",
             Setting("missing", "drop"),
         )
     return good
+
+
+def check_finite(X: Array, file: OpenFile, n_before: int) -> None:
+    """Refuse infinity; so many rows of the file come before these."""
+    infinite = np.isinf(X)
+    if infinite.any():
+        place = place_of(infinite, file, n_before)
+        raise ValueError(f"{place} is infinite: every number must be finite")
+
+
+def place_of(wrong: Mask, file: OpenFile, n_before: int) -> str:
+    """Where the first value is that is wrong: rows count from 1, without the header."""
+    row, j = np.argwhere(wrong)[0]
+    return f"{file.name}: column {file.columns.origins[j]!r}, row {n_before + row + 1}"

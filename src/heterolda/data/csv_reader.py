@@ -20,6 +20,8 @@ from typing import Any
 
 from heterolda.data.columns import Columns, OpenFile, errors_name
 from heterolda.data.encodings import as_utf8
+from heterolda.data.header import resolved_by_header
+from heterolda.data.not_numbers import not_a_number
 from heterolda.data.reading import Reading
 from heterolda.data.text_layout import Layout, find_layout
 from heterolda.data.text_rows import (
@@ -149,7 +151,8 @@ def _open_file(
     import pyarrow as pa
 
     names, unnamed = layout.names, layout.unnamed
-    columns, as_given = columns.resolve(names, where, unnamed), columns
+    as_given = columns
+    columns = resolved_by_header(columns, names, where, layout.reading, unnamed)
     left_out = [name for name in unnamed if name not in columns.all]
     if left_out and as_given.features is None:
         warn_of_reading(
@@ -178,7 +181,7 @@ def _batches(
             with errors_name(where):
                 table = arrow_csv.read_csv(pa.BufferReader(piece), *options)
         except ValueError as error:
-            raise _explained(error, layout.names, where, n_rows) from error
+            raise _explained(error, layout, where, n_rows) from error
         yield from table.to_batches()
         n_rows += table.num_rows
 
@@ -209,16 +212,14 @@ def _options(columns: Columns, layout: Layout) -> tuple[Any, Any, Any]:
 
 
 def _explained(
-    error: ValueError, names: list[str], where: str, n_before: int
+    error: ValueError, layout: Layout, where: str, n_before: int
 ) -> ValueError:
     """An error of Arrow's in the user's words; so many rows come before."""
     text = str(error)
-    column = re.search(r"CSV column #(\d+): (?:Row #\d+: )?(.*)", text)
-    if column is not None:
-        name = names[int(column[1])]
-        return ValueError(
-            f"{where}: column {name!r} must be numbers: {column[2]}{_hint(column[2])}"
-        )
+    cell = re.search(r"CSV column #(\d+): Row #(\d+): .*?invalid value '(.*)'", text)
+    if cell is not None:
+        name, at = layout.names[int(cell[1])], n_before + int(cell[2])
+        return not_a_number(where, name, at, cell[3], layout.reading)
     ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", text)
     if ragged is not None:
         row = "a row" if ragged[1] is None else f"row {n_before + int(ragged[1])}"
@@ -269,16 +270,8 @@ def parsed_numbers(
         return pc.cast(text, pa.float64())
     except pa.ArrowInvalid as error:
         row = next(k for k, value in enumerate(text) if not _is_number(value))
-        value = column[row].as_py()
-        raise ValueError(
-            f"{where}: column {name!r} must be numbers, but row {n_before + row + 1} "
-            f"has {value!r}{_hint(repr(value))}"
-        ) from error
-
-
-def _hint(text: str) -> str:
-    """A word on numbers as many countries write them."""
-    return "; write a decimal point" if re.search(r"'\s*-?\d+,\d+\s*'", text) else ""
+        at, value = n_before + row + 1, column[row].as_py()
+        raise not_a_number(where, name, at, value, reading) from error
 
 
 def _is_number(value: Any) -> bool:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from heterolda.data.categories import Category, level_of
 from heterolda.data.columns import OpenFile
 from heterolda.data.csv_reader import missing_words, parsed_numbers
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.data.not_numbers import NotNumbersError
+from heterolda.exceptions import Setting
 from heterolda.foundations.types import Array
 
 # Types of labels and categories.
@@ -93,9 +94,9 @@ def check_numbers(kind: Any, name: str, where: str) -> None:
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         kind = kind.value_type
     if not is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
-        raise ParameterError(
-            f"{where}: column {name!r} must be numbers, but is of type {kind}: convert "
-            "it, or leave it out by ",
+        raise NotNumbersError(
+            f"{where}: column {name!r} must be numbers, but is of type {kind}",
+            ": convert it, or leave it out by ",
             Setting("exclude"),
         )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.batches import Batch
 from heterolda.data.columns import OpenFile
+from heterolda.data.warn import look_of, warn_of_labels
 from heterolda.foundations.types import Index
 from heterolda.foundations.wording import named
 
@@ -76,18 +77,46 @@ class ClassFinder:
         self._by_text = {_text(label): k for k, label in enumerate(labels)}
 
     def of(self, batch: Batch) -> Index:
-        """Index of the class of each row."""
-        indices = np.array([self.find(label) for label in batch.labels], np.intp)
-        truth: Index = indices[batch.codes]
-        if (truth < 0).any():
-            codes = np.unique(batch.codes[truth < 0])[:5]
-            unknown = [batch.labels[code] for code in codes]
+        """Index of the class of each row; a note on labels that only look like one."""
+        present = np.unique(batch.codes)
+        labels = [batch.labels[code] for code in present]
+        where = f"{batch.file.name}: column {batch.file.columns.target!r} has labels"
+        found = [self.find(label) for label in labels]
+        alike = [
+            self._alike(label) if k < 0 else k
+            for k, label in zip(found, labels, strict=True)
+        ]
+        unknown = [label for k, label in zip(alike, labels, strict=True) if k < 0]
+        if unknown:
             raise ValueError(
-                f"{batch.file.name}: column {batch.file.columns.target!r} has labels "
-                f"{unknown} that are not classes of the model, "
+                f"{where} {unknown[:5]} that are not classes of the model, "
                 f"{named(self.classes, 10)}: leave these rows out"
             )
+        taken = {
+            b: self.classes[k]
+            for a, k, b in zip(found, alike, labels, strict=True)
+            if a < 0
+        }
+        if taken:
+            warn_of_labels(
+                f"{where} {named([*taken])}, which look like the classes "
+                f"{named([*taken.values()])} of the model and are taken for these"
+            )
+        places = np.full(len(batch.labels), -1)
+        places[present] = alike
+        truth: Index = places[batch.codes]
         return truth
+
+    def alike(self, label: Any) -> str | None:
+        """The class, as text, that differs from a label only in how it is written."""
+        k = self._alike(label)
+        return None if k < 0 else _text(self.classes.tolist()[k])
+
+    def _alike(self, label: Any) -> int:
+        """Index of the only class that looks like a label, or -1."""
+        look = look_of(label)
+        same = [k for k, c in enumerate(self.classes.tolist()) if look_of(c) == look]
+        return same[0] if len(same) == 1 else -1
 
     def find(self, label: Any) -> int:
         """Index of the class of a label, or -1."""

@@ -13,6 +13,8 @@ from heterolda.data.batches import decoded_with_records
 from heterolda.data.categories import LONGEST_LEVEL, MOST_LEVELS, Category
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.decoding import is_any, levels_of, numbers_of
+from heterolda.data.diagnosis import diagnosed
+from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.parquet_reader import index_columns
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sources import open_source
@@ -46,7 +48,11 @@ def with_categories(
         _check_names(chosen, table)
     if not chosen:
         return table
-    counts = _counted(table, chosen, progress)
+    try:
+        counts = _counted(table, chosen, progress)
+    except NotNumbersError as error:
+        wanted = replace(table.wanted, categories=tuple(map(Category, chosen)))
+        raise diagnosed(error, table.source, wanted, table.missing) from error
     if is_auto:  # the pass of the fit says what to do about marks
         counts = [one for one in counts if not one.is_numbers]
     _check_levels(counts, table, dates=not is_auto)

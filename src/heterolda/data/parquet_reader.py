@@ -28,7 +28,7 @@ def open_parquet(path: str, columns: Columns, reading: Reading) -> OpenFile:
             schema = file.schema_arrow
         columns = columns.resolve(schema.names, path, index_columns(schema))
         for name in columns.all:
-            if name not in (columns.target, *columns.text):
+            if not columns.keep and name not in (columns.target, *columns.text):
                 check_numbers(schema.field(name).type, name, path)
         text = [field.name for field in schema if is_any(field.type, *_LONG)]
         file = pq.ParquetFile(path, **little, read_dictionary=text)

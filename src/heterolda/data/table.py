@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from heterolda.data.batches import Batch, decoded
 from heterolda.data.categories import Category, UnseenLevels
 from heterolda.data.columns import Columns
+from heterolda.data.diagnosis import diagnosed
 from heterolda.data.labels import LabelNumbers
+from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sources import open_source
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
@@ -159,10 +161,22 @@ class Table:
         """Batches with and without rows, decoded in a thread."""
         files = open_source(self.source, self.wanted)
         n_rows = 0
-        for batch in prefetch(decoded(files, drop=self.missing == "drop"), self.source):
-            n_rows += len(batch.X) + batch.n_dropped
-            progress(n_rows)
-            yield batch
+        rows = prefetch(decoded(files, drop=self.missing == "drop"), self.source)
+        try:
+            for batch in rows:
+                n_rows += len(batch.X) + batch.n_dropped
+                progress(n_rows)
+                yield batch
+        except NotNumbersError as error:
+            error.complete(self.missing)
+            raise
+
+    def _batches_to_fit(self, progress: RowProgress) -> Iterator[Batch]:
+        """The same; an error speaks of all columns that are not numbers."""
+        try:
+            yield from self._all_batches(progress)
+        except NotNumbersError as error:
+            raise diagnosed(error, self.source, self.wanted, self.missing) from error
 
     def statistics(self, progress: RowProgress = silent) -> ClassStatistics:
         """Gather the class statistics, in one pass."""
@@ -184,7 +198,7 @@ class Table:
         total: ClassStatistics | None = None
         sample: RowSample | None = None
         n_rows = n_dropped = 0
-        for batch in self._all_batches(progress):
+        for batch in self._batches_to_fit(progress):
             n_rows += len(batch.X)
             n_dropped += batch.n_dropped
             if len(batch.X):
@@ -218,7 +232,7 @@ class Table:
         X, y, n_dropped = [], [], 0
         weight: list[Array] = []
         names: tuple[str, ...] = ()
-        for batch in self._all_batches(progress):
+        for batch in self._batches_to_fit(progress):
             X.append(batch.X)
             y.append(numbers.of(batch))
             check_room(len(numbers), batch.X.shape[1])

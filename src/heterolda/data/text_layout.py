@@ -29,6 +29,7 @@ _GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+|[+-]?[1-9]\d{0,2}(,\d{3}){2,}"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+"),
 }
+_FIRST_NAME = "column_1"  # what predictions of files without a header begin with
 _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # what Excel asks for
 
 
@@ -73,7 +74,7 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
             "before the table and were left out"
         )
     names = [""] * width
-    if reading.header:
+    if reading.header or (rows and rows[0].cells[0].strip() == _FIRST_NAME):
         noted = _cells(comments[-1].lstrip("# \t"), delimiter) if comments else []
         if rows and len(noted) == width > 1 and any(map(_is_number, rows[0].cells)):
             names = noted  # as NumPy writes them

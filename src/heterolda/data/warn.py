@@ -18,24 +18,28 @@ def warn_of_similar_labels(labels: Iterable[Any]) -> None:
     alike: dict[object, list[str]] = {}
     for label in labels:
         if isinstance(label, str):
-            alike.setdefault(_normalised(label), []).append(label)
+            alike.setdefault(look_of(label), []).append(label)
     groups = [group for group in alike.values() if len(group) > 1]
     if groups:
         names = "; ".join(" and ".join(map(repr, group[:5])) for group in groups[:5])
-        warnings.warn(
+        warn_of_labels(
             f"these labels look alike, but are different classes: {names}. If they "
-            "should be the same, write them alike",
-            SimilarLabelsWarning,
-            stacklevel=3,
+            "should be the same, write them alike"
         )
 
 
-def _normalised(label: str) -> object:
-    """A label without blanks around it, as a number if it is one."""
+def warn_of_labels(message: str) -> None:
+    """Speak of labels that look alike."""
+    warnings.warn(message, SimilarLabelsWarning, stacklevel=3)
+
+
+def look_of(label: Any) -> object:
+    """A label without blanks and letter case, as a number if it is one."""
+    text = str(label).strip()
     try:
-        return float(label)
+        return float(text)
     except ValueError:
-        return label.strip()
+        return text.casefold()
 
 
 def warn_of_missing_rows(n_dropped: int, n_rows: int) -> None:

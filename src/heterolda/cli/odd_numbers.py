@@ -1,0 +1,103 @@
+"""Numbers that may stand for missing values, such as -999."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heterolda.cli.messages import print_to_stderr
+from heterolda.cli.parsing import join_names
+from heterolda.foundations.types import Array
+from heterolda.foundations.wording import percent
+
+_ROWS = 100_000  # that are looked at
+_SHARE, _NUMBER = 0.01, 6  # of the rows, at least
+_DISTINCT = 10  # other values, at least
+
+
+class OddNumber(NamedTuple):
+    """A number that makes up an odd share of a column."""
+
+    column: str
+    value: float
+    share: float
+
+
+def find_odd_numbers(
+    X: Array, names: Sequence[str], weight: Array | None = None
+) -> list[OddNumber]:
+    """Numbers at an end of a column, in many rows, and far from all others.
+
+    That is by more than the standard deviation of the others: zeros of counts and of
+    measurements from zero on are not far.
+    """
+    step = -(-len(X) // _ROWS)
+    X = X[:: max(1, step)]
+    w = np.ones(len(X)) if weight is None else weight[:: max(1, step)]
+    total, found = w.sum(), []
+    for name, column in zip(names, X.T, strict=True):
+        for value in (column.min(), column.max()) if len(column) else ():
+            same = column == value
+            share = w @ same / total
+            if share < _SHARE or w @ same < _NUMBER:
+                continue
+            others = column[~same]
+            gap = np.abs(others - value).min(initial=np.inf)
+            spread = (
+                np.sqrt(np.cov(others, aweights=w[~same])) if len(others) > 1 else 0
+            )
+            if gap > spread and len(np.unique(others)) >= _DISTINCT:
+                found.append(OddNumber(name, float(value), float(share)))
+    return found
+
+
+def note_odd_numbers(
+    data: Any,
+    X: Array,
+    names: Sequence[str],
+    labels: Sequence[Any],
+    weight: Array | None = None,
+) -> None:
+    """Say which numbers may stand for missing values, in one line, if there are any."""
+    odd = find_odd_numbers(X, names, weight)
+    if not odd:
+        return
+    columns: dict[str, list[str]] = {}
+    for column, value, _ in odd:
+        columns.setdefault(_text(value), []).append(column)
+    shares = [
+        f"{_text(value)} makes up {percent(share)} of column {column!r:.60}"
+        for column, value, share in odd[:3]
+    ]
+    more = f" and {len(odd) - 3} more are alike" if odd[3:] else ""
+    # A mark goes for all columns, so that it must mean the same in all of them.
+    known = {_text(label) for label in labels}
+    marks = [
+        text
+        for text, mine in columns.items()
+        if text not in known
+        and not any((X[:, j] == float(text)).any() for j in _places(names, mine))
+    ]
+    given = getattr(data.source, "reading", None)
+    option = join_names([*(given.marks if given else ()), *marks])
+    drop = "" if data.missing == "drop" else " --missing drop"
+    add = f"add --na {shlex.quote(option)}{drop}" if marks else ""
+    elsewhere = [text for text in columns if text not in marks]
+    if elsewhere:
+        add += f"{' and ' if add else ''}empty the cells of {', '.join(elsewhere)}"
+        add += ", which other columns have, too"
+    print_to_stderr(
+        f"note: {', '.join(shares)}{more}, far from the other values there: if it "
+        f"stands for a missing value, {add}"
+    )
+
+
+def _places(names: Sequence[str], without: Sequence[str]) -> list[int]:
+    return [j for j, name in enumerate(names) if name not in without]
+
+
+def _text(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)

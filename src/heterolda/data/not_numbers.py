@@ -1,0 +1,66 @@
+"""Cells that are not numbers: what they may be, and the errors that say what to do."""
+
+from __future__ import annotations
+
+import re
+
+from heterolda.data.advice import ReadingError
+from heterolda.data.reading import Reading
+from heterolda.exceptions import Setting
+
+# What people write for a missing value, beside what is read as such anyway.
+MARK = re.compile(
+    r"[^\w\s]{1,3}|n[./]?[adks][./]?|not? (data|value)|none|nil|void|missing|unknown"
+    r"|undefined|#?(div/0|value|ref|name|num)[!?]?",
+    re.IGNORECASE,
+)
+LONGEST_MARK = 30  # characters
+_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/. ](\d{1,2}|[a-z]{3,9})[-/. ]\d{2,4}"
+_TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d{2}:?\d{2}))?"
+DATE = re.compile(rf"({_DAY})([t ]+{_TIME})?|{_TIME}", re.IGNORECASE)
+
+
+def number_pattern(decimal: str, grouped: bool = False) -> str:
+    """A regular expression for numbers in text, perhaps with groups of thousands."""
+    digits = rf"(\d+[{decimal}]?\d*|[{decimal}]\d+)(e[+-]?\d+)?"
+    if grouped:
+        group = "," if decimal == "." else "."
+        digits += rf"|\d{{1,3}}([{group}]\d{{3}})+([{decimal}]\d*)?"
+    return rf"(?i)^[+-]?({digits}|inf(inity)?|nan)$"
+
+
+def other_decimal(reading: Reading) -> str:
+    """The decimal mark that a file does not seem to have."""
+    return "." if reading.decimal == "," else ","
+
+
+class NotNumbersError(ReadingError):
+    """A column that must be numbers has something else."""
+
+    def complete(self, missing: str) -> None:
+        """Advise what to do about gaps if these are not yet provided for."""
+        if missing == "error" and any(s.parameter == "na" for s in self.options):
+            self.options += (Setting("missing", "drop"),)
+
+
+def not_a_number(
+    where: str, column: str, row: int, value: str, reading: Reading
+) -> NotNumbersError:
+    """The error for a cell; rows are counted from 1, without the header."""
+    text, other = value.strip(), other_decimal(reading)
+    problem = (
+        f"{where}: column {column!r} must be numbers, but row {row} has {value!r:.60}"
+    )
+    if re.search(number_pattern(other), text):
+        words = "write a decimal point" if other == "," else "write a decimal comma"
+        return NotNumbersError(
+            problem, f"; {words}", options=[Setting("decimal", other)]
+        )
+    if not 0 < len(text) <= LONGEST_MARK:
+        return NotNumbersError(problem)
+    return NotNumbersError(
+        problem,
+        ": if it stands for a missing value, leave the cell empty",
+        options=[Setting("na", (*reading.marks, text))],
+        lead=": correct it or, if it stands for a missing value, add ",
+    )

@@ -1,0 +1,369 @@
+"""Columns that are not numbers: what they are taken for, and that the advice works."""
+
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from helpers.cli import invoke, make_frame, succeed
+from heterolda.data import statistics_from_batches
+from heterolda.data.not_numbers import DATE, MARK, number_pattern
+
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
+
+def column(values, n=200):
+    return [values[k % len(values)] for k in range(n)]
+
+
+IDS, PLACES = [f"p{k}" for k in range(200)], ["Rome", "New York", "Rome"]
+DAYS = [f"2024-01-{k:02d}" for k in range(1, 29)]
+# By what the message says of them: columns with their values.
+KINDS = {
+    None: {"number": ["1", "-2.5", "3e4", "20241231", "2024"]},
+    "are numbers except for '?', 'n.d.', ...": {
+        "mark": ["1.5", "2", "4", "7", "?"],
+        "n.d.": ["1", *"2345678", "9", *"123456789", "n.d."],
+        "typing error": [*map(str, range(199)), "two"],
+    },
+    "are categories ('Rome', 'New York')": {
+        "city": PLACES,
+        "code": ["1", "2", "A"],
+        "yes": ["yes", "no"],
+    },
+    "are dates ('2024-01-01', '2024-01-02', ...)": {
+        "iso": DAYS,
+        "german": [f"{k}.12.2024" for k in range(1, 29)],
+        "american": [f"12/{k}/2024 3:15 PM" for k in range(1, 29)],
+        "stamp": [f"2024-01-01T10:{k:02d}:00Z" for k in range(60)],
+        "hour": [f"{k}:30" for k in range(24)],
+    },
+    "are text ('p0', 'p1', ...)": {
+        "id": IDS,
+        "distance": [f"{k} km" for k in range(90)],
+    },
+    "is the same in each row ('mm')": {"unit": ["mm"]},
+    "is mostly missing": {"empty": ["", "1", "NA", ""]},
+}
+
+
+def frame_with(rng, **columns):
+    frame = make_frame(rng).drop(columns="id")
+    for name, values in columns.items():
+        frame.insert(0, name, column(values, len(frame)))
+    return frame
+
+
+def advised(message):
+    """The options that a message tells to add."""
+    return shlex.split(re.search(r"[.,] [Aa]dd (--.*?)(; |$)", message)[1])
+
+
+def message_of(*arguments):
+    result = invoke(*arguments)
+    assert result.exit_code == 1, result.stderr
+    assert result.stderr.count("\n") == 1
+    return result.stderr.strip()
+
+
+def test_what_columns_are_taken_for(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    columns = {name: values for kind in KINDS.values() for name, values in kind.items()}
+    reverse = dict(reversed(columns.items()))  # each comes before those there
+    frame_with(rng, **reverse).to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    start, end = f"heterolda: {path}: 14 columns are not all numbers: ", ". Add --na "
+    assert said.startswith(start)
+    groups = said[len(start) : said.index(end)].split("; ")
+    expected = [
+        f"{', '.join(map(repr, names))} {words}"
+        for words, names in KINDS.items()
+        if words is not None
+    ]
+    assert groups == expected
+    out = ["--exclude", "iso,german,american,stamp,hour,id,distance,unit,empty"]
+    assert advised(said) == [
+        *("--na", "?,n.d.,two", "--categorical", "city,code,yes"),
+        *out,
+        *("--missing", "drop"),
+    ]
+    assert said.endswith("or by the month as a category")
+
+
+def test_the_options_to_add_make_the_next_command_work(rng, tmp_path):
+    """All columns at once, with names that a shell and csv would take apart."""
+    path = tmp_path / "my data.csv"
+    odd = 'the "day", in $HOME'
+    columns = {"id": IDS, odd: DAYS}
+    frame = frame_with(rng, **columns, q=["1.5", "2", "4", "7", "?"], u=["mm"])
+    frame.to_csv(path, index=False)
+    for command in ("fit", "compare", "project"):
+        arguments = command, path, "-t", "kind"
+        if command == "compare":
+            arguments = *arguments, "--cv", "2"
+        said = message_of(*arguments)
+        assert "4 columns are not all numbers" in said
+        options = advised(said)
+        assert options[:2] == ["--na", "?"]
+        assert options[-2:] == ["--missing", "drop"]
+        succeed(*arguments, *options)
+        # What the user leaves out already stays so, and gaps that are provided for.
+        given = "--exclude", "u,x0", "--missing", "drop"
+        more = advised(message_of(*arguments, *given))
+        assert "--missing" not in more
+        shown = succeed(*arguments, *given, *more)
+        assert command != "fit" or "3 features" in shown
+    named = "--columns", f'x0,x1,"{odd.replace(chr(34), chr(34) * 2)}"'
+    options = advised(message_of("fit", path, "-t", "kind", *named))
+    assert options == ["--columns", "x0,x1"]
+    succeed("fit", path, "-t", "kind", *named, *options)
+    # In the library there are parameters.
+    with pytest.raises(ValueError, match=r"leave them out by exclude=\['u', 'q', "):
+        statistics_from_batches(path, "kind")
+
+
+def test_parquet_files_and_arrow_data(rng, tmp_path):
+    path = tmp_path / "d.parquet"
+    frame = frame_with(rng, id=IDS, u=["mm"], q=["1.5", "?"])
+    frame["when"] = pd.date_range("2024-01-01", periods=len(frame))
+    frame["day"] = frame["when"].dt.date
+    frame["parts"] = [[1, 2]] * len(frame)
+    frame["stored"] = [str(value) for value in frame["x0"]]
+    frame.to_parquet(path)
+    for command in (["fit"], ["project", "-o", tmp_path / "o.csv"], ["compare"]):
+        said = message_of(*command, path, "-t", "kind")
+        assert "'when', 'day' are dates ('2024-01-01 00:00:00')" in said
+        assert "to use a date, replace it in the file by numbers" in said
+        assert "'parts' is of type list<element: int64>" in said
+        assert "'stored' is numbers stored as text" in said
+        assert "'q' is categories" in said
+    options = advised(said)
+    if "--categorical" in options:
+        at = options.index("--categorical")
+        del options[at : at + 2]
+    succeed("fit", path, "-t", "kind", "--columns", "x0,x1,x2")
+    table = pa.Table.from_pandas(frame)
+    with pytest.raises(ValueError, match="7 columns are not numbers: 'q' is categor"):
+        statistics_from_batches(table, "kind")
+    # Rows that are gone cannot be looked at again.
+    with pytest.raises(ValueError, match="column 'q' must be numbers, but is of type"):
+        statistics_from_batches(table.to_reader(), "kind")
+
+
+def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    odd = [*map(str, range(199)), "west"]
+    frame_with(rng, v=odd).to_csv(path, index=False)
+    assert advised(message_of("fit", path, "-t", "kind")) == ["--exclude", "v"]
+    frame_with(rng, v=odd).assign(kind=column([*"abcd"])).to_csv(path, index=False)
+    assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
+
+
+def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    frame = frame_with(rng, v=[str(k) for k in range(200)])
+    frame[["x0", "x1", "x2"]] = (10 * frame[["x0", "x1", "x2"]]).round().astype(int)
+    late = frame.assign(v=[*map(str, range(198)), "1,5", "?"])
+    pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
+    said = message_of("fit", path, "-t", "kind")
+    assert "'v' has decimal commas ('1,5', '?')" in said
+    options = ["--na", "?", "--decimal", ",", "--missing", "drop"]
+    assert advised(said) == options
+    model = tmp_path / "m.json"
+    succeed("fit", path, "-t", "kind", *options, "-o", model)
+    late = late.iloc[:-1]
+    pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
+    said = message_of("evaluate", model, path)
+    assert "column 'v' must be numbers, but row 599 has '1,5'. Add --decimal ," in said
+    succeed("evaluate", model, path, "--decimal", ",")
+    # Columns with both cannot be read in one way.
+    late = late.assign(x0=late["x0"] + 0.5)
+    pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
+    said = message_of("fit", path, "-t", "kind")
+    assert advised(said) == ["--exclude", "v"]
+    succeed("fit", path, "-t", "kind", "--exclude", "v")
+
+
+def test_many_columns_and_long_names_stay_in_bounds(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    names = [f"{'long ' * 20}{k}" for k in range(40)]
+    frame = frame_with(rng, **dict.fromkeys(names, IDS))
+    frame.to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    assert "40 columns are not numbers: " in said
+    assert "and 35 more are text ('p0', 'p1', ...)" in said
+    succeed("fit", path, "-t", "kind", *advised(said))
+    names = [f"{'long ' * 200}{k}" for k in range(40)]
+    frame.columns = [*names, *frame.columns[40:]]
+    frame.to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    assert len(said) < 1500
+    assert said.endswith("name those to use by --columns")
+    frame[[*names, "kind"]].to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    assert said.endswith("a model needs columns of numbers, or categories")
+
+
+def test_only_some_rows_are_looked_at(rng, tmp_path, monkeypatch):
+    """A cell after these is named by the error of the reader, with the same row."""
+    path = tmp_path / "d.csv"
+    frame = pd.concat([frame_with(rng, v=["1", "2", "3"])] * 5)
+    frame.iloc[-2, 0] = "two"
+    frame.to_csv(path, index=False)
+    assert "numbers except for 'two' (row 999)" in message_of("fit", path, "-t", "kind")
+    monkeypatch.setattr("heterolda.data.diagnosis._ROWS", 10)
+    monkeypatch.setattr("heterolda.data.csv_reader._READ_BYTES", 5000)
+    said = message_of("fit", path, "-t", "kind")
+    assert "column 'v' must be numbers, but row 999 has 'two': correct it" in said
+    assert advised(said) == ["--na", "two", "--missing", "drop"]
+
+
+def test_models_know_what_must_be_numbers(rng, tmp_path):
+    path, model, out = (tmp_path / name for name in ("d.csv", "m.json", "o.csv"))
+    frame = frame_with(rng)
+    frame.to_csv(path, index=False)
+    succeed("fit", path, "-t", "kind", "-o", model)
+    frame = frame.astype({"x1": object})
+    frame.loc[7, "x1"] = "?"
+    frame.to_csv(path, index=False)
+    commands = ("evaluate", model, path), ("predict", model, path, "-o", out)
+    for command in commands:
+        said = message_of(*command)
+        assert "column 'x1' must be numbers, but row 8 has '?'" in said
+        assert advised(said) == ["--na", "?", "--missing", "drop"]
+        succeed(*command, *advised(said))
+    kept = *commands[1], "--missing", "keep"
+    assert advised(message_of(*kept)) == ["--na", "?"]
+    succeed(*kept, "--na", "?")
+    assert pd.read_csv(out)["prediction"].isna().sum() == 1
+
+
+def test_dates_cannot_be_asked_for(tmp_path):
+    result = invoke("fit", "d.csv", "-t", "kind", "--date", "the day,hour")
+    assert result.exit_code == 2
+    assert "leave it out by --exclude 'the day,hour', or replace it" in result.stderr
+    assert "--date" not in succeed("fit", "--help")
+
+
+def test_patterns_against_a_list():
+    numbers = re.compile(number_pattern("."))
+    for text in ("1", "-1.5", "+.5", "1e-5", "1.", "20241231", "inf", "NaN", "007"):
+        assert numbers.search(text), text
+        assert pa.array([text]).cast(pa.float64())
+        assert not DATE.fullmatch(text)
+    for text in ("1,5", "1_000", "0x1", "1e", "-", ".", "one", "1 2", ""):
+        assert not numbers.search(text), text
+    for text in ("?", "-", "--", "n.d.", "N/A", "none", "#DIV/0!", "*", "unknown"):
+        assert MARK.fullmatch(text), text
+    for text in ("A", "no", "x1", "1", "Rome", "yes"):
+        assert not MARK.fullmatch(text), text
+    for text in ("1.5.2", "192.168.1.1", "2024-13", "1/2", "12.5", "a-b-c"):
+        assert not DATE.fullmatch(text), text
+
+
+def naive_odd_numbers(X):
+    found = []
+    for j, values in enumerate(X.T):
+        for value in (values.min(), values.max()):
+            others = values[values != value]
+            n = len(values) - len(others)
+            many = n >= max(6, 0.01 * len(values)) and len(set(others)) >= 10
+            if many and min(abs(others - value)) > others.std(ddof=1):
+                found.append((str(j), value, n / len(values)))
+    return found
+
+
+def test_numbers_that_make_up_an_odd_share(rng):
+    from heterolda.cli.odd_numbers import find_odd_numbers
+
+    n = 600
+    X = rng.normal(60, 10, size=(n, 9))
+    X[::20, 0], X[::20, 1] = -999, 0
+    X[::20, 2] = 60  # within
+    X[:4, 3] = 9999  # a handful
+    X[:, 4] = np.maximum(X[:, 4] - 65, 0)  # counts from zero on
+    X[:, 5] = X[:, 5] > 60  # zeros and ones
+    X[:, 6] = rng.poisson(0.5, n)
+    X[::30, 7], X[1::30, 7] = -1e6, 1e6  # at both ends
+    names = [str(j) for j in range(9)]
+    found = find_odd_numbers(X, names)
+    assert [one.column for one in found] == ["0", "1", "7", "7"]
+    assert found == naive_odd_numbers(X)
+    # Weights are copies.
+    w = rng.integers(1, 4, n)
+    copies = find_odd_numbers(np.repeat(X, w, axis=0), names)
+    weighted = find_odd_numbers(X, names, w.astype(float))
+    assert [one[:2] for one in copies] == [one[:2] for one in weighted]
+    np.testing.assert_allclose([o.share for o in copies], [o.share for o in weighted])
+    assert find_odd_numbers(X[:0], names) == []
+
+
+def test_a_note_of_odd_numbers_can_be_followed(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    frame = frame_with(rng)
+    frame.loc[::20, ["x0", "x1"]] = -999
+    frame.to_csv(path, index=False)
+    for command in (
+        ["fit"],
+        ["fit", "--refine"],
+        ["compare", "--cv", "2"],
+        ["project"],
+    ):
+        result = invoke(*command, path, "-t", "kind")
+        assert result.exit_code == 0, result.stderr
+        (note,) = [k for k in result.stderr.splitlines() if "-999" in k]
+        assert "-999 makes up 5.0 % of column 'x0', -999 makes up" in note
+        assert advised(note) == ["--na", "-999", "--missing", "drop"]
+        result = invoke(*command, path, "-t", "kind", *advised(note))
+        assert result.exit_code == 0, result.stderr
+        assert "-999" not in result.stderr
+        assert "10 of 200 rows have missing values" in result.stderr
+    # A mark goes for all columns, so that none is advised that others have.
+    frame["x2"] = np.arange(len(frame)) - 1000.0
+    frame.to_csv(path, index=False)
+    said = invoke("fit", path, "-t", "kind").stderr
+    assert "empty the cells of -999, which other columns have, too" in said
+
+
+FIRST = {
+    "5.1,3.5,1.4,0.2,setosa": True,
+    "5,3,1,0,4": True,
+    "1,0,0,0,a": True,  # the same number more than once
+    "0,1,2,3,kind": False,  # as pandas numbers columns
+    "1,2,3,4,kind": False,
+    ",".join([*map(str, range(1100, 1140, 4)), "kind"]): False,  # wavelengths
+    "x0,x1,3,4,kind": False,
+}
+
+
+@pytest.mark.parametrize(("first", "is_row"), FIRST.items())
+def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
+    path, model = tmp_path / "d.data", tmp_path / "m.json"
+    d = first.count(",")
+    frame = make_frame(rng, 80, d=d).drop(columns="id")
+    rows = frame.to_csv(index=False, header=False)
+    path.write_text(f"{first}\n{rows}".replace("west", first.split(",")[-1]))
+    said = message_of("fit", path, "-t", "species")
+    assert re.search("no column is named 'species'; it|several .* named .*; it", said)
+    assert ("its first line was taken for names of columns, '" in said) == is_row
+    if is_row:
+        assert f"the columns are then column_1 to column_{d + 1}" in said
+        options = re.search("if it is a row, add (.*?);", said)[1].split()
+        has_text = first[-1].isalpha()
+        target = f"column_{d + 1}"
+        assert options == ["--no-header", *(["--target", target] if has_text else [])]
+        shown = succeed("fit", path, "-t", target, *options, "-o", model)
+        assert "81 rows" in shown
+        assert "81 rows" in succeed("evaluate", model, path, "--no-header")
+    name = first.split(",")[-1]
+    if len(set(first.split(","))) < d + 1:
+        said = message_of("fit", path, "-t", name)
+        assert "several columns are named ['0']; its first line was taken" in said
+        return
+    # If all goes well there is but a note.
+    result = invoke("fit", path, "-t", name)
+    assert result.exit_code == 0, result.stderr
+    assert ("if it is a row, add --no-header" in result.stderr) == is_row
