@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz import kernels, model_json, results_files, statistics_npz, tables
+from fuzz import kernels, model_json, processes, results_files, statistics_npz, tables
 from heterolda.kernels import compiled
 
 READERS = {
@@ -11,6 +11,7 @@ READERS = {
         model_json.READER,
         statistics_npz.READER,
         *tables.TABLES,
+        processes.READER,
         *results_files.RESULTS,
         *([kernels.READER] if compiled is not None else []),
     )

@@ -247,7 +247,9 @@ def clinic(rows):
     rows["ward"] = np.array(["North", "East", "West Wing"])[wards.astype(int)]
     rows = rows.drop(columns=["ward_east", "ward_west"])
     names = [name for name in rows.columns if name != "diagnosis"]
-    return text(rows[[*names, *(["diagnosis"] if "diagnosis" in rows else [])]]).encode()
+    return text(
+        rows[[*names, *(["diagnosis"] if "diagnosis" in rows else [])]]
+    ).encode()
 
 
 def clinic_rows(seed):
@@ -257,7 +259,9 @@ def clinic_rows(seed):
     severity = rows["diagnosis"].isin(["moderate", "severe"])
     label = rows.pop("diagnosis")
     rows["male"] = (rng.random(len(rows)) < 0.3 + 0.4 * severity).astype(float)
-    ward = np.where(rng.random(len(rows)) < 0.6, severity, rng.integers(0, 3, len(rows)))
+    ward = np.where(
+        rng.random(len(rows)) < 0.6, severity, rng.integers(0, 3, len(rows))
+    )
     rows["ward_east"], rows["ward_west"] = (ward == 1) * 1.0, (ward == 2) * 1.0
     return rows.assign(diagnosis=label)
 
@@ -313,7 +317,9 @@ def excel(rows, title=None):
 def thousands(rows):
     """Large numbers as people write them, in quotes since the comma separates."""
     rows = rows.copy()
-    name = next(n for n in rows.columns if rows[n].dtype == float and rows[n].max() > 1e3)
+    name = next(
+        n for n in rows.columns if rows[n].dtype == float and rows[n].max() > 1e3
+    )
     rows[name] = [f"{value:,.1f}" for value in rows[name]]
     return text(rows).encode()
 
@@ -330,6 +336,13 @@ def _padded(rows):
 
 def _index(rows):
     return rows.to_csv(lineterminator="\n").encode()
+
+
+# Ways of writing that take any rows, whose last column is text.
+WRITERS = (
+    *(german_excel, unicode_text, r_csv, r_table, blanks, label_first, remarks),
+    *(blank_rows, titled, _index),
+)
 
 
 def messy_files():
