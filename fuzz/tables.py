@@ -57,7 +57,7 @@ _ENCODINGS = [
     *("utf-8", "utf-8", "utf-8-sig", "cp1252", "latin-1"),
     *("utf-16", "utf-16-le", "utf-16-be", "utf-32"),
 ]
-# Decimal marks, delimiters, labels that look alike, gaps, and what no table should have.
+# Decimal marks, delimiters, labels that look alike, gaps, and what no table has.
 _SWAPS = [
     *((".", ","), (",", "."), (",", ";"), (";", "\t"), ("\t", " "), (" ", "  ")),
     *(("north", "north "), ("south", "0"), ("east", "0.0"), ("west", "Süd")),
