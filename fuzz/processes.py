@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 import zlib
-from functools import cache
 
 from fuzz import tables
 from fuzz.commands import a_folder
@@ -74,19 +73,29 @@ def check(data):
     return status == 0
 
 
-@cache
+def packed(*pieces):
+    """Bytes and how often they come, one after the other, packed without being held."""
+    size = 1 << 20
+    members = []
+    for piece, n in pieces:
+        block = max(1, size // len(piece))
+        whole = gzip.compress(piece * block, 1, mtime=0)
+        members += [whole] * (n // block)
+        members.append(gzip.compress(piece * (n % block), 1, mtime=0))
+    return b"".join(members)
+
+
 def long_rows():
-    """Small files with a row, a name or a cell of many megabytes, packed."""
+    """Small files with a row, a name or a cell of many megabytes."""
     good, many = tables.text_seeds()[0], 40_000_000
     names = good[: good.index(b"\n") + 1]
-    found = [
-        names + b"\0" * 7 * many,
-        names + b"1," + b"2" * 7 * many + b",north\n",
-        good + b'1,"' + b"2,3,north\n" * (many // 10),
-        good + b"," * many + b"\n",
-        b"x0,x1," + b"k" * many + b"\n" + good,
+    return [
+        packed((names, 1), (b"\0", 300_000_000)),
+        packed((names + b"1,", 1), (b"2", 300_000_000), (b",north\n", 1)),
+        packed((good + b'1,"', 1), (b"2,3,north\n", many // 10)),
+        packed((good, 1), (b",", many), (b"\n", 1)),
+        packed((b"x0,x1,", 1), (b"k", many), (b"\n" + good, 1)),
     ]
-    return [gzip.compress(data, 1, mtime=0) for data in found]
 
 
 def _change(data, rng):
@@ -96,14 +105,12 @@ def _change(data, rng):
     text = rng.choice(tables.text_seeds())
     at = rng.choice([text.index(b"\n") + 1, rng.randrange(len(text))])
     piece = rng.choice([b"\0", b"1", b",", b'"', b'""', b"\n", b" ", b"1,", b"\xff"])
-    many = piece * (rng.choice([100, 5_000_000, 100_000_000]) // len(piece))
-    return gzip.compress(text[:at] + many + text[at:], 1, mtime=0)
+    n = rng.choice([100, 5_000_000, 100_000_000]) // len(piece)
+    return packed((text[:at], 1), (piece, n), (text[at:], 1))
 
 
-READER = Reader(
-    "process",
-    ".csv.gz",
-    lambda: [*tables.packed_seeds()[:1], *long_rows()],
-    _change,
-    check,
-)
+def _seeds():
+    return [*tables.packed_seeds()[:1], *long_rows()]
+
+
+READER = Reader("process", ".csv.gz", _seeds, _change, check)

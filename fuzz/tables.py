@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from functools import cache, partial
 
@@ -153,8 +154,9 @@ def _check_absent(*names):
 
 def _check_rows(text):
     usual = csv.field_size_limit(len(text) + 1)
+    mark = re.search('(.)"?probability_', text)[1]  # that of the data
     try:
-        rows = list(csv.reader(io.StringIO(text, newline="")))
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark))
     finally:
         csv.field_size_limit(usual)
     check_probabilities(rows[0], rows[1:][:1000])

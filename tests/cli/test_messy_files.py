@@ -40,7 +40,10 @@ def test_a_messy_file_goes_from_fit_to_export(case, tmp_path):
 @pytest.mark.parametrize(
     ("message", "options"),
     [
-        ("heterolda: a.csv: no. Add --exclude 'part no,day' --missing drop; or else", 2),
+        (
+            "heterolda: a.csv: no. Add --exclude 'part no,day' --missing drop; or else",
+            2,
+        ),
         ("it has '1', '2': add --no-header, and name it by --target", 2),
         ("separated by ';': name it with --delimiter", 1),
         ("note: if it is missing, add --na -999 --missing drop, or --missing keep", 2),
