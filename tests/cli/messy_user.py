@@ -213,7 +213,9 @@ def main(*wanted):
                 for one in done.values():
                     for typed, said in zip(one.typed, one.said, strict=True):
                         print(f"$ {typed}\n{said}".replace(f"{folder}/", ""))
-    print(f"\n{right} of {len(cases)} files are done, with {total} commands.")
+    print(f"\nTogether: {right} files, {total} commands.")
+    if right < len(cases):
+        print(f"{len(cases) - right} files are not done, or give wrong answers.")
 
 
 def _count(found):
