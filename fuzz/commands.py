@@ -90,7 +90,7 @@ def check_probabilities(names, rows, label="prediction"):
     where = [j for j, name in enumerate(names) if name.startswith("probability_")]
     at = names.index(label)
     for row in rows:
-        values = [float(row[j]) for j in where]
+        values = [float(str(row[j]).replace(",", ".")) for j in where]
         assert all(math.isfinite(p) and 0 <= p <= 1 for p in values), values
         assert abs(sum(values) - 1) < 1e-9, values
         winner = names[where[values.index(max(values))]]

@@ -9,10 +9,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from functools import cache, partial
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 
 from fuzz import model_json
@@ -23,6 +25,7 @@ from fuzz.reader import Reader
 from heterolda import GaussianLinearDiscriminant
 from heterolda.export._json_file import json_text
 from heterolda.export.model_file import to_document
+from tests.cli import messy_files
 
 KINDS = ["north", "south", "east", "west"]
 NAMES = ["x0", "x1", "kind"]
@@ -39,6 +42,42 @@ _COMMANDS = [
     "predict model.json DATA --out out.tsv.gz --id kind",
     "evaluate model.json DATA --json",
     "evaluate model.json DATA --target kind --missing drop --sample-weight x1 --json",
+]
+# How files are to be read; half of the commands leave that to be found.
+_READINGS = [
+    " --delimiter tab",
+    " --delimiter ; --decimal ,",
+    " --delimiter space",
+    " --decimal ,",
+    " --decimal .",
+    " --no-header",
+    " --na ?,-999",
+    " --na north,1.0 --delimiter |",
+]
+_ENCODINGS = [
+    *("utf-8", "utf-8", "utf-8-sig", "cp1252", "latin-1"),
+    *("utf-16", "utf-16-le", "utf-16-be", "utf-32"),
+]
+# Decimal marks, delimiters, labels that look alike, gaps, and what no table has.
+_SWAPS = [
+    *((".", ","), (",", "."), (",", ";"), (";", "\t"), ("\t", " "), (" ", "  ")),
+    *(("north", "north "), ("south", "0"), ("east", "0.0"), ("west", "Süd")),
+    *(
+        ("0", "?"),
+        ("1", "-999"),
+        ("2", "1.000,5"),
+        ("e", "é"),
+        ("\n", "\r"),
+        ("t", "\0"),
+    ),
+    *(
+        ("\n", "\n# "),
+        ("\n", ";\n"),
+        ('"', "'"),
+        ("x0", ""),
+        ("x1", "x0"),
+        ("kind", "1"),
+    ),
 ]
 
 
@@ -75,11 +114,11 @@ def check(data, ending, command=None):
     bool
         Whether it succeeded.
     """
-    choice = zlib.crc32(data)
     if command is None:
+        choice = zlib.crc32(data)
         command = _COMMANDS[choice % len(_COMMANDS)]
-        if not ending and choice % 7 == 0:
-            command += " --delimiter tab"
+        rest = choice // len(_COMMANDS)
+        command += _READINGS[rest // 2 % len(_READINGS)] if rest % 2 else ""
     with a_folder(model_json=model(), **({f"data{ending}": data} if ending else {})):
         name = f"data{ending}" if ending else "-"
         words = command.replace("DATA", name).split()
@@ -115,8 +154,9 @@ def _check_absent(*names):
 
 def _check_rows(text):
     usual = csv.field_size_limit(len(text) + 1)
+    mark = re.search('(.)"?probability_', text)[1]  # that of the data
     try:
-        rows = list(csv.reader(io.StringIO(text, newline="")))
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark))
     finally:
         csv.field_size_limit(usual)
     check_probabilities(rows[0], rows[1:][:1000])
@@ -160,6 +200,29 @@ def change_packed(data, rng):
     return gzip.compress(change_text(text, rng), 1, mtime=0)
 
 
+def messy_seeds():
+    """Small tables as programs and people write them."""
+    X, y = _data(24)
+    rows = pd.DataFrame(
+        {"x0": X[:, 0].round(3), "x1": abs(X[:, 1]).round(3), "kind": y}
+    )
+    return [write(rows) for write in messy_files.WRITERS]
+
+
+def change_messy(data, rng):
+    """Another messy table: other cells, delimiters, marks, encodings and labels."""
+    if rng.random() < 0.2:
+        return change_bytes(data, rng)
+    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    text = data.decode("utf-16" if marked else "utf-8-sig", "replace")
+    first = text.split("\n", 1)[0]
+    delimiter = max(";\t|, ", key=first.count)
+    text = change_table(text.encode(), rng, delimiter).decode("utf-8", "replace")
+    for old, new in rng.sample(_SWAPS, rng.choice([0, 0, 1, 2])):
+        text = text.replace(old, new, rng.choice([-1, -1, 1, 5]))
+    return text.encode(rng.choice(_ENCODINGS), "replace")
+
+
 def packed_seeds():
     """Small tables, packed."""
     return [gzip.compress(data, mtime=0) for data in text_seeds()]
@@ -193,6 +256,7 @@ def _reader(name, ending, seeds, change):
 
 TABLES = (
     _reader("csv", ".csv", text_seeds, change_text),
+    _reader("messy", ".txt", messy_seeds, change_messy),
     _reader("packed", ".csv.gz", packed_seeds, change_packed),
     _reader("stream", "", text_seeds, change_text),
     _reader("parquet", ".parquet", parquet_seeds, change_parquet),

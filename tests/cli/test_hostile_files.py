@@ -21,7 +21,7 @@ from fuzz.statistics_npz import check as check_statistics
 from fuzz.statistics_npz import seeds as statistics_files
 from fuzz.tables import check as check_table
 from fuzz.tables import model, text_seeds, written
-from helpers.cli import invoke, succeed
+from helpers.cli import invoke, start, succeed
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, SimilarLabelsWarning
 from heterolda.data import fit_batches, statistics_from_batches
 
@@ -447,3 +447,36 @@ def test_a_stream_that_can_be_read_once():
 
 
 KINDS = columns()["kind"].to_pylist()
+
+
+# Rows so long that whoever reads them is still at it when the command has failed.
+
+
+@pytest.mark.check
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        (
+            "zeros.csv.gz",
+            lambda: gzip.compress(b"x0,x1,kind\n" + bytes(300_000_000), 1),
+        ),
+        ("row.csv", lambda: b"x0,x1,kind\n1," + b"2" * 40_000_000 + b",north\n"),
+    ],
+    ids=["zeros", "row"],
+)
+def test_no_reader_outlives_its_command(name, pack, tmp_path):
+    # Python aborted at its end, after the right message: status 134.
+    path, stored = tmp_path / name, tmp_path / "model.json"
+    path.write_bytes(pack())
+    stored.write_bytes(model())
+    started = [
+        start("fit", path, "-t", "kind", "-o", tmp_path / "new.json"),
+        start("predict", stored, path, "-o", tmp_path / "out.csv"),
+        start("evaluate", stored, path, "-t", "kind"),
+    ]
+    for process in started:
+        said = process.communicate()[1].decode()
+        assert process.returncode == 1, said
+        assert said.startswith(f"heterolda: {path}"), said
+        assert said.count("\n") == 1
+    assert set(tmp_path.iterdir()) == {path, stored}

@@ -59,7 +59,8 @@ def test_no_defect_for_a_while(name, request):
     # `make fuzz` does this for as long as somebody waits, and watches time and memory.
     reader = READERS[name]
     inputs = reader.inputs(random.Random(request.config.getoption("--seed")))
-    n = {"model": 100, "statistics": 100, "kernels": 1000}.get(name, 15)
+    several = {"model": 100, "statistics": 100, "kernels": 1000, "messy": 40}
+    n = (several | {"process": 3}).get(name, 15)
     accepted = [reader.check(next(inputs)) for _ in range(n)]
     assert any(accepted)
     assert not all(accepted)
