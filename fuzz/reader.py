@@ -54,7 +54,7 @@ class Reader:
                 pool.append(data)
 
 
-_PLAIN = ValueError, FileNotFoundError, IsADirectoryError
+_PLAIN = ValueError, OSError, FileNotFoundError, IsADirectoryError
 
 
 def is_worded(error):

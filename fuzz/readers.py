@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from fuzz import kernels, model_json, results_files, statistics_npz, tables
+from fuzz import (
+    kernels,
+    model_json,
+    outputs,
+    results_files,
+    statistics_npz,
+    tables,
+)
 from heterolda.kernels import compiled
 
 READERS = {
@@ -12,6 +19,7 @@ READERS = {
         statistics_npz.READER,
         *tables.TABLES,
         *results_files.RESULTS,
+        outputs.READER,
         *([kernels.READER] if compiled is not None else []),
     )
 }

@@ -158,6 +158,30 @@ class SearchInterruptedWarning(UserWarning):
     """
 
 
+class ReadingWarning(_SpeaksOfSettings, UserWarning):
+    """A file was read in a way that its owner might not expect.
+
+    Such as with decimal commas, in another encoding than UTF-8, or without a column
+    that has no name.
+
+    Examples
+    --------
+    >>> import os, tempfile, warnings
+    >>> from heterolda.data import statistics_from_batches
+    >>> rows = "x;kind", "1,5;a", "2,5;a", "7,0;b", "9,5;b"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "table.csv")
+    ...     with open(path, "w") as file:
+    ...         file.writelines(f"{row}{os.linesep}" for row in rows)
+    ...     with warnings.catch_warnings(record=True) as caught:
+    ...         warnings.simplefilter("always")
+    ...         statistics_from_batches(path, "kind").means.ravel()
+    array([2.  , 8.25])
+    >>> caught[0].category.__name__
+    'ReadingWarning'
+    """
+
+
 class MissingRowsWarning(UserWarning):
     """Rows with missing values were left out, as asked for.
 

@@ -18,6 +18,7 @@ import heterolda
 from helpers.cli import command, invoke, make_frame, names, rows_of, start, succeed
 from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
 from heterolda.data.csv_reader import parsed_numbers
+from heterolda.data.reading import Reading
 from heterolda.data.table_writer import text_of
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -245,9 +246,9 @@ def test_numbers_in_text_are_read_as_fit_reads_them(text):
         truth = csv.read_csv(io.BytesIO(quoted), read, None, convert)["a"].to_pylist()
     except pa.ArrowInvalid:
         with pytest.raises(ValueError, match="column 'a' must be numbers, but row 8"):
-            parsed_numbers(pa.array(["1", text, "x"]), "a", "file", 6)
+            parsed_numbers(pa.array(["1", text, "x"]), "a", "file", 6, Reading())
         return
-    found = parsed_numbers(pa.array([text, "1"]), "a", "file", 0).to_pylist()
+    found = parsed_numbers(pa.array([text, "1"]), "a", "file", 0, Reading()).to_pylist()
     assert repr(found) == repr(truth)
 
 

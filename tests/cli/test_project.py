@@ -1,7 +1,5 @@
 """heterolda project: the rows of files in the components that the library finds."""
 
-import os
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -202,23 +200,3 @@ def test_components_that_rows_have_changed_are_said_to_be(rng):
     assert result.exit_code == 0, result.stderr
     assert "note: the classes are not Gaussian" in result.stderr
     assert "with covariances moved towards the pooled one by 0.1" in result.stdout
-
-
-def test_no_file_of_the_data_is_replaced(data, tmp_path):
-    before = data.read_bytes()
-    os.link(data, tmp_path / "hard.csv")
-    (tmp_path / "soft.csv").symlink_to(data)
-    (tmp_path / "soft.html").symlink_to(data)
-    for source in (data, tmp_path / "d*.csv"):
-        for option, name in (
-            ("--out", "data.csv"),
-            ("--out", "hard.csv"),
-            ("--out", "soft.csv"),
-            ("--html", "soft.html"),
-        ):
-            options = "-t", "kind", "--id", "id", option, tmp_path / name
-            result = invoke("project", source, *options)
-            assert result.exit_code == 2
-            assert f"{name}: it would replace the data" in result.stderr
-            assert result.stderr.count("\n") == 1
-    assert data.read_bytes() == before

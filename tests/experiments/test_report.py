@@ -86,7 +86,7 @@ def test_the_report_without_matplotlib_says_what_to_install(page):
         text=True,
     )
     assert run.returncode == 1
-    message = "heterolda: pictures need matplotlib: pip install 'heterolda[cli]'\n"
+    message = "heterolda: pictures need matplotlib: pip install matplotlib\n"
     assert run.stderr == message
 
 

@@ -317,7 +317,7 @@ def test_displays_without_matplotlib_say_what_to_install():
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert run.stdout.count("pip install 'heterolda[plot]'") == 5
+    assert run.stdout.count("pip install matplotlib") == 5
 
 
 def test_lazy_names(monkeypatch):

@@ -23,6 +23,28 @@ def test_readme_shows_the_two_commands_and_they_exist():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
+def test_what_to_install_works_in_a_clone_and_from_an_index():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    (every,) = extras["all"]
+    users = set(extras) - {"all", "docs", "test", "mutation"}
+    assert set(re.findall(r"\w+", every)) == {"heterolda"} | users
+    guide = (ROOT / "docs" / "getting_started.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)) == users
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages += [*(ROOT / "docs/guide").glob("*.md"), *(ROOT / "src").rglob("*.py")]
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    assert not any(
+        "heterolda[" in text for text in texts
+    )  # an index would have to know
+    installed = {
+        n for text in texts for n in re.findall(r"pip install '\.\[(.+?)\]", text)
+    }
+    assert {"all", "plot"} <= installed
+    for names in installed:
+        assert set(names.split(",")) <= set(extras)
+
+
 def test_version_is_the_same_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     version = project["project"]["version"]

@@ -9,26 +9,34 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from importlib.util import find_spec
 
 
 def main() -> None:
-    """Run the command ``heterolda``; it needs the extra ``heterolda[cli]``."""
-    missing = [name for name in ("typer", "rich") if find_spec(name) is None]
-    if missing:
-        sys.exit(
-            f"heterolda: the command line needs {' and '.join(missing)}: "
-            "pip install 'heterolda[cli]'"
-        )
+    """Run the command ``heterolda``."""
     try:
-        # A terminated command tidies up as an interrupted one does.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        _end_tidily()
         _open_streams()
         from heterolda.cli.commands import app
 
         app()
     except KeyboardInterrupt:
         sys.exit("heterolda: interrupted")
+
+
+def _end_tidily() -> None:
+    """Let a command tidy up that is terminated, or whose terminal is closed."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows lacks the latter
+        # What ``nohup`` starts goes on.
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Raise what Ctrl-C raises. A shell repeats what the terminal has sent: do not."""
+    if number != signal.SIGTERM:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _open_streams() -> None:

@@ -1,27 +1,28 @@
-"""All commands, and how they end: status 2 and one line for wrong usage."""
+"""All commands, and how they end: one line, status 2 for usage, 1 for the rest."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from heterolda.cli.compare import compare
 from heterolda.cli.evaluate import evaluate
 from heterolda.cli.export import export
 from heterolda.cli.fit import fit
+from heterolda.cli.help import Command, Group
 from heterolda.cli.inspect import inspect
-from heterolda.cli.messages import print_to_stderr
+from heterolda.cli.messages import is_about_options, print_to_stderr
 from heterolda.cli.predict import predict
 from heterolda.cli.project import project
 from heterolda.cli.study import datasets, report, reproduce
 
 
-class OneLineGroup(TyperGroup):
+class OneLineGroup(Group):
     """A group of commands that complains of wrong usage in one line.
 
     A reader that goes away early, such as ``head``, ends the program without a word.
@@ -59,13 +60,42 @@ def _complain(error: Any) -> int:
     return int(error.exit_code)
 
 
+def _with_status(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command; errors about its options end with status 2."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        try:
+            command(**options)
+        except typer.Exit as end:
+            if is_about_options(end.__cause__, options):
+                raise typer.Exit(2) from None
+            raise
+
+    return run
+
+
+_HELP = """Tell classes apart by the columns of a table, by the best linear rule.
+
+- `heterolda fit iris.csv --target species --out iris.json`
+- `heterolda evaluate iris.json test.csv`
+- `heterolda predict iris.json new.csv --out predicted.csv`
+
+The classes may differ in their spread (covariance), not only in their mean. All that
+a command can do is in its help: heterolda fit --help.
+"""
 app = typer.Typer(
     name="heterolda",
     cls=OneLineGroup,
-    rich_markup_mode="markdown",
-    help="Linear discriminants for classes with unequal covariances.",
-    epilog="Errors end with status 1 and one line, wrong usage with status 2.",
-    context_settings={"help_option_names": ["--help", "-h"]},
+    rich_markup_mode=None,
+    help=_HELP,
+    epilog="Errors end with one line and a status: 2 if the command is wrong, such as "
+    "options that are unknown, contradict each other, name a class or a column that is "
+    "not there, or a file to write that is read; 1 if a file or its data are.",
+    context_settings={
+        "help_option_names": ["--help", "-h"],
+        "max_content_width": 100,
+    },
 )
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Models": [fit, compare, predict, evaluate, inspect, export, project],
@@ -73,7 +103,8 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
 }
 for _panel, _functions in _COMMANDS.items():
     for _function in _functions:
-        app.command(rich_help_panel=_panel)(_function)
+        command = app.command(rich_help_panel=_panel, cls=Command)
+        command(_with_status(_function))
 
 
 @app.callback(invoke_without_command=True)
@@ -95,4 +126,4 @@ def main(
     elif show_versions:
         sys.modules["heterolda"].show_versions()
     elif context.invoked_subcommand is None:
-        print(context.get_help(), end="")
+        typer.echo(context.get_help())

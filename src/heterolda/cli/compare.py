@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.data_source import name_of, reading_of, source_of
+from heterolda.cli.data_source import check_outputs, name_of, reading_of, source_of
 from heterolda.cli.fit_options import Exclude, Features, Missing, Target
 from heterolda.cli.messages import (
     errors_in_one_line,
@@ -18,6 +18,8 @@ from heterolda.cli.messages import (
     warnings_as_notes,
 )
 from heterolda.cli.options import (
+    JUDGE,
+    WRITE,
     Data,
     Debug,
     Decimal,
@@ -34,12 +36,6 @@ _PICTURES = ".png", ".svg"
 def compare(
     data: Data,
     target: Target,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="A picture to write, .png or .svg."
-        ),
-    ] = None,
     columns: Features = None,
     exclude: Exclude = None,
     sample_weight: SampleWeight = None,
@@ -51,37 +47,47 @@ def compare(
     cv: Annotated[
         int,
         typer.Option(
-            metavar="FOLDS",
+            **JUDGE,
+            metavar="NUMBER",
             min=2,
             max=1000,
-            help="Number of folds; equal rows of a class go to the same one.",
+            help="Cut the rows into this many parts (folds), and decide each by fits "
+            "to the others. Equal rows of a class go to the same part.",
         ),
     ] = 10,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            **WRITE,
+            metavar="FILE",
+            help="A picture of the comparison, .png or .svg.",
+        ),
+    ] = None,
     debug: Debug = False,
 ) -> None:
-    """Compare seven classifiers on the same folds, and say which to use.
-
-    These are LDA, the discriminant (GLD) without and with shrinkage, logistic
-    regression, a linear SVM, what --recommended fits, and QDA. Each is judged on rows
-    held out: accuracy, the difference to the best with its standard error, log loss,
-    time. All rows are read into memory. Ctrl-C shows the models that are finished.
-
-    For example:
+    """Compare seven classifiers on the same rows, and say which to use.
 
     - `heterolda compare iris.csv --target species`
-    - `heterolda compare 'parts/*.parquet' -t kind --exclude id --out models.png`
+    - `heterolda compare iris.csv -t species --cv 5 --out models.png`
+    - `heterolda compare 'parts/*.parquet' -t kind --exclude id,date`
+
+    These are LDA, our discriminant (GLD) without and with shrinkage, logistic
+    regression, a linear SVM, what fit --recommended fits, and QDA. Each is judged on
+    rows held out: accuracy, the difference to the best with its standard error, log
+    loss, time. All rows are read into memory. Ctrl-C shows the models that are ready.
     """
     with errors_in_one_line(debug):
         from heterolda.data.table import Table
-        from heterolda.foundations.files import check_target
         from heterolda.inspection.displays.base import pyplot
 
         with usage_errors():
             check_columns(columns, exclude)
             if out is not None and out.suffix.lower() not in _PICTURES:
                 raise ValueError(f"--out {out}: a picture's name ends in .png or .svg")
+        check_outputs({"--out": out}, data=data)
         if out is not None:
-            check_target(out)
             pyplot()  # type: ignore[no-untyped-call]  # or say what to install
         reading = reading_of(delimiter, decimal, no_header, na)
         with source_of(data, reading) as source, warnings_as_notes():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import shutil
+import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import typer
 
@@ -25,37 +29,99 @@ def name_of(data: list[str]) -> str:
     return data[0] if len(data) == 1 else f"{data[0]} and {len(data) - 1} more"
 
 
-def check_not_read(option: str, path: str | Path, data: list[str]) -> None:
-    """Refuse to write to a file of the data, also by another name of it."""
+def check_outputs(
+    outputs: dict[str, str | Path | None],
+    *read: str | Path,
+    data: Sequence[str] = (),
+) -> None:
+    """Refuse outputs that cannot be written, or would replace what is read or written.
+
+    Outputs are named by their options. Standard output is one of them, as it may lead
+    to a file. Links do not matter. Files and data, which may be folders, are read.
+    """
     from heterolda.data.sources import paths_of
+    from heterolda.foundations.files import check_target
 
-    names = None if STANDARD_INPUT in data else paths_of(data)
-    if any(is_same_file(path, name) for name in names or ()):
-        with usage_errors():
-            raise ValueError(f"{option} {path}: it would replace the data")
+    is_stream = STANDARD_INPUT in data
+    files = [*read, *(paths_of(list(data)) or () if data and not is_stream else ())]
+    taken: dict[object, str] = {_identity(f): f"{f}, which is read" for f in files}
+    if is_stream:
+        taken[_identity(sys.stdin)] = "standard input, which is read"
+    with usage_errors():
+        for option, path in outputs.items():
+            if path is None:
+                continue
+            if str(path) == STANDARD_INPUT:
+                raise ValueError(f"{option}: this needs a file, not -")
+            _refuse_taken(f"{option} {path}", _identity(path), taken)
+            if _lies_among(path, data):
+                raise ValueError(
+                    f"{option} {path}: it would lie among the data and be read with "
+                    "them the next time: name a file elsewhere"
+                )
+            taken[_identity(path)] = f"what {option} writes"
+            check_target(path)
+        _refuse_taken("standard output", _identity(sys.stdout), taken)
 
 
-def is_same_file(first: str | Path, second: str | Path) -> bool:
-    """Whether two names mean the same file, perhaps through a link."""
-    one, other = Path(first), Path(second)
-    if one.exists() and other.exists():
-        return one.samefile(other)
-    return one.resolve() == other.resolve()
+def _refuse_taken(output: str, identity: object, taken: dict[object, str]) -> None:
+    if identity in taken:
+        raise ValueError(
+            f"{output}: it would replace {taken[identity]}: name another file"
+        )
+
+
+def _identity(file: str | Path | IO[str]) -> object:
+    """What all names of a file have in common, whether it exists or not."""
+    try:
+        found = os.stat(file if isinstance(file, str | Path) else file.fileno())
+    except (OSError, ValueError):  # or it is not a real stream
+        return os.path.realpath(file) if isinstance(file, str | Path) else object()
+    is_file = stat.S_ISREG(found.st_mode)  # nothing in a device or a pipe is lost
+    return (found.st_dev, found.st_ino) if is_file else object()
+
+
+def _lies_among(path: str | Path, data: Sequence[str]) -> bool:
+    """Whether folders or patterns of data would take in a file when it is there."""
+    from heterolda.data.csv_reader import TEXT
+    from heterolda.data.parquet_reader import PARQUET
+
+    parts = Path(os.path.realpath(path)).parts
+    if not parts[-1].lower().endswith((*TEXT, *PARQUET)):
+        return False
+    for item in map(os.path.expanduser, data):
+        exists = os.path.exists(item)
+        pattern = os.path.realpath(item)
+        pattern = glob.escape(pattern) if exists else pattern
+        if _matches(parts, Path(pattern).parts):
+            return True
+    return False
+
+
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Whether a pattern takes in a file, or a folder that it is in."""
+    if not pattern:
+        return not any(part.startswith((".", "_")) for part in parts)
+    if pattern[0] == "**":
+        return any(_matches(parts[k:], pattern[1:]) for k in range(len(parts)))
+    same = bool(parts) and fnmatch(parts[0], pattern[0])
+    return same and _matches(parts[1:], pattern[1:])
 
 
 def reading_of(
     delimiter: str | None, decimal: str | None, no_header: bool, na: str | None
 ) -> Any:
-    """How the options say that files are to be read."""
+    """How the options say that files are to be read; or that pyarrow is missing."""
+    import pyarrow  # noqa: F401
+
     from heterolda.data.reading import Reading
 
     with usage_errors():
         if decimal not in (None, ".", ","):
             raise ValueError(f"--decimal {decimal}: must be '.' or ','")
-        mark = _one_character(delimiter)
-        if mark is not None and mark == decimal:
-            raise ValueError(f"--delimiter and --decimal cannot both be {mark!r}")
-        return Reading(mark, decimal, not no_header, split_names(na))
+        return Reading(
+            _one_character(delimiter), decimal, not no_header, split_names(na)
+        )
 
 
 @contextmanager

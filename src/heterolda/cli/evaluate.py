@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import name_of, reading_of, source_of
+from heterolda.cli.data_source import check_outputs, name_of, reading_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -27,35 +27,40 @@ def evaluate(
         typer.Option(
             "--target",
             "-t",
+            **opt.READ,
             metavar="COLUMN",
-            help="Column of the class labels, if it is not that of the fit. A model "
-            "that does not know the latter takes the only column that is no feature.",
+            help="Column with the class of each row. By default that of the fit, or "
+            "the only column that is no feature.",
         ),
     ] = None,
     columns: opt.Columns = None,
     sample_weight: opt.SampleWeight = None,
     missing: Annotated[
         str,
-        opt.one_of(MISSING, "Rows with missing values are an error, or are left out."),
+        opt.one_of(
+            MISSING, "A missing value is an error, or its row is left out.", **opt.READ
+        ),
     ] = "error",
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     no_header: opt.NoHeader = False,
     na: opt.Na = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of text.")
+        bool,
+        typer.Option(
+            "--json", **opt.WRITE, help="Print one JSON object instead of text."
+        ),
     ] = False,
     debug: opt.Debug = False,
 ) -> None:
     """Say how good a model is on rows of known class.
 
-    Prints accuracy, balanced accuracy (the mean over classes), log loss, calibration
-    and which classes are taken for which. Files are read once, batch by batch.
-
-    For example:
-
     - `heterolda evaluate iris.json test.csv`
+    - `heterolda evaluate iris.json test.csv --missing drop --na '?,-999'`
     - `heterolda evaluate iris.json 'test/*.parquet' --target species --json`
+
+    Prints accuracy, balanced accuracy (the mean over classes), log loss, calibration
+    and which classes are taken for which. Files are read once, piece by piece.
     """
     with errors_in_one_line(debug), warnings_as_notes():
         from heterolda.cli.evaluate_files import (
@@ -67,6 +72,7 @@ def evaluate(
         from heterolda.cli.score_text import describe_scores
         from heterolda.data.table import Table
 
+        check_outputs({}, model, data=data)
         fitted = load_classifier(model)
         names = feature_columns(fitted, split_names(columns))
         record = getattr(fitted, "fit_record_", None)

@@ -11,8 +11,10 @@ from sklearn.pipeline import Pipeline
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.bounded_error import linear_form
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.export import load
 from heterolda.foundations.types import Array, Index
+from heterolda.foundations.wording import count
 from heterolda.inspection.scoring import Scores
 
 
@@ -36,9 +38,10 @@ def feature_columns(model: Any, columns: tuple[str, ...] = ()) -> tuple[str, ...
             f"{model.n_features_in_} columns with --columns"
         )
     if len(names) != model.n_features_in_:
-        raise ValueError(
-            f"the model has {model.n_features_in_} features, but {len(names)} columns "
-            "are named"
+        raise ParameterError(
+            Setting("columns"),
+            f" names {count(len(names), 'column')}, but the model has "
+            f"{model.n_features_in_} features",
         )
     return tuple(map(str, names))
 

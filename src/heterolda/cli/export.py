@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from heterolda.cli.data_source import check_outputs
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
     usage_errors,
     warnings_as_notes,
 )
-from heterolda.cli.options import Debug, ModelFile, one_of
+from heterolda.cli.options import WRITE, Debug, ModelFile, one_of
 
 # The types of features that each form has, the default first.
 _TYPES = {"c": ("float", "double", "int16"), "onnx": ("float32", "float64")}
@@ -23,19 +24,22 @@ _ENDINGS = {".h": "c", ".onnx": "onnx"}
 def export(
     model: ModelFile,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")
+        Path,
+        typer.Option("--out", "-o", **WRITE, metavar="FILE", help="The file to write."),
     ],
     to: Annotated[
         str | None,
         one_of(
             tuple(_TYPES),
-            "A C header without any library, or an ONNX graph; by default what "
+            "A C header that needs no library, or an ONNX graph. By default what "
             "the file's ending says, .h or .onnx.",
+            **WRITE,
         ),
     ] = None,
     dtype: Annotated[
         str | None,
         typer.Option(
+            **WRITE,
             metavar="TYPE",
             help="Type of the features: float, double or int16 for C, float32 or "
             "float64 for ONNX.",
@@ -45,22 +49,21 @@ def export(
     name: Annotated[
         str | None,
         typer.Option(
+            **WRITE,
             metavar="PREFIX",
-            help="For C: how all names begin; by default as the file's does.",
+            help="For C: how all names begin. By default as the file's does.",
         ),
     ] = None,
     debug: Debug = False,
 ) -> None:
     """Write a model as a C header or an ONNX graph.
 
+    - `heterolda export iris.json --out iris.h`
+    - `heterolda export iris.json --out iris.h --dtype int16 --name flower`
+    - `heterolda export iris.json --out iris.onnx`
+
     A pipeline of projections and a classifier becomes rules on its features in C; a
     projection alone is for ONNX only.
-
-    For example:
-
-    - `heterolda export iris.json --out iris.h`
-    - `heterolda export iris.json --to c --dtype int16 --out iris.h --name iris`
-    - `heterolda export iris.json --to onnx --out iris.onnx`
     """
     with errors_in_one_line(debug):
         with usage_errors():
@@ -73,6 +76,7 @@ def export(
                 raise ValueError(f"--dtype {kind}: for {form} it is one of {options}")
             if form != "c" and name is not None:
                 raise ValueError("--name is for C")
+        check_outputs({"--out": out}, model)
         with warnings_as_notes():
             print_result(_write(model, out, form, kind, name))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import heterolda.cli.fit_options as opt
-from heterolda.cli.data_source import check_not_read, name_of, reading_of, source_of
+from heterolda.cli.data_source import check_outputs, name_of, reading_of, source_of
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -36,7 +36,6 @@ from heterolda.cli.parsing import (
 def fit(
     data: Data,
     target: opt.Target,
-    out: opt.Out = None,
     columns: opt.Features = None,
     exclude: opt.Exclude = None,
     sample_weight: SampleWeight = None,
@@ -45,37 +44,35 @@ def fit(
     decimal: Decimal = None,
     no_header: NoHeader = False,
     na: Na = None,
-    solver: opt.Solver = "global",
+    recommended: opt.Recommended = False,
     shrinkage: opt.Shrinkage = None,
-    priors: opt.Priors = None,
     costs: opt.Costs = None,
-    criterion: opt.Criterion = "bayes",
+    priors: opt.Priors = None,
     max_error: opt.MaxError = None,
     confidence: opt.Confidence = None,
+    cv: opt.Cv = None,
+    accuracy: opt.Accuracy = True,
+    out: opt.Out = None,
+    solver: opt.Solver = "global",
+    criterion: opt.Criterion = "bayes",
     multiclass: opt.Multiclass = "ovo",
     voting: opt.Voting = None,
     refine: opt.Refine = False,
     strategy: opt.Strategy = None,
     class_weight: opt.ClassWeight = None,
-    recommended: opt.Recommended = False,
     seed: opt.Seed = 0,
-    cv: opt.Cv = None,
-    accuracy: opt.Accuracy = True,
     debug: Debug = False,
 ) -> None:
     """Fit a linear discriminant to a table and say how good it is.
 
-    Files are read batch by batch, so they may be larger than memory. All columns but
-    the target are features and must be numbers, or booleans in Parquet files. Empty
-    cells, NA, NaN and null are missing values, which --missing deals with; infinity
-    is an error. Labels of text files are numbers if all of them are whole numbers.
-    Accuracy is that on rows left out of the fit, beside LDA on the same rows.
-
-    For example:
-
     - `heterolda fit iris.csv --target species --out iris.json`
-    - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --cv 10`
+    - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --recommended`
     - `zcat big.csv.gz | heterolda fit - -t y --costs ill:well=10 -o model.json`
+
+    The table has a row for each case, a column of known classes (the target) and
+    columns of numbers to decide by (the features). A fit says how often the model is
+    right on rows left out of it, beside plain LDA on the same rows. Files are read
+    piece by piece, so they may be larger than memory.
     """
     with errors_in_one_line(debug):
         from heterolda.cli.fit_files import FitSettings
@@ -99,10 +96,7 @@ def fit(
             )
             settings.check(recommended)
             check_columns(columns, exclude)
-            if out == Path("-"):
-                raise ValueError("--out: a model needs a file, not -")
-        if out is not None:
-            check_not_read("--out", out, data)
+        check_outputs({"--out": out}, data=data)
         reading = reading_of(delimiter, decimal, no_header, na)
         with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
@@ -126,12 +120,9 @@ def _fit_and_report(
     from heterolda.estimators.bounded_error import linear_form
     from heterolda.estimators.fit_record import FitRecord
     from heterolda.export import save
-    from heterolda.foundations.files import check_target
     from heterolda.inspection.model_facts import ModelFacts
     from heterolda.inspection.model_text import describe_fit
 
-    if out is not None:
-        check_target(out)
     in_memory = settings.needs_memory(cv)
     where = " into memory" if in_memory else ""
     judgement, lines = None, []
@@ -148,7 +139,7 @@ def _fit_and_report(
         except NotJudgedError as error:
             if cv is not None:
                 raise
-            cross = "" if settings.confidence else ", or ask for --cv FOLDS"
+            cross = "" if settings.confidence else ", or ask for --cv 10"
             lines.append(
                 f"Accuracy on rows left out is not known: {error}. Evaluate the model "
                 f"on other rows{cross}."

@@ -14,6 +14,7 @@ from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
@@ -114,20 +115,21 @@ class FitSettings:
     def estimator(self, classes: NDArray[Any]) -> Any:
         """The estimator, with labels in place of their text."""
         finder = ClassFinder(classes)
-        max_error = by_label("--max-error", self.max_error, finder)
+        max_error = by_label("max_error", self.max_error, finder)
         bounded = self.confidence is not None
         if bounded and len(classes) > 2:
-            raise ValueError(
-                f"--max-error is for two classes, and there are {len(classes)}: join "
-                "all others into one class"
+            raise ParameterError(
+                Setting("max_error"),
+                f" is for two classes, and there are {len(classes)}: join all others "
+                "into one class",
             )
         start = GaussianLinearDiscriminant(
             solver=self.solver,
             shrinkage=self.shrinkage,
             multiclass=self.multiclass,
             criterion="bayes" if bounded else self.criterion,
-            priors=by_label("--priors", self.priors, finder),
-            costs=by_label("--costs", self.costs, finder),
+            priors=by_label("priors", self.priors, finder),
+            costs=by_label("costs", self.costs, finder),
             max_error=None if bounded else max_error,
             random_state=self.seed,
         )
@@ -144,13 +146,13 @@ class FitSettings:
             start,
             strategy=self.strategy,
             voting=self.voting or "auto",
-            class_weight=by_label("--class-weight", self.class_weight, finder),
+            class_weight=by_label("class_weight", self.class_weight, finder),
             random_state=self.seed,
             n_jobs=-1,
         )
 
 
-def by_label(option: str, given: Any, finder: ClassFinder) -> Any:
+def by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
     """Dictionaries by labels instead of their text; other values as they are."""
     if not isinstance(given, dict):
         return given
@@ -159,10 +161,11 @@ def by_label(option: str, given: Any, finder: ClassFinder) -> Any:
     for text, value in given.items():
         k = finder.find(text)
         if k < 0:
-            raise ValueError(
-                f"{option}: {text!r} is not one of the classes {named(labels, 10)}"
+            raise ParameterError(
+                Setting(parameter),
+                f": {text!r} is not one of the classes {named(labels, 10)}",
             )
-        found[labels[k]] = by_label(option, value, finder)
+        found[labels[k]] = by_label(parameter, value, finder)
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.options import one_of
+from heterolda.cli.options import EXPERTS, FIT, JUDGE, READ, WRITE, one_of
 from heterolda.foundations.choices import (
     CRITERIA,
     MISSING,
@@ -17,16 +17,9 @@ from heterolda.foundations.choices import (
     VOTINGS,
 )
 
-_COLUMNS: dict[str, Any] = {"rich_help_panel": "The columns"}
-_RULE: dict[str, Any] = {"rich_help_panel": "The rule"}
-
-
-def _rule(metavar: str | None, text: str, *names: str) -> Any:
-    return typer.Option(*names, **_RULE, metavar=metavar, help=text)
-
 
 def _columns(text: str) -> Any:
-    return typer.Option(**_COLUMNS, metavar="NAMES", help=text)
+    return typer.Option(**READ, metavar="NAMES", help=text)
 
 
 Target = Annotated[
@@ -34,45 +27,116 @@ Target = Annotated[
     typer.Option(
         "--target",
         "-t",
+        **READ,
         metavar="COLUMN",
-        help="Column of the class labels: text, whole numbers or booleans.",
+        help="Column with the class of each row: text, whole numbers or true/false.",
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="The model file, JSON."),
+Features = Annotated[
+    str | None,
+    _columns(
+        "Columns to decide by (features), separated by commas. By default all others."
+    ),
 ]
+Exclude = Annotated[
+    str | None, _columns("Columns to leave out, such as row numbers and names.")
+]
+Missing = Annotated[
+    str,
+    one_of(
+        MISSING,
+        "A missing value is an error, or its row is left out and counted.",
+        **READ,
+    ),
+]
+
+Recommended = Annotated[
+    bool,
+    typer.Option(
+        "--recommended",
+        **FIT,
+        help="Settings that suit most data; takes longer. Short for --strategy smooth "
+        "--shrinkage cv.",
+    ),
+]
+Shrinkage = Annotated[
+    str | None,
+    typer.Option(
+        **FIT,
+        metavar="WEIGHT",
+        help="For few rows: make the spreads (covariances) of the classes more alike. "
+        "cv chooses how much by rows left out, with all rows in memory; auto is a "
+        "quick formula; or a number from 0 to 1. With 0.3,0.1 the common spread first "
+        "moves towards its diagonal by 0.1.",
+    ),
+]
+Costs = Annotated[
+    str | None,
+    typer.Option(
+        **FIT,
+        metavar="TRUE:DECIDED=COST,...",
+        help="What wrong decisions cost, such as ill:well=10. Others cost 1.",
+    ),
+]
+Priors = Annotated[
+    str | None,
+    typer.Option(
+        **FIT,
+        metavar="LABEL=SHARE,...",
+        help="How frequent the classes will be, such as ill=1,well=99, or equal. By "
+        "default as in the data.",
+    ),
+]
+MaxError = Annotated[
+    str | None,
+    typer.Option(
+        **FIT,
+        metavar="LABEL=RATE",
+        help="Of two classes: at most this share of the rows of one are decided "
+        "wrongly, such as ill=0.01. Needs --confidence, which keeps to it on new rows, "
+        "or --criterion neyman-pearson, which does so under the fitted model.",
+    ),
+]
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        **FIT,
+        metavar="NUMBER",
+        help="How sure to be that --max-error holds on new rows, such as 0.95. Half of "
+        "the rows of that class are set aside for it, and all rows are in memory. With "
+        "--cv each part sets fewer aside and is stricter.",
+    ),
+]
+
 Cv = Annotated[
     int | None,
     typer.Option(
-        metavar="FOLDS",
+        **JUDGE,
+        metavar="NUMBER",
         min=2,
         max=1000,
-        help="Judge by cross-validation with this many folds instead of leave-one-out, "
-        "in two more passes over the data. Rows of each class are dealt out in turn.",
+        help="Cross-validate: cut the rows into this many parts (folds), and decide "
+        "each by a fit to the others. By default each row is left out once, by a "
+        "formula. Reads the data twice more.",
     ),
 ]
 Accuracy = Annotated[
     bool,
     typer.Option(
         "--accuracy/--no-accuracy",
-        help="Whether to judge the model, and LDA on the same rows, by rows left out.",
+        **JUDGE,
+        help="Do not judge the model, and LDA on the same rows, by rows left out.",
     ),
 ]
 
-Features = Annotated[
-    str | None,
-    _columns("Feature columns, separated by commas; all by default."),
-]
-Exclude = Annotated[
-    str | None, _columns("Columns that are not features, such as identifiers.")
-]
-Missing = Annotated[
-    str,
-    one_of(
-        MISSING,
-        "Rows with missing values end the fit, or are left out and counted.",
-        **_COLUMNS,
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        **WRITE,
+        metavar="FILE",
+        help="The model file (JSON), for predict, evaluate, inspect and export.",
     ),
 ]
 
@@ -80,59 +144,27 @@ Solver = Annotated[
     str,
     one_of(
         SOLVER_NAMES,
-        "global is the certified optimum, fisher is LDA, the others are the paper's.",
-        **_RULE,
+        "How to find the rule: global is the proven optimum, fisher is LDA, the others "
+        "are those of the paper.",
+        **EXPERTS,
     ),
-]
-Shrinkage = Annotated[
-    str | None,
-    _rule(
-        "WEIGHT",
-        "Move class covariances towards the pooled one: 0 to 1, auto, or cv, which "
-        "chooses by rows left out and reads all rows into memory. With 0.3,0.1 the "
-        "pooled one moves towards its diagonal first, by the second number.",
-    ),
-]
-Priors = Annotated[
-    str | None,
-    _rule(
-        "LABEL=SHARE,...",
-        "Class priors: any positive numbers, which are divided by their sum, or "
-        '"equal"; relative frequencies by default.',
-    ),
-]
-Costs = Annotated[
-    str | None,
-    _rule("TRUE:DECIDED=COST,...", "What wrong decisions cost; those left out cost 1."),
 ]
 Criterion = Annotated[
     str,
     one_of(
         CRITERIA,
-        "Least error or cost; equal error rates; or least error of a class while "
-        "--max-error bounds that of the other.",
-        **_RULE,
-    ),
-]
-MaxError = Annotated[
-    str | None,
-    _rule(
-        "LABEL=BOUND",
-        "Largest error rate of one of two classes: under the fitted model with "
-        "--criterion neyman-pearson, on new rows with --confidence.",
-    ),
-]
-Confidence = Annotated[
-    float | None,
-    _rule(
-        "SHARE",
-        "Keep to --max-error on new rows with this confidence, such as 0.95: half of "
-        "the rows of that class are set aside for the threshold. Reads all rows into "
-        "memory. With --cv each fold sets fewer rows aside, and is stricter.",
+        "What is best: least error or cost; equal error rates; or least error of one "
+        "class while --max-error bounds that of the other.",
+        **EXPERTS,
     ),
 ]
 Multiclass = Annotated[
-    str, one_of(MULTICLASS, "Rules for pairs of classes, or one against all.", **_RULE)
+    str,
+    one_of(
+        MULTICLASS,
+        "More than two classes: a rule for each pair, or one class against all.",
+        **EXPERTS,
+    ),
 ]
 Voting = Annotated[
     str | None,
@@ -140,37 +172,38 @@ Voting = Annotated[
         VOTINGS,
         "How pairs decide together; coupled is for --refine.",
         show_default="weighted",
-        **_RULE,
+        **EXPERTS,
     ),
 ]
 Refine = Annotated[
     bool,
-    _rule(
-        None,
-        "Search for rules with fewer training errors, for data that are not normal, in "
-        "many passes over the data. With --cv all rows are in memory.",
+    typer.Option(
         "--refine",
+        **EXPERTS,
+        help="Search for rules with fewer errors on these rows, for data that are not "
+        "normal. Reads the data many times; with --cv all rows are in memory.",
     ),
 ]
 Strategy = Annotated[
     str | None,
     one_of(
         STRATEGIES,
-        "How to refine; implies --refine. All but paper need all rows in memory.",
+        "How to refine; implies --refine. All but paper keep all rows in memory.",
         show_default="paper",
-        **_RULE,
+        **EXPERTS,
     ),
 ]
 ClassWeight = Annotated[
     str | None,
-    _rule("LABEL=WEIGHT,...", 'How much an error counts when refining, or "balanced".'),
-]
-Recommended = Annotated[
-    bool,
-    _rule(
-        None,
-        "Settings that suit most data: --strategy smooth --shrinkage cv.",
-        "--recommended",
+    typer.Option(
+        **EXPERTS,
+        metavar="LABEL=WEIGHT,...",
+        help="How much an error of a class counts when refining, or balanced.",
     ),
 ]
-Seed = Annotated[int, typer.Option(**_RULE, min=0, help="Seed of random choices.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        **EXPERTS, metavar="NUMBER", min=0, help="Where random choices start."
+    ),
+]

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from heterolda.cli.data_source import check_outputs
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
     print_to_stderr,
     usage_errors,
 )
-from heterolda.cli.options import Debug, ModelFile
+from heterolda.cli.options import WRITE, Debug, ModelFile
 from heterolda.cli.parsing import split_names
 
 
@@ -22,15 +23,22 @@ def inspect(
     pair: Annotated[
         str | None,
         typer.Option(
-            metavar="LABEL,LABEL", help="Only the rule for these two classes."
+            **WRITE, metavar="LABEL,LABEL", help="Only the rule for these two classes."
         ),
     ] = None,
     rules: Annotated[
-        int, typer.Option(min=1, help="How many rules to show, the worst first.")
+        int,
+        typer.Option(
+            **WRITE,
+            metavar="NUMBER",
+            min=1,
+            help="How many rules to show, the worst first.",
+        ),
     ] = 3,
     html: Annotated[
         Path | None,
         typer.Option(
+            **WRITE,
             metavar="FILE",
             help="Write a page with tables and pictures instead, which needs no "
             "network.",
@@ -40,15 +48,13 @@ def inspect(
 ) -> None:
     """Show the rules of a model in words.
 
-    For each pair of classes: which features weigh most, their coefficients and the
-    threshold, and which error rates other rules of the optimal trade-off would have.
-    Weights are those of features in units of their standard deviation within classes.
-
-    For example:
-
     - `heterolda inspect iris.json`
     - `heterolda inspect iris.json --pair setosa,virginica`
     - `heterolda inspect iris.json --html iris.html`
+
+    For each pair of classes: which features weigh most, their coefficients and the
+    threshold, and which error rates other rules of the optimal trade-off would have.
+    Weights are those of features in units of their standard deviation within classes.
     """
     with errors_in_one_line(debug):
         from heterolda.cli.evaluate_files import load_classifier
@@ -59,6 +65,7 @@ def inspect(
             labels = split_names(pair)
             if pair is not None and len(labels) != 2:
                 raise ValueError(f"--pair {pair}: write two labels, LABEL,LABEL")
+        check_outputs({"--html": html}, model)
         fitted = load_classifier(model)
         if not hasattr(fitted, "pairs_"):
             raise ValueError(

@@ -5,23 +5,30 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
 from rich.console import Console
 
+from heterolda.cli.parsing import split_names
+
 _LONGEST = 1000  # characters of a line beside the result
-_EXTRAS = {"pyarrow": "cli", "matplotlib": "plot", "skl2onnx": "onnx"}
+_PACKAGES = {"pyarrow": "pyarrow", "python_calamine": "python-calamine"}  # optional
 
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source", "other")
+# Options that name where data are: what is wrong with them is wrong with the data.
+_OF_DATA = ("sample_weight", "data_dir")
 _OTHER_NAMES = {"n_components": "components"}
 
 
 @contextmanager
 def errors_in_one_line(debug: bool) -> Iterator[None]:
-    """End with status 1 and one line on the standard error stream, or a traceback."""
+    """End with status 1 and one line on the standard error stream, or a traceback.
+
+    The exit has the error as its cause, from which the status may be made another one.
+    """
     try:
         yield
     except (typer.Exit, typer.BadParameter, BrokenPipeError):
@@ -33,7 +40,7 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
         if debug:
             traceback.print_exc()
         print_to_stderr(f"heterolda: {_reason(error)}")
-        raise typer.Exit(1) from None
+        raise typer.Exit(1) from error
 
 
 @contextmanager
@@ -42,8 +49,28 @@ def usage_errors() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        print_to_stderr(f"heterolda: {error}")
+        print_to_stderr(f"heterolda: {in_options(error)}")
         raise typer.Exit(2) from None
+
+
+def is_about_options(error: BaseException | None, options: dict[str, Any]) -> bool:
+    """Whether an error is about what was typed, not about what the files hold.
+
+    Messages about a parameter begin with it; those about data may advise one at their
+    end. Columns that are not there were typed, or the model asks for them.
+    """
+    from heterolda.data.columns import AbsentColumnsError
+    from heterolda.exceptions import Setting
+
+    if isinstance(error, AbsentColumnsError):
+        typed = [value for value in options.values() if isinstance(value, str)]
+        names = {*typed, *(name for value in typed for name in split_names(value))}
+        return not names.isdisjoint(error.absent)
+    first = next(iter(getattr(error, "args", ())), None)
+    return isinstance(first, Setting) and first.parameter not in (
+        *_NOT_OPTIONS,
+        *_OF_DATA,
+    )
 
 
 @contextmanager
@@ -76,23 +103,20 @@ def print_to_stderr(text: str) -> None:
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     line = printable(" ".join(text.split()), _LONGEST)
-    console.print(line, markup=False, emoji=False)
+    with suppress(OSError):  # the terminal may be closed: then nobody reads it
+        console.print(line, markup=False, emoji=False)
 
 
 def _reason(error: Exception) -> str:
     """What went wrong, in words."""
-    from heterolda.data.csv_reader import DelimiterError
-
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
-    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
-        extra = _EXTRAS[error.name]
-        return f"this needs {error.name}: pip install 'heterolda[{extra}]'"
+    if isinstance(error, ModuleNotFoundError) and error.name in _PACKAGES:
+        package = _PACKAGES[error.name]
+        return f"this needs {package}: pip install {package}"
     if isinstance(error, MemoryError):
         return "there is not enough memory"
-    if isinstance(error, DelimiterError):
-        return f"{error.problem}: name it with --delimiter"
     return in_options(error) or type(error).__name__
 
 

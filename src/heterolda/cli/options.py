@@ -1,4 +1,4 @@
-"""Options that several commands have, and options whose value is one of some words."""
+"""Options that several commands have, the groups of help, and options of some words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+# Help shows these groups in the order of a command's parameters, and the rest last.
+READ: dict[str, Any] = {"rich_help_panel": "What to read"}
+FIT: dict[str, Any] = {"rich_help_panel": "What to fit"}
+JUDGE: dict[str, Any] = {"rich_help_panel": "How good is it"}
+WRITE: dict[str, Any] = {"rich_help_panel": "What to write"}
+EXPERTS: dict[str, Any] = {"rich_help_panel": "For experts"}
 
 
 def one_of(words: Sequence[str], text: str, *names: str, **settings: Any) -> Any:
@@ -23,7 +30,7 @@ def one_of(words: Sequence[str], text: str, *names: str, **settings: Any) -> Any
 
     return typer.Option(
         *names,
-        metavar=f"<{'|'.join(words)}>",
+        metavar="|".join(words),
         callback=check,
         autocompletion=complete,
         help=text,
@@ -31,69 +38,75 @@ def one_of(words: Sequence[str], text: str, *names: str, **settings: Any) -> Any
     )
 
 
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show where in the program an error occurred.")
+]
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file written by heterolda fit.")
+    Path,
+    typer.Argument(**READ, metavar="MODEL", help="A file written by heterolda fit."),
 ]
 Data = Annotated[
     list[str],
     typer.Argument(
+        **READ,
         metavar="DATA",
         show_default=False,
-        help="Files .csv, .tsv (also .gz) or .parquet, folders of these, quoted "
-        "patterns, or - for standard input.",
+        help="Files: text (.csv, .tsv, .txt, .data, .dat, .tab, also .gz), Excel "
+        "(.xlsx) or .parquet; folders of these; patterns in quotes such as "
+        "'parts/*.csv'; or - for standard input.",
     ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
+        **READ,
         metavar="NAMES",
-        help="Feature columns, separated by commas, for a model that does not know "
-        "their names.",
+        help="Names of the feature columns, separated by commas, for a model file that "
+        "has none.",
     ),
 ]
-_READ: dict[str, Any] = {"rich_help_panel": "What to read"}
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        **_READ,
+        **READ,
         metavar="CHARACTER",
-        help="What separates the columns of text files, such as ';', tab or space; "
-        "found by itself.",
+        help="What stands between the columns of text files: ',', ';', tab or space, "
+        "for instance. Found by itself.",
     ),
 ]
 Decimal = Annotated[
     str | None,
     typer.Option(
-        **_READ,
+        **READ,
         metavar="CHARACTER",
-        help="The decimal mark of text files, '.' or ','; found by itself.",
+        help="The decimal mark of text files, '.' or ','. Found by itself.",
     ),
 ]
 NoHeader = Annotated[
     bool,
     typer.Option(
         "--no-header",
-        **_READ,
-        help="The first line of text files is a row: columns are column_1, column_2 "
-        "and so on.",
+        **READ,
+        help="The first line of text files is a row, not names: columns are called "
+        "column_1, column_2 and so on.",
     ),
 ]
 Na = Annotated[
     str | None,
     typer.Option(
         "--na",
-        **_READ,
+        **READ,
         metavar="MARKS",
-        help="What stands for a missing value beside empty cells, NA, NaN and null, "
-        "such as '?,-999'.",
+        help="What else stands for a missing value, such as '?,-999'. Empty cells, NA, "
+        "NaN and null always do.",
     ),
 ]
 SampleWeight = Annotated[
     str | None,
     typer.Option(
+        **READ,
         metavar="COLUMN",
-        help="Column of frequencies: 3 counts as three rows. A fit scales weights of a "
-        "mean below one to a mean of one.",
+        help="Column that says how often a row counts: 3 is three equal rows. If the "
+        "mean is below one, a fit scales it to one.",
     ),
 ]

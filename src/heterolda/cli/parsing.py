@@ -7,13 +7,17 @@ import json
 from functools import partial
 from typing import Any
 
+_BREAK = "\ue000"  # a character of private use
+
 
 def split_names(text: str | None) -> tuple[str, ...]:
     """Names separated by commas; quotes protect a comma."""
     if text is None:
         return ()
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
-    return tuple(name for name in names if name)
+    # The csv module would take a line break for the end of a row.
+    line = text.replace("\n", _BREAK)
+    names = [name.strip() for name in next(csv.reader([line], skipinitialspace=True))]
+    return tuple(name.replace(_BREAK, "\n") for name in names if name)
 
 
 def check_columns(columns: str | None, exclude: str | None) -> None:

@@ -9,64 +9,81 @@ from typing import Annotated
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import reading_of, source_of
-from heterolda.cli.messages import errors_in_one_line, print_to_stderr, usage_errors
+from heterolda.cli.data_source import check_outputs, reading_of, source_of
+from heterolda.cli.messages import (
+    errors_in_one_line,
+    print_to_stderr,
+    usage_errors,
+    warnings_as_notes,
+)
 from heterolda.cli.parsing import split_names
+
+Missing = Annotated[
+    str,
+    opt.one_of(
+        ("error", "keep", "drop"),
+        "A missing value is an error, gets an empty prediction, or its row is "
+        "left out.",
+        **opt.READ,
+    ),
+]
+Out = Annotated[
+    str,
+    typer.Option(
+        "--out",
+        "-o",
+        **opt.WRITE,
+        metavar="FILE",
+        show_default=False,
+        help="A .csv, .tsv (also .gz) or .parquet file. By default, and with -, "
+        "CSV on the screen.",
+    ),
+]
+Proba = Annotated[
+    bool,
+    typer.Option("--proba", **opt.WRITE, help="Add the probability of each class."),
+]
+Identifier = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        **opt.WRITE,
+        metavar="NAMES",
+        help="Write only these columns beside the prediction.",
+    ),
+]
+Column = Annotated[
+    str,
+    typer.Option(
+        **opt.WRITE, metavar="NAME", help="Name of the column of predictions."
+    ),
+]
 
 
 def predict(
     model: opt.ModelFile,
     data: opt.Data,
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="A .csv, .tsv (also .gz) or .parquet file; - is standard output, as "
-            "CSV.",
-        ),
-    ] = "-",
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Add the probability of each class.")
-    ] = False,
-    identifier: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="NAMES",
-            help="Write only these columns beside the prediction.",
-        ),
-    ] = None,
-    column: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of the column of predictions.")
-    ] = "prediction",
     columns: opt.Columns = None,
-    missing: Annotated[
-        str,
-        opt.one_of(
-            ("error", "keep", "drop"),
-            "Rows in which a feature is missing are an error, get an empty "
-            "prediction, or are left out.",
-        ),
-    ] = "error",
+    missing: Missing = "error",
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     no_header: opt.NoHeader = False,
     na: opt.Na = None,
+    out: Out = "-",
+    proba: Proba = False,
+    identifier: Identifier = None,
+    column: Column = "prediction",
     debug: opt.Debug = False,
 ) -> None:
-    """Predict the rows of a table: its columns, and a new one.
-
-    Columns are found by name, in any order; those that the model does not use are
-    passed on as they are, text files character by character. Rows keep their order.
-    Files are read and written batch by batch, so they may be larger than memory.
-
-    For example:
+    """Predict the class of each row of a table, in a new column.
 
     - `heterolda predict iris.json new.csv --out predicted.csv`
     - `heterolda predict iris.json new.parquet --id sample --proba -o p.parquet`
     - `cat new.csv | heterolda predict iris.json - | head`
+
+    Columns are found by name, in any order. Those that the model does not use are
+    passed on as they are, text files character by character. Rows keep their order.
+    Files are read and written piece by piece, so they may be larger than memory.
     """
     with errors_in_one_line(debug):
         from heterolda.cli.evaluate_files import feature_columns, load_classifier
@@ -77,6 +94,7 @@ def predict(
 
         with usage_errors():
             check_table_name(out)
+        check_outputs({"--out": None if out == "-" else out}, model, data=data)
         fitted = load_classifier(model)
         names = feature_columns(fitted, split_names(columns))
         output = Output(
@@ -91,6 +109,7 @@ def predict(
         reading = reading_of(delimiter, decimal, no_header, na)
         with (
             source_of(data, reading, keep_answering=True) as source,
+            warnings_as_notes(),
             StatusLine(quiet) as status,
             # Its thread must have ended before the process does, however that ends.
             closing(

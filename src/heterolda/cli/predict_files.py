@@ -13,6 +13,7 @@ from heterolda.cli.evaluate_files import winners, without_names
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.decoding import features_of
 from heterolda.data.prefetch import prefetch
+from heterolda.data.reading import Reading
 from heterolda.data.sources import open_source
 from heterolda.foundations.types import Array, Mask
 
@@ -39,10 +40,11 @@ def predict_batches(
     columns: Sequence[str],
     output: Output,
     notice: Callable[[str], None],
-) -> Generator[Any, None, None]:
+) -> Generator[tuple[Any, Reading], None, None]:
     """Predict the rows of files, in their order; a first batch has no rows.
 
-    Batches have the columns of the data, then the prediction, then probabilities.
+    Batches have the columns of the data, then the prediction, then probabilities; with
+    each comes how its rows were read.
     `notice` is called with what the user should know, in a line.
     """
     wanted = Columns(tuple(columns), None, exclude=output.only, keep=True)
@@ -61,7 +63,7 @@ def predict_batches(
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())
             batch, X, absent = batch.filter(~absent), X[~absent], absent[~absent]
-        yield _appended(batch, X, absent, file, plain, output)
+        yield _appended(batch, X, absent, file, plain, output), file.reading
     if n_dropped:
         notice(f"{n_dropped} rows have missing values and were left out")
 

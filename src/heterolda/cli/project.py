@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from heterolda.cli.data_source import (
-    check_not_read,
-    is_same_file,
+    check_outputs,
     name_of,
     reading_of,
     source_of,
@@ -25,6 +24,9 @@ from heterolda.cli.messages import (
     warnings_as_notes,
 )
 from heterolda.cli.options import (
+    EXPERTS,
+    FIT,
+    WRITE,
     Data,
     Debug,
     Decimal,
@@ -42,22 +44,21 @@ from heterolda.cli.parsing import (
 )
 from heterolda.foundations.choices import PROJECTIONS
 
-_COMPONENTS: dict[str, Any] = {"rich_help_panel": "The components"}
-
-
 Out = Annotated[
     str | None,
     typer.Option(
         "--out",
         "-o",
+        **WRITE,
         metavar="FILE",
-        help="The rows in their components: a .csv, .tsv (also .gz) or .parquet file; "
-        "- is standard output, as CSV.",
+        help="The rows in their components: a .csv, .tsv (also .gz) or .parquet file, "
+        "or - for CSV on the screen.",
     ),
 ]
 Html = Annotated[
     Path | None,
     typer.Option(
+        **WRITE,
         metavar="FILE",
         help="A page with a map of the classes, which needs no network.",
     ),
@@ -66,6 +67,7 @@ Identifier = Annotated[
     str | None,
     typer.Option(
         "--id",
+        **WRITE,
         metavar="NAMES",
         help="Write only these columns and the target beside the components. They are "
         "not features.",
@@ -74,35 +76,38 @@ Identifier = Annotated[
 Components = Annotated[
     int | None,
     typer.Option(
-        **_COMPONENTS,
+        **FIT,
+        metavar="NUMBER",
         min=1,
-        help="How many; by default one less than classes, but at least two.",
+        help="How many components. By default one less than classes, but at least two.",
     ),
 ]
 Method = Annotated[
     str,
     one_of(
         PROJECTIONS,
-        "error bounds the errors of all pairs of classes, chernoff is a quick closed "
-        "form, fisher is LDA, which looks at the means only.",
-        **_COMPONENTS,
+        "error bounds the errors of all pairs of classes, chernoff is a quick formula, "
+        "fisher is LDA, which looks at the means only.",
+        **EXPERTS,
     ),
 ]
 Shrinkage = Annotated[
     str,
     typer.Option(
-        **_COMPONENTS,
+        **FIT,
         metavar="WEIGHT",
-        help="Move class covariances towards the pooled one: 0 to 1, auto or none; "
-        "with 0.3,0.1 that one moves towards its diagonal first.",
+        help="For few rows: make the spreads (covariances) of the classes more alike. "
+        "auto, none, or a number from 0 to 1. With 0.3,0.1 the common spread first "
+        "moves towards its diagonal by 0.1.",
     ),
 ]
 Priors = Annotated[
     str | None,
     typer.Option(
-        **_COMPONENTS,
+        **FIT,
         metavar="LABEL=SHARE,...",
-        help='Class priors, or "equal"; relative frequencies by default.',
+        help="How much the classes matter, such as a=1,b=3, or equal. By default as "
+        "frequent as in the data.",
     ),
 ]
 
@@ -110,9 +115,6 @@ Priors = Annotated[
 def project(
     data: Data,
     target: Target,
-    out: Out = None,
-    html: Html = None,
-    identifier: Identifier = None,
     columns: Features = None,
     exclude: Exclude = None,
     sample_weight: SampleWeight = None,
@@ -122,23 +124,24 @@ def project(
     no_header: NoHeader = False,
     na: Na = None,
     components: Components = None,
-    method: Method = "error",
     shrinkage: Shrinkage = "auto",
     priors: Priors = None,
+    out: Out = None,
+    html: Html = None,
+    identifier: Identifier = None,
+    method: Method = "error",
     debug: Debug = False,
 ) -> None:
     """Reduce a table to the few components in which its classes differ.
 
-    Components are linear combinations of the features that tell the classes apart by
-    their means and by their covariances. The table of --out has the columns that are
-    not features as they are, then component_1, component_2, ...; rows keep their order.
-    Files are read and written batch by batch, so they may be larger than memory.
-
-    For example:
-
     - `heterolda project iris.csv --target species --html iris.html`
     - `heterolda project iris.csv -t species --components 2 --out projected.csv`
     - `heterolda project 'parts/*.parquet' -t kind --id sample -o small.parquet`
+
+    Components are weighted sums of the features that tell the classes apart by their
+    means and by their spreads. The table of --out has the columns that are not features
+    as they are, then component_1, component_2 and so on. Rows keep their order. Files
+    are read and written piece by piece, so they may be larger than memory.
     """
     with errors_in_one_line(debug):
         from heterolda.data.table import Table
@@ -170,20 +173,13 @@ def project(
 
 def _check_outputs(out: str | None, html: Path | None, data: list[str]) -> None:
     """Refuse files that cannot be written, or would be lost."""
-    from heterolda.data.table_writer import check_table_name
-    from heterolda.foundations.files import check_target
+    from heterolda.data.table_writer import STANDARD_OUTPUT, check_table_name
 
     with usage_errors():
         if out is not None:
             check_table_name(out)
-        if html == Path("-"):
-            raise ValueError("--html: a page needs a file, not -")
-        if None not in (out, html) and is_same_file(str(out), str(html)):
-            raise ValueError(f"--out and --html {html}: these are the same file")
-    for option, path in (("--out", out), ("--html", html)):
-        if path is not None and path != "-":
-            check_target(path)
-            check_not_read(option, path, data)
+    table = None if out == STANDARD_OUTPUT else out
+    check_outputs({"--out": table, "--html": html}, data=data)
     if html is not None:
         from heterolda.inspection.displays.base import pyplot
 
@@ -220,7 +216,7 @@ def _project(
     with StatusLine(quiet=out == "-" and sys.stdout.isatty()) as status:
         sample = rows.statistics_and_sample(status.rows("reading the data"))
         finder = ClassFinder(sample[0].classes)
-        projection.priors = by_label("--priors", priors, finder)
+        projection.priors = by_label("priors", priors, finder)
         show = status.words("finding the components")
 
         def progress(start: int, n_starts: int, n_iter: int, bound: float) -> None:

@@ -14,6 +14,7 @@ from heterolda.data.batches import Batch, decoded_with_records
 from heterolda.data.columns import OpenFile
 from heterolda.data.labels import ClassFinder
 from heterolda.data.prefetch import prefetch
+from heterolda.data.reading import Reading
 from heterolda.data.sources import open_source
 from heterolda.data.table import Table
 from heterolda.inspection.projection_text import component_names
@@ -54,12 +55,13 @@ def project_batches(
     *,
     strict: bool = True,
     numbers: bool = False,
-) -> Generator[Any, None, None]:
+) -> Generator[tuple[Any, Reading], None, None]:
     """Project the rows of files, in their order, without those that the fit left out.
 
-    Batches have the `kept` columns as they are, then the components. With `strict`,
-    files that have other columns than the first are refused. With `numbers`, what the
-    fit reads as numbers in text files is written as such.
+    Batches have the `kept` columns as they are, then the components; with each comes
+    how its rows were read. With `strict`, files that have other columns than the first
+    are refused. With `numbers`, what the fit reads as numbers in text files is written
+    as such.
     """
     wanted = replace(
         data.wanted,
@@ -79,7 +81,7 @@ def project_batches(
         if numbers and batch.file.is_text:
             typed = _typed_columns(batch, finder)
             columns |= {name: typed[name] for name in kept if name in typed}
-        yield _appended(columns, plain, batch)
+        yield _appended(columns, plain, batch), batch.file.reading
 
 
 def _typed_columns(batch: Batch, finder: ClassFinder) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from heterolda.cli.data_source import check_outputs
 from heterolda.cli.messages import errors_in_one_line, usage_errors
-from heterolda.cli.options import Debug, one_of
+from heterolda.cli.options import FIT, READ, WRITE, Debug, one_of
 from heterolda.cli.parsing import split_names
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
 from heterolda.experiments.formats import FORMATS
@@ -16,57 +17,99 @@ from heterolda.experiments.methods import METHODS, resolve_methods
 
 PAPER_TRIALS = 20
 
-
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        help="Folder with files NAME.csv.gz. By default the one that HETEROLDA_DATA "
-        "names."
+        **READ,
+        metavar="FOLDER",
+        help="Folder with files NAME.csv.gz. By default the one that the environment "
+        "variable HETEROLDA_DATA names.",
     ),
+]
+Datasets = Annotated[
+    list[str] | None,
+    typer.Option(
+        **READ,
+        metavar="NAMES",
+        help="Data sets, separated by commas, or the groups all, paper, embedded. "
+        "By default all that need no download; heterolda datasets lists them.",
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        **FIT,
+        metavar="NAMES",
+        help=f"Of {', '.join(METHODS)}; or the groups all, paper.",
+    ),
+]
+Trials = Annotated[
+    int | None,
+    typer.Option(
+        **FIT,
+        metavar="NUMBER",
+        min=1,
+        help="How often to shuffle the rows and cut them anew. By default 1.",
+    ),
+]
+Full = Annotated[
+    bool,
+    typer.Option("--full", **FIT, help=f"The paper's {PAPER_TRIALS} trials."),
+]
+Folds = Annotated[
+    int,
+    typer.Option(**FIT, metavar="NUMBER", min=2, help="Parts (folds) of each trial."),
+]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        **FIT,
+        metavar="METHOD:DATASET=TRIALS",
+        help="Fewer trials of a slow method on a large set.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        **FIT,
+        metavar="NUMBER",
+        min=1,
+        help="Processes at a time. By default as many as processors.",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(**FIT, metavar="NUMBER", min=0, help="Where random choices start."),
+]
+Out = Annotated[
+    Path,
+    typer.Option(**WRITE, metavar="FOLDER", help="Folder of the results."),
+]
+TableFormat = Annotated[
+    str,
+    one_of(tuple(FORMATS), "How tables are printed.", "--format", **WRITE),
 ]
 
 
 def reproduce(
-    datasets: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Names separated by commas, or the groups all, paper, embedded. By "
-            "default all that need no download, see: heterolda datasets."
-        ),
-    ] = None,
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Of {', '.join(METHODS)}; or the groups all, paper."),
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Number of shuffles; 1 by default.")
-    ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of each shuffle.")] = 10,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes; by default as many as processors."),
-    ] = None,
+    datasets: Datasets = None,
     data_dir: DataDir = None,
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
-        "heterolda-results"
-    ),
-    full: Annotated[
-        bool, typer.Option("--full", help=f"The paper's {PAPER_TRIALS} trials.")
-    ] = False,
-    table_format: Annotated[
-        str, one_of(tuple(FORMATS), "Format of the tables.", "--format")
-    ] = "text",
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METHOD:DATASET=TRIALS",
-            help="Fewer trials of a slow method on a large set.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first trial.")] = 0,
+    methods: Methods = None,
+    trials: Trials = None,
+    full: Full = False,
+    folds: Folds = 10,
+    limit: Limit = None,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    out: Out = Path("heterolda-results"),
+    table_format: TableFormat = "text",
     debug: Debug = False,
 ) -> None:
     """Run the paper's study and print its Tables 2, 3 and 4.
+
+    - `heterolda reproduce --datasets D1,wine`
+    - `heterolda reproduce --datasets iris --methods LDA,GLD --trials 5`
+    - `heterolda reproduce --full --out results`
 
     The results are kept in a folder. The same command goes on where an interrupted one
     stopped; another one adds data sets, methods or trials to it.
@@ -88,6 +131,7 @@ def reproduce(
                 seed=seed,
                 limits=dict(map(_limit, limit or [])),
             )
+        check_outputs({}, *_read_in(out))
         with StudyProgress() as display:
             try:
                 run_study(
@@ -103,37 +147,48 @@ def reproduce(
 
 def datasets(
     details: Annotated[
-        bool, typer.Option("--details", help="Show origin, licence and notes.")
+        bool,
+        typer.Option("--details", **READ, help="Show origin, licence and notes."),
     ] = False,
+    data_dir: DataDir = None,
     write: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Write this set to a CSV file, its labels in 'class'."
+            **WRITE,
+            metavar="NAME",
+            help="Write this set to a CSV file, with its classes in the column class.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="By default NAME.csv."),
+        typer.Option(
+            "--out", "-o", **WRITE, metavar="FILE", help="By default NAME.csv."
+        ),
     ] = None,
-    data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
-    """List the data sets and say which are available here, or write one to a file.
-
-    For example:
+    """List data sets to try, or write one to a CSV file.
 
     - `heterolda datasets`
     - `heterolda datasets --write wine --out wine.csv`
+    - `heterolda datasets --details`
     """
     texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
-        from heterolda.experiments.datasets import dataset_source, write_sample
+        from heterolda.experiments.datasets import (
+            dataset_file,
+            dataset_source,
+            write_sample,
+        )
 
         if write is not None:
             with usage_errors():
                 if write not in CATALOGUE:
                     raise ValueError(f"--write {write}: no data set has this name")
-            print(write_sample(write, out, data_dir))
+            read = dataset_file(write, data_dir)
+            target = Path(f"{write}.csv") if out is None else out
+            check_outputs({"--out": target}, *filter(None, [read]))
+            print(write_sample(write, target, data_dir))
             return
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
@@ -148,18 +203,42 @@ def datasets(
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results.")],
-    out: Annotated[
-        Path | None, typer.Option(help="The page; by default in the folder.")
-    ] = None,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            **READ, metavar="FOLDER", help="Results that heterolda reproduce wrote."
+        ),
+    ],
     data_dir: DataDir = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            **WRITE, metavar="FILE", help="The page. By default in the folder."
+        ),
+    ] = None,
     debug: Debug = False,
 ) -> None:
-    """Write a page with tables and pictures of a folder of results."""
+    """Write a page with tables and pictures of a folder of results.
+
+    - `heterolda report heterolda-results`
+    - `heterolda report results --out study.html`
+    - `heterolda report results --data-dir data`
+    """
     with errors_in_one_line(debug):
+        from heterolda.experiments.datasets import dataset_file
         from heterolda.experiments.report import write_report
 
-        print(write_report(folder, out, data_dir))
+        target = folder / "report.html" if out is None else out
+        files = [dataset_file(name, data_dir) for name in CATALOGUE if out is not None]
+        check_outputs({"--out": target}, *_read_in(folder), *filter(None, files))
+        print(write_report(folder, target, data_dir))
+
+
+def _read_in(folder: Path) -> tuple[Path, Path]:
+    """What is read of a folder of results."""
+    from heterolda.experiments.results import RESULTS, RUN
+
+    return folder / RESULTS, folder / RUN
 
 
 def _split(names: list[str]) -> list[str]:

@@ -19,6 +19,12 @@ _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
 
 
+class AbsentColumnsError(ParameterError):
+    """Columns are asked for that a table lacks."""
+
+    absent: Sequence[str] = ()
+
+
 @dataclass(frozen=True)
 class Columns:
     """Which columns of a table are what."""
@@ -43,12 +49,6 @@ class Columns:
         features = self.features
         if features is None:
             features = tuple(n for n in names if n not in others and n not in index)
-            if "" in features:
-                raise ParameterError(
-                    f"{where}: column {names.index('') + 1} has no name; if it numbers "
-                    "the rows, write the file without it, or name those to use by ",
-                    Setting("columns"),
-                )
         wanted = list(dict.fromkeys([*special, *self.exclude, *features]))
         n_read = len(names) if self.keep else len(wanted)
         if n_read > _MOST_COLUMNS:
@@ -114,7 +114,7 @@ def _remaining(names: Sequence[str], known: Sequence[str], where: str) -> str:
 
 def _lacking(
     absent: Sequence[str], names: Sequence[str], where: str, target: str | None
-) -> ValueError:
+) -> AbsentColumnsError:
     """The error for columns that are not there."""
     shown = ", ".join(map(repr, names[:_SHOWN]))
     if len(names) > _SHOWN:
@@ -125,10 +125,10 @@ def _lacking(
             "pyarrow.dataset.dataset(folder, partitioning='hive')"
         )
     text = f"{where}: no column is named {', '.join(map(repr, absent))}; it has {shown}"
-    if target not in absent:
-        return ValueError(text)
     by_target = "; name the column of the labels by ", Setting("target")
-    return ParameterError(text, *by_target)
+    error = AbsentColumnsError(text, *(by_target if target in absent else ()))
+    error.absent = absent
+    return error
 
 
 @contextmanager
@@ -145,14 +145,4 @@ def errors_name(where: str) -> Iterator[None]:
         ) from error
     except broken as error:
         reason = str(error).strip().splitlines()[0] if str(error) else repr(error)
-        if "UTF8" in reason:
-            raise not_text(where) from error
         raise ValueError(f"{where} cannot be read: {reason}") from error
-
-
-def not_text(where: str) -> ValueError:
-    """The error for a file that is binary, or text of another encoding."""
-    return ValueError(
-        f"{where} is not text in UTF-8: convert it, for instance from Latin-1 by "
-        "iconv -f latin1 -t utf-8"
-    )

@@ -1,55 +1,55 @@
-"""CSV and TSV, as Arrow record batches: files, or standard input as it comes.
+"""Tables of text, as Arrow record batches: files, or standard input as it comes.
 
 They are read with the types that are needed, not with guessed ones: features as
-numbers, labels and what is only passed on as text.
+numbers, labels and what is only passed on as text. Arrow is given whole rows in memory,
+so that none of its threads calls Python, perhaps when the program has ended.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import os
 import re
 import select
 import sys
-from collections import deque
+import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
-from threading import Event, Lock
-from typing import IO, Any
+from threading import Event
+from typing import Any
 
-from heterolda.data.columns import Columns, OpenFile, errors_name, not_text
+from heterolda.data.columns import Columns, OpenFile, errors_name
+from heterolda.data.encodings import as_utf8
 from heterolda.data.reading import Reading
+from heterolda.data.text_layout import Layout, find_layout
+from heterolda.data.text_rows import (
+    BLANK,
+    complete_rows,
+    merged_blanks,
+    without_empty_rows,
+    without_lines,
+)
+from heterolda.data.warn import warn_of_reading
 
-TEXT = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
+_ENDINGS = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".tab": "\t",
+    ".txt": ",",
+    ".data": ",",
+    ".dat": ",",
+}
+# The usual delimiter by the end of a file's name.
+TEXT = _ENDINGS | {f"{ending}.gz": mark for ending, mark in _ENDINGS.items()}
 _READ_BYTES = 1 << 22
+_HEAD_BYTES = 1 << 16  # that are looked at to find out how a file is to be read
 _LONGEST_HEADER = 1 << 24
-_LONGEST_ROW = 1 << 25  # bytes, of standard input
-_PROMPT_BYTES = 1 << 20  # of a row that goes on as soon as its quotes are closed
 _PIPE_BYTES = 1 << 20  # of standard input, read at a time
 _PATIENCE = 0.1  # seconds until it is asked again whether to stop
-_FIELD_LIMIT = Lock()  # the csv module has one limit for the whole process
-
-
-class DelimiterError(ValueError):
-    """Columns seem to be separated by another character; commands have an option."""
-
-    def __init__(self, problem: str) -> None:
-        self.problem = problem
-        super().__init__(problem)
-
-    def __str__(self) -> str:
-        remedy = "convert it, or read it with pyarrow.csv.open_csv and that delimiter"
-        return f"{self.problem}: {remedy}"
 
 
 class StandardInput:
-    """Standard input, to be read once; what has come does not wait for more.
-
-    Arrow's own reader of streams would hold each block back until the next has come.
-    """
+    """Standard input, to be read once; what has come does not wait for more."""
 
     name = "standard input"
 
@@ -71,9 +71,16 @@ class StandardInput:
             stream: Any = sys.stdin.buffer
             yield from iter(lambda: stream.read1(_PIPE_BYTES), b"")
             return
+        is_first = True
         while not self._stopped.is_set():
             if select.select([handle], [], [], _PATIENCE)[0]:
                 data = os.read(handle, _PIPE_BYTES)
+                if is_first and data:
+                    # How rows are written shows best in a few of them.
+                    time.sleep(_PATIENCE)
+                    ready = select.select([handle], [], [], 0)[0]
+                    data += os.read(handle, _PIPE_BYTES) if ready else b""
+                    is_first = False
                 if not data:
                     return
                 yield data
@@ -82,241 +89,141 @@ class StandardInput:
 def open_text_file(
     path: str, columns: Columns, reading: Reading, name: str | None = None
 ) -> OpenFile:
-    """Open a file whose first line names the columns; Arrow reads what follows."""
+    """Open a file of text; its rows are read when they are asked for."""
     where = name or path
-    lower = path.lower()
-    delimiter = (
-        reading.delimiter or TEXT[next(end for end in TEXT if lower.endswith(end))]
-    )
+    usual = TEXT[next(end for end in TEXT if path.lower().endswith(end))]
     with errors_name(where), _unpacked(path) as file:
-        lines = io.TextIOWrapper(file, "utf-8", "surrogateescape", "")
-        names, n_lines = _header(lines, delimiter, where)
-    columns = _resolved(columns, names, delimiter, where)
-    options = _options(columns, names, delimiter, n_lines)
-    batches = _file_batches(path, where, delimiter, options)
-    reading = replace(reading, delimiter=delimiter)
-    return _open_file(where, columns, names, batches, reading)
+        head, _ = _head(as_utf8(_pieces(file), where), _HEAD_BYTES, where)
+    layout = find_layout(head, reading, usual, where)
+
+    def rows() -> Iterator[bytes]:
+        with _unpacked(path) as file:
+            yield from _rows(as_utf8(_pieces(file), where), layout, where)
+
+    return _open_file(where, columns, layout, rows())
 
 
 def open_standard_input(source: StandardInput, columns: Columns) -> OpenFile:
     """Open standard input, of which Arrow reads the whole rows that have come."""
-    where, delimiter = source.name, source.reading.delimiter or ","
-    pieces = complete_rows(source.pieces(), delimiter, where)
-    first = next(filter(None, (piece.lstrip(b"\r\n") for piece in pieces)), b"")
-    lines = io.StringIO(first.decode("utf-8", "surrogateescape"), newline="")
-    names, n_lines = _header(lines, delimiter, where)
-    columns = _resolved(columns, names, delimiter, where)
-    first = b"".join(first.splitlines(keepends=True)[n_lines:])
-    options = _options(columns, names, delimiter, 0)
-    batches = _piece_batches(chain([first], pieces), options)
-    reading = replace(source.reading, delimiter=delimiter)
-    return _open_file(where, columns, names, batches, reading)
+    where = source.name
+    text = as_utf8(source.pieces(), where)
+    head, seen = _head(text, 0, where)  # the names are answered before a row has come
+    layout = find_layout(head, source.reading, ",", where)
+    return _open_file(where, columns, layout, _rows(chain([seen], text), layout, where))
+
+
+def _head(text: Iterator[bytes], n_bytes: int, where: str) -> tuple[str, bytes]:
+    """The first lines of a text, not only comments; and all that was read for them."""
+    seen = b""
+    for piece in text:
+        seen += piece
+        end = seen.rfind(b"\n") + 1
+        lines = [line for line in seen[:end].splitlines() if line.strip()]
+        n_lines = sum(not line.startswith(b"#") for line in lines)
+        enough = n_lines > bool(n_bytes) and len(seen) >= n_bytes
+        if enough or (n_lines and len(seen) > _LONGEST_HEADER):
+            return seen[:end].decode(), seen
+        if len(seen) > _LONGEST_HEADER:
+            raise ValueError(
+                f"{where}: its first line, which must name the columns, is longer than "
+                f"{_LONGEST_HEADER} characters"
+            )
+    if not seen.strip():
+        raise ValueError(f"{where} is empty: its first line must name the columns")
+    return seen.decode(), seen
+
+
+def _rows(text: Iterable[bytes], layout: Layout, where: str) -> Iterator[bytes]:
+    """The rows of a text, in pieces of whole ones."""
+    delimiter = layout.reading.delimiter or ","
+    if delimiter == BLANK:
+        text = merged_blanks(text)
+    rows = without_lines(complete_rows(text, delimiter, where), layout.n_lines)
+    return without_empty_rows(rows, delimiter)
 
 
 def _open_file(
-    where: str,
-    columns: Columns,
-    names: list[str],
-    batches: Iterator[Any],
-    reading: Reading,
+    where: str, columns: Columns, layout: Layout, rows: Iterator[bytes]
 ) -> OpenFile:
     import pyarrow as pa
 
+    names, unnamed = layout.names, layout.unnamed
+    columns, as_given = columns.resolve(names, where, unnamed), columns
+    left_out = [name for name in unnamed if name not in columns.all]
+    if left_out and as_given.features is None:
+        warn_of_reading(
+            f"{where}: {', '.join(left_out)} left out, since nothing names "
+            f"{'it' if len(left_out) == 1 else 'them'}"
+        )
     schema = pa.schema([(name, pa.string()) for name in names])
-    batches = _errors_name_column(batches, names, where)
-    return OpenFile(where, columns, batches, schema, reading, is_text=True)
+    batches = _batches(rows, columns, layout, where)
+    return OpenFile(where, columns, batches, schema, layout.reading, is_text=True)
 
 
-def _options(
-    columns: Columns, names: list[str], delimiter: str, n_lines: int
-) -> tuple[Any, Any, Any]:
-    """How Arrow is to read, to parse and to convert, after some lines."""
+def _batches(
+    rows: Iterator[bytes], columns: Columns, layout: Layout, where: str
+) -> Iterator[Any]:
+    """Rows by Arrow; errors name the file, and the column or the row."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    types = dict.fromkeys(names, pa.string())
-    if not columns.keep:
+    options = _options(columns, layout)
+    n_rows = 0
+    for piece in rows:
+        if not piece.strip(b"\r\n"):
+            continue
+        options[0].block_size = len(piece) + 1
+        try:
+            with errors_name(where):
+                table = arrow_csv.read_csv(pa.BufferReader(piece), *options)
+        except ValueError as error:
+            raise _explained(error, layout.names, where, n_rows) from error
+        yield from table.to_batches()
+        n_rows += table.num_rows
+
+
+def _options(columns: Columns, layout: Layout) -> tuple[Any, Any, Any]:
+    """How Arrow is to read, to parse and to convert."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    reading = layout.reading
+    types = dict.fromkeys(layout.names, pa.string())
+    if not (columns.keep or reading.grouped):
         types |= dict.fromkeys(columns.all, pa.float64())
     if columns.target is not None:
         types[columns.target] = pa.string()
     return (
-        arrow_csv.ReadOptions(
-            block_size=_READ_BYTES, column_names=names, skip_rows=n_lines
-        ),
-        arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        arrow_csv.ReadOptions(column_names=layout.names, use_threads=False),
+        arrow_csv.ParseOptions(delimiter=reading.delimiter, newlines_in_values=True),
         arrow_csv.ConvertOptions(
             include_columns=None if columns.keep else columns.all,
             column_types=types,
             strings_can_be_null=not columns.keep,
+            null_values=missing_words(reading),
+            decimal_point=reading.decimal,
         ),
     )
 
 
-def _file_batches(
-    path: str, where: str, delimiter: str, options: tuple[Any, Any, Any]
-) -> Iterator[Any]:
-    """The batches of a file; an error if it has a quote that is not closed.
-
-    Arrow would take all that follows such a quote for one cell, up to the next quote.
-    """
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    def check_quotes() -> None:
-        if counted.doubtful:
-            with _unpacked(path) as file:
-                pieces = iter(lambda: file.read(_READ_BYTES), b"")
-                deque(complete_rows(pieces, delimiter, where), 0)  # for its errors
-
-    packing = "gzip" if path.lower().endswith(".gz") else None
-    with pa.input_stream(path, compression=packing) as stream:
-        counted = _QuoteCounter(stream, delimiter)
-        try:
-            with arrow_csv.open_csv(counted, *options) as reader:
-                yield from reader
-        except pa.ArrowInvalid:
-            check_quotes()  # whose message would be the better one
-            raise
-    check_quotes()
-
-
-def _piece_batches(
-    pieces: Iterable[bytes], options: tuple[Any, Any, Any]
-) -> Iterator[Any]:
-    """The batches of text that comes in pieces, each of whole rows."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    for piece in pieces:
-        if piece.strip(b"\r\n"):
-            options[0].block_size = max(_READ_BYTES, len(piece))
-            yield from arrow_csv.read_csv(pa.BufferReader(piece), *options).to_batches()
-
-
-class _QuoteCounter:
-    """A file that counts quotes as it is read.
-
-    So that ordinary files need not be read twice, those with quotes included.
-    """
-
-    def __init__(self, file: Any, delimiter: str) -> None:
-        mark = delimiter.encode()
-        self._file = file
-        self._opening = [mark + b'"', b'\n"', b'\r"']
-        self._closing = [b'"' + mark, b'"\n', b'"\r']
-        self._last = b"\n"
-        self._counts = [0, 0, 0]
-        self.closed = False  # what Arrow asks for
-
-    def read(self, size: int = -1) -> bytes:
-        """Read some bytes."""
-        data: bytes = self._file.read(size)
-        if b'"' in data or self._last == b'"':
-            joined = self._last + (data or b"\n")
-            self._counts[0] += data.count(b'"')
-            self._counts[1] += sum(map(joined.count, self._opening))
-            self._counts[2] += sum(map(joined.count, self._closing))
-        self._last = data[-1:] or b"\n"
-        return data
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether some quote seems neither to open nor to close a cell."""
-        n_quotes, opening, closing = self._counts
-        return not opening == closing == n_quotes - opening
-
-    def close(self) -> None:
-        """Leave the file to whoever has opened it."""
-        self.closed = True
-
-
-def complete_rows(
-    pieces: Iterable[bytes], delimiter: str, where: str
-) -> Iterator[bytes]:
-    """The same bytes, cut where a row ends; a quote that is not closed is an error."""
-    rest, n_lines, n_quotes = b"", 0, 0
-    seen = 0  # bytes of a row that is still open, or zero
-    for piece in chain(pieces, [b""]):  # nothing stands for the end
-        rest += piece
-        n_quotes += piece.count(b'"')
-        may_end = n_quotes % 2 == 0 and len(rest) <= _PROMPT_BYTES
-        if piece and not may_end and len(rest) < min(2 * seen, _LONGEST_ROW):
-            continue  # or every piece of a long row would mean to read it again
-        stop = end = rest.rfind(b"\n") + 1 if piece else len(rest)
-        is_broken = False
-        if b'"' in rest:
-            end, is_broken = _end_of_rows(rest[:stop], delimiter)
-        too_long = not end and len(rest) > _LONGEST_ROW
-        if is_broken or (end < stop and (too_long or not piece)):
-            line = n_lines + rest.count(b"\n", 0, end)
-            raise ValueError(
-                f"{where}: a quote is not closed, or stands within quotes, in the row "
-                f"after line {line}: close it, or write it twice"
-            )
-        if too_long:
-            raise ValueError(
-                f"{where}: the row after line {n_lines} is longer than "
-                f"{_LONGEST_ROW >> 20} MB: perhaps a quote is not closed"
-            )
-        if end:
-            yield rest[:end]
-            n_lines += rest.count(b"\n", 0, end)
-            rest = rest[end:]
-            n_quotes = rest.count(b'"')
-        seen = len(rest) if end < stop else 0
-
-
-def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
-    """Where the last whole row ends, and whether no text makes a row of what follows.
-
-    A quote opens a cell only as its first character, and two of them within such a
-    cell stand for one. Anywhere else it is a character as any other, an inch mark
-    perhaps.
-    """
-    start = n_read = 3 if text.startswith(b"\xef\xbb\xbf") else 0  # of some editors
-    end = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal n_read
-        # One character for each byte, so that both are counted.
-        for line in io.StringIO(text[start:].decode("latin-1"), newline=""):
-            n_read += len(line)
-            yield line
-
-    with _FIELD_LIMIT:
-        limit = csv.field_size_limit(2 * _LONGEST_ROW)
-        try:
-            for _ in csv.reader(lines(), delimiter=delimiter, strict=True):
-                end = n_read
-        except csv.Error:  # in the last line, it may be that more has to come
-            return end, n_read < len(text)
-        finally:
-            csv.field_size_limit(limit)
-    return end, False
-
-
-def _errors_name_column(
-    batches: Iterator[Any], names: list[str], where: str
-) -> Iterator[Any]:
-    """The same batches; errors name the file and the column."""
-    try:
-        with errors_name(where):
-            yield from batches
-    except ValueError as error:
-        if str(error).endswith("Empty CSV file"):
-            return  # there is a header, but nothing else
-        if "straddl" in str(error):
-            raise ValueError(
-                f"{where}: a row is longer than {_READ_BYTES >> 20} MB: perhaps a "
-                "quote is not closed"
-            ) from error
-        column = re.search(r"CSV column #(\d+): (.*)", str(error))
-        if column is None:
-            raise
+def _explained(
+    error: ValueError, names: list[str], where: str, n_before: int
+) -> ValueError:
+    """An error of Arrow's in the user's words; so many rows come before."""
+    text = str(error)
+    column = re.search(r"CSV column #(\d+): (?:Row #\d+: )?(.*)", text)
+    if column is not None:
         name = names[int(column[1])]
-        raise ValueError(
+        return ValueError(
             f"{where}: column {name!r} must be numbers: {column[2]}{_hint(column[2])}"
-        ) from error
+        )
+    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", text)
+    if ragged is not None:
+        row = "a row" if ragged[1] is None else f"row {n_before + int(ragged[1])}"
+        return ValueError(
+            f"{where}: {row} has {ragged[3]} cells, but there are {ragged[2]} columns"
+        )
+    return error
 
 
 def _unpacked(path: str) -> Any:
@@ -324,49 +231,21 @@ def _unpacked(path: str) -> Any:
     return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
 
 
-def _resolved(
-    columns: Columns, names: list[str], delimiter: str, where: str
-) -> Columns:
-    """All columns named, or an error, which may guess at another delimiter."""
-    try:
-        return columns.resolve(names, where)
-    except ValueError as error:
-        for other in ";\t|,":
-            if len(names) == 1 and other in names[0]:
-                raise DelimiterError(
-                    f"{where}: its columns seem to be separated by {other!r}"
-                ) from error
-        raise
+def _pieces(file: Any) -> Iterator[bytes]:
+    return iter(lambda: file.read(_READ_BYTES), b"")
 
 
-def _header(lines: IO[str], delimiter: str, where: str) -> tuple[list[str], int]:
-    """Names of the columns of a text, and how many lines they take."""
-    rest = iter(lambda: lines.readline(_LONGEST_HEADER), "")
-    first = next(rest, "").removeprefix("\ufeff")  # the mark of some editors
-    rows = csv.reader(chain([first], rest), delimiter=delimiter)
-    with errors_name(where):
-        names = next(filter(None, rows), [])
-    if sum(map(len, names)) + len(names) >= _LONGEST_HEADER:
-        raise ValueError(
-            f"{where}: its first line, which must name the columns, is longer than "
-            f"{_LONGEST_HEADER} characters"
-        )
-    if not names:
-        raise ValueError(f"{where} is empty: its first line must name the columns")
-    if re.search("[\0\ud800-\udfff]", "".join(names)):
-        raise not_text(where)
-    return names, rows.line_num
-
-
-def missing_words() -> list[str]:
-    """What Arrow's own reader takes for a missing value."""
+def missing_words(reading: Reading) -> list[str]:
+    """What stands for a missing value: what Arrow takes for it, and marks besides."""
     from pyarrow import csv as arrow_csv
 
-    words: list[str] = arrow_csv.ConvertOptions().null_values
-    return words
+    words = [*arrow_csv.ConvertOptions().null_values, *reading.marks]
+    return [*words, *(f" {word}" for word in words if reading.padded)]
 
 
-def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
+def parsed_numbers(
+    column: Any, name: str, where: str, n_before: int, reading: Reading
+) -> Any:
     """Numbers from text by the rules of Arrow's own reader.
 
     `n_before` rows of the file come before these.
@@ -374,8 +253,15 @@ def parsed_numbers(column: Any, name: str, where: str, n_before: int) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    missing = pc.is_in(column, pa.array(missing_words()))
+    missing = pc.is_in(column, pa.array(missing_words(reading)))
     text = pc.if_else(missing, None, pc.ascii_trim(column, " \t"))
+    if reading.grouped:
+        group = "," if reading.decimal == "." else "."
+        grouped = rf"^[+-]?\d{{1,3}}([{group}]\d{{3}})+([{reading.decimal}]\d*)?$"
+        digits = pc.replace_substring(text, group, "")
+        text = pc.if_else(pc.match_substring_regex(text, grouped), digits, text)
+    if reading.decimal == ",":  # and a point makes no number
+        text = pc.replace_substring(pc.replace_substring(text, ".", ":"), ",", ".")
     try:
         return pc.cast(text, pa.float64())
     except pa.ArrowInvalid as error:

@@ -33,7 +33,7 @@ def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Arra
 
     column = _column(batch, name, file)
     if file.is_text and types.is_string(column.type):
-        column = parsed_numbers(column, name, file.name, n_before)
+        column = parsed_numbers(column, name, file.name, n_before, file.reading)
     check_numbers(column.type, name, file.name)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -43,7 +43,8 @@ def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Arra
     if not types.is_float64(kind):
         column = pc.cast(column, pa.float64(), safe=False)
     array: Array = column.to_numpy(zero_copy_only=False)
-    return array
+    marks = file.reading.numeric_marks
+    return np.where(np.isin(array, marks), np.nan, array) if marks else array
 
 
 def check_numbers(kind: Any, name: str, where: str) -> None:
@@ -79,6 +80,8 @@ def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]
     if not is_encoded:
         column = pc.dictionary_encode(column)
     labels = column.dictionary.to_pylist()
+    if file.reading.padded:
+        labels = [label.removeprefix(" ") for label in labels]
     for label in labels:
         if isinstance(label, float) and label == label and label % 1:
             raise ValueError(
@@ -87,9 +90,9 @@ def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]
             )
     codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
     codes = codes.copy()
-    missing = missing_words() if file.is_text else []  # of cells read as they are
+    missing = missing_words(file.reading) if file.is_text else file.reading.marks
     for code, label in enumerate(labels):
-        if label is None or label != label or label in missing:
+        if label is None or label != label or str(label) in missing:
             codes[codes == code] = -1
     return codes, labels
 

@@ -13,6 +13,8 @@ class Reading:
     decimal: str | None = None  # "." or ","
     header: bool = True  # whether the first line names the columns
     marks: tuple[str, ...] = ()  # of missing values, beside the usual ones
+    padded: bool = False  # whether a blank follows each delimiter
+    grouped: bool = False  # whether thousands are set apart by the other decimal mark
 
     @property
     def numeric_marks(self) -> tuple[float, ...]:

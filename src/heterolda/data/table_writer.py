@@ -8,41 +8,44 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import IO, Any
 
-from heterolda.data.csv_reader import TEXT
 from heterolda.data.parquet_reader import PARQUET
+from heterolda.data.reading import Reading
 from heterolda.foundations.files import written_whole
 
 STANDARD_OUTPUT = "-"
+# The usual delimiter of text, by the end of a file's name.
+WRITTEN = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 # Bytes of rows that are written to a Parquet file at a time: small groups are slow.
 _ROW_GROUP = 1 << 25
 
 
 def check_table_name(path: str) -> str:
     """Refuse the name of a file whose ending does not say what to write."""
-    if path != STANDARD_OUTPUT and not path.lower().endswith((*TEXT, *PARQUET)):
+    if path != STANDARD_OUTPUT and not path.lower().endswith((*WRITTEN, *PARQUET)):
         raise ValueError(
             f"the kind of the file {path!r} is not known: its name must end in "
-            f"{', '.join((*TEXT, *PARQUET))}"
+            f"{', '.join((*WRITTEN, *PARQUET))}"
         )
     return path
 
 
 def write_table(
-    batches: Iterable[Any],
+    batches: Iterable[tuple[Any, Reading]],
     path: str = STANDARD_OUTPUT,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Write record batches to a file, or as CSV to the standard output.
+    """Write record batches to a file, or as text to the standard output.
 
+    With each batch comes how its rows were read: text is written in the same way.
     There is at least one batch, perhaps without rows, and all are of one schema.
     Returns the number of rows.
     """
     n_rows = 0
 
-    def counted() -> Iterator[Any]:
+    def counted() -> Iterator[tuple[Any, Reading]]:
         nonlocal n_rows
-        for batch in batches:
-            yield batch
+        for batch, reading in batches:
+            yield batch, reading
             n_rows += batch.num_rows
             if progress is not None:
                 progress(n_rows)
@@ -50,15 +53,15 @@ def write_table(
     lower = check_table_name(path).lower()
     if path == STANDARD_OUTPUT:
         sys.stdout.flush()
-        for text in _texts(counted(), ","):
+        for text in _texts(counted(), None):
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()  # somebody may wait for it with the next rows
         return n_rows
     with written_whole(path) as file:
         if lower.endswith(PARQUET):
-            _write_parquet(counted(), file)
+            _write_parquet((batch for batch, _ in counted()), file)
             return n_rows
-        texts = _texts(counted(), TEXT[next(e for e in TEXT if lower.endswith(e))])
+        texts = _texts(counted(), WRITTEN[next(filter(lower.endswith, WRITTEN))])
         if lower.endswith(".gz"):
             # Without a name and a time, the same rows make the same bytes.
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
@@ -68,16 +71,27 @@ def write_table(
     return n_rows
 
 
-def _texts(batches: Iterable[Any], delimiter: str) -> Iterator[bytes]:
-    """Batches as text, after the names of the columns."""
+def _texts(
+    batches: Iterable[tuple[Any, Reading]], usual: str | None
+) -> Iterator[bytes]:
+    """Batches as text, after the names of the columns.
+
+    They are written as the first was read: with its delimiter and its decimal mark.
+    But by the name of the file, if there is one, tabs are `usual` or they are not.
+    """
     import pyarrow as pa
 
-    for k, batch in enumerate(batches):
-        if k == 0:
+    style = None
+    for batch, reading in batches:
+        if style is None:
+            delimiter = reading.delimiter or ","
+            if delimiter == " " or (usual and "\t" in (usual, delimiter)):
+                delimiter = usual or ","
+            style = delimiter, reading.decimal or "."
             names = batch.schema.names
             header = pa.RecordBatch.from_arrays([pa.array([n]) for n in names], names)
-            yield text_of(header, delimiter)
-        yield text_of(batch, delimiter)
+            yield text_of(header, *style)
+        yield text_of(batch, *style)
 
 
 def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
@@ -102,7 +116,7 @@ def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
             writer.write_table(pa.Table.from_batches(waiting))
 
 
-def text_of(batch: Any, delimiter: str) -> bytes:
+def text_of(batch: Any, delimiter: str, decimal: str = ".") -> bytes:
     """The rows of a batch as lines in UTF-8; quotes only where they are needed.
 
     Missing values become empty.
@@ -122,6 +136,8 @@ def text_of(batch: Any, delimiter: str) -> bytes:
                 f"column {name!r} of type {column.type} cannot be written as text: "
                 "write Parquet, or leave it out"
             ) from error
+        if decimal != "." and pa.types.is_floating(column.type):
+            text = pc.replace_substring(text, ".", decimal)
         needs = pc.match_substring_regex(text, special)
         if pc.any(needs).as_py():
             doubled = pc.replace_substring(text, '"', '""')

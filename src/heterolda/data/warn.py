@@ -6,7 +6,11 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from heterolda.exceptions import MissingRowsWarning, SimilarLabelsWarning
+from heterolda.exceptions import (
+    MissingRowsWarning,
+    ReadingWarning,
+    SimilarLabelsWarning,
+)
 
 
 def warn_of_similar_labels(labels: Iterable[Any]) -> None:
@@ -43,3 +47,8 @@ def warn_of_missing_rows(n_dropped: int, n_rows: int) -> None:
             MissingRowsWarning,
             stacklevel=3,
         )
+
+
+def warn_of_reading(*message: Any) -> None:
+    """Say how a file was read, where its owner might not expect that."""
+    warnings.warn(ReadingWarning(*message), stacklevel=3)

@@ -165,7 +165,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     if row.kind == "bundled":
         X, y = _BUNDLED[name](return_X_y=True)
         return _checked(row, X, y, "scikit-learn's copy")
-    path = _file(name, data_dir)
+    path = dataset_file(name, data_dir)
     if path is not None and path.is_file():
         return _checked(row, *_read(row, path), f"the file {str(path)!r}")
     return _checked(row, *_fetch(row, path), "OpenML's copy")
@@ -188,7 +188,7 @@ def dataset_source(name: str, data_dir: DataDir = None) -> str | None:
     """
     kind = CATALOGUE[name].kind
     if kind == "file":
-        path = _file(name, data_dir)
+        path = dataset_file(name, data_dir)
         return "file" if path is not None and path.is_file() else None
     return kind
 
@@ -240,7 +240,7 @@ def write_sample(
     return target
 
 
-def _file(name: str, data_dir: DataDir) -> Path | None:
+def dataset_file(name: str, data_dir: DataDir) -> Path | None:
     """The file of a set, whether it exists or not; None if no folder is named."""
     folder = os.environ.get(VARIABLE) if data_dir is None else data_dir
     if not folder:

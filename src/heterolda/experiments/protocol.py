@@ -32,7 +32,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from heterolda.exceptions import TrivialRuleWarning
+from heterolda.exceptions import ParameterError, Setting, TrivialRuleWarning
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.datasets import Data, DataDir, load_dataset
 from heterolda.experiments.folder import RunFolder
@@ -250,9 +250,9 @@ def _check_data(study: Study, data_dir: DataDir) -> None:
         _, y = load_dataset(name, data_dir)
         largest = np.unique(y, return_counts=True)[1].max()
         if study.folds > largest:
-            raise ValueError(
-                f"folds = {study.folds} is too many for {name}, whose largest class "
-                f"has {largest} rows"
+            raise ParameterError(
+                Setting("folds", study.folds),
+                f" is too many for {name}, whose largest class has {largest} rows",
             )
 
 

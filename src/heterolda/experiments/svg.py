@@ -23,7 +23,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 except ImportError as error:
-    message = "pictures need matplotlib: pip install 'heterolda[cli]'"
+    message = "pictures need matplotlib: pip install matplotlib"
     raise ImportError(message) from error
 
 __all__ = ["Axes", "canvas", "line", "mark", "plain_style", "plot", "render", "text"]

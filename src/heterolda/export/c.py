@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.export._c_source import Source
 from heterolda.export._int16 import to_int16
 from heterolda.export._rules import read_rules
@@ -136,8 +137,9 @@ def export_c(
 def _check_name(name: str) -> str:
     """Refuse what cannot be the beginning of a name in C and C++."""
     if not _IDENTIFIER.fullmatch(name) or len(name) > _LONGEST_NAME:
-        raise ValueError(
-            f"name {name!r} cannot begin names in C: use at most {_LONGEST_NAME} "
-            "letters, digits and single underscores, a letter first"
+        raise ParameterError(
+            Setting("name"),
+            f" {name!r} cannot begin names in C: use at most {_LONGEST_NAME} letters, "
+            "digits and single underscores, a letter first",
         )
     return name

@@ -85,9 +85,8 @@ def to_onnx(
         from skl2onnx import convert_sklearn
         from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
     except ImportError as error:
-        raise ImportError(
-            "export to ONNX needs skl2onnx: pip install 'heterolda[onnx]'"
-        ) from error
+        message = "export to ONNX needs skl2onnx: pip install skl2onnx"
+        raise ImportError(message) from error
     register()
     check_is_fitted(model)
     for name, step in getattr(model, "steps", [])[:-1]:

@@ -30,12 +30,32 @@ PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Refuse a path that no file can be written to; long work should ask first."""
-    target = Path(path)
-    if target.is_dir():
+    """Refuse a path that no file can be written to; long work should ask first.
+
+    Returns the file to write: of a link the one that it leads to, which need not exist.
+    """
+    target, lead = Path(path), ""
+    try:
+        mode = os.stat(target).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        mode = 0
+    except OSError as error:  # a name that is too long, a link in a circle
+        name = os.fspath(path)
+        raise OSError(f"{name!r} cannot be written: {error.strerror}") from error
+    if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{str(target)!r} is a folder: name a file in it")
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))
+        lead = f"{os.fspath(path)!r} is a link to {str(target)!r}, and "
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist")
+        folder = str(target.parent)
+        raise FileNotFoundError(f"{lead}the folder {folder!r} does not exist")
+    is_special = mode and not stat.S_ISREG(mode)  # a device or a pipe
+    places = *([target] if mode else []), *([] if is_special else [target.parent])
+    for place in places:
+        if not os.access(place, os.W_OK):
+            reason = os.strerror(errno.EACCES)
+            raise PermissionError(errno.EACCES, reason, str(place))
     return target
 
 
@@ -44,27 +64,26 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears under its name only when complete.
 
     An older file is replaced in one step, keeping its mode, or kept if writing fails.
-    Of a link the file that it leads to is replaced. Devices and pipes are written to
+    Of a link the file that it leads to is written. Devices and pipes are written to
     as they are.
     """
     target = check_target(path)
-    if target.is_symlink():
-        target = target.resolve()
     special = target.exists() and not target.is_file()
+    # Short, since the name of the file may be as long as names can be.
+    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}")
     try:
-        with open(target, "wb") if special else _renamed(target) as file:
+        with open(target, "wb") if special else _renamed(temporary, target) as file:
             yield file
     except OSError as error:
-        if error.errno in _FULL:
-            error.filename = str(target)
+        if error.errno in _FULL or error.filename == str(temporary):
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
 
 
 @contextmanager
-def _renamed(target: Path) -> Iterator[IO[bytes]]:
+def _renamed(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
     """A temporary file that gets its name when it is complete."""
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     # A new file gets the access that the process grants to new files. To ask for that
     # one would have to change it, for all threads.
     access = 0o666 if mode is None else mode & 0o777

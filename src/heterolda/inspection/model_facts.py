@@ -14,6 +14,7 @@ from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.projection import HeteroscedasticProjection
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import amount, count, named, percent
@@ -234,9 +235,10 @@ class ModelFacts:
             return self.pairs[:most]
         found = [pair for pair in self.pairs if set(pair.classes) == set(labels)]
         if not found:
-            raise ValueError(
-                f"there is no pair {' and '.join(map(repr, labels))}: the classes are "
-                f"{named(self.classes, 10)}"
+            raise ParameterError(
+                Setting("pair"),
+                f": there is no pair {' and '.join(map(repr, labels))}: the classes "
+                f"are {named(self.classes, 10)}",
             )
         return found
 

@@ -21,9 +21,8 @@ def pyplot():
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError(
-            "displays need matplotlib: pip install 'heterolda[plot]'"
-        ) from error
+        message = "pictures need matplotlib: pip install matplotlib"
+        raise ImportError(message) from error
     return plt
 
 

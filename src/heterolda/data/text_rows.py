@@ -1,0 +1,141 @@
+"""Text cut into whole rows, as csv has them: a line end within quotes ends no row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from threading import Lock
+
+import numpy as np
+
+_LONGEST_ROW = 1 << 25  # bytes
+_PROMPT_BYTES = 1 << 20  # of a row that goes on as soon as its quotes are closed
+_FIELD_LIMIT = Lock()  # the csv module has one limit for the whole process
+BLANK = " "  # as a delimiter: any number of blanks and tabs
+
+
+def complete_rows(
+    pieces: Iterable[bytes], delimiter: str, where: str
+) -> Iterator[bytes]:
+    """The same bytes, cut where a row ends; a quote that is not closed is an error."""
+    rest, n_lines, n_quotes = b"", 0, 0
+    seen = 0  # bytes of a row that is still open, or zero
+    for piece in chain(pieces, [b""]):  # nothing stands for the end
+        rest += piece
+        n_quotes += piece.count(b'"')
+        may_end = n_quotes % 2 == 0 and len(rest) <= _PROMPT_BYTES
+        if piece and not may_end and len(rest) < min(2 * seen, _LONGEST_ROW):
+            continue  # or every piece of a long row would mean to read it again
+        stop = end = rest.rfind(b"\n") + 1 if piece else len(rest)
+        is_broken = False
+        if n_quotes:
+            end, is_broken = _end_of_rows(rest[:stop], delimiter)
+        too_long = not end and len(rest) > _LONGEST_ROW
+        if is_broken or (end < stop and (too_long or not piece)):
+            line = n_lines + rest.count(b"\n", 0, end)
+            raise ValueError(
+                f"{where}: a quote is not closed, or stands within quotes, in the row "
+                f"after line {line}: close it, or write it twice"
+            )
+        if too_long:
+            raise ValueError(
+                f"{where}: the row after line {n_lines} is longer than "
+                f"{_LONGEST_ROW >> 20} MB: perhaps a quote is not closed"
+            )
+        if end:
+            yield rest[:end]
+            n_lines += rest.count(b"\n", 0, end)
+            rest = rest[end:]
+            n_quotes = rest.count(b'"')
+        seen = len(rest) if end < stop else 0
+
+
+def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
+    """Where the last whole row ends, and whether no text makes a row of what follows.
+
+    A quote opens a cell only as its first character, and two of them within such a
+    cell stand for one. Anywhere else it is a character as any other, an inch mark
+    perhaps.
+    """
+    end = _end_of_plain_rows(text, delimiter)
+    if end is not None:
+        return end, False
+    end = n_read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal n_read
+        # One character for each byte, so that both are counted.
+        for line in io.StringIO(text.decode("latin-1"), newline=""):
+            n_read += len(line)
+            yield line
+
+    with _FIELD_LIMIT:
+        limit = csv.field_size_limit(2 * _LONGEST_ROW)
+        try:
+            for _ in csv.reader(lines(), delimiter=delimiter, strict=True):
+                end = n_read
+        except csv.Error:  # in the last line, it may be that more has to come
+            return end, n_read < len(text)
+        finally:
+            csv.field_size_limit(limit)
+    return end, False
+
+
+def _end_of_plain_rows(text: bytes, delimiter: str) -> int | None:
+    """The same where quotes open and close cells in turn; None where some do not."""
+    if not text:
+        return 0
+    codes = np.frombuffer(text, np.uint8)
+    at = np.flatnonzero(codes == ord('"'))
+    around = np.array([ord(mark) for mark in (delimiter, "\n", "\r")], np.uint8)
+    opening, closing = at[0::2], at[1::2]
+    before = codes[opening[opening > 0] - 1]
+    after = codes[closing[closing < len(text) - 1] + 1]
+    if not (np.isin(before, around).all() and np.isin(after, around).all()):
+        return None
+    if len(at) % 2 == 0:
+        return len(text)
+    ends = np.flatnonzero(codes == ord("\n"))
+    ends = ends[np.searchsorted(at, ends) % 2 == 0]  # those that are not within quotes
+    return int(ends[-1]) + 1 if len(ends) else 0
+
+
+def merged_blanks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Whole lines with one blank for any number of blanks and tabs, and none around."""
+    rest = b""
+    for piece in chain(pieces, [b""]):
+        rest += piece
+        stop = rest.rfind(b"\n") + 1 if piece else len(rest)
+        lines, rest = rest[:stop], rest[stop:]
+        if lines:
+            lines = re.sub(rb"[ \t]+", BLANK.encode(), lines)
+            yield re.sub(rb"(?m)^ | (?=\r?$)", b"", lines)
+        elif len(rest) > _LONGEST_ROW:
+            yield rest  # whose length is somebody else's error
+            rest = b""
+
+
+def without_empty_rows(pieces: Iterable[bytes], delimiter: str) -> Iterator[bytes]:
+    """The same text without lines of delimiters alone, which Excel is fond of.
+
+    Text with quotes is left as it is, since these may protect such a line.
+    """
+    mark = delimiter.encode()
+    empty = re.compile(rb"(?m)^(?:%b)+\r?$\n?" % re.escape(mark))
+    for piece in pieces:
+        if b'"' not in piece and (b"\n" + mark in piece or piece.startswith(mark)):
+            piece = empty.sub(b"", piece)
+        yield piece
+
+
+def without_lines(pieces: Iterable[bytes], n_lines: int) -> Iterator[bytes]:
+    """The same text without its first lines."""
+    for piece in pieces:
+        if n_lines:
+            lines = piece.splitlines(keepends=True)
+            piece = b"".join(lines[n_lines:])
+            n_lines = max(0, n_lines - len(lines))
+        yield piece

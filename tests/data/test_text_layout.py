@@ -1,0 +1,153 @@
+"""Text as people have it: how it is written shows in its first lines."""
+
+import pytest
+
+from fuzz.commands import a_folder
+from helpers.cli import invoke, succeed
+from heterolda import ReadingWarning
+from heterolda.data import encodings
+from heterolda.data.encodings import as_utf8
+from heterolda.data.reading import Reading
+from heterolda.data.text_layout import find_layout
+from heterolda.data.text_rows import merged_blanks, without_empty_rows
+
+ROWS = "1,5;2;a\n2,5;3;b\n"
+HEADS = [
+    # text; delimiter, decimal mark, names, lines before the first row
+    ("x,y,k\n1,2,a\n", ",", ".", ["x", "y", "k"], 1),
+    (f"x;y;k\n{ROWS}", ";", ",", ["x", "y", "k"], 1),
+    (f"x, mm;y, mm;k\n{ROWS}", ";", ",", ["x, mm", "y, mm", "k"], 1),
+    ("x\ty\n1,5\t2\n", "\t", ",", ["x", "y"], 1),
+    ("x|y\n1.5|2\n", "|", ".", ["x", "y"], 1),
+    ("x;y\n1.5;2\n1;1,5\n", ";", ".", ["x", "y"], 1),  # an error, later
+    ("x;y\n1,500;2\n", ";", ".", ["x", "y"], 1),  # which may be thousands
+    ('x,y\n"1,465.5",2\n', ",", ".", ["x", "y"], 1),
+    ("x;y\n1.465,5;2\n", ";", ",", ["x", "y"], 1),
+    ('"","x","k"\n"1",2,"a"\n"2",3,"b"\n', ",", ".", ["column_1", "x", "k"], 1),
+    ('"x" "k"\n"1" 2 "a b"\n"2" 3 "c"\n', " ", ".", ["column_1", "x", "k"], 1),
+    ("  x   k\n 1.5   a\n12.5   b\n", " ", ".", ["x", "k"], 1),
+    ("x,k,\n1,a,\n2,b,\n", ",", ".", ["x", "k", "column_3"], 1),
+    ("x,k\n1,a,\n2,b,\n", ",", ".", ["x", "k", "column_3"], 1),
+    ("x,k,\n1,a\n2,b\n", ",", ".", ["x", "k"], 1),
+    ("sep=;\nx;k\n1;a\n", ";", ".", ["x", "k"], 2),
+    ("# of, July\n\nx,k\n1,a\n", ",", ".", ["x", "k"], 3),
+    ("# of, July\n# x,k\n1,a\n", ",", ".", ["x", "k"], 2),
+    ("Pump 5\n\nx,y,k\n1,2,a\n", ",", ".", ["x", "y", "k"], 3),
+    ("Pump 5;;\nx;y;k\n1;2;a\n", ";", ".", ["x", "y", "k"], 2),
+    (",,k\n1,2,a\n", ",", ".", ["column_1", "column_2", "k"], 1),
+    ("x, y, k\n1, 2, a\n", ",", ".", ["x", "y", "k"], 1),
+    ("x;y;k\nmm;1/min;\n" + 5 * "1;2;a\n", ";", ".", ["x", "y", "k"], 2),
+    ("x;y;k\nNA;;\n" + 5 * "1;2;a\n", ";", ".", ["x", "y", "k"], 1),
+    ('x,k\r\n"1\r\n",a\r\n', ",", ".", ["x", "k"], 1),
+    ("x;y", ";", ".", ["x", "y"], 1),
+]
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")
+@pytest.mark.parametrize(("head", "delimiter", "decimal", "names", "n_lines"), HEADS)
+def test_how_text_is_written_shows(head, delimiter, decimal, names, n_lines):
+    layout = find_layout(head, Reading(), ",", "t")
+    assert layout.reading.delimiter == delimiter
+    assert layout.reading.decimal == decimal
+    assert (layout.names, layout.n_lines) == (names, n_lines)
+    assert layout.unnamed == [name for name in names if name.startswith("column_")]
+    # What is given is not looked for, and without a header its line is a row.
+    given = Reading(delimiter=";", decimal=".", header=False)
+    found = find_layout(head, given, ",", "t")
+    assert (found.reading.delimiter, found.reading.decimal) == (";", ".")
+    assert found.unnamed == []
+    assert found.names[0] == "column_1"
+
+
+LETTERS = "Öl,größe,α\n1,2,ß\n" * 3
+CODES = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_text_of_any_encoding_wherever_it_is_cut(code, size):
+    has_mark = code not in ("utf-16-le", "utf-16-be")  # or is known by its zeros,
+    text = LETTERS if has_mark else LETTERS.replace("α", "o")  # of which α has none
+    data = text.encode(code)
+    first = 1 if has_mark else 100
+    pieces = [data[k : k + size] for k in range(first, len(data), size)]
+    assert b"".join(as_utf8([data[:first], *pieces], "t")).decode() == text
+
+
+def test_what_is_not_utf8_is_of_windows():
+    text = "Öl €,größe\n1,2\n" * 3
+    data = b"x" * 10 + text.encode("cp1252") + b"\x81"
+    for size in (1, 2, 5, 1000):
+        pieces = [data[k : k + size] for k in range(0, len(data), size)]
+        with pytest.warns(ReadingWarning, match="t is not text in UTF-8"):
+            found = b"".join(as_utf8(pieces, "t")).decode()
+        assert found == "x" * 10 + text + "\x81"
+    bad = {
+        b"x,\0\n1,2\n": "bytes that are zero",
+        "ö,\n".encode() + "ö".encode("latin-1"): "with bytes of another encoding",
+        b"\xff\xfea\0\x00\xd8": "begins as text in UTF-16, but is damaged",
+    }
+    for data, message in bad.items():
+        with pytest.raises(ValueError, match=message):
+            list(as_utf8([data], "t"))
+
+
+def test_a_file_of_each_kind_gives_the_same_model(rng):
+    """Through the command line, with the note that belongs to it."""
+    rows = [
+        (f"{rng.normal(k % 4):.3f}", f"{rng.normal():.3f}", "ßbcd"[k % 4])
+        for k in range(80)
+    ]
+    plain = "".join(f"{a},{b},{k}\n" for a, b, k in rows)
+    names = "x0,x1,kind\n"
+    german = (names + plain).replace(",", ";").replace(".", ",")
+    r = "".join(f'"{n}" {a} {b} "{k}"\n' for n, (a, b, k) in enumerate(rows))
+    files = {
+        "german.csv": (german.encode("cp1252"), "Windows-1252"),
+        "unicode.txt": (german.replace(";", "\t").encode("utf-16"), "decimal comma"),
+        "r.dat": (f'"x0" "x1" "kind"\n{r}'.encode(), "column_1 left out"),
+        "excel.csv": ((names + plain + ",,\r\n" * 3).encode("utf-8-sig"), ""),
+        "titled.csv": (f"Pump\n\n{names}{plain}".encode(), "before the table"),
+        "old.data": (names.replace(",", ", ") + plain.replace(",", ", "), ""),
+        "mac.csv": ((names + plain).replace("\n", "\r"), ""),
+    }
+    expected = None
+    with a_folder(plain_csv=(names + plain).encode()) as folder:
+        expected = succeed("fit", "plain.csv", "-t", "kind", "-o", "m.json")
+        for name, (text, note) in files.items():
+            data = text if isinstance(text, bytes) else text.encode()
+            (folder / name).write_bytes(data)
+            result = invoke("fit", name, "-t", "kind", "-o", "m.json")
+            assert result.exit_code == 0, result.stderr
+            assert note in result.stderr
+            assert result.stdout == expected.replace("plain.csv", name)
+            piped = invoke("predict", "m.json", "-", stdin=data)
+            assert piped.exit_code == 0, piped.stderr
+            assert note in piped.stderr or "left out" in note
+            assert len(piped.stdout.splitlines()) == 81
+
+
+def test_marks_and_headers():
+    rows = "".join(f"{k % 4 + k % 3},{k % 5},{'abcd'[k % 4]}\n" for k in range(60))
+    gaps = "-999,1,a\n1,-999.0,b\n?,2,a\n1,2,?\n"
+    with a_folder(clean_csv=rows.encode(), gaps_data=(rows + gaps).encode()):
+        words = "-t", "column_3", "--no-header", "-o", "m.json"
+        clean = succeed("fit", "clean.csv", *words)
+        words = *words, "--na", "?,-999"
+        result = invoke("fit", "gaps.data", *words)
+        assert result.exit_code == 1
+        assert "missing values" in result.stderr
+        result = invoke("fit", "gaps.data", *words, "--missing", "drop")
+        assert "4 of 64 rows have missing values" in result.stderr
+        assert result.stdout == clean.replace("clean.csv", "gaps.data")
+
+
+def test_blanks_and_empty_rows():
+    text = b"  a \t b\n1  2 \r\n\n x\ty"
+    for size in (1, 3, 100):
+        pieces = [text[k : k + size] for k in range(0, len(text), size)]
+        assert b"".join(merged_blanks(pieces)) == b"a b\n1 2\r\n\nx y"
+    text = b";;\na;b;\n;;\r\n;\n;c;\n;;"
+    assert b"".join(without_empty_rows([text], ";")) == b"a;b;\n;c;\n"
+    assert b"".join(without_empty_rows([b'"\n;\n";1\n'], ";")) == b'"\n;\n";1\n'
+    assert encodings._by_zeros(b"") == "utf-8"
