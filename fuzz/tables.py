@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from fuzz import model_json
 from fuzz.changes import MOST_BYTES, change_bytes, change_table
 from fuzz.commands import a_folder, check_json, check_probabilities, run
+from fuzz.excel_files import change_excel, packed, parts
 from fuzz.parquet_files import odd_table, written
 from fuzz.reader import Reader
 from heterolda import GaussianLinearDiscriminant
@@ -250,6 +251,20 @@ def change_parquet(data, rng):
     return odd_table(rng)
 
 
+def excel_seeds():
+    """Small workbooks."""
+    X, y = _data(24)
+    rows = [[*pair, label] for pair, label in zip(np.abs(X).tolist(), y, strict=True)]
+    table = [NAMES, *rows]
+    day = 's="1"', "43832"
+    return [
+        packed(parts(table)),
+        packed(parts([["a title"], [], *([None, *row] for row in table)])),
+        packed(parts([["notes"]], [[*row, day] for row in table])),
+        packed(parts([NAMES, *([str(row[0]), row[1], row[0] > 1] for row in rows)])),
+    ]
+
+
 def _reader(name, ending, seeds, change):
     return Reader(name, ending, seeds, change, partial(check, ending=ending))
 
@@ -260,4 +275,5 @@ TABLES = (
     _reader("packed", ".csv.gz", packed_seeds, change_packed),
     _reader("stream", "", text_seeds, change_text),
     _reader("parquet", ".parquet", parquet_seeds, change_parquet),
+    _reader("excel", ".xlsx", excel_seeds, change_excel),
 )

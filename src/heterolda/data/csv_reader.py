@@ -108,10 +108,16 @@ def open_text_file(
 
 def open_standard_input(source: StandardInput, columns: Columns) -> OpenFile:
     """Open standard input, of which Arrow reads the whole rows that have come."""
-    where = source.name
-    text = as_utf8(source.pieces(), where)
+    return open_text_stream(source.pieces(), columns, source.reading, source.name)
+
+
+def open_text_stream(
+    pieces: Iterable[bytes], columns: Columns, reading: Reading, where: str
+) -> OpenFile:
+    """Open text that comes in pieces, of which the first shows how it is laid out."""
+    text = as_utf8(pieces, where)
     head, seen = _head(text, 0, where)  # the names are answered before a row has come
-    layout = find_layout(head, source.reading, ",", where)
+    layout = find_layout(head, reading, ",", where)
     return _open_file(where, columns, layout, _rows(chain([seen], text), layout, where))
 
 

@@ -17,6 +17,7 @@ from heterolda.data.csv_reader import (
     open_standard_input,
     open_text_file,
 )
+from heterolda.data.excel_reader import EXCEL, open_excel
 from heterolda.data.parquet_reader import (
     PARQUET,
     PARQUET_BUFFER,
@@ -25,6 +26,12 @@ from heterolda.data.parquet_reader import (
 )
 from heterolda.data.reading import Files, Reading
 from heterolda.exceptions import ParameterError, Setting
+
+_ENDINGS = (*PARQUET, *TEXT, *EXCEL)
+_LISTED = ", ".join(end for end in _ENDINGS if not end.endswith(".gz")) + " (or .gz)"
+_OPEN = "~$"  # how names begin of files beside those that Excel has open
+_HIDDEN = (".", "_", _OPEN)
+_OTHER_TABLES = (".xls", ".xlsb", ".ods", ".numbers")
 
 
 def open_source(source: Any, columns: Columns) -> Iterator[OpenFile]:
@@ -59,6 +66,8 @@ def _opened(source: Any, columns: Columns) -> Iterator[OpenFile]:
     for path in paths or ():
         if path.lower().endswith(PARQUET):
             yield open_parquet(path, columns, reading)
+        elif path.lower().endswith(EXCEL):
+            yield open_excel(path, columns, reading)
         else:
             yield open_text_file(path, columns, reading, name)
 
@@ -77,30 +86,37 @@ def paths_of(source: Any) -> list[str] | None:
             Setting("source"), f": the file {repeated[0]!r} is named more than once"
         )
     for path in paths:
-        if not path.lower().endswith((*PARQUET, *TEXT)):
+        if path.lower().endswith(_OTHER_TABLES):
+            raise ParameterError(
+                Setting("source"),
+                f": the file {path!r} cannot be read: open it in the program that has "
+                "written it, and save it as .xlsx or .csv",
+            )
+        if not path.lower().endswith(_ENDINGS):
             raise ParameterError(
                 Setting("source"),
                 f": the kind of the file {path!r} is not known: its name must end in "
-                f"{', '.join((*PARQUET, *TEXT))}",
+                + _LISTED,
             )
     return paths
 
 
 def _expand(path: str) -> list[str]:
-    """Files of a folder or a pattern, sorted by name."""
+    """Files of a folder or a pattern, sorted by name, but for marks of open ones."""
     path = os.path.expanduser(path)
+    if os.path.basename(path).startswith(_OPEN):
+        return []
     if os.path.isdir(path):
         inside = (p for p in sorted(Path(path).rglob("*")) if not p.is_dir())
         names = [
             str(p)
             for p in inside
-            if p.name.lower().endswith((*PARQUET, *TEXT))
-            and not any(q.startswith((".", "_")) for q in p.relative_to(path).parts)
+            if p.name.lower().endswith(_ENDINGS)
+            and not any(q.startswith(_HIDDEN) for q in p.relative_to(path).parts)
         ]
         if not names:
             raise FileNotFoundError(
-                f"the folder {path!r} has no file that ends in "
-                f"{', '.join((*PARQUET, *TEXT))}"
+                f"the folder {path!r} has no file that ends in {_LISTED}"
             )
         return names
     if os.path.exists(path):

@@ -53,8 +53,8 @@ def statistics_from_batches(
     Parameters
     ----------
     source : path, list of paths, or Arrow data
-        Parquet files (``.parquet``, ``.pq``) and text with a header (``.csv``,
-        ``.tsv``, also ``.gz``): a file, a folder, a pattern such as
+        Parquet files (``.parquet``, ``.pq``), Excel workbooks (``.xlsx``) and text with
+        a header (``.csv``, ``.tsv``, also ``.gz``): a file, a folder, a pattern such as
         ``"data/*.parquet"``, or a list of them. Or a pyarrow dataset, table or reader;
         or anything that exports an Arrow stream, such as a DuckDB relation or a data
         frame of Polars (a lazy one, too) or pandas; or record batches or tables one

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import IO, Any
 
+from heterolda.data.excel_reader import EXCEL
 from heterolda.data.parquet_reader import PARQUET
 from heterolda.data.reading import Reading
 from heterolda.foundations.files import written_whole
@@ -21,6 +22,11 @@ _ROW_GROUP = 1 << 25
 
 def check_table_name(path: str) -> str:
     """Refuse the name of a file whose ending does not say what to write."""
+    if path.lower().endswith(EXCEL):
+        raise ValueError(
+            f"{path!r}: Excel workbooks are read, but not written: name a .csv file, "
+            "which opens in Excel"
+        )
     if path != STANDARD_OUTPUT and not path.lower().endswith((*WRITTEN, *PARQUET)):
         raise ValueError(
             f"the kind of the file {path!r} is not known: its name must end in "

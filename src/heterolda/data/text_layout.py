@@ -88,7 +88,7 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
     names = _fitted([name.strip() for name in names], body, width)
     unnamed = [f"column_{k}" for k, name in enumerate(names, 1) if not name]
     if reading.decimal is None:
-        decimal, grouped = _decimal(body, where)
+        decimal, grouped = decimal_mark(body, where)
         reading = replace(reading, decimal=decimal, grouped=grouped)
     reading = replace(reading, delimiter=delimiter, padded=_is_padded(body))
     return Layout(
@@ -179,7 +179,7 @@ def _has_units(body: list[list[str]]) -> bool:
     return len(words) > 1 and not any(map(_is_number, of_numbers))
 
 
-def _decimal(body: list[list[str]], where: str) -> tuple[str, bool]:
+def decimal_mark(body: list[list[str]], where: str) -> tuple[str, bool]:
     """The decimal mark, and whether the other one sets thousands apart.
 
     It is a comma only where no number has a point.

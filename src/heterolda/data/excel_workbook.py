@@ -1,0 +1,319 @@
+"""Excel workbooks: the sheets of a zip archive of XML, read row by row.
+
+Archives are unpacked and parsed as they are read, so that memory holds some rows and
+the texts that cells share. Readers that build the whole sheet need memory for every
+place between the first cell and the last; two cells then are enough to end a process.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from xml.parsers import expat
+
+_PIECE = 1 << 16  # bytes that are parsed at a time
+_LONGEST_MARKUP = 1 << 22  # bytes of a tag
+_LONGEST_CELL = 32_767  # characters, as in Excel
+_LONGEST_ROW = 1 << 25  # characters
+_MOST_COLUMNS = 16_384  # as in Excel
+_MOST_TEXT = 1 << 29  # bytes of the texts that cells share, about
+_SMALL_PART = 1 << 26  # bytes of what is not a table
+# Formats of dates and times that have a number and no code.
+_DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
+_NOT_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
+_ESCAPED = re.compile("_x(0009|000A|000D|005F)_")
+_OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what .xls files begin with, encrypted too
+
+# The cells of a row that hold something, by the number of their column, from zero.
+Row = dict[int, float | str]
+
+
+class WorkbookError(ValueError):
+    """A file is not a workbook that can be read."""
+
+
+@dataclass(frozen=True)
+class Workbook:
+    """A workbook, as far as it is needed to read its sheets."""
+
+    path: str
+    sheets: dict[str, str]  # the part of each visible table, by its name
+    texts: list[str]  # that cells share
+    dates: dict[str, bool]  # styles of dates and times; whether time goes on after 24 h
+    since_1904: bool
+
+    def rows(self, sheet: str) -> Iterator[Row]:
+        """The rows of a sheet that hold something."""
+        with _errors_name(self.path), zipfile.ZipFile(self.path) as archive:
+            yield from _rows(self, archive, self.sheets[sheet])
+
+
+def open_workbook(path: str) -> Workbook:
+    """Read what sheets there are, and the texts that they share."""
+    with _errors_name(path):
+        with open(path, "rb") as file:
+            first = file.read(8)
+        if first == _OLD:
+            raise WorkbookError(
+                f"{path} is protected by a password, or in the format of old .xls "
+                "files: open it in Excel, and save it without a password as .xlsx or "
+                "CSV"
+            )
+        if not first.startswith(b"PK"):
+            raise WorkbookError(
+                f"{path} is not an Excel workbook, whatever its name says: if it is "
+                "text, give it the ending .csv"
+            )
+        with zipfile.ZipFile(path) as archive:
+            top = {kind: part for _, kind, part in _relations(archive, "")}
+            book = top["officeDocument"]
+            relations = _relations(archive, book)
+            parts = {kind: part for _, kind, part in relations}
+            tables = {key: part for key, kind, part in relations if kind == "worksheet"}
+            sheets: dict[str, str] = {}
+            since_1904 = False
+            for tag, attributes in _elements(archive, book):
+                key = next((attributes[a] for a in attributes if a[-3:] == ":id"), "")
+                if tag == "sheet" and attributes.get("state", "visible") == "visible":
+                    sheets |= {attributes["name"]: tables[key]} if key in tables else {}
+                elif tag == "workbookPr":
+                    since_1904 = attributes.get("date1904") in ("1", "true")
+            texts, dates = [], {}
+            if "sharedStrings" in parts:
+                texts = _shared_texts(archive, parts["sharedStrings"], path)
+            if "styles" in parts:
+                dates = _date_styles(_elements(archive, parts["styles"]))
+    return Workbook(path, sheets, texts, dates, since_1904)
+
+
+@contextmanager
+def _errors_name(path: str) -> Iterator[None]:
+    """Turn whatever a damaged file raises, which is almost anything, into one error."""
+    try:
+        yield
+    except (WorkbookError, MemoryError, PermissionError):  # Excel may have it open
+        raise
+    except Exception as error:
+        reason = str(error.args[0] if error.args else error) or repr(error)
+        if isinstance(error, KeyError) and " " not in reason:
+            reason = f"it lacks {reason}"
+        raise WorkbookError(
+            f"{path} cannot be read as an Excel workbook ({reason:.200}): open it in "
+            "the program that has written it, and save it as .xlsx or CSV"
+        ) from error
+
+
+def _relations(archive: zipfile.ZipFile, part: str) -> list[tuple[str, str, str]]:
+    """What belongs to a part of the archive: keys, kinds and names of parts."""
+    folder, name = posixpath.split(part)
+    found = []
+    for tag, attributes in _elements(
+        archive, f"{folder}/_rels/{name}.rels".lstrip("/")
+    ):
+        if tag == "Relationship" and attributes.get("TargetMode") != "External":
+            target = posixpath.join("/", folder, attributes["Target"])
+            kind = attributes["Type"].rpartition("/")[2]
+            found.append((attributes["Id"], kind, posixpath.normpath(target)[1:]))
+    return found
+
+
+def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, dict[str, str]]]:
+    """All elements of a small part: names and attributes."""
+    if archive.getinfo(part).file_size > _SMALL_PART:
+        raise ValueError(f"its part {part} is far too large")
+    found = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda name, attributes: found.append(
+        (name.rpartition(":")[2], attributes)
+    )
+    for _ in _parsed(parser, archive, part):
+        pass
+    return found
+
+
+def _parsed(parser: Any, archive: zipfile.ZipFile, part: str) -> Iterator[None]:
+    """Parse a part piece by piece, as it is unpacked."""
+
+    def refuse(*_: Any) -> None:
+        raise ValueError("it defines entities of XML")
+
+    parser.StartDoctypeDeclHandler = refuse
+    n_read = 0
+    with archive.open(part) as file:
+        while piece := file.read(_PIECE):
+            parser.Parse(piece)
+            n_read += len(piece)
+            if n_read - max(parser.CurrentByteIndex, 0) > _LONGEST_MARKUP:
+                raise ValueError(f"a tag of its part {part} does not end")
+            yield
+        parser.Parse(b"", True)
+        yield
+
+
+def _texts(
+    archive: zipfile.ZipFile, part: str, item: str
+) -> Iterator[tuple[dict[str, str], str] | None]:
+    """Attributes and text of all items of a part; None where a row ends."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    found: list[tuple[dict[str, str], str] | None] = []
+    pieces: list[str] = []
+    attributes: dict[str, str] = {}
+    is_spoken = False
+    whole, value, text, sound, row = item, "v", "t", "rPh", "row"
+
+    def start(name: str, its: dict[str, str]) -> None:
+        nonlocal attributes, is_spoken
+        if name == whole:
+            attributes = its
+            pieces.clear()
+        elif name == value or (name == text and not is_spoken):
+            parser.CharacterDataHandler = pieces.append
+        elif name == sound:  # how the text is pronounced
+            is_spoken = True
+
+    def end(name: str) -> None:
+        nonlocal is_spoken
+        if name in (value, text):
+            parser.CharacterDataHandler = None
+        elif name == whole:
+            found.append((attributes, "".join(pieces)))
+        elif name == row:
+            found.append(None)
+        elif name == sound:
+            is_spoken = False
+
+    def root(name: str, _: dict[str, str]) -> None:
+        nonlocal whole, value, text, sound, row
+        prefix = name[: name.rfind(":") + 1]  # some programs write <x:c> for <c>
+        whole, value, text, sound, row = (
+            prefix + tag for tag in (whole, value, text, sound, row)
+        )
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+
+    parser.StartElementHandler = root
+    for _ in _parsed(parser, archive, part):
+        yield from found
+        found.clear()
+        if sum(map(len, pieces)) > 2 * _LONGEST_CELL:
+            raise ValueError("a cell holds far too much text")
+
+
+def _shared_texts(archive: zipfile.ZipFile, part: str, path: str) -> list[str]:
+    """The texts that cells share, in their order."""
+    found = []
+    n_bytes = 0
+    for item in _texts(archive, part, "si"):
+        if item is not None:
+            found.append(_plain(item[1]))
+            n_bytes += 64 + len(item[1])
+        if n_bytes > _MOST_TEXT:
+            raise WorkbookError(
+                f"{path} holds more text than fits into memory: save it as CSV"
+            )
+    return found
+
+
+def _plain(text: str) -> str:
+    """Text with the characters that Excel writes by their numbers."""
+    if "_x" not in text:
+        return text
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> dict[str, bool]:
+    """Numbers of the styles of dates and times; whether time goes on after 24 hours."""
+    codes: dict[int, str] = {}
+    styles: dict[str, bool] = {}
+    n_styles, is_cell = 0, False
+    for tag, attributes in elements:
+        if tag == "numFmt":
+            codes[int(attributes["numFmtId"])] = attributes["formatCode"]
+        elif tag in ("cellXfs", "cellStyles", "dxfs"):
+            is_cell = tag == "cellXfs"
+        elif tag == "xf" and is_cell:
+            number = int(attributes.get("numFmtId", 0))
+            code = _NOT_CODE.sub("", codes.get(number, "")).partition(";")[0]
+            if number in _DATES or re.search("[dmyhs]", code, re.IGNORECASE):
+                styles[str(n_styles)] = number == 46 or "[" in code
+            n_styles += 1
+    return styles
+
+
+def _rows(book: Workbook, archive: zipfile.ZipFile, part: str) -> Iterator[Row]:
+    """The rows of a sheet that hold something."""
+    places: dict[str, int] = {}  # numbers of columns by their letters
+    row: Row = {}
+    at, n_characters = -1, 0
+    for item in _texts(archive, part, "c"):
+        if item is None:
+            if row:
+                yield row
+            row, at, n_characters = {}, -1, 0
+            continue
+        attributes, text = item
+        letters = attributes.get("r", "").rstrip("0123456789")
+        if letters not in places:
+            places[letters] = _place(letters)
+        at = places[letters] if letters else at + 1
+        if at >= _MOST_COLUMNS:
+            raise ValueError("a row has too many cells")
+        value = _value(text, attributes, book) if text else ""
+        if value != "":
+            row[at] = value
+        if isinstance(value, str):
+            n_characters += len(value)
+            if n_characters > _LONGEST_ROW:
+                raise ValueError("a row holds far too much text")
+
+
+def _place(letters: str) -> int:
+    """The number of a column, from zero."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+        if not "A" <= letter <= "Z" or number > _MOST_COLUMNS:
+            raise ValueError(f"no column is called {letters[:20]!r}")
+    return number - 1
+
+
+def _value(text: str, attributes: dict[str, str], book: Workbook) -> float | str:
+    """What a cell holds: a number, or the text that a CSV file would have."""
+    kind = attributes.get("t", "n")
+    if kind == "n":
+        try:
+            number = float(text)
+        except ValueError:
+            return text
+        style = attributes.get("s", "")
+        return _moment(number, style, book) if style in book.dates else number
+    if kind == "s":
+        index = int(text)
+        if not 0 <= index < len(book.texts):
+            raise ValueError(f"it has no text number {index}")
+        return book.texts[index]
+    if kind == "b":
+        return "true" if text == "1" else "false"
+    if len(text) > _LONGEST_CELL:
+        raise ValueError("a cell holds far too much text")
+    return _plain(text)
+
+
+def _moment(days: float, style: str, book: Workbook) -> float | str:
+    """A date, with its time if there is one, or a time alone, as text."""
+    try:
+        time = timedelta(milliseconds=round(days * 86_400_000))
+        if book.dates[style] or 0 <= days < 1:
+            return str(time)
+        # Excel believes that there was a 29 February 1900.
+        first = datetime(1899, 12, 31 if days < 60 else 30)
+        moment = (datetime(1904, 1, 1) if book.since_1904 else first) + time
+    except (OverflowError, ValueError):
+        return days
+    return str(moment).removesuffix(" 00:00:00")

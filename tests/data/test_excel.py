@@ -1,0 +1,312 @@
+"""Excel workbooks: the answers of the same table in CSV; hostile ones are refused."""
+
+import datetime
+import re
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pytest
+from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900, from_excel
+
+from fuzz.commands import a_folder
+from fuzz.excel_files import packed, parts
+from helpers.cli import invoke, make_frame, rows_of, succeed
+from heterolda import load
+from heterolda.data import excel_workbook, statistics_from_batches
+from heterolda.data.excel_workbook import open_workbook
+
+FIT = "fit", "--target", "kind", "--exclude", "id", "--out"
+
+
+def rows_with_names(frame):
+    return [list(frame.columns), *frame.to_numpy(dtype=object).tolist()]
+
+
+def written(path, rows, at=(1, 1), title=None):
+    """A workbook by another program than ours."""
+    book = openpyxl.Workbook()
+    book.active["A1"] = title
+    for i, row in enumerate(rows, at[0]):
+        for j, value in enumerate(row, at[1]):
+            book.active.cell(i, j, value)
+    book.save(path)
+
+
+def content(*sheets, **attributes):
+    return packed(parts(*sheets, **attributes))
+
+
+def first_rows(data):
+    """The rows of the first sheet of a workbook, each a list of its cells."""
+    with a_folder(**{"data.xlsx": data}):
+        book = open_workbook("data.xlsx")
+        return [list(row.values()) for row in book.rows(next(iter(book.sheets)))]
+
+
+def test_a_workbook_has_the_answers_of_the_same_table_in_csv(rng):
+    frame = make_frame(rng, 80).round(6)
+    frame["remark"] = 'a;b,\n"c"'
+    columns = "--target", "kind", "--exclude", "id,remark"
+    with a_folder():
+        frame.to_csv("data.csv", index=False)
+        written("data.xlsx", rows_with_names(frame), (3, 2), "Measurements of May")
+        models, said = [], []
+        for name in ("data.csv", "data.xlsx"):
+            succeed("fit", name, *columns, "--out", "model.json")
+            models.append(load("model.json").coef_)
+            compared = succeed("compare", name, *columns, "--cv", "2")
+            words = [
+                rows_of(succeed("predict", "model.json", name, "--out", "-")),
+                succeed("evaluate", "model.json", name, "--target", "kind"),
+                re.findall(r"[\d.]+ %", compared),
+                rows_of(succeed("project", name, *columns, "--out", "-")),
+            ]
+            said.append(str(words).replace(name, "data"))
+    np.testing.assert_array_equal(*models)
+    assert said[0] == said[1]
+
+
+def test_a_table_may_begin_anywhere(rng):
+    rows = rows_with_names(make_frame(rng, 20))
+    with a_folder():
+        found = []
+        for place in (1, 1), (4, 1), (1, 3), (7, 30):
+            written("data.xlsx", rows, place)
+            found.append(statistics_from_batches("data.xlsx", "kind", exclude=["id"]))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.means, found[0].means)
+
+
+def test_numbers_are_exact_and_whole_ones_have_no_point(rng):
+    values = [0.1 + 0.2, 1e300, 5e-324, -7.0, 2.0**60, 1e15, *rng.normal(size=34)]
+    frame = make_frame(rng, 40, kinds=[10, 20, 30, 40])
+    frame["id"] = values
+    with a_folder(**{"data.xlsx": content(rows_with_names(frame))}):
+        succeed(FIT[0], "data.xlsx", *FIT[1:], "model.json")
+        assert load("model.json").classes_.tolist() == [10, 20, 30, 40]
+        _, *read = rows_of(succeed("predict", "model.json", "data.xlsx", "--out", "-"))
+    assert [float(row[0]) for row in read] == values
+    assert [row[0] for row in read[3:6]] == [
+        "-7",
+        "1.152921504606847e+18",
+        "1" + "0" * 15,
+    ]
+    assert [[float(cell) for cell in row[1:4]] for row in read] == frame[
+        ["x0", "x1", "x2"]
+    ].to_numpy().tolist()
+
+
+def test_cells_mean_what_excel_shows():
+    data = content(
+        [
+            ["text", True, False, None, ('t="str"', "a formula"), ('t="str"', "")],
+            [("", "1.1000000000000001"), ('t="e"', "#DIV/0!"), ('s="0"', "3E2")],
+            [('s="1"', "43832"), ('s="2"', "43832.5"), ('s="1"', "0.25")],
+            [('s="3"', "2.125"), ('s="1"', "1e300"), "_x000D_\n_x005F_x000D_"],
+        ]
+    )
+    assert first_rows(data) == [
+        ["text", "true", "false", "a formula"],
+        [1.1, "#DIV/0!", 300.0],
+        ["2020-01-02", "2020-01-02 12:00:00", "6:00:00"],
+        ["2 days, 3:00:00", 1e300, "\r\n_x000D_"],
+    ]
+    # Runs of text, how it is pronounced, another prefix, cells without a place.
+    other = parts([["a"], [1.0, "b"]])
+    other["xl/sharedStrings.xml"] = (
+        "<x:sst xmlns:x='m'><x:si><x:r><x:t>a</x:t></x:r><x:r><x:t>c</x:t></x:r>"
+        "<x:rPh><x:t>no</x:t></x:rPh></x:si><x:si><x:t>b</x:t></x:si></x:sst>"
+    )
+    sheet = "xl/worksheets/sheet1.xml"
+    other[sheet] = other[sheet].replace('r="A2"', "").replace('r="B2"', "")
+    assert first_rows(packed(other)) == [["ac"], [1.0, "b"]]
+
+
+@pytest.mark.parametrize("since_1904", [False, True])
+def test_dates_are_those_of_another_reader(rng, since_1904):
+    days = [1, 59, 61, 25569, 2_900_000, *rng.integers(62, 60000, size=50)]
+    days += [*np.round(rng.uniform(61, 60000, size=50) * 86400) / 86400]
+    content = parts([[('s="2"', repr(float(day))) for day in days]])
+    if since_1904:
+        flag = '<workbookPr date1904="1"/><sheets>'
+        book = content["xl/workbook.xml"]
+        content["xl/workbook.xml"] = book.replace("<sheets>", flag)
+    epoch = CALENDAR_MAC_1904 if since_1904 else CALENDAR_WINDOWS_1900
+    found = first_rows(packed(content))[0]
+    for day, text in zip(days, found, strict=True):
+        known = from_excel(float(day), epoch)
+        assert isinstance(known, datetime.datetime)
+        assert datetime.datetime.fromisoformat(text) == known
+
+
+def test_a_column_of_dates_is_refused_by_name(rng):
+    frame = make_frame(rng, 40)
+    frame["day"] = [datetime.date(2024, 5, 1 + k % 28) for k in range(40)]
+    with a_folder():
+        written("data.xlsx", rows_with_names(frame))
+        result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
+    assert result.exit_code == 1
+    assert "'day'" in result.stderr
+    assert "data.xlsx" in result.stderr
+
+
+def test_decimal_commas_in_cells_that_are_text(rng):
+    frame = make_frame(rng, 40).round(3)
+    german = frame.astype(object)
+    for k in range(0, 40, 2):  # half of them are numbers, half text
+        german.loc[k, "x0"] = str(frame.loc[k, "x0"]).replace(".", ",")
+    with a_folder():
+        frame.to_csv("data.csv", index=False)
+        written("data.xlsx", rows_with_names(german))
+        succeed(FIT[0], "data.csv", *FIT[1:], "model.json")
+        expected = load("model.json").coef_
+        for options in ([], ["--decimal", ","]):
+            succeed(FIT[0], "data.xlsx", *FIT[1:], "model.json", *options)
+            np.testing.assert_array_equal(load("model.json").coef_, expected)
+        _, *rows = rows_of(
+            succeed("predict", "model.json", "data.xlsx", "--out", "-"), ";"
+        )
+        assert [float(row[1].replace(",", ".")) for row in rows] == list(frame["x0"])
+
+
+def test_gaps_marks_and_errors(rng):
+    frame = make_frame(rng, 80).astype(object)
+    frame.loc[[1, 5], "x0"] = None
+    frame.loc[[2, 7], "x1"] = "#N/A"
+    frame.loc[3, "x2"] = "?"
+    frame.loc[4, "x2"] = -999
+    rows = rows_with_names(frame)
+    with a_folder(**{"data.xlsx": content([*rows, [], ["", None, ""]])}):
+        command = FIT[0], "data.xlsx", *FIT[1:], "model.json", "--missing", "drop"
+        assert "'x2'" in invoke(*command).stderr
+        result = invoke(*command, "--na", "?,-999")
+        assert result.exit_code == 0, result.stderr
+        assert "6 " in result.stderr
+
+
+def test_the_sheet_with_the_columns_is_read_and_others_are_named(rng):
+    table = rows_with_names(make_frame(rng, 40))
+    notes = [["all about", "the data"], ["x0", "a length"]]
+    names = "Sheet1", "Sheet2"
+    for sheets, chosen in ((notes, table), 1), ((table, table[:9]), 0):
+        with a_folder(**{"data.xlsx": content(*sheets)}):
+            result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
+        assert result.exit_code == 0, result.stderr
+        said = f"the sheet {names[chosen]!r} was read, and not {names[1 - chosen]!r}"
+        assert said in result.stderr
+        assert "40 rows" in result.stdout
+    for data in content(table, state="hidden"), content([]), content([[None], [""]]):
+        with a_folder(**{"data.xlsx": data}):
+            result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
+        assert "data.xlsx is empty" in result.stderr
+
+
+def test_columns_without_a_name_and_tables_without_a_header(rng):
+    frame = make_frame(rng, 40).drop(columns="id")
+    with a_folder():
+        frame.to_excel("index.xlsx")  # the index has no name
+        command = "--target", "kind", "--out", "model.json"
+        result = invoke("fit", "index.xlsx", *command)
+        assert result.exit_code == 0, result.stderr
+        assert "column_1 left out" in result.stderr
+        frame.to_excel("bare.xlsx", index=False, header=False)
+        command = "--target", "column_4", "--no-header", "--out", "model.json"
+        succeed("fit", "bare.xlsx", *command)
+        names = load("model.json").feature_names_in_.tolist()
+        assert names == ["column_1", "column_2", "column_3"]
+
+
+def test_cells_beside_the_table_are_left_out_with_a_note(rng):
+    table = rows_with_names(make_frame(rng, 400))
+    table[300] = [*table[300], None, "an outlier?"]
+    with a_folder(**{"data.xlsx": content(table)}):
+        result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
+    assert result.exit_code == 0, result.stderr
+    assert "cells beside the table were left out" in result.stderr
+
+
+def test_folders_names_and_outputs(rng):
+    table = rows_with_names(make_frame(rng, 40))
+    data = content(table)
+    lock = {"some/~$b.xlsx": b"\x05Me"}
+    files = {"some/b.xlsx": data, "some/c.XLSM": data, **lock, "old.xls": b""}
+    with a_folder():
+        Path("some").mkdir()
+        for name, bytes_of in files.items():
+            Path(name).write_bytes(bytes_of)
+        for source in "some", "some/*":
+            said = succeed(FIT[0], source, *FIT[1:], "model.json")
+            assert "80 rows" in said
+        result = invoke(FIT[0], "old.xls", *FIT[1:], "model.json")
+        assert "'old.xls' cannot be read" in result.stderr
+        assert "save it as .xlsx or .csv" in result.stderr
+        result = invoke("predict", "model.json", "some", "--out", "new.xlsx")
+        assert "name a .csv file, which opens in Excel" in result.stderr
+        assert not Path("new.xlsx").exists()
+
+
+def hostile():
+    """Contents of files, with a word of what is said about each."""
+    table = [["x0", "kind"], *([float(k), "ab"[k % 2]] for k in range(20))]
+    good = content(table)
+    sheet, texts = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+
+    def changed(part, old, new):
+        whole = parts(table)
+        assert old in whole[part]
+        return packed(whole | {part: whole[part].replace(old, new, 1)})
+
+    yield b"", "is not an Excel workbook"
+    yield b"x0,kind\n1,a\n", "give it the ending .csv"
+    yield bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "a password"
+    yield good[: len(good) // 2], "cannot be read as an Excel workbook"
+    yield good[:200] + bytes(50) + good[250:], "cannot be read as an Excel workbook"
+    yield packed({"mimetype": "application/vnd.oasis.opendocument"}), "save it as .xlsx"
+    for part in sheet, texts, "xl/workbook.xml", "xl/styles.xml":
+        rest = {name: text for name, text in parts(table).items() if name != part}
+        yield packed(rest), f"no item named '{part}'"
+    yield (
+        changed("_rels/.rels", '/officeDocument"', '/other"'),
+        "it lacks officeDocument",
+    )
+    yield changed(sheet, "<sheetData>", "<sheetData><row>"), "mismatched tag"
+    bomb = '<!DOCTYPE a [<!ENTITY b "c">]><sst '
+    yield changed(texts, "<sst ", bomb), "defines entities"
+    yield changed(sheet, 'r="A2"', 'r="ZZZZ2"'), "no column is called 'ZZZZ'"
+    yield changed(sheet, 'r="A2"', 'r="é2"'), "no column is called"
+    yield changed(sheet, "<v>3</v>", "<v>3000</v>"), "no text number 3000"
+    yield changed(sheet, "<v>3</v>", "<v>-1</v>"), "no text number -1"
+    yield changed(texts, "x0", "x" * (1 << 20)), "far too much text"
+    yield changed(sheet, "<sheetData>", f"<a{' ' * (1 << 23)}><sheetData>"), "a tag"
+    many = "<c/>" * 17_000
+    yield changed(sheet, "<sheetData>", f"<sheetData><row>{many}</row>"), "too many"
+    # One long text in every cell: little room in the file, much in memory.
+    long = parts([["x" * 32_000] + [('t="s"', "0")] * 2000])
+    yield packed(long), "a row holds far too much text"
+
+
+def test_hostile_workbooks_are_refused_in_one_line():
+    for data, said in hostile():
+        with (
+            a_folder(**{"data.xlsx": data}),
+            pytest.raises(ValueError, match=f"(?s)^data.xlsx.*{said}") as caught,
+        ):
+            statistics_from_batches("data.xlsx", "kind")
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 300
+
+
+def test_two_cells_far_apart_need_no_memory_between_them():
+    far = parts([["x0", "kind"], [1.0, "a"]])
+    sheet = "xl/worksheets/sheet1.xml"
+    far[sheet] = far[sheet].replace('r="B2"', 'r="XFD1048576"')
+    assert first_rows(packed(far)) == [["x0", "kind"], [1.0, "a"]]
+
+
+def test_texts_that_fill_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(excel_workbook, "_MOST_TEXT", 1000)
+    table = [["x0", "kind"], *([k, f"label{k % 2}"] for k in range(20))]
+    with a_folder(**{"data.xlsx": content(table)}):
+        result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
+    assert "save it as CSV" in result.stderr
