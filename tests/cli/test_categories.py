@@ -262,7 +262,7 @@ def test_rare_levels_and_names_that_clash(rng, tmp_path):
         ("town", "no column is named 'town'"),
     ]:
         result = invoke("fit", data, "-t", "kind", "--categorical", names)
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert problem in result.stderr
 
 
@@ -342,7 +342,7 @@ def test_what_a_model_says_of_its_columns(rng, tmp_path, monkeypatch):
         == rows_of(succeed("predict", tmp_path / "model.json", data))[1:]
     )
     result = invoke("predict", tmp_path / "model.json", data, "--columns", "x0,x1")
-    assert "the model needs 4 columns, but 2 columns are named" in result.stderr
+    assert "--columns names 2 columns, but the model needs 4 columns" in result.stderr
     # Missing cells, and Parquet, in which numbers are numbers and text stays text.
     new = frame.astype({"code": object})
     new.loc[3, "city"], new.loc[5, "code"] = " ", "NA"
@@ -381,7 +381,9 @@ def test_files_are_read_as_those_of_the_fit(rng, tmp_path):
         assert columns.n_columns == counts
         assert not reading.header
     del model.fit_record_
-    with pytest.raises(ValueError, match="the model has 7 features, but 4"):
+    with pytest.raises(
+        ValueError, match="columns names 4 columns, but the model has 7"
+    ):
         needs_of(model, ("x0", "city", "x1", "code"), Reading())
 
 

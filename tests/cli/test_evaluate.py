@@ -166,26 +166,31 @@ def test_labels_are_found_whatever_their_form(rng, tmp_path):
 @pytest.mark.parametrize(
     ("classes", "labels", "said"),
     [
-        (range(4), ["0.0", "1.0", "2.0", "3.0"], ".0' that look like the classes '"),
-        (range(4), ["0", "01", "2", "3"], "labels '01' that look like the classes '1'"),
-        ("abcd", ["a", "B", "c", "d"], "labels 'B' that look like the classes 'b'"),
-        ("abcd", ["a", "b", "c ", "d"], "labels 'c ' that look like the classes 'c'"),
-        (["0.0", "1.0", "x", "y"], ["0", "1", "x", "y"], ".0' of the model, but"),
+        (
+            range(4),
+            ["0.0", "1.0", "2.0", "3.0"],
+            ".0', which look like the classes 1, 0",
+        ),
+        (range(4), ["0", "01", "2", "3"], "'01', which look like the classes 1 of"),
+        ("abcd", ["a", "B", "c", "d"], "'B', which look like the classes 'b' of"),
+        ("abcd", ["a", "b", "c ", "d"], "'c ', which look like the classes 'c' of"),
+        (["0.0", "1.0", "x", "y"], ["0", "1", "x", "y"], "classes '1.0', '0.0' of the"),
     ],
 )
 def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
-    """They are not rows to leave out: they are written differently."""
+    """They are taken for these, and a note says so, where no two classes look so."""
     path, model = tmp_path / "d.csv", tmp_path / "m.json"
     frame = make_frame(rng, kinds=list(classes)).drop(columns="id")
     frame.to_csv(path, index=False)
     succeed("fit", path, "-t", "kind", "-o", model)
+    expected = succeed("evaluate", model, path)
     other = dict(zip(map(str, classes), labels, strict=True))
     frame["kind"] = [other[str(label)] for label in frame["kind"]]
     frame.to_csv(path, index=False)
-    message = invoke("evaluate", model, path).stderr
-    assert said in message
-    assert "of the model, but are written differently: write them as those" in message
-    assert "leave these rows out" not in message
+    result = invoke("evaluate", model, path)
+    assert said in result.stderr
+    assert "of the model and are taken for these" in result.stderr
+    assert result.stdout == expected
     text, label = next((a, b) for a, b in other.items() if a != b)
     if label.strip() == text:
         return  # blanks do not count in options

@@ -64,7 +64,7 @@ def advised(message):
 
 def message_of(*arguments):
     result = invoke(*arguments)
-    assert result.exit_code == 1, result.stderr
+    assert result.exit_code in (1, 2), result.stderr
     assert result.stderr.count("\n") == 1
     return result.stderr.strip()
 

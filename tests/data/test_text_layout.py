@@ -136,7 +136,7 @@ def test_marks_and_headers():
         words = *words, "--na", "?,-999"
         result = invoke("fit", "gaps.data", *words)
         assert result.exit_code == 1
-        assert "missing values" in result.stderr
+        assert "column 'column_1', row 61 is missing" in result.stderr
         result = invoke("fit", "gaps.data", *words, "--missing", "drop")
         assert "4 of 64 rows have missing values" in result.stderr
         assert result.stdout == clean.replace("clean.csv", "gaps.data")

@@ -83,11 +83,10 @@ def _identity(file: str | Path | IO[str]) -> object:
 
 def _lies_among(path: str | Path, data: Sequence[str]) -> bool:
     """Whether folders or patterns of data would take in a file when it is there."""
-    from heterolda.data.csv_reader import TEXT
-    from heterolda.data.parquet_reader import PARQUET
+    from heterolda.data.sources import ENDINGS
 
     parts = Path(os.path.realpath(path)).parts
-    if not parts[-1].lower().endswith((*TEXT, *PARQUET)):
+    if not parts[-1].lower().endswith(ENDINGS):
         return False
     for item in map(os.path.expanduser, data):
         exists = os.path.exists(item)

@@ -92,10 +92,9 @@ class ClassFinder:
                 f"{where} {unknown[:5]} that are not classes of the model, "
                 f"{named(self.classes, 10)}: leave these rows out"
             )
+        known = self.classes.tolist()
         taken = {
-            b: self.classes[k]
-            for a, k, b in zip(found, alike, labels, strict=True)
-            if a < 0
+            b: known[k] for a, k, b in zip(found, alike, labels, strict=True) if a < 0
         }
         if taken:
             warn_of_labels(

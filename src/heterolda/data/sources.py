@@ -27,8 +27,10 @@ from heterolda.data.parquet_reader import (
 from heterolda.data.reading import Files, Reading
 from heterolda.exceptions import ParameterError, Setting
 
-_ENDINGS = (*PARQUET, *TEXT, *EXCEL)
-_LISTED = ", ".join(end for end in _ENDINGS if not end.endswith(".gz")) + " (or .gz)"
+ENDINGS = (*PARQUET, *TEXT, *EXCEL)
+# In a folder other files may be notes.
+_IN_FOLDERS = (*PARQUET, ".csv", ".tsv", *EXCEL)
+_LISTED = ", ".join(end for end in ENDINGS if not end.endswith(".gz")) + " (or .gz)"
 _OPEN = "~$"  # how names begin of files beside those that Excel has open
 _HIDDEN = (".", "_", _OPEN)
 _OTHER_TABLES = (".xls", ".xlsb", ".ods", ".numbers")
@@ -92,7 +94,7 @@ def paths_of(source: Any) -> list[str] | None:
                 f": the file {path!r} cannot be read: open it in the program that has "
                 "written it, and save it as .xlsx or .csv",
             )
-        if not path.lower().endswith(_ENDINGS):
+        if not path.lower().endswith(ENDINGS):
             raise ParameterError(
                 Setting("source"),
                 f": the kind of the file {path!r} is not known: its name must end in "
@@ -111,12 +113,13 @@ def _expand(path: str) -> list[str]:
         names = [
             str(p)
             for p in inside
-            if p.name.lower().endswith(_ENDINGS)
+            if p.name.lower().removesuffix(".gz").endswith(_IN_FOLDERS)
             and not any(q.startswith(_HIDDEN) for q in p.relative_to(path).parts)
         ]
         if not names:
             raise FileNotFoundError(
-                f"the folder {path!r} has no file that ends in {_LISTED}"
+                f"the folder {path!r} has no file that ends in "
+                f"{', '.join(_IN_FOLDERS)}: name others one by one, or by a pattern"
             )
         return names
     if os.path.exists(path):
