@@ -15,7 +15,7 @@ from rich.console import Console
 from heterolda.cli.parsing import join_names, split_names
 
 _LONGEST = 1000  # characters of a line beside the result
-_PACKAGES = {"pyarrow": "pyarrow", "python_calamine": "python-calamine"}  # optional
+_PACKAGES = {"pyarrow": "pyarrow"}  # optional
 
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source", "other")
