@@ -197,7 +197,7 @@ def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
     frame["kind"] = [{b: a for a, b in other.items()}[k] for k in frame["kind"]]
     frame.to_csv(path, index=False)
     result = invoke("fit", path, "-t", "kind", "--priors", f"{label}=1")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"is not one of the classes {', '.join(map(repr, classes))}" in result.stderr
     assert result.stderr.endswith(f": write {text!r}\n")
 

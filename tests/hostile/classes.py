@@ -88,7 +88,7 @@ _BAD_PRIORS = Refused(words="priors must be positive")
 _BAD_WEIGHTS = (
     "sample.weight (is zero|.* negative|must be finite)|every .*sample.weight|1 or less"
     "|too few samples"
-    "|weight' has missing values"
+    "|weight', row [0-9]+ is missing"
 )
 
 CASES = [
@@ -192,7 +192,7 @@ CASES = [
     Case(
         "NaN among the labels",
         variant(y=lambda data: np.where(data.X[:, 0] > 1, np.nan, data.y)),
-        Refused(words="NaN|has missing"),
+        Refused(words="NaN|has missing|is missing"),
         ways=FIT_OR_COMMAND,
     ),
     Case(

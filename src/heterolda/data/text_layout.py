@@ -116,24 +116,27 @@ def _parsed(text: str, given: str | None, usual: str) -> tuple[str, list[_Row]]:
         return given, _rows(text, given)
     found = {mark: _rows(text, mark) for mark in dict.fromkeys([usual, *_DELIMITERS])}
     scores = {mark: _score(rows) for mark, rows in found.items()}
-    if max(scores.values()) < (0, 0):
+    if max(scores.values())[0] < 0:
         blanks = _rows(text, BLANK)
-        return (BLANK, blanks) if _score(blanks) > (0, 0) else (usual, found[usual])
+        return (BLANK, blanks) if _score(blanks)[0] > 0 else (usual, found[usual])
     best = max(scores, key=scores.__getitem__)  # the first of several
     return best, found[best]
 
 
-def _score(rows: list[_Row]) -> tuple[float, int]:
-    """How many cells of a row are numbers, and how many there are; -1 for no table."""
+def _score(rows: list[_Row]) -> tuple[float, bool, int]:
+    """How many cells of a row are numbers, if there are names of all, how many cells.
+
+    Where the rows make no table, the first of these is negative.
+    """
     body = [row.cells for row in rows[1:] or rows]
     width = mode(map(len, body)) if body else 0
     whole = [cells for cells in body if len(cells) == width]
-    heads = [len(row.cells) for row in rows[:1] if len(row.cells) > 1]
-    if width < 2 or len(whole) < _MOST * len(body):
-        return -1, 0
-    if any(abs(head - width) > 1 for head in heads):
-        return -1, 0
-    return mean(sum(map(_is_number, cells)) for cells in whole), width
+    n_names = len(rows[0].cells) if rows else 0
+    is_named = abs(n_names - width) <= 1 < n_names
+    is_title = n_names == 1
+    if width < 2 or len(whole) < _MOST * len(body) or not (is_named or is_title):
+        return -1, False, 0
+    return mean(sum(map(_is_number, cells)) for cells in whole), is_named, width
 
 
 def _rows(text: str, delimiter: str) -> list[_Row]:
