@@ -77,6 +77,20 @@ def diagnosed(
     return look.error(wanted, missing)
 
 
+def columns_of_categories(
+    source: Any, wanted: Columns, missing: str
+) -> tuple[str, ...]:
+    """Names of the features whose first rows show categories.
+
+    NotNumbersError where others are neither these nor numbers.
+    """
+    look = _Look(source, wanted)
+    kinds = look.kinds()
+    if set(kinds.values()) - {"categories", "gaps"}:
+        raise look.error(wanted, missing)
+    return tuple(name for name, kind in kinds.items() if kind == "categories")
+
+
 @dataclass
 class _Column:
     """What a column holds, as far as it was read."""
@@ -239,7 +253,7 @@ class _Look:
 
     def error(self, wanted: Columns, missing: str) -> NotNumbersError:
         """What is wrong, and the options that help."""
-        kinds = self._kinds()
+        kinds = self.kinds()
         wrong = {k: [n for n in kinds if kinds[n] == k] for k in _KINDS}
         n = len(kinds) - len(wrong["gaps"])
         what = f"{n} columns are" if n > 1 else "a column is"
@@ -296,7 +310,7 @@ class _Look:
         out = set(names)
         return Setting("columns", [n for n in wanted.features if n not in out])
 
-    def _kinds(self) -> dict[str, str]:
+    def kinds(self) -> dict[str, str]:
         """What each column is that is not numbers."""
         found = {n: c.kind(self.reading, self.is_text) for n, c in self.columns.items()}
         kinds = {name: kind for name, kind in found.items() if kind is not None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -11,11 +10,9 @@ import numpy as np
 
 from heterolda.data.batches import decoded_with_records
 from heterolda.data.categories import LONGEST_LEVEL, MOST_LEVELS, Category
-from heterolda.data.columns import Columns, OpenFile
-from heterolda.data.decoding import is_any, levels_of, numbers_of
-from heterolda.data.diagnosis import diagnosed
+from heterolda.data.decoding import levels_of
+from heterolda.data.diagnosis import columns_of_categories, diagnosed
 from heterolda.data.not_numbers import NotNumbersError
-from heterolda.data.parquet_reader import index_columns
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sources import open_source
 from heterolda.data.table import RowProgress, Table, silent
@@ -26,9 +23,6 @@ from heterolda.foundations.wording import named
 AUTO = "auto"
 _FEW = 10  # rows or levels
 _SHARE = 0.01  # of the rows
-_MARKS = 3  # different ones, at most
-_WORD = re.compile(r"\w")
-_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
 
 def with_categories(
@@ -37,13 +31,12 @@ def with_categories(
     """The same table, in which columns of categories are features.
 
     They are counted in a pass over all rows, those that the fit leaves out aside.
-    ``["auto"]`` stands for all feature columns that are text, but for those that are
-    numbers and marks such as ``?``; to find them takes another pass if files are text.
+    ``["auto"]`` stands for all feature columns whose first rows show categories; a
+    column of other text is an error.
     """
     chosen = tuple(names)
-    is_auto = chosen == (AUTO,)
-    if is_auto:
-        chosen = _columns_of_text(table, progress)
+    if chosen == (AUTO,):
+        chosen = columns_of_categories(table.source, table.wanted, table.missing)
     else:
         _check_names(chosen, table)
     if not chosen:
@@ -53,9 +46,7 @@ def with_categories(
     except NotNumbersError as error:
         wanted = replace(table.wanted, categories=tuple(map(Category, chosen)))
         raise diagnosed(error, table.source, wanted, table.missing) from error
-    if is_auto:  # the pass of the fit says what to do about marks
-        counts = [one for one in counts if not one.is_numbers]
-    _check_levels(counts, table, dates=not is_auto)
+    _check_levels(counts, table)
     categories = [one.category() for one in counts]
     constant = [c.column for c in categories if not c.features]
     if constant and all(one.levels for one in counts):
@@ -86,51 +77,6 @@ def _check_names(names: tuple[str, ...], table: Table) -> None:
             raise ParameterError(Setting("categorical"), f": {name!r} {problem}")
 
 
-def _columns_of_text(table: Table, progress: RowProgress) -> tuple[str, ...]:
-    """Names of the feature columns that are text; of text files, not only numbers."""
-    found: dict[str, None] = {}
-    n_rows = 0
-    # All columns as they are, since the features are not known to be numbers.
-    everything = Columns((), None, keep=True, batch_size=table.batch_size)
-    for file in open_source(table.source, everything):
-        columns = table.wanted.resolve(
-            file.schema.names, file.name, index_columns(file.schema)
-        )
-        features = columns.features or ()
-        if not file.is_text:
-            kinds = {name: file.schema.field(name).type for name in features}
-            found |= dict.fromkeys(n for n, kind in kinds.items() if _is_text(kind))
-            continue
-        for batch in prefetch(file.batches, table.source):
-            n_rows += batch.num_rows
-            progress(n_rows)
-            for name in features:
-                if name not in found and not _is_numbers(batch, name, file):
-                    found[name] = None
-    return tuple(found)
-
-
-def _is_text(kind: object) -> bool:
-    names = "string", "large_string", "string_view"
-    return is_any(getattr(kind, "value_type", kind), *names)
-
-
-def _is_numbers(batch: object, name: str, file: OpenFile) -> bool:
-    try:
-        numbers_of(batch, name, file)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_number(level: str, decimal: str) -> bool:
-    try:
-        float(level.replace(decimal, "."))
-    except ValueError:
-        return False
-    return True
-
-
 @dataclass
 class _Counts:
     """The levels of a column with their weights, and the rows of all together."""
@@ -141,14 +87,11 @@ class _Counts:
     problem: str | None = None  # why these are not categories
     n_rows: int = 0
     weight: float = 0.0
-    texts: set[str] = field(default_factory=set)  # some levels that are not numbers
 
-    def add(self, codes: Index, levels: list[str], weight: Array, decimal: str) -> None:
-        """Count the rows of a batch; numbers have this decimal mark."""
+    def add(self, codes: Index, levels: list[str], weight: Array) -> None:
+        """Count the rows of a batch."""
         sums = np.bincount(codes, weight, len(levels))
         for level, code in ((levels[code], code) for code in np.flatnonzero(sums)):
-            if len(self.texts) <= _MARKS and not _is_number(level, decimal):
-                self.texts.add(level)
             if self.problem is not None:
                 continue
             self.levels[level] = self.levels.get(level, 0.0) + float(sums[code])
@@ -162,25 +105,15 @@ class _Counts:
         self.levels.clear()
 
     @property
-    def is_numbers(self) -> bool:
-        """Whether all but a few marks such as ``?`` are numbers."""
-        marks = len(self.texts) <= _MARKS and not any(map(_WORD.search, self.texts))
-        return marks and (
-            self.problem is not None or len(self.levels) > len(self.texts)
-        )
-
-    @property
     def size(self) -> float:
         """Rows, or their weight: a fit scales weights of a mean below one to one."""
         return max(self.weight, self.n_rows)
 
-    def judge(self, *, dates: bool) -> str | None:
-        """Why these are not categories, if that is so; dates may be."""
+    def judge(self) -> str | None:
+        """Why these are not categories, if that is so."""
         n = len(self.levels)
         if self.problem is None and n > _FEW and 2 * n > self.size:
             return f"has {n:,} different values in {self.n_rows:,} rows"
-        if self.problem is None and n and not dates and is_date_like(self.levels):
-            return "holds dates"
         return self.problem
 
     def category(self) -> Category:
@@ -199,11 +132,6 @@ class _Counts:
             while other in (*levels, reference):
                 other = f"({other})"
         return Category(self.column, reference, levels, merged, other)
-
-
-def is_date_like(values: Iterable[str]) -> bool:
-    """Whether all values look like dates."""
-    return all(_DATE.fullmatch(value) for value in values)
 
 
 def _counted(
@@ -225,16 +153,15 @@ def _counted(
         weight = np.ones(len(complete)) if batch.weight is None else batch.weight
         for one, (codes, levels) in zip(counts, coded, strict=True):
             one.where = one.where or batch.file.name
-            decimal = batch.file.reading.decimal or "."
-            one.add(codes[complete], levels, weight[complete], decimal)
+            one.add(codes[complete], levels, weight[complete])
             one.n_rows += int((weight[complete] > 0).sum())
             one.weight += float(weight[complete].sum())
     return counts
 
 
-def _check_levels(counts: list[_Counts], table: Table, *, dates: bool) -> None:
+def _check_levels(counts: list[_Counts], table: Table) -> None:
     """Refuse what is not categories, all at once; name levels that look alike."""
-    problems = {one.column: one.judge(dates=dates) for one in counts}
+    problems = {one.column: one.judge() for one in counts}
     wrong = {name: problem for name, problem in problems.items() if problem}
     if wrong:
         words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
