@@ -83,7 +83,7 @@ def export_c(
         centres of the data first; "int16" is fixed point, with sums of 64 bits, and has
         ``<name>_quantise`` to make whole features of double ones.
     name : str or None, default=None
-        Prefix of all names, an identifier. None takes it from the file's name.
+        Prefix of all names, an identifier. None makes one of the file's name.
     ranges : array-like of shape (n_features, 2) or None, default=None
         For "int16": the least and the largest value of each feature. By default the
         means of the classes and eight standard deviations around them.
@@ -116,7 +116,7 @@ def export_c(
     if dtype != "int16" and (ranges is not None or units is not None):
         raise ValueError(f"ranges and units are for dtype='int16', not for {dtype!r}")
     path = Path(path)
-    name = _check_name(path.stem if name is None else name)
+    name = _name_of(path) if name is None else _check_name(name)
     rules = read_rules(model)
     int16 = to_int16(rules, ranges, units) if dtype == "int16" else None
     source = Source(name, dtype, rules, int16)
@@ -132,6 +132,13 @@ def export_c(
         zero=getattr(int16, "zero", None),
         unit=getattr(int16, "unit", None),
     )
+
+
+def _name_of(path: Path) -> str:
+    """What names can begin with, by the name of a file."""
+    name = "_".join(re.findall("[A-Za-z0-9]+", path.stem)) or "model"
+    name = name if name[0].isalpha() else f"model_{name}"
+    return name[:_LONGEST_NAME].rstrip("_")
 
 
 def _check_name(name: str) -> str:
