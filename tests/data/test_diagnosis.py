@@ -162,6 +162,16 @@ def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
     assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
 
 
+def test_thousands_set_apart_beside_a_mark(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    values = [f"{1000 * k:,}.5" for k in range(1, 200)]
+    frame_with(rng, v=[*values, "?"]).to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    assert "'v' is numbers except for '?' (row 200)" in said
+    assert advised(said) == ["--na", "?", "--missing", "drop"]
+    succeed("fit", path, "-t", "kind", "--no-accuracy", *advised(said))
+
+
 def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
     path = tmp_path / "d.csv"
     frame = frame_with(rng, v=[str(k) for k in range(200)])

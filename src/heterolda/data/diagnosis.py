@@ -157,7 +157,7 @@ class _Column:
         decimal = reading.decimal or "."
         words = missing_words(reading) if file.is_text else reading.marks
         missing = _mask(pc.is_in(text, pa.array(["", *words])))
-        pattern = number_pattern(decimal)
+        pattern = number_pattern(decimal, reading.grouped)
         number = _mask(pc.match_substring_regex(text, pattern)) & ~missing
         other = ~number & ~missing
         counts = np.bincount(codes, minlength=len(text) + 1)
