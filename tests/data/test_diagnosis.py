@@ -157,9 +157,34 @@ def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
     path = tmp_path / "d.csv"
     odd = [*map(str, range(199)), "west"]
     frame_with(rng, v=odd).to_csv(path, index=False)
-    assert advised(message_of("fit", path, "-t", "kind")) == ["--exclude", "v"]
+    said = message_of("fit", path, "-t", "kind")
+    end = "'v' is numbers except for 'west' (row 200); correct it, or leave it out by "
+    assert said.endswith(end + "--exclude v")
     frame_with(rng, v=odd).assign(kind=column([*"abcd"])).to_csv(path, index=False)
     assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
+
+
+def test_a_few_cells_that_are_no_marks_are_to_be_corrected(rng, tmp_path):
+    """A text that is too long, and more different ones than there are marks."""
+    path = tmp_path / "d.csv"
+    v = column([f"{k}.5" for k in range(180)])
+    w = list(v)
+    v[30] = "1;5 " + "see the note about calibration " * 5
+    w[40:46] = "a1", "b 2", "c", "1,5", "2..5", "d"
+    frame_with(rng, w=w, v=v).to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    words = "are numbers except for '1;5 see the note about ca...' (row 31 of 'v')"
+    end = f"'v', 'w' {words}; correct them, or leave them out by --exclude v,w"
+    assert said.endswith(f"2 columns are not all numbers: {end}")
+    succeed("fit", path, "-t", "kind", "--no-accuracy", "--exclude", "v,w")
+    # Beside others, the options to add are those for the file when it is correct.
+    frame_with(rng, id=IDS, w=w).to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    assert "'w' is numbers except for 'a1', 'b 2', ... (row 41)" in said
+    end = ". Correct 'w' in the file, and add --exclude id; or leave 'w' out, too"
+    assert said.endswith(end)
+    frame_with(rng, id=IDS, w=v[:30]).to_csv(path, index=False)
+    succeed("fit", path, "-t", "kind", "--no-accuracy", "--exclude", "id")
 
 
 def test_thousands_set_apart_beside_a_mark(rng, tmp_path):
@@ -193,6 +218,7 @@ def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
     late = late.assign(x0=late["x0"] + 0.5)
     pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
     said = message_of("fit", path, "-t", "kind")
+    assert "'v' has both decimal marks ('1,5', row 599)" in said
     assert advised(said) == ["--exclude", "v"]
     succeed("fit", path, "-t", "kind", "--exclude", "v")
 
