@@ -12,7 +12,7 @@ from typing import Any
 
 from heterolda.data.categories import Category, UnseenLevels, encoded
 from heterolda.data.reading import Reading
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError, Setting, SpeaksOfSettings
 
 _SHOWN = 20  # names of columns in a message, at most
 # Arrow needs ten kilobytes for a column of text, and a fit the square of their number.
@@ -20,7 +20,7 @@ _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
 
 
-class AbsentColumnsError(ParameterError):
+class AbsentColumnsError(SpeaksOfSettings, ValueError):
     """Columns are asked for that a table lacks."""
 
     absent: Sequence[str] = ()
