@@ -96,6 +96,13 @@ class Columns:
                 "line that names them column_1, column_2, ... as in the fit"
             )
 
+    def without(self, names: Sequence[str]) -> Setting:
+        """The setting that leaves some features out, beside what is left out."""
+        if self.features is None:
+            return Setting("exclude", [*self.exclude, *names])
+        out = set(names)
+        return Setting("columns", [n for n in self.features if n not in out])
+
     @property
     def text(self) -> tuple[str, ...]:
         """Features that are read as text, for they are categories."""

@@ -282,7 +282,7 @@ class _Look:
         return NotNumbersError(
             problem,
             f"; {convert} {them}, or leave {them} out by ",
-            self._without(list(kinds), wanted),
+            wanted.without(list(kinds)),
             options=self._options(wrong, left, wanted, missing),
             lead=lead,
             advice=advice,
@@ -309,18 +309,11 @@ class _Look:
         used = set(left)
         out = [name for name in self.columns if name not in used]
         if out:
-            options.append(self._without(out, wanted))
+            options.append(wanted.without(out))
         gaps = marks or any(self.columns[name].n_missing for name in left)
         if gaps and missing != "drop":
             options.append(Setting("missing", "drop"))
         return options
-
-    def _without(self, names: list[str], wanted: Columns) -> Setting:
-        """The setting that leaves some features out, beside what is left out."""
-        if wanted.features is None:
-            return Setting("exclude", [*wanted.exclude, *names])
-        out = set(names)
-        return Setting("columns", [n for n in wanted.features if n not in out])
 
     def kinds(self) -> dict[str, str]:
         """What each column is that is not numbers."""

@@ -165,14 +165,10 @@ def _check_levels(counts: list[_Counts], table: Table) -> None:
     wrong = {name: problem for name, problem in problems.items() if problem}
     if wrong:
         words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
-        remedy = Setting("exclude", [*table.exclude, *wrong])
-        if table.columns is not None:
-            rest = [name for name in table.columns if name not in wrong]
-            remedy = Setting("columns", rest)
         which = "this is" if len(wrong) == 1 else "these are"
         where = counts[0].where
         text = f"{where}: {words}: {which} not categories, leave out by "
-        raise ParameterError(text, remedy)
+        raise ParameterError(text, table.wanted.without(list(wrong)))
     for one in counts:
         alike: dict[str, list[str]] = {}
         for level in sorted(one.levels):
