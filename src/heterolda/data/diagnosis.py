@@ -13,7 +13,7 @@ import numpy as np
 
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.csv_reader import missing_words, parsed_numbers
-from heterolda.data.decoding import is_any
+from heterolda.data.decoding import NUMBERS, TEXT, is_any
 from heterolda.data.not_numbers import (
     DATE,
     LONGEST_MARK,
@@ -119,9 +119,8 @@ class _Column:
         if is_any(kind, "temporal"):
             self.type = "date"
             self.others.update([str(value) for value in column[:1].to_pylist()])
-        elif not is_any(kind, "string", "large_string", "string_view"):
-            numbers = "floating", "integer", "boolean", "decimal", "null"
-            self.type = "" if is_any(kind, *numbers) else str(kind)
+        elif not is_any(kind, *TEXT):
+            self.type = "" if is_any(kind, *NUMBERS) else str(kind)
             gaps = column.null_count
             if is_any(kind, "floating"):
                 gaps += pc.sum(pc.is_nan(column)).as_py() or 0
