@@ -296,6 +296,8 @@ def test_patterns_against_a_list():
         assert MARK.fullmatch(text), text
     for text in ("A", "no", "x1", "1", "Rome", "yes"):
         assert not MARK.fullmatch(text), text
+    for text in ("31.1.2026", "1/2/26", "2026-01-31T10:00", "3 May 2026", "10:15"):
+        assert DATE.fullmatch(text), text
     for text in ("1.5.2", "192.168.1.1", "2024-13", "1/2", "12.5", "a-b-c"):
         assert not DATE.fullmatch(text), text
 

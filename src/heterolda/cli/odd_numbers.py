@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heterolda.cli.messages import in_options, print_to_stderr
+from heterolda.data.labels import text_of
 from heterolda.data.not_numbers import ReadingNote
 from heterolda.exceptions import Setting
 from heterolda.foundations.types import Array
@@ -67,14 +68,14 @@ def note_odd_numbers(
         return
     columns: dict[str, list[str]] = {}
     for column, value, _ in odd:
-        columns.setdefault(_text(value), []).append(column)
+        columns.setdefault(text_of(value), []).append(column)
     shares = [
-        f"{_text(value)} makes up {percent(share)} of column {column!r:.60}"
+        f"{text_of(value)} makes up {percent(share)} of column {column!r:.60}"
         for column, value, share in odd[:3]
     ]
     more = f" and {len(odd) - 3} more are alike" if odd[3:] else ""
     # A mark goes for all columns, so that it must mean the same in all of them.
-    known = {_text(label) for label in labels}
+    known = {text_of(label) for label in labels}
     marks = [
         text
         for text, mine in columns.items()
@@ -100,7 +101,3 @@ def note_odd_numbers(
 
 def _places(names: Sequence[str], without: Sequence[str]) -> list[int]:
     return [j for j, name in enumerate(names) if name not in without]
-
-
-def _text(value: Any) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
