@@ -10,6 +10,7 @@ import pytest
 from heterolda.data.categories import Category, level_of, raw_columns
 from heterolda.data.columns import Columns
 from heterolda.data.level_counts import with_categories
+from heterolda.data.reading import Files, Reading
 from heterolda.data.table import Table
 from heterolda.exceptions import SimilarLabelsWarning
 
@@ -51,16 +52,19 @@ def test_columns_without_names_must_be_as_many_as_in_the_fit():
 
 
 @pytest.mark.parametrize("n", [200, 30_000])
-def test_auto_leaves_numbers_with_marks_to_those_who_say_what_to_do(n, tmp_path):
+def test_auto_says_what_to_do_about_numbers_with_marks(n, tmp_path):
     frame = pd.DataFrame({"age": np.arange(n) % 15_000, "y": np.arange(n) % 4})
     frame["city"] = np.array(["Paris", "Lyon", "?"])[np.arange(n) % 3]
     frame = frame.astype({"age": object})
     frame.loc[n // 2, "age"] = "?"
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    table = with_categories(Table(tmp_path / "d.csv", "y"), ["auto"])
+    path = tmp_path / "d.csv"
+    frame.to_csv(path, index=False)
+    words = rf"'age' is numbers except for '\?' \(row {n // 2 + 1}\); 'city' is categor"
+    with pytest.raises(ValueError, match=words):
+        with_categories(Table(path, "y"), ["auto"])
+    marked = Files([str(path)], Reading(marks=("?",)))
+    table = with_categories(Table(marked, "y", missing="drop"), ["auto"])
     assert table.wanted.text == ("city",)
-    with pytest.raises(ValueError, match="'age'"):
-        table.statistics()
 
 
 def test_levels_that_look_alike():
