@@ -25,6 +25,7 @@ from heterolda.inspection.model_facts import ModelFacts
 pytestmark = [
     pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
     pytest.mark.filterwarnings("ignore:Found unknown categories"),  # of the encoder
+    pytest.mark.usefixtures("short_reports"),
 ]
 # Three cities are too rare for a feature of their own, but not together.
 FIT = "fit", "--no-accuracy"

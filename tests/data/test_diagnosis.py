@@ -12,7 +12,10 @@ from helpers.cli import invoke, make_frame, succeed
 from heterolda.data import statistics_from_batches
 from heterolda.data.not_numbers import DATE, MARK, number_pattern
 
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.usefixtures("short_reports"),
+]
 
 
 FIT = "fit", "--no-accuracy"
