@@ -24,7 +24,7 @@ class Setting:
         return self.parameter + ("" if self.value is None else f"={self.value!r}")
 
 
-class _SpeaksOfSettings(Exception):
+class SpeaksOfSettings(Exception):
     """A message made of text and settings, for programs with other names for these."""
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class _SpeaksOfSettings(Exception):
         return tuple(piece for piece in self.args if isinstance(piece, Setting))
 
 
-class ParameterError(_SpeaksOfSettings, ValueError):
+class ParameterError(SpeaksOfSettings, ValueError):
     """A parameter has a value that cannot be used.
 
     Parameters
@@ -69,7 +69,7 @@ class ParameterError(_SpeaksOfSettings, ValueError):
         return self.settings[0].parameter
 
 
-class SmallClassWarning(_SpeaksOfSettings, UserWarning):
+class SmallClassWarning(SpeaksOfSettings, UserWarning):
     """A class has few samples for its features, or so few that it borrows from others.
 
     Examples
@@ -158,7 +158,7 @@ class SearchInterruptedWarning(UserWarning):
     """
 
 
-class ReadingWarning(_SpeaksOfSettings, UserWarning):
+class ReadingWarning(SpeaksOfSettings, UserWarning):
     """A file was read in a way that its owner might not expect.
 
     Such as with decimal commas, in another encoding than UTF-8, or without a column

@@ -6,6 +6,9 @@ import pytest
 
 from heterolda import GaussianLinearDiscriminant, ParameterError, SmallClassWarning
 from heterolda.cli.messages import in_options
+from heterolda.data.columns import Columns
+from heterolda.data.not_numbers import not_a_number
+from heterolda.data.reading import Reading
 from heterolda.exceptions import Setting
 
 X, y = [[0.0, 1], [1, 3], [2, 0], [7, 5], [8, 8], [9, 5]], [0, 0, 0, 1, 1, 1]
@@ -29,6 +32,15 @@ def test_a_warning_carries_what_it_advises():
     warning = caught[0].message
     assert warning.settings == (Setting("shrinkage", "cv"),)
     assert "use --shrinkage cv, more samples or fewer features" in in_options(warning)
+
+
+def test_errors_of_files_are_about_no_parameter():
+    with pytest.raises(ValueError, match="no column is named 'a'") as caught:
+        Columns(("a",), None).resolve(["b"], "d.csv")
+    for error in (caught.value, not_a_number("d.csv", "x", 3, "a" * 50, Reading())):
+        assert error.settings == ()
+        assert not hasattr(error, "parameter")
+        assert in_options(error) == str(error)
 
 
 @pytest.mark.parametrize(

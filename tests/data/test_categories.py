@@ -9,8 +9,10 @@ import pytest
 
 from heterolda.data.categories import Category, level_of, raw_columns
 from heterolda.data.columns import Columns
-from heterolda.data.level_counts import is_date_like, with_categories
+from heterolda.data.level_counts import with_categories
+from heterolda.data.reading import Files, Reading
 from heterolda.data.table import Table
+from heterolda.exceptions import SimilarLabelsWarning
 
 
 def test_a_level_is_the_same_however_it_is_written():
@@ -50,23 +52,25 @@ def test_columns_without_names_must_be_as_many_as_in_the_fit():
 
 
 @pytest.mark.parametrize("n", [200, 30_000])
-def test_auto_leaves_numbers_with_marks_to_those_who_say_what_to_do(n, tmp_path):
+def test_auto_says_what_to_do_about_numbers_with_marks(n, tmp_path):
     frame = pd.DataFrame({"age": np.arange(n) % 15_000, "y": np.arange(n) % 4})
     frame["city"] = np.array(["Paris", "Lyon", "?"])[np.arange(n) % 3]
     frame = frame.astype({"age": object})
     frame.loc[n // 2, "age"] = "?"
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    table = with_categories(Table(tmp_path / "d.csv", "y"), ["auto"])
+    path = tmp_path / "d.csv"
+    frame.to_csv(path, index=False)
+    words = rf"'age' is numbers except for '\?' \(row {n // 2 + 1}\); 'city' is categor"
+    with pytest.raises(ValueError, match=words):
+        with_categories(Table(path, "y"), ["auto"])
+    marked = Files([str(path)], Reading(marks=("?",)))
+    table = with_categories(Table(marked, "y", missing="drop"), ["auto"])
     assert table.wanted.text == ("city",)
-    with pytest.raises(ValueError, match="'age'"):
-        table.statistics()
 
 
-def test_dates_and_levels_that_look_alike():
-    assert is_date_like(["2026-01-31", "31.1.2026", "1/2/26", "2026-01-31T10:00"])
-    assert not is_date_like(["2026-01-31", "never"])
-    city = ["Paris", "paris", "Lyon", "Nice"] * 20
+def test_levels_that_look_alike():
+    city = ["Saint Malo", "saint  malo", "Lyon", "Nice"] * 20
     table = pa.table({"city": city, "x": range(80), "y": ["a", "b"] * 40})
-    with pytest.warns(UserWarning, match="'city' has .* alike.*: 'Paris' and 'paris'"):
+    words = "'city' has .* alike.* categories: 'Saint Malo' and 'saint  malo'[.] If"
+    with pytest.warns(SimilarLabelsWarning, match=words):
         found = with_categories(Table(table, "y"), ["city"])
     assert found.wanted.text == ("city",)

@@ -12,7 +12,13 @@ from helpers.cli import invoke, make_frame, succeed
 from heterolda.data import statistics_from_batches
 from heterolda.data.not_numbers import DATE, MARK, number_pattern
 
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.usefixtures("short_reports"),
+]
+
+
+FIT = "fit", "--no-accuracy"
 
 
 def column(values, n=200):
@@ -100,10 +106,8 @@ def test_the_options_to_add_make_the_next_command_work(rng, tmp_path):
     columns = {"id": IDS, odd: DAYS}
     frame = frame_with(rng, **columns, q=["1.5", "2", "4", "7", "?"], u=["mm"])
     frame.to_csv(path, index=False)
-    for command in ("fit", "compare", "project"):
-        arguments = command, path, "-t", "kind"
-        if command == "compare":
-            arguments = *arguments, "--cv", "2"
+    for command in (FIT, ("compare", "--cv", "2"), ("project",)):
+        arguments = *command, path, "-t", "kind"
         said = message_of(*arguments)
         assert "4 columns are not all numbers" in said
         options = advised(said)
@@ -114,12 +118,12 @@ def test_the_options_to_add_make_the_next_command_work(rng, tmp_path):
         given = "--exclude", "u,x0", "--missing", "drop"
         more = advised(message_of(*arguments, *given))
         assert "--missing" not in more
-        shown = succeed(*arguments, *given, *more)
-        assert command != "fit" or "3 features" in shown
+        if command == FIT:
+            assert "3 features" in succeed(*arguments, *given, *more)
     named = "--columns", f'x0,x1,"{odd.replace(chr(34), chr(34) * 2)}"'
     options = advised(message_of("fit", path, "-t", "kind", *named))
     assert options == ["--columns", "x0,x1"]
-    succeed("fit", path, "-t", "kind", *named, *options)
+    succeed(*FIT, path, "-t", "kind", *named, *options)
     # In the library there are parameters.
     with pytest.raises(ValueError, match=r"leave them out by exclude=\['u', 'q', "):
         statistics_from_batches(path, "kind")
@@ -140,11 +144,8 @@ def test_parquet_files_and_arrow_data(rng, tmp_path):
         assert "'parts' is of type list<element: int64>" in said
         assert "'stored' is numbers stored as text" in said
         assert "'q' is categories" in said
-    options = advised(said)
-    if "--categorical" in options:
-        at = options.index("--categorical")
-        del options[at : at + 2]
-    succeed("fit", path, "-t", "kind", "--columns", "x0,x1,x2")
+    assert advised(said)[:2] == ["--categorical", "q"]
+    succeed(*FIT, path, "-t", "kind", *advised(said))
     table = pa.Table.from_pandas(frame)
     with pytest.raises(ValueError, match="7 columns are not numbers: 'q' is categor"):
         statistics_from_batches(table, "kind")
@@ -157,9 +158,44 @@ def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
     path = tmp_path / "d.csv"
     odd = [*map(str, range(199)), "west"]
     frame_with(rng, v=odd).to_csv(path, index=False)
-    assert advised(message_of("fit", path, "-t", "kind")) == ["--exclude", "v"]
+    said = message_of("fit", path, "-t", "kind")
+    end = "'v' is numbers except for 'west' (row 200); correct it, or leave it out by "
+    assert said.endswith(end + "--exclude v")
     frame_with(rng, v=odd).assign(kind=column([*"abcd"])).to_csv(path, index=False)
     assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
+
+
+def test_a_few_cells_that_are_no_marks_are_to_be_corrected(rng, tmp_path):
+    """A text that is too long, and more different ones than there are marks."""
+    path = tmp_path / "d.csv"
+    v = column([f"{k}.5" for k in range(180)])
+    w = list(v)
+    v[30] = "1;5 " + "see the note about calibration " * 5
+    w[40:46] = "a1", "b 2", "c", "1,5", "2..5", "d"
+    frame_with(rng, w=w, v=v).to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    words = "are numbers except for '1;5 see the note about ca...' (row 31 of 'v')"
+    end = f"'v', 'w' {words}; correct them, or leave them out by --exclude v,w"
+    assert said.endswith(f"2 columns are not all numbers: {end}")
+    succeed(*FIT, path, "-t", "kind", "--exclude", "v,w")
+    # Beside others, the options to add are those for the file when it is correct.
+    frame_with(rng, id=IDS, w=w).to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    assert "'w' is numbers except for 'a1', 'b 2', ... (row 41)" in said
+    end = ". Correct 'w' in the file, and add --exclude id; or leave 'w' out, too"
+    assert said.endswith(end)
+    frame_with(rng, id=IDS, w=v[:30]).to_csv(path, index=False)
+    succeed(*FIT, path, "-t", "kind", "--exclude", "id")
+
+
+def test_thousands_set_apart_beside_a_mark(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    values = [f"{1000 * k:,}.5" for k in range(1, 200)]
+    frame_with(rng, v=[*values, "?"]).to_csv(path, index=False)
+    said = message_of("fit", path, "-t", "kind")
+    assert "'v' is numbers except for '?' (row 200)" in said
+    assert advised(said) == ["--na", "?", "--missing", "drop"]
+    succeed(*FIT, path, "-t", "kind", *advised(said))
 
 
 def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
@@ -173,7 +209,7 @@ def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
     options = ["--na", "?", "--decimal", ",", "--missing", "drop"]
     assert advised(said) == options
     model = tmp_path / "m.json"
-    succeed("fit", path, "-t", "kind", *options, "-o", model)
+    succeed(*FIT, path, "-t", "kind", *options, "-o", model)
     late = late.iloc[:-1]
     pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
     said = message_of("evaluate", model, path)
@@ -183,8 +219,9 @@ def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
     late = late.assign(x0=late["x0"] + 0.5)
     pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
     said = message_of("fit", path, "-t", "kind")
+    assert "'v' has both decimal marks ('1,5', row 599)" in said
     assert advised(said) == ["--exclude", "v"]
-    succeed("fit", path, "-t", "kind", "--exclude", "v")
+    succeed(*FIT, path, "-t", "kind", "--exclude", "v")
 
 
 def test_many_columns_and_long_names_stay_in_bounds(rng, tmp_path):
@@ -195,7 +232,7 @@ def test_many_columns_and_long_names_stay_in_bounds(rng, tmp_path):
     said = message_of("fit", path, "-t", "kind")
     assert "40 columns are not numbers: " in said
     assert "and 35 more are text ('p0', 'p1', ...)" in said
-    succeed("fit", path, "-t", "kind", *advised(said))
+    succeed(*FIT, path, "-t", "kind", *advised(said))
     names = [f"{'long ' * 200}{k}" for k in range(40)]
     frame.columns = [*names, *frame.columns[40:]]
     frame.to_csv(path, index=False)
@@ -225,7 +262,7 @@ def test_models_know_what_must_be_numbers(rng, tmp_path):
     path, model, out = (tmp_path / name for name in ("d.csv", "m.json", "o.csv"))
     frame = frame_with(rng)
     frame.to_csv(path, index=False)
-    succeed("fit", path, "-t", "kind", "-o", model)
+    succeed(*FIT, path, "-t", "kind", "-o", model)
     frame = frame.astype({"x1": object})
     frame.loc[7, "x1"] = "?"
     frame.to_csv(path, index=False)
@@ -260,6 +297,8 @@ def test_patterns_against_a_list():
         assert MARK.fullmatch(text), text
     for text in ("A", "no", "x1", "1", "Rome", "yes"):
         assert not MARK.fullmatch(text), text
+    for text in ("31.1.2026", "1/2/26", "2026-01-31T10:00", "3 May 2026", "10:15"):
+        assert DATE.fullmatch(text), text
     for text in ("1.5.2", "192.168.1.1", "2024-13", "1/2", "12.5", "a-b-c"):
         assert not DATE.fullmatch(text), text
 
@@ -307,8 +346,8 @@ def test_a_note_of_odd_numbers_can_be_followed(rng, tmp_path):
     frame.loc[::20, ["x0", "x1"]] = -999
     frame.to_csv(path, index=False)
     for command in (
-        ["fit"],
-        ["fit", "--refine"],
+        FIT,
+        [*FIT, "--refine"],
         ["compare", "--cv", "2"],
         ["project"],
     ):
@@ -324,7 +363,7 @@ def test_a_note_of_odd_numbers_can_be_followed(rng, tmp_path):
     # A mark goes for all columns, so that none is advised that others have.
     frame["x2"] = np.arange(len(frame)) - 1000.0
     frame.to_csv(path, index=False)
-    said = invoke("fit", path, "-t", "kind").stderr
+    said = invoke(*FIT, path, "-t", "kind").stderr
     assert "empty the cells of -999, which other columns have, too" in said
 
 
@@ -355,7 +394,7 @@ def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
         has_text = first[-1].isalpha()
         target = f"column_{d + 1}"
         assert options == ["--no-header", *(["--target", target] if has_text else [])]
-        shown = succeed("fit", path, "-t", target, *options, "-o", model)
+        shown = succeed(*FIT, path, "-t", target, *options, "-o", model)
         assert "81 rows" in shown
         assert "81 rows" in succeed("evaluate", model, path, "--no-header")
     name = first.split(",")[-1]
@@ -364,6 +403,6 @@ def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
         assert "several columns are named ['0']; its first line was taken" in said
         return
     # If all goes well there is but a note.
-    result = invoke("fit", path, "-t", name)
+    result = invoke(*FIT, path, "-t", name)
     assert result.exit_code == 0, result.stderr
     assert ("if it is a row, add --no-header" in result.stderr) == is_row

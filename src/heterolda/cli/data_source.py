@@ -99,8 +99,10 @@ def _lies_among(path: str | Path, data: Sequence[str]) -> bool:
 
 def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     """Whether a pattern takes in a file, or a folder that it is in."""
+    from heterolda.data.sources import HIDDEN
+
     if not pattern:
-        return not any(part.startswith((".", "_")) for part in parts)
+        return not any(part.startswith(HIDDEN) for part in parts)
     if pattern[0] == "**":
         return any(_matches(parts[k:], pattern[1:]) for k in range(len(parts)))
     same = bool(parts) and fnmatch(parts[0], pattern[0])

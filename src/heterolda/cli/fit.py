@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ from heterolda.cli.options import (
 )
 from heterolda.cli.parsing import (
     check_columns,
-    join_names,
     parse_costs,
     parse_numbers,
     parse_shrinkage,
@@ -106,7 +104,7 @@ def fit(
             )
             settings.check(recommended)
             if date is not None:
-                raise ValueError(_no_dates(split_names(date)))
+                raise _no_dates(split_names(date))
             check_columns(columns, exclude)
         check_outputs({"--out": out}, data=data)
         reading = reading_of(delimiter, decimal, no_header, na)
@@ -117,14 +115,16 @@ def fit(
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
 
 
-def _no_dates(names: tuple[str, ...]) -> str:
+def _no_dates(names: tuple[str, ...]) -> ValueError:
     """What to do instead of --date."""
     from heterolda.data.diagnosis import DATE_ADVICE
+    from heterolda.exceptions import ParameterError, Setting
 
-    them = shlex.quote(join_names(names))
-    return (
-        f"--date {them}: a date is not a feature: leave it out by --exclude {them}, or "
-        f"{DATE_ADVICE}"
+    return ParameterError(
+        Setting("date", names),
+        ": a date is not a feature: leave it out by ",
+        Setting("exclude", names),
+        f", or {DATE_ADVICE}",
     )
 
 

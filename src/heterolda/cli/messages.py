@@ -15,7 +15,6 @@ from rich.console import Console
 from heterolda.cli.parsing import join_names, split_names
 
 _LONGEST = 1000  # characters of a line beside the result
-_PACKAGES = {"pyarrow": "pyarrow"}  # optional
 
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source", "other")
@@ -117,9 +116,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
-    if isinstance(error, ModuleNotFoundError) and error.name in _PACKAGES:
-        package = _PACKAGES[error.name]
-        return f"this needs {package}: pip install {package}"
+    if isinstance(error, ModuleNotFoundError) and error.name == "pyarrow":
+        return "this needs pyarrow: pip install pyarrow"
     if isinstance(error, MemoryError):
         return "there is not enough memory"
     return in_options(error) or type(error).__name__

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from heterolda.cli.messages import print_to_stderr
-from heterolda.cli.parsing import join_names
+from heterolda.cli.messages import in_options, print_to_stderr
+from heterolda.data.labels import text_of
+from heterolda.data.not_numbers import ReadingNote
+from heterolda.exceptions import Setting
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import percent
 
@@ -67,14 +68,14 @@ def note_odd_numbers(
         return
     columns: dict[str, list[str]] = {}
     for column, value, _ in odd:
-        columns.setdefault(_text(value), []).append(column)
+        columns.setdefault(text_of(value), []).append(column)
     shares = [
-        f"{_text(value)} makes up {percent(share)} of column {column!r:.60}"
+        f"{text_of(value)} makes up {percent(share)} of column {column!r:.60}"
         for column, value, share in odd[:3]
     ]
     more = f" and {len(odd) - 3} more are alike" if odd[3:] else ""
     # A mark goes for all columns, so that it must mean the same in all of them.
-    known = {_text(label) for label in labels}
+    known = {text_of(label) for label in labels}
     marks = [
         text
         for text, mine in columns.items()
@@ -82,22 +83,21 @@ def note_odd_numbers(
         and not any((X[:, j] == float(text)).any() for j in _places(names, mine))
     ]
     given = getattr(data.source, "reading", None)
-    option = join_names([*(given.marks if given else ()), *marks])
-    drop = "" if data.missing == "drop" else " --missing drop"
-    add = f"add --na {shlex.quote(option)}{drop}" if marks else ""
-    elsewhere = [text for text in columns if text not in marks]
-    if elsewhere:
-        add += f"{' and ' if add else ''}empty the cells of {', '.join(elsewhere)}"
-        add += ", which other columns have, too"
-    print_to_stderr(
-        f"note: {', '.join(shares)}{more}, far from the other values there: if it "
-        f"stands for a missing value, {add}"
+    options = [Setting("na", [*(given.marks if given else ()), *marks])]
+    if data.missing != "drop":
+        options.append(Setting("missing", "drop"))
+    elsewhere = ", ".join(text for text in columns if text not in marks)
+    empty = f"empty the cells of {elsewhere}, which other columns have, too"
+    condition = ": if it stands for a missing value, "
+    note = ReadingNote(
+        f"{', '.join(shares)}{more}, far from the other values there",
+        condition + empty,
+        options=options if marks else (),
+        lead=f"{condition}add ",
+        advice=f" and {empty}" if elsewhere else "",
     )
+    print_to_stderr(f"note: {in_options(note)}")
 
 
 def _places(names: Sequence[str], without: Sequence[str]) -> list[int]:
     return [j for j, name in enumerate(names) if name not in without]
-
-
-def _text(value: Any) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else str(value)

@@ -12,7 +12,7 @@ from typing import Any
 
 from heterolda.data.categories import Category, UnseenLevels, encoded
 from heterolda.data.reading import Reading
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError, Setting, SpeaksOfSettings
 
 _SHOWN = 20  # names of columns in a message, at most
 # Arrow needs ten kilobytes for a column of text, and a fit the square of their number.
@@ -20,7 +20,7 @@ _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
 
 
-class AbsentColumnsError(ParameterError):
+class AbsentColumnsError(SpeaksOfSettings, ValueError):
     """Columns are asked for that a table lacks."""
 
     absent: Sequence[str] = ()
@@ -95,6 +95,13 @@ class Columns:
                 f"header of {known}: columns would be taken for others; write a first "
                 "line that names them column_1, column_2, ... as in the fit"
             )
+
+    def without(self, names: Sequence[str]) -> Setting:
+        """The setting that leaves some features out, beside what is left out."""
+        if self.features is None:
+            return Setting("exclude", [*self.exclude, *names])
+        out = set(names)
+        return Setting("columns", [n for n in self.features if n not in out])
 
     @property
     def text(self) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from heterolda.data.not_numbers import NotNumbersError
 from heterolda.exceptions import Setting
 from heterolda.foundations.types import Array
 
-# Types of labels and categories.
-_NUMBERS, _TEXT = ("integer", "floating"), ("string", "large_string", "string_view")
-_LABELS = *_NUMBERS, *_TEXT, "boolean", "null"
+# Types as Arrow calls them.
+TEXT = "string", "large_string", "string_view"
+_LABELS = *TEXT, "floating", "integer", "boolean", "null"
+NUMBERS = "floating", "integer", "boolean", "decimal", "null"
 
 
 def features_of(batch: Any, file: OpenFile, n_before: int = 0) -> Array:
@@ -94,7 +95,7 @@ def check_numbers(kind: Any, name: str, where: str) -> None:
 
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         kind = kind.value_type
-    if not is_any(kind, "floating", "integer", "boolean", "decimal", "null"):
+    if not is_any(kind, *NUMBERS):
         raise NotNumbersError(
             f"{where}: column {name!r} must be numbers, but is of type {kind}",
             ": convert it, or leave it out by ",

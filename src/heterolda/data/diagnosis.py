@@ -13,7 +13,7 @@ import numpy as np
 
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.csv_reader import missing_words, parsed_numbers
-from heterolda.data.decoding import is_any
+from heterolda.data.decoding import NUMBERS, TEXT, is_any
 from heterolda.data.not_numbers import (
     DATE,
     LONGEST_MARK,
@@ -32,6 +32,7 @@ _ROWS, _CELLS = 100_000, 5_000_000  # that are read of each file, at most
 _VALUES = 1000  # different ones of a column that are kept
 _LENGTH = 100  # characters of a value that count
 _MARKS = 5  # different marks of missing values in a column, at most
+_ERRORS = 0.1  # share of cells that may be errors
 # Categories have no more levels than that, or than a hundredth of the rows, and each
 # level so many rows on average.
 _LEVELS, _ROWS_OF_LEVEL = 50, 3
@@ -43,6 +44,7 @@ DATE_ADVICE = (
 # What columns can be, in the order of a message, for one column and for several.
 _KINDS = {
     "marks": ("is numbers except for", "are numbers except for"),
+    "errors": ("is numbers except for", "are numbers except for"),
     "point": ("has decimal points", "have decimal points"),
     "comma": ("has decimal commas", "have decimal commas"),
     "mixed": ("has both decimal marks", "have another decimal mark than the others"),
@@ -117,9 +119,8 @@ class _Column:
         if is_any(kind, "temporal"):
             self.type = "date"
             self.others.update([str(value) for value in column[:1].to_pylist()])
-        elif not is_any(kind, "string", "large_string", "string_view"):
-            numbers = "floating", "integer", "boolean", "decimal", "null"
-            self.type = "" if is_any(kind, *numbers) else str(kind)
+        elif not is_any(kind, *TEXT):
+            self.type = "" if is_any(kind, *NUMBERS) else str(kind)
             gaps = column.null_count
             if is_any(kind, "floating"):
                 gaps += pc.sum(pc.is_nan(column)).as_py() or 0
@@ -157,7 +158,7 @@ class _Column:
         decimal = reading.decimal or "."
         words = missing_words(reading) if file.is_text else reading.marks
         missing = _mask(pc.is_in(text, pa.array(["", *words])))
-        pattern = number_pattern(decimal)
+        pattern = number_pattern(decimal, reading.grouped)
         number = _mask(pc.match_substring_regex(text, pattern)) & ~missing
         other = ~number & ~missing
         counts = np.bincount(codes, minlength=len(text) + 1)
@@ -189,19 +190,22 @@ class _Column:
         foreign = re.compile(number_pattern(other_decimal(reading)))
         rest = [v for v in self.others if not foreign.search(v)]
         levels = len(self.others) + len(self.numbers)
+        few = self.n_others <= _ERRORS * n
         if is_text and self.n_numbers + len(self.others) - len(rest):
             if len(rest) <= _MARKS and all(map(MARK.fullmatch, rest)):
                 if len(rest) == len(self.others):
                     return "marks"
                 return "comma" if other_decimal(reading) == "," else "point"
-            few = self.n_others <= 0.1 * n and max(map(len, rest)) <= LONGEST_MARK
-            if few and len(self.others) <= _MARKS and len(rest) == len(self.others):
+            short = max(map(len, rest)) <= LONGEST_MARK
+            if few and short and len(rest) == len(self.others) <= _MARKS:
                 return "marks"
         if levels == 1:
             return "constant"
         most = min(_VALUES - 1, max(_LEVELS, n // 100))
         if levels <= most and n >= _ROWS_OF_LEVEL * levels:
             return "categories"
+        if is_text and few:
+            return "errors"
         return "text" if self.others or is_text else "stored"
 
     @property
@@ -257,7 +261,7 @@ class _Look:
         wrong = {k: [n for n in kinds if kinds[n] == k] for k in _KINDS}
         n = len(kinds) - len(wrong["gaps"])
         what = f"{n} columns are" if n > 1 else "a column is"
-        some = "all " if wrong["marks"] else ""
+        some = "all " if wrong["marks"] or wrong["errors"] else ""
         problem = f"{self.where}: {what} not {some}numbers: {self._words(wrong)}"
         left = [name for name in self.columns if kinds.get(name) not in _LEFT_OUT]
         if not left and not self.known:
@@ -268,12 +272,19 @@ class _Look:
                 problem, "; name those to use by ", Setting("columns")
             )
         them = "them" if len(kinds) > 1 else "it"
+        convert, lead = "convert", ". Add "
+        advice = f"; to use a date, {DATE_ADVICE}" if wrong["date"] else ""
+        if wrong["errors"]:
+            which = named([name[:40] for name in wrong["errors"]])
+            convert, lead = "correct", f". Correct {which} in the file, and add "
+            advice = f"; or leave {which} out, too{advice}"
         return NotNumbersError(
             problem,
-            f"; convert {them}, or leave {them} out by ",
-            self._without(list(kinds), wanted),
+            f"; {convert} {them}, or leave {them} out by ",
+            wanted.without(list(kinds)),
             options=self._options(wrong, left, wanted, missing),
-            advice=f"; to use a date, {DATE_ADVICE}" if wrong["date"] else "",
+            lead=lead,
+            advice=advice,
         )
 
     def _options(
@@ -297,18 +308,11 @@ class _Look:
         used = set(left)
         out = [name for name in self.columns if name not in used]
         if out:
-            options.append(self._without(out, wanted))
+            options.append(wanted.without(out))
         gaps = marks or any(self.columns[name].n_missing for name in left)
         if gaps and missing != "drop":
             options.append(Setting("missing", "drop"))
         return options
-
-    def _without(self, names: list[str], wanted: Columns) -> Setting:
-        """The setting that leaves some features out, beside what is left out."""
-        if wanted.features is None:
-            return Setting("exclude", [*wanted.exclude, *names])
-        out = set(names)
-        return Setting("columns", [n for n in wanted.features if n not in out])
 
     def kinds(self) -> dict[str, str]:
         """What each column is that is not numbers."""
@@ -326,7 +330,7 @@ class _Look:
         for name, kind in kinds.items():
             words = [w for w in self.columns[name].others if not MARK.fullmatch(w)]
             if kind == "marks" and (self.labels | levels).intersection(words):
-                kinds[name] = "text"  # such a mark would take other cells away
+                kinds[name] = "errors"  # such a mark would take other cells away
             if kind in ("comma", "point") and decimals:
                 kinds[name] = "mixed"
         return kinds
@@ -352,8 +356,13 @@ class _Look:
         values = self._marks(names) if kind == "marks" else [*first.others]
         shown = [repr(v[:25] + "..." * (len(v) > 25)) for v in values or first.numbers]
         example = ", ".join(shown[:2]) + (", ..." if shown[2:] else "")
+        row = f"row {first.row}" + (f" of {names[0][:40]!r}" if names[1:] else "")
+        if kind == "mixed":
+            return f" ({example}, {row})"
+        if kind == "errors" or (kind == "marks" and len(names) == 1):
+            return f" {example} ({row})"
         if kind == "marks":
-            return f" {example}" + (f" (row {first.row})" if len(names) == 1 else "")
+            return f" {example}"
         if kind == "type":
             return f" {first.type}"
         return f" ({example})" if example and kind != "gaps" else ""

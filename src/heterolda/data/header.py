@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from heterolda.data.advice import ReadingError, ReadingNote
 from heterolda.data.columns import Columns
-from heterolda.data.not_numbers import number_pattern
+from heterolda.data.not_numbers import ReadingError, ReadingNote, number_pattern
 from heterolda.data.reading import Reading
 from heterolda.exceptions import Setting
 from heterolda.foundations.wording import named

@@ -74,7 +74,7 @@ class ClassFinder:
         self.classes = classes
         labels = classes.tolist()
         self._by_label = {label: k for k, label in enumerate(labels)}
-        self._by_text = {_text(label): k for k, label in enumerate(labels)}
+        self._by_text = {text_of(label): k for k, label in enumerate(labels)}
 
     def of(self, batch: Batch) -> Index:
         """Index of the class of each row; a note on labels that only look like one."""
@@ -109,7 +109,7 @@ class ClassFinder:
     def alike(self, label: Any) -> str | None:
         """The class, as text, that differs from a label only in how it is written."""
         k = self._alike(label)
-        return None if k < 0 else _text(self.classes.tolist()[k])
+        return None if k < 0 else text_of(self.classes.tolist()[k])
 
     def _alike(self, label: Any) -> int:
         """Index of the only class that looks like a label, or -1."""
@@ -121,12 +121,12 @@ class ClassFinder:
         """Index of the class of a label, or -1."""
         if label is None:
             return -1
-        return self._by_label.get(label, self._by_text.get(_text(label), -1))
+        return self._by_label.get(label, self._by_text.get(text_of(label), -1))
 
 
-def _text(label: Any) -> str:
-    """A label as a text file has it."""
-    if isinstance(label, float) and label == int(label):
+def text_of(label: Any) -> str:
+    """A label, or a number, as a text file has it."""
+    if isinstance(label, float) and label % 1 == 0 and abs(label) < 1e18:
         label = int(label)
     text = str(label)
     return text.lower() if text in ("True", "False") else text

@@ -16,7 +16,8 @@ from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sources import open_source
 from heterolda.data.table import RowProgress, Table, silent
-from heterolda.exceptions import ParameterError, Setting, SimilarLabelsWarning
+from heterolda.data.warn import warn_of_similar_labels
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.wording import named
 
@@ -165,24 +166,10 @@ def _check_levels(counts: list[_Counts], table: Table) -> None:
     wrong = {name: problem for name, problem in problems.items() if problem}
     if wrong:
         words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
-        remedy = Setting("exclude", [*table.exclude, *wrong])
-        if table.columns is not None:
-            rest = [name for name in table.columns if name not in wrong]
-            remedy = Setting("columns", rest)
         which = "this is" if len(wrong) == 1 else "these are"
         where = counts[0].where
         text = f"{where}: {words}: {which} not categories, leave out by "
-        raise ParameterError(text, remedy)
+        raise ParameterError(text, table.wanted.without(list(wrong)))
     for one in counts:
-        alike: dict[str, list[str]] = {}
-        for level in sorted(one.levels):
-            alike.setdefault("".join(level.split()).casefold(), []).append(level)
-        groups = [group for group in alike.values() if len(group) > 1]
-        if groups:
-            shown = "; ".join(" and ".join(map(repr, g[:5])) for g in groups[:5])
-            warnings.warn(
-                f"column {one.column!r} has values that look alike, but are different "
-                f"categories: {shown}. If they should be the same, write them alike",
-                SimilarLabelsWarning,
-                stacklevel=3,
-            )
+        what = f"column {one.column!r} has values that"
+        warn_of_similar_labels(sorted(one.levels), what, "categories")

@@ -1,12 +1,12 @@
-"""Cells that are not numbers: what they may be, and the errors that say what to do."""
+"""Cells that are not numbers: what they may be; messages that say what to do."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from heterolda.data.advice import ReadingError
 from heterolda.data.reading import Reading
-from heterolda.exceptions import Setting
+from heterolda.exceptions import ReadingWarning, Setting, SpeaksOfSettings
 
 # What people write for a missing value, beside what is read as such anyway.
 MARK = re.compile(
@@ -32,6 +32,33 @@ def number_pattern(decimal: str, grouped: bool = False) -> str:
 def other_decimal(reading: Reading) -> str:
     """The decimal mark that a file does not seem to have."""
     return "." if reading.decimal == "," else ","
+
+
+class _AdvisesOptions(Exception):
+    """A message for those who call the library, and another for those at a shell.
+
+    A command says `problem`, `lead`, the `options` to add, and `advice` after them.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *remedy: str | Setting,
+        options: Iterable[Setting] = (),
+        lead: str = ". Add ",
+        advice: str = "",
+    ) -> None:
+        super().__init__(problem, *remedy)
+        self.problem, self.lead, self.advice = problem, lead, advice
+        self.options = tuple(options)
+
+
+class ReadingError(_AdvisesOptions, SpeaksOfSettings, ValueError):
+    """A file is not as it should be."""
+
+
+class ReadingNote(_AdvisesOptions, ReadingWarning):
+    """A file may not be what it was taken for."""
 
 
 class NotNumbersError(ReadingError):

@@ -32,7 +32,7 @@ ENDINGS = (*PARQUET, *TEXT, *EXCEL)
 _IN_FOLDERS = (*PARQUET, ".csv", ".tsv", *EXCEL)
 _LISTED = ", ".join(end for end in ENDINGS if not end.endswith(".gz")) + " (or .gz)"
 _OPEN = "~$"  # how names begin of files beside those that Excel has open
-_HIDDEN = (".", "_", _OPEN)
+HIDDEN = (".", "_", _OPEN)
 _OTHER_TABLES = (".xls", ".xlsb", ".ods", ".numbers")
 
 
@@ -114,7 +114,7 @@ def _expand(path: str) -> list[str]:
             str(p)
             for p in inside
             if p.name.lower().removesuffix(".gz").endswith(_IN_FOLDERS)
-            and not any(q.startswith(_HIDDEN) for q in p.relative_to(path).parts)
+            and not any(q.startswith(HIDDEN) for q in p.relative_to(path).parts)
         ]
         if not names:
             raise FileNotFoundError(

@@ -13,7 +13,9 @@ from heterolda.exceptions import (
 )
 
 
-def warn_of_similar_labels(labels: Iterable[Any]) -> None:
+def warn_of_similar_labels(
+    labels: Iterable[Any], what: str = "these labels", are: str = "classes"
+) -> None:
     """Name the labels, of those that are text, that may be meant to be the same."""
     alike: dict[object, list[str]] = {}
     for label in labels:
@@ -23,8 +25,8 @@ def warn_of_similar_labels(labels: Iterable[Any]) -> None:
     if groups:
         names = "; ".join(" and ".join(map(repr, group[:5])) for group in groups[:5])
         warn_of_labels(
-            f"these labels look alike, but are different classes: {names}. If they "
-            "should be the same, write them alike"
+            f"{what} look alike, but are different {are}: {names}. If they should be "
+            "the same, write them alike"
         )
 
 
@@ -34,8 +36,8 @@ def warn_of_labels(message: str) -> None:
 
 
 def look_of(label: Any) -> object:
-    """A label without blanks and letter case, as a number if it is one."""
-    text = str(label).strip()
+    """A label without letter case and needless blanks, as a number if it is one."""
+    text = " ".join(str(label).split())
     try:
         return float(text)
     except ValueError:
