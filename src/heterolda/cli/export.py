@@ -94,6 +94,9 @@ def _write(
     features = [f"features, in this order: {', '.join(names)}"]
     meanings = zip(names, feature_meanings(fitted) or names, strict=True)
     features += [f"{name}: {means}" for name, means in meanings if name != means]
+    marks = getattr(getattr(fitted, "fit_record_", None), "marks", ())
+    if marks:
+        features.append(f"missing values, not to be passed: {', '.join(marks)}")
     if form == "onnx":
         to_onnx(fitted, out, dtype)
         predicts = hasattr(fitted, "predict_proba")

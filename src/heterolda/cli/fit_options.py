@@ -45,7 +45,7 @@ Categorical = Annotated[
     str | None,
     _columns(
         "Columns of categories, such as city,kind: each frequent value but the most "
-        "frequent becomes a feature of zeros and ones. auto: all that are text."
+        "frequent becomes a feature of zeros and ones. auto: all that look like it."
     ),
 ]
 # People will try it: the command says what to do instead.

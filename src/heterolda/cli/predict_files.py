@@ -105,6 +105,11 @@ def same_columns(files: Iterator[OpenFile]) -> Iterator[OpenFile]:
                 f"{file.name}: its columns are not those of {first.name}: "
                 f"{sorted(differing)} are in one of them only"
             )
+        if file.is_text and file.reading.decimal != first.reading.decimal:
+            raise ValueError(
+                f"{file.name}: its decimal mark is not that of {first.name}, and what "
+                "is written would have both: take these files one by one"
+            )
         yield file
 
 

@@ -197,6 +197,9 @@ class _Column:
                     return "marks"
                 return "comma" if other_decimal(reading) == "," else "point"
             short = max(map(len, rest)) <= LONGEST_MARK
+            digits = re.search(r"\d", "".join(rest))  # of numbers, not of marks
+            if few and digits:
+                return "errors"
             if few and short and len(rest) == len(self.others) <= _MARKS:
                 return "marks"
         if levels == 1:

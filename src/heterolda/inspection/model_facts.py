@@ -176,7 +176,7 @@ class ModelFacts:
         return record
 
     def reading_lines(self) -> list[str]:
-        """Which columns the model needs, if it knows of categories."""
+        """Which columns a model with categories needs, and what stands for gaps."""
         return [] if self.record is None else reading_lines(self.record, self.features)
 
     @property

@@ -28,11 +28,15 @@ def record_sentence(record: FitRecord) -> str:
 
 
 def reading_lines(record: FitRecord, features: Sequence[str]) -> list[str]:
-    """Which columns a model needs, if not all features are columns of its data."""
+    """Which columns a model with categories needs, and what stands for gaps."""
+    lines = []
+    if record.marks:
+        marks = ", ".join(record.marks)
+        lines.append(f"Missing values are also {marks}: there is no rule for these.")
     if not record.categories:
-        return []
+        return lines
     columns = ", ".join(raw_columns(features, record.categories))
-    lines = [f"Needs the columns {columns}."]
+    lines.append(f"Needs the columns {columns}.")
     for one in record.categories:
         levels = [f"{one.reference} (the reference)", *one.levels]
         lines.append(
