@@ -97,7 +97,6 @@ __getattr__ = lazy_names(
             "ParameterError",
             "PrecisionWarning",
             "ReadingWarning",
-            "ReadingWarning",
             "SearchInterruptedWarning",
             "SimilarLabelsWarning",
             "SmallClassWarning",

@@ -367,7 +367,7 @@ def test_files_are_read_as_those_of_the_fit(rng, tmp_path):
     assert columns.features == ("x0", "city", "x1", "code")
     assert columns.n_columns == ()
     assert reading == Reading(delimiter=";", marks=("?", "-999"))
-    assert needs_of(model, (), Reading(marks=("-",)))[1].marks == ("-",)
+    assert needs_of(model, (), Reading(marks=("-",)))[1].marks == ("?", "-999", "-")
     # Files without header lack the labels only if that moves no other column.
     for target, counts in [("column_5", (5, 4)), ("column_2", (5,))]:
         model.fit_record_ = replace(model.fit_record_, target=target, n_columns=5)

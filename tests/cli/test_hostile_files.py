@@ -133,7 +133,7 @@ TEXT = [
     (FIT, GOOD + '1,2,"north\n', "a quote is not closed"),
     (FIT, GOOD + '1,2,"north', "a quote is not closed"),
     (FIT, GOOD + '1,2,"north""\n', "a quote is not closed"),
-    (PREDICT, GOOD + '1,2,"north\n3,4,south\n', "in the row after line 25"),
+    (PREDICT, GOOD + '1,2,"north\n3,4,south\n', "in the row that begins in line 26"),
     (FIT, GOOD.replace("north", '"north', 1), "a quote is not closed"),
     (FIT, GOOD + '"1,2,north\n', "Expected 3 columns, got 1|a quote is not"),
     (FIT, GOOD + "1.5,\x1b[31m2,north\n", r"except for '\x1b[31m2'"),

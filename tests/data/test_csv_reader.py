@@ -70,7 +70,9 @@ BAD = [
 @pytest.mark.parametrize(("text", "line"), BAD)
 def test_open_quotes_are_refused(rng, text, line):
     for _ in range(20):
-        with pytest.raises(ValueError, match=f"^t: a quote .* after line {line}:"):
+        with pytest.raises(
+            ValueError, match=f"^t: a quote .* begins in line {line + 1}:"
+        ):
             list(complete_rows(pieces_of(text.encode(), rng), ",", "t"))
 
 
@@ -83,7 +85,7 @@ def test_plain_quotes_need_no_second_look(text, monkeypatch):
 
 def test_rows_without_an_end_are_refused(monkeypatch):
     monkeypatch.setattr(text_rows, "_LONGEST_ROW", 1000)
-    with pytest.raises(ValueError, match="the row after line 1 is longer than"):
+    with pytest.raises(ValueError, match="row that begins in line 2 is longer than"):
         list(complete_rows([b"x\n", b"a" * 900, b"a" * 900], ",", "t"))
     with pytest.raises(ValueError, match="a quote is not closed"):
         list(complete_rows([b'x\n"', b"a\n" * 900], ",", "t"))

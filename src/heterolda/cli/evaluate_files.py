@@ -45,7 +45,8 @@ def needs_of(
     if record is None:
         return _feature_columns(model, columns, ()), reading
     needed = _feature_columns(model, columns, record.categories)
-    reading = replace(reading, marks=reading.marks or record.marks)
+    marks = dict.fromkeys([*record.marks, *reading.marks])
+    reading = replace(reading, marks=tuple(marks))
     n = record.n_columns
     if n is None:
         return needed, reading

@@ -88,8 +88,10 @@ def warnings_as_notes() -> Iterator[None]:
             yield
         except SearchInterruptedWarning:  # whoever interrupts a command means it
             raise KeyboardInterrupt from None
-    for text in dict.fromkeys(in_options(warning.message) for warning in caught):
-        print_to_stderr(f"note: {text}")
+        finally:  # before an error, which they may explain
+            notes = dict.fromkeys(in_options(warning.message) for warning in caught)
+            for text in notes:
+                print_to_stderr(f"note: {text}")
 
 
 def print_result(lines: Iterable[str]) -> None:

@@ -14,7 +14,8 @@ import select
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, pairwise
 from threading import Event
 from typing import Any
 
@@ -32,6 +33,7 @@ from heterolda.data.text_rows import (
     without_lines,
 )
 from heterolda.data.warn import warn_of_reading
+from heterolda.exceptions import ParameterError, Setting
 
 _ENDINGS = {
     ".csv": ",",
@@ -46,7 +48,7 @@ TEXT = _ENDINGS | {f"{ending}.gz": mark for ending, mark in _ENDINGS.items()}
 _READ_BYTES = 1 << 22
 _HEAD_BYTES = 1 << 16  # that are looked at to find out how a file is to be read
 _LONGEST_HEADER = 1 << 24
-_MOST_BLANKS = 16  # of a cell that is empty
+_MOST_BLANKS = 5  # of a cell that is empty
 _PIPE_BYTES = 1 << 20  # of standard input, read at a time
 _PATIENCE = 0.1  # seconds until it is asked again whether to stop
 
@@ -96,7 +98,8 @@ def open_text_file(
     where = name or path
     usual = TEXT[next(end for end in TEXT if path.lower().endswith(end))]
     with errors_name(where), _unpacked(path) as file:
-        head, _ = _head(as_utf8(_pieces(file), where), _HEAD_BYTES, where)
+        first = as_utf8(_pieces(file, _HEAD_BYTES), where)
+        head, _ = _head(first, _HEAD_BYTES, where)
     layout = find_layout(head, reading, usual, where)
 
     def rows() -> Iterator[bytes]:
@@ -158,6 +161,7 @@ def _open_file(
 
     names, unnamed = layout.names, layout.unnamed
     as_given = columns
+    _check_marks(layout.reading)
     columns = resolved_by_header(columns, names, where, layout.reading, unnamed)
     left_out = [name for name in unnamed if name not in columns.all]
     if left_out and as_given.features is None:
@@ -168,6 +172,17 @@ def _open_file(
     schema = pa.schema([(name, pa.string()) for name in names])
     batches = _batches(rows, columns, layout, where)
     return OpenFile(where, columns, batches, schema, layout.reading, is_text=True)
+
+
+def _check_marks(reading: Reading) -> None:
+    """Refuse a mark with a decimal comma, which separates marks."""
+    for first, second in pairwise(reading.marks):
+        if reading.decimal == "," and first[-1:].isdigit() and second.isdigit():
+            raise ParameterError(
+                Setting("na"),
+                f": {first},{second} are two marks, but numbers have a decimal comma: "
+                f'write "{first},{second}" with its quotes, or change the order',
+            )
 
 
 def _batches(
@@ -211,7 +226,7 @@ def _options(columns: Columns, layout: Layout) -> tuple[Any, Any, Any]:
             include_columns=None if columns.keep else columns.all,
             column_types=types,
             strings_can_be_null=not columns.keep,
-            null_values=missing_words(reading),
+            null_values=[] if columns.keep else missing_words(reading),
             decimal_point=reading.decimal,
         ),
     )
@@ -240,17 +255,24 @@ def _unpacked(path: str) -> Any:
     return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
 
 
-def _pieces(file: Any) -> Iterator[bytes]:
-    return iter(lambda: file.read(_READ_BYTES), b"")
+def _pieces(file: Any, size: int | None = None) -> Iterator[bytes]:
+    return iter(lambda: file.read(size or _READ_BYTES), b"")
 
 
+@lru_cache
 def missing_words(reading: Reading) -> list[str]:
-    """What stands for a missing value: what Arrow takes for it, and marks besides."""
+    """What stands for a missing value: what Arrow takes for it, and marks besides.
+
+    But for those that are numbers. Arrow needs much memory for each word, in files of
+    many columns.
+    """
     from pyarrow import csv as arrow_csv
 
-    words = [*arrow_csv.ConvertOptions().null_values, *reading.marks]
-    padded = [form % word for word in words for form in (" %s", "%s ")]
-    return [*words, *padded, *(" " * n for n in range(2, _MOST_BLANKS))]
+    usual = arrow_csv.ConvertOptions().null_values
+    padded = [*reading.words, *(usual if reading.padded else ())]
+    blanks = [" " * n for n in range(1, _MOST_BLANKS)]
+    words = [*usual, *blanks, *reading.words, *(f" {word}" for word in padded)]
+    return list(dict.fromkeys(words))
 
 
 def parsed_numbers(
@@ -267,7 +289,7 @@ def parsed_numbers(
     text = pc.if_else(missing, None, pc.ascii_trim(column, " \t"))
     if reading.grouped:
         group = "," if reading.decimal == "." else "."
-        grouped = rf"^[+-]?\d{{1,3}}([{group}]\d{{3}})+([{reading.decimal}]\d*)?$"
+        grouped = rf"^[+-]?[1-9]\d{{0,2}}([{group}]\d{{3}})+([{reading.decimal}]\d*)?$"
         digits = pc.replace_substring(text, group, "")
         text = pc.if_else(pc.match_substring_regex(text, grouped), digits, text)
     if reading.decimal == ",":  # and a point makes no number

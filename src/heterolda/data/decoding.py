@@ -60,7 +60,8 @@ def levels_of(
     """Levels of a category: indices into a list of them, -1 for a missing one."""
     codes, values = _coded(batch, name, file, "of categories", "decimal")
     levels = [level_of(value) for value in values]
-    missing = ["", *(missing_words(file.reading) if file.is_text else [])]
+    words = missing_words(file.reading) if file.is_text else ()
+    missing = {"", *words, *map(level_of, file.reading.marks)}
     absent = [code for code, level in enumerate(levels) if level in missing]
     codes[np.isin(codes, absent)] = -1
     return codes, levels
@@ -107,7 +108,7 @@ def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]
     name = file.columns.target
     codes, labels = _coded(batch, name, file, "of the labels")
     if file.reading.padded:
-        labels = [label.removeprefix(" ") for label in labels]
+        labels = [label and label.lstrip(" ") for label in labels]
     for label in labels:
         if isinstance(label, float) and label == label and label % 1:
             raise ValueError(
@@ -138,7 +139,7 @@ def _coded(
     values = column.dictionary.to_pylist()
     codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
     codes = codes.copy()
-    missing = missing_words(file.reading) if file.is_text else file.reading.marks
+    missing = missing_words(file.reading) if file.is_text else file.reading.words
     for code, value in enumerate(values):
         if value is None or value != value or str(value) in missing:
             codes[codes == code] = -1

@@ -40,7 +40,7 @@ def as_utf8(pieces: Iterable[bytes], where: str) -> Iterator[bytes]:
     encoding = _MARKS[mark] if mark else _by_zeros(first[:_LOOKED_AT])
     text = chain([first.removeprefix(mark)], rest)
     if encoding == "utf-8":
-        return _no_zeros(_utf8_or_windows(text, where), where)
+        return _utf8_or_windows(_no_zeros(text, where), where)
     return _no_zeros(_converted(text, encoding, where), where)
 
 

@@ -55,7 +55,7 @@ def resolved_by_header(
 def looks_like_a_row(names: Sequence[str]) -> bool:
     """Whether most names are numbers, but neither count nor increase for long."""
     numbers = [float(name) for name in names if _NUMBER.search(name)]
-    if len(numbers) < max(2, _MOST * len(names)):
+    if len(numbers) < max(2, min(_MOST * len(names), len(names) - 1)):
         return False
     steps = {b - a for a, b in pairwise(numbers)}
     return steps != {1} and not (len(numbers) >= _MANY and min(steps) > 0)

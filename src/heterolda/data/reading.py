@@ -18,9 +18,14 @@ class Reading:
 
     @property
     def numeric_marks(self) -> tuple[float, ...]:
-        """The marks that are numbers, which stand for gaps however they are written."""
+        """The marks that are numbers: gaps of features, however they are written."""
         numbers = map(_number, self.marks)
         return tuple(number for number in numbers if number is not None)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The other marks, which are gaps of labels, too."""
+        return tuple(mark for mark in self.marks if _number(mark) is None)
 
 
 @dataclass(frozen=True)

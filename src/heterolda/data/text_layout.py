@@ -7,7 +7,7 @@ import io
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from statistics import mean, mode
 from typing import NamedTuple
 
@@ -15,7 +15,8 @@ from heterolda.data.reading import Reading
 from heterolda.data.text_rows import BLANK, merged_blanks
 from heterolda.data.warn import warn_of_reading
 
-_DELIMITERS = ",;\t|"
+_DELIMITERS = ";\t|,"
+_GAPS = {"na", "nan", "null", "none", "n/a", "#n/a", "nil"}
 _N_ROWS = 200  # that are looked at
 _FEW_ROWS = 5  # that show nothing
 _N_SHOWN = 5  # cells in a message
@@ -24,9 +25,10 @@ _NAMES = {".": "point", ",": "comma"}
 _POINT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 _COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_POINTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 # By the decimal mark: numbers that cannot be meant otherwise.
 _GROUPED = {
-    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+|[+-]?[1-9]\d{0,2}(,\d{3}){2,}"),
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+"),
 }
 _FIRST_NAME = "column_1"  # what predictions of files without a header begin with
@@ -57,6 +59,8 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
     """
     lines = list(io.StringIO(head, newline=""))
     comments = list(takewhile(_is_comment, lines))
+    if not reading.header or len(comments) == len(lines):
+        comments = list(takewhile(_says_nothing, lines))  # rows may begin with #
     told = _SEPARATOR.fullmatch(comments[0]) if comments else None
     given = reading.delimiter or (told[1] if told else None)
     delimiter, rows = _parsed("".join(lines[len(comments) :]), given, usual)
@@ -68,27 +72,38 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
     width = mode(len(row.cells) for row in rows[1:] or rows)
     titles = list(takewhile(lambda row: _is_title(row.cells, width, reading), rows))
     n_lines, rows = titles[-1].n_lines if titles else 0, rows[len(titles) :]
-    if titles:
-        warn_of_reading(
-            f"{where}: the first lines, up to line {len(comments) + n_lines}, come "
-            "before the table and were left out"
-        )
-    names = [""] * width
-    if reading.header or (rows and rows[0].cells[0].strip() == _FIRST_NAME):
+    left_out = [n for n, line in enumerate(comments, 1) if not _says_nothing(line)]
+    left_out += [len(comments) + n_lines] if titles else []
+    names, has_names = [""] * width, bool(rows) and reading.header
+    if rows and rows[0].cells[0].strip() == _FIRST_NAME:
+        has_names = True
+    if has_names:
         noted = _cells(comments[-1].lstrip("# \t"), delimiter) if comments else []
-        if rows and len(noted) == width > 1 and any(map(_is_number, rows[0].cells)):
+        if len(noted) == width > 1 and any(map(_is_number, rows[0].cells)):
             names = noted  # as NumPy writes them
-        elif rows:
+            left_out.remove(len(comments))
+        else:
             names, n_lines, *rows = *rows[0], *rows[1:]
-        if _has_units([row.cells for row in rows]):
-            shown = ", ".join(filter(None, rows[0].cells[:_N_SHOWN]))
-            warn_of_reading(f"{where}: the row of units ({shown}) was left out")
-            n_lines, *rows = rows[0].n_lines, *rows[1:]
-    body = [row.cells for row in rows if len(row.cells) == width]
-    names = _fitted([name.strip() for name in names], body, width)
+    body = [row.cells for row in rows]
+    if _words_above_numbers(body, reading):
+        shown = ", ".join(filter(None, body[0][:_N_SHOWN]))
+        if not has_names:
+            raise ValueError(
+                f"{where}: its first line ({shown}) seems to name the columns, but is "
+                "to be a row, as in a fit with --no-header: remove that line"
+            )
+        warn_of_reading(f"{where}: the row of units ({shown}) was left out")
+        n_lines, body = rows[0].n_lines, body[1:]
+    if left_out:
+        warn_of_reading(
+            f"{where}: the first lines, up to line {left_out[-1]}, come before the "
+            "table and were left out"
+        )
+    body = [cells for cells in body if len(cells) == width]
+    names = _fitted([name.strip() for name in names], body, width, where)
     unnamed = [f"column_{k}" for k, name in enumerate(names, 1) if not name]
     if reading.decimal is None:
-        decimal, grouped = decimal_mark(body, where)
+        decimal, grouped = decimal_mark(body, where, delimiter)
         reading = replace(reading, decimal=decimal, grouped=grouped)
     reading = replace(reading, delimiter=delimiter, padded=_is_padded(body))
     return Layout(
@@ -100,27 +115,44 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
 
 
 def _is_comment(line: str) -> bool:
-    text = line.strip()
-    return not text or text.startswith("#") or bool(_SEPARATOR.fullmatch(text))
+    return _says_nothing(line) or line.lstrip().startswith("#")
+
+
+def _says_nothing(line: str) -> bool:
+    """Whether a line is empty, or only for Excel."""
+    return not line.strip() or bool(_SEPARATOR.fullmatch(line))
 
 
 def _is_title(cells: list[str], width: int, reading: Reading) -> bool:
     """Whether a line comes before the table: it has but one cell, or one word in it."""
-    is_word = reading.header and bool(cells[0]) and not any(cells[1:])
-    return len(cells) == 1 < width or (is_word and width > 2)
+    words = list(filter(str.strip, cells))
+    is_word = reading.header and words[:1] == cells[:1] and len(words) == 1
+    return width > 1 and (len(cells) == 1 or not words or (is_word and width > 2))
 
 
 def _parsed(text: str, given: str | None, usual: str) -> tuple[str, list[_Row]]:
     """The first rows by the delimiter that makes most sense of them."""
     if given is not None:
         return given, _rows(text, given)
-    found = {mark: _rows(text, mark) for mark in dict.fromkeys([usual, *_DELIMITERS])}
+    # Of several the first: a comma may be a decimal mark as well.
+    order = dict.fromkeys([*usual.replace(",", ""), *_DELIMITERS])
+    found = {mark: _rows(text, mark) for mark in order}
     scores = {mark: _score(rows) for mark, rows in found.items()}
-    if max(scores.values())[0] < 0:
-        blanks = _rows(text, BLANK)
-        return (BLANK, blanks) if _score(blanks)[0] > 0 else (usual, found[usual])
-    best = max(scores, key=scores.__getitem__)  # the first of several
+    best = max(order, key=scores.__getitem__)
+    blanks = _rows(text, BLANK)
+    numbers, _, width = score = _score(blanks)
+    is_better = numbers >= width - 1 and score > scores[best]
+    if numbers > 0 and (is_better or scores[best][0] < 0):
+        return BLANK, blanks
+    if scores[best][0] < 0:
+        best = usual
+    elif not scores[best][1] and all(map(_is_number, _only_cells(found[";"][1:]))):
+        best = ";"  # one column, of numbers with decimal commas
     return best, found[best]
+
+
+def _only_cells(rows: list[_Row]) -> list[str]:
+    return [row.cells[0] if len(row.cells) == 1 else "" for row in rows]
 
 
 def _score(rows: list[_Row]) -> tuple[float, bool, int]:
@@ -156,53 +188,95 @@ def _cells(line: str, delimiter: str) -> list[str]:
     return rows[0].cells if rows else []
 
 
-def _fitted(names: list[str], body: list[list[str]], width: int) -> list[str]:
+def _fitted(
+    names: list[str], body: list[list[str]], width: int, where: str
+) -> list[str]:
     """As many names as cells, where one is missing or stands for nothing."""
     if len(names) == width + 1 and not names[-1]:
         return names[:-1]
-    if body and len(names) == width - 1:
-        if all(not cells[-1] for cells in body):  # a delimiter at the end of each row
-            return [*names, ""]
-        return ["", *names]  # R's names of rows
-    return names
+    if not body or len(names) != width - 1:
+        return names
+    if all(not cells[-1] for cells in body):  # a delimiter at the end of each row
+        return [*names, ""]
+    if not _are_names([cells[0].strip() for cells in body]):
+        return names  # and rows are too long
+    warn_of_reading(
+        f"{where}: there is a name less than columns, so that the first column was "
+        "taken for names of rows, as R writes them"
+    )
+    return ["", *names]
 
 
-def _has_units(body: list[list[str]]) -> bool:
-    """Whether the first row says in what the numbers below it are counted."""
+def _are_names(cells: list[str]) -> bool:
+    """Whether cells name rows: all differ, and numbers, if it is these, increase."""
+    if not any(map(_is_number, cells)):
+        return len(set(cells)) == len(cells)
+    if not all(map(str.isdecimal, cells)):
+        return False
+    numbers = list(map(int, cells))
+    increase = all(a < b for a, b in pairwise(numbers))
+    return increase and (len(numbers) >= _FEW_ROWS or numbers[0] in (0, 1))
+
+
+def _words_above_numbers(body: list[list[str]], reading: Reading) -> bool:
+    """Whether the first row has words, such as units, where others have numbers."""
     first, *others = body[:_N_ROWS] or [[]]
     same = [row for row in others if len(row) == len(first)]
     if len(same) < _FEW_ROWS:
         return False
-    of_numbers = [
-        unit
-        for unit, *below in zip(first, *same, strict=True)
+    above = [
+        word.strip()
+        for word, *below in zip(first, *same, strict=True)
         if sum(map(_is_number, below)) > _MOST * len(same)
     ]
-    words = {unit for unit in of_numbers if any(map(str.isalpha, unit))}
-    return len(words) > 1 and not any(map(_is_number, of_numbers))
+    gaps = _GAPS.union(map(str.casefold, reading.marks))
+    words = {w for w in above if any(map(str.isalpha, w)) and w.casefold() not in gaps}
+    return len(words) > 1 and not any(map(_is_number, above))
 
 
-def decimal_mark(body: list[list[str]], where: str) -> tuple[str, bool]:
+def decimal_mark(
+    body: list[list[str]], where: str, delimiter: str = ""
+) -> tuple[str, bool]:
     """The decimal mark, and whether the other one sets thousands apart.
 
     It is a comma only where no number has a point.
     """
     cells = [cell.strip() for row in body for cell in row]
-    for mark, grouped in _GROUPED.items():
-        examples = list(filter(grouped.fullmatch, cells))
-        if examples:
-            text = f"numbers such as {examples[0]!r} have marks of thousands"
+    commas = list(filter(_COMMA.fullmatch, cells))
+    are_thousands = all(map(_THOUSANDS.fullmatch, commas))
+    for mark, form in _GROUPED.items():
+        grouped = list(filter(form.fullmatch, cells))
+        if mark == "." and delimiter == "," and are_thousands:
+            grouped += commas  # which are in quotes
+        if grouped:
+            text = f"numbers such as {grouped[0]!r} have marks of thousands"
             warn_of_reading(f"{where}: {text}, and a decimal {_NAMES[mark]}")
             return mark, True
-    commas = list(filter(_COMMA.fullmatch, cells))
     if (
         not commas
-        or all(map(_THOUSANDS.fullmatch, commas))
+        or are_thousands
         or any("." in cell and _POINT.fullmatch(cell) for cell in cells)
     ):
+        _note_points(body, where, delimiter)
         return ".", False
     warn_of_reading(f"{where}: numbers such as {commas[0]!r} have a decimal comma")
     return ",", False
+
+
+def _note_points(body: list[list[str]], where: str, delimiter: str) -> None:
+    """Speak of points that may set thousands apart, beside whole numbers."""
+    if delimiter in ("", ","):
+        return
+    for column in zip(*body, strict=True):
+        cells = [cell.strip() for cell in column]
+        points = [cell for cell in cells if "." in cell and _POINT.fullmatch(cell)]
+        whole = any(map(str.isdecimal, cells))
+        if points and whole and all(map(_POINTED.fullmatch, points)):
+            warn_of_reading(
+                f"{where}: numbers such as {points[0]!r}, beside whole ones, were read "
+                "with a decimal point: if it sets thousands apart, leave it out"
+            )
+            return
 
 
 def _is_padded(body: list[list[str]]) -> bool:

@@ -25,7 +25,7 @@ def complete_rows(
     seen = 0  # bytes of a row that is still open, or zero
     for piece in chain(pieces, [b""]):  # nothing stands for the end
         rest += piece
-        n_quotes += piece.count(b'"')
+        n_quotes += _count(piece, b'"')
         may_end = n_quotes % 2 == 0 and len(rest) <= _PROMPT_BYTES
         if piece and not may_end and len(rest) < min(2 * seen, _LONGEST_ROW):
             continue  # or every piece of a long row would mean to read it again
@@ -35,22 +35,27 @@ def complete_rows(
             end, is_broken = _end_of_rows(rest[:stop], delimiter)
         too_long = not end and len(rest) > _LONGEST_ROW
         if is_broken or (end < stop and (too_long or not piece)):
-            line = n_lines + rest.count(b"\n", 0, end)
+            line = n_lines + _count(rest[:end], b"\n")
             raise ValueError(
                 f"{where}: a quote is not closed, or stands within quotes, in the row "
-                f"after line {line}: close it, or write it twice"
+                f"that begins in line {line + 1}: close it, or write it twice"
             )
         if too_long:
             raise ValueError(
-                f"{where}: the row after line {n_lines} is longer than "
+                f"{where}: the row that begins in line {n_lines + 1} is longer than "
                 f"{_LONGEST_ROW >> 20} MB: perhaps a quote is not closed"
             )
         if end:
-            yield rest[:end]
-            n_lines += rest.count(b"\n", 0, end)
-            rest = rest[end:]
-            n_quotes = rest.count(b'"')
+            rows, rest = rest[:end], rest[end:]
+            yield rows
+            n_lines += _count(rows, b"\n")
+            n_quotes = _count(rest, b'"')
         seen = len(rest) if end < stop else 0
+
+
+def _count(text: bytes, mark: bytes) -> int:
+    """How often a character is there; the method of bytes takes ten times as long."""
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord(mark)))
 
 
 def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
@@ -124,9 +129,10 @@ def without_empty_rows(pieces: Iterable[bytes], delimiter: str) -> Iterator[byte
     Text with quotes is left as it is, since these may protect such a line.
     """
     mark = delimiter.encode()
+    begun = re.compile(rb"(?:\A|\n)%b" % re.escape(mark))
     empty = re.compile(rb"(?m)^(?:%b)+\r?$\n?" % re.escape(mark))
     for piece in pieces:
-        if b'"' not in piece and (b"\n" + mark in piece or piece.startswith(mark)):
+        if b'"' not in piece and begun.search(piece):
             piece = empty.sub(b"", piece)
         yield piece
 
