@@ -71,8 +71,9 @@ def advised(message):
 def message_of(*arguments):
     result = invoke(*arguments)
     assert result.exit_code in (1, 2), result.stderr
-    assert result.stderr.count("\n") == 1
-    return result.stderr.strip()
+    *notes, said = result.stderr.splitlines()
+    assert all(note.startswith("note: ") for note in notes)
+    return said
 
 
 def test_what_columns_are_taken_for(rng, tmp_path):
