@@ -137,7 +137,7 @@ TEXT = [
     (FIT, GOOD.replace("north", '"north', 1), "a quote is not closed"),
     (FIT, GOOD + '"1,2,north\n', "Expected 3 columns, got 1|a quote is not"),
     (FIT, GOOD + "1.5,\x1b[31m2,north\n", r"except for '\x1b[31m2'"),
-    (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "('zzzzzzzzzzzzzzzzzzzzzzzzz...')"),
+    (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "zzz...' (row 25); correct it"),
     (FIT, f"x0,{'k' * 200_000}\n1,2\n", "a cell of its first row has more than"),
     (FIT, "x0\0,kind\n1,2\n", "it has bytes that are zero"),
     (FIT, "kind\n1\n2\n", "there is no column besides ['kind']"),

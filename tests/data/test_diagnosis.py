@@ -71,9 +71,9 @@ def advised(message):
 def message_of(*arguments):
     result = invoke(*arguments)
     assert result.exit_code in (1, 2), result.stderr
-    *notes, error = result.stderr.splitlines()
+    *notes, said = result.stderr.splitlines()
     assert all(note.startswith("note: ") for note in notes)
-    return error
+    return said
 
 
 def test_what_columns_are_taken_for(rng, tmp_path):

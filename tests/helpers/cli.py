@@ -1,22 +1,27 @@
 """The command line and tables for it."""
 
 import csv
+import functools
 import io
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
-from typer.testing import CliRunner
+import typer.testing
 
 from heterolda.cli.commands import app
 
+# A runner would make all commands anew at each call.
+typer.testing._get_command = functools.cache(typer.main.get_command)
 KINDS = ["north", "south", "east", "west"]
 
 
 def invoke(*arguments, stdin=None):
     """Run a command in this process."""
-    return CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
+    return typer.testing.CliRunner().invoke(
+        app, [str(a) for a in arguments], input=stdin
+    )
 
 
 def succeed(*arguments, stdin=None):
