@@ -1,5 +1,7 @@
 """Text as people have it: how it is written shows in its first lines."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -194,7 +196,23 @@ def test_marks_and_headers():
         assert "column 'column_1', row 61 is missing" in result.stderr
         result = invoke("fit", "gaps.data", *words, "--missing", "drop")
         assert "4 of 64 rows have missing values" in result.stderr
-        assert result.stdout == clean.replace("clean.csv", "gaps.data")
+        said = "Missing values are also ?, -999: there is no rule for these.\n"
+        assert said in result.stdout
+        assert result.stdout.replace(said, "") == clean.replace(
+            "clean.csv", "gaps.data"
+        )
+        # The model keeps the marks, and that there is no header.
+        Path("new.csv").write_text("2,1\n-999,1\n")
+        shown = succeed("predict", "m.json", "new.csv", "--missing", "keep")
+        assert shown.splitlines()[0] == "column_1,column_2,prediction"
+        assert shown.splitlines()[2] == "-999,1,"
+        Path("new.csv").write_text("1,a,2\n" * 9)
+        assert "must be numbers" in invoke("predict", "m.json", "new.csv").stderr
+        Path("new.csv").write_text("1\n2\n")
+        assert (
+            "columns would be taken for"
+            in invoke("predict", "m.json", "new.csv").stderr
+        )
 
 
 def test_blanks_and_empty_rows():

@@ -103,7 +103,7 @@ def open_text_file(
     layout = find_layout(head, reading, usual, where)
 
     def rows() -> Iterator[bytes]:
-        with _unpacked(path) as file:
+        with errors_name(where), _unpacked(path) as file:
             yield from _rows(as_utf8(_pieces(file), where), layout, where)
 
     return _open_file(where, columns, layout, rows())
