@@ -129,10 +129,11 @@ def without_empty_rows(pieces: Iterable[bytes], delimiter: str) -> Iterator[byte
     Text with quotes is left as it is, since these may protect such a line.
     """
     mark = delimiter.encode()
-    begun = re.compile(rb"(?:\A|\n)%b" % re.escape(mark))
+    begun = re.compile(b"\n" + re.escape(mark))  # far faster than `in`
     empty = re.compile(rb"(?m)^(?:%b)+\r?$\n?" % re.escape(mark))
     for piece in pieces:
-        if b'"' not in piece and begun.search(piece):
+        is_begun = piece.startswith(mark) or begun.search(piece)
+        if is_begun and b'"' not in piece:
             piece = empty.sub(b"", piece)
         yield piece
 
