@@ -78,10 +78,11 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
     if rows and rows[0].cells[0].strip() == _FIRST_NAME:
         has_names = True
     if has_names:
-        noted = _cells(comments[-1].lstrip("# \t"), delimiter) if comments else []
+        is_noted = left_out[-1:] == [len(comments)] and not titles
+        noted = _cells(comments[-1].lstrip("# \t"), delimiter) if is_noted else []
         if len(noted) == width > 1 and any(map(_is_number, rows[0].cells)):
             names = noted  # as NumPy writes them
-            left_out.remove(len(comments))
+            left_out.pop()
         else:
             names, n_lines, *rows = *rows[0], *rows[1:]
     body = [row.cells for row in rows]
