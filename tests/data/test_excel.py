@@ -185,6 +185,16 @@ def test_gaps_marks_and_errors(rng):
         assert "6 " in result.stderr
 
 
+def test_formulas_without_a_value_are_named(rng):
+    frame = make_frame(rng, 40).round(3)
+    frame["ratio"] = "=A2/2"  # as other programs than Excel leave it
+    with a_folder():
+        written("data.xlsx", rows_with_names(frame))
+        result = invoke("fit", "data.xlsx", "--target", "kind", "--exclude", "id")
+    assert result.exit_code == 1
+    assert "formulas that were never calculated, such as that of cell" in result.stderr
+
+
 def test_the_sheet_with_the_columns_is_read_and_others_are_named(rng):
     table = rows_with_names(make_frame(rng, 40))
     notes = [["all about", "the data"], ["x0", "a length"]]

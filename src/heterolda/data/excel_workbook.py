@@ -17,6 +17,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from xml.parsers import expat
 
+from heterolda.data.warn import warn_of_reading
+
 _PIECE = 1 << 16  # bytes that are parsed at a time
 _LONGEST_MARKUP = 1 << 22  # bytes of a tag
 _LONGEST_CELL = 32_767  # characters, as in Excel
@@ -29,6 +31,7 @@ _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _NOT_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 _ESCAPED = re.compile("_x(0009|000A|000D|005F)_")
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what .xls files begin with, encrypted too
+_FORMULA = "formula"  # an attribute of ours
 
 # The cells of a row that hold something, by the number of their column, from zero.
 Row = dict[int, float | str]
@@ -166,7 +169,7 @@ def _texts(
     pieces: list[str] = []
     attributes: dict[str, str] = {}
     is_spoken = False
-    whole, value, text, sound, row = item, "v", "t", "rPh", "row"
+    whole, value, text, sound, row, formula = item, "v", "t", "rPh", "row", "f"
 
     def start(name: str, its: dict[str, str]) -> None:
         nonlocal attributes, is_spoken
@@ -177,6 +180,8 @@ def _texts(
             parser.CharacterDataHandler = pieces.append
         elif name == sound:  # how the text is pronounced
             is_spoken = True
+        elif name == formula:
+            attributes[_FORMULA] = ""
 
     def end(name: str) -> None:
         nonlocal is_spoken
@@ -190,10 +195,10 @@ def _texts(
             is_spoken = False
 
     def root(name: str, _: dict[str, str]) -> None:
-        nonlocal whole, value, text, sound, row
+        nonlocal whole, value, text, sound, row, formula
         prefix = name[: name.rfind(":") + 1]  # some programs write <x:c> for <c>
-        whole, value, text, sound, row = (
-            prefix + tag for tag in (whole, value, text, sound, row)
+        whole, value, text, sound, row, formula = (
+            prefix + tag for tag in (whole, value, text, sound, row, formula)
         )
         parser.StartElementHandler, parser.EndElementHandler = start, end
 
@@ -250,7 +255,7 @@ def _rows(book: Workbook, archive: zipfile.ZipFile, part: str) -> Iterator[Row]:
     """The rows of a sheet that hold something."""
     places: dict[str, int] = {}  # numbers of columns by their letters
     row: Row = {}
-    at, n_characters = -1, 0
+    at, n_characters, is_said = -1, 0, False
     for item in _texts(archive, part, "c"):
         if item is None:
             if row:
@@ -264,6 +269,13 @@ def _rows(book: Workbook, archive: zipfile.ZipFile, part: str) -> Iterator[Row]:
         at = places[letters] if letters else at + 1
         if at >= _MOST_COLUMNS:
             raise ValueError("a row has too many cells")
+        if _FORMULA in attributes and not text and not is_said:
+            is_said = True
+            warn_of_reading(
+                f"{book.path}: formulas that were never calculated, such as that of "
+                f"cell {attributes.get('r')}, count as missing: open the file in Excel "
+                "and save it"
+            )
         value = _value(text, attributes, book) if text else ""
         if value != "":
             row[at] = value
