@@ -202,8 +202,8 @@ def _fitted(
     if not _are_names([cells[0].strip() for cells in body]):
         return names  # and rows are too long
     warn_of_reading(
-        f"{where}: there is a name less than columns, so that the first column was "
-        "taken for names of rows, as R writes them"
+        f"{where}: there is one name fewer than columns, so the first column was taken "
+        "for names of rows, as R writes them"
     )
     return ["", *names]
 
