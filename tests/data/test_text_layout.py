@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 from fuzz.commands import a_folder
 from helpers.cli import invoke, succeed
@@ -214,6 +217,19 @@ def test_marks_and_headers():
             "columns would be taken for"
             in invoke("predict", "m.json", "new.csv").stderr
         )
+
+
+def test_marks_that_are_numbers_are_no_gaps_of_labels():
+    rows = [(k % 4 + k % 3 + 1, k % 5 + 1, k % 4) for k in range(60)]
+    table = pa.table(
+        dict(zip(["x", "y", "kind"], zip(*rows, strict=True), strict=True))
+    )
+    with a_folder():
+        pq.write_table(table, "data.parquet")
+        csv.write_csv(table, "data.csv")
+        for name in ("data.parquet", "data.csv"):
+            shown = succeed("fit", name, "-t", "kind", "--na", "0", "--no-accuracy")
+            assert "60 rows, 2 features, 4 classes" in shown
 
 
 def test_blanks_and_empty_rows():

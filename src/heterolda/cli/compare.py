@@ -111,8 +111,6 @@ def compare(
 
 def _compare_rows(rows: Any, n_folds: int) -> Any:
     """Read all rows and compare; an interrupt leaves the models that are finished."""
-    import numpy as np
-
     from heterolda.cli.odd_numbers import note_odd_numbers
     from heterolda.cli.progress import StatusLine
     from heterolda.exceptions import SearchInterruptedWarning
@@ -123,7 +121,7 @@ def _compare_rows(rows: Any, n_folds: int) -> Any:
         warnings.simplefilter("ignore", SearchInterruptedWarning)
         read = rows.in_memory(status.rows("reading the data into memory"))
         X, y, weight, names = read
-        note_odd_numbers(rows, X, names, np.unique(y).tolist(), weight)
+        note_odd_numbers(rows, X, names, weight)
 
         def show(done: float, name: str) -> None:
             status.share(f"comparing: {name}")(done)

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -113,8 +114,7 @@ def reading_of(
     delimiter: str | None, decimal: str | None, no_header: bool, na: str | None
 ) -> Any:
     """How the options say that files are to be read; or that pyarrow is missing."""
-    import pyarrow  # noqa: F401
-
+    import_module("pyarrow")
     from heterolda.data.reading import Reading
 
     with usage_errors():

@@ -171,7 +171,7 @@ def _fit_and_report(
             )
     facts = ModelFacts(linear_form(fitted.model))
     X, _, weight = fitted.some_rows
-    note_odd_numbers(data, X, facts.features, facts.classes, weight)
+    note_odd_numbers(data, X, facts.features, weight)
     record = FitRecord(
         target=data.target,
         data=Path(name).name,

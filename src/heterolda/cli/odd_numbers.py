@@ -56,11 +56,7 @@ def find_odd_numbers(
 
 
 def note_odd_numbers(
-    data: Any,
-    X: Array,
-    names: Sequence[str],
-    labels: Sequence[Any],
-    weight: Array | None = None,
+    data: Any, X: Array, names: Sequence[str], weight: Array | None = None
 ) -> None:
     """Say which numbers may stand for missing values, in one line, if there are any."""
     odd = find_odd_numbers(X, names, weight)
@@ -74,13 +70,11 @@ def note_odd_numbers(
         for column, value, share in odd[:3]
     ]
     more = f" and {len(odd) - 3} more are alike" if odd[3:] else ""
-    # A mark goes for all columns, so that it must mean the same in all of them.
-    known = {text_of(label) for label in labels}
+    # A mark goes for all features, so that it must mean the same in all of them.
     marks = [
         text
         for text, mine in columns.items()
-        if text not in known
-        and not any((X[:, j] == float(text)).any() for j in _places(names, mine))
+        if not any((X[:, j] == float(text)).any() for j in _places(names, mine))
     ]
     given = getattr(data.source, "reading", None)
     options = [Setting("na", [*(given.marks if given else ()), *marks])]

@@ -221,8 +221,7 @@ def _project(
         sample = rows.statistics_and_sample(status.rows("reading the data"))
         finder = ClassFinder(sample[0].classes)
         X, _, weight = sample[1].in_proportion()
-        features, classes = sample[0].feature_names, finder.classes.tolist()
-        note_odd_numbers(rows, X, features, classes, weight)
+        note_odd_numbers(rows, X, sample[0].feature_names, weight)
         projection.priors = by_label("priors", priors, finder)
         show = status.words("finding the components")
 
