@@ -74,7 +74,7 @@ class Fit:
             )
         span = None
         if statistics.factors is not None:
-            span = Span.of(statistics)
+            span = Span.of(statistics, settings["shrinkage"])
             statistics = span.statistics
             coef, intercept = span.rules_inside(coef, intercept)
         shrinkage = settings["shrinkage"]

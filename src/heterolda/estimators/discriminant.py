@@ -360,7 +360,7 @@ class GaussianLinearDiscriminant(
             self._solve(estimated, solver, None, judges)
             warn_of_discarded_rows(self, statistics, judges)
             return self
-        span = Span.of(statistics) if statistics.factors else None
+        span = Span.of(statistics, self.shrinkage) if statistics.factors else None
         if self.shrinkage == "cv" and statistics.n_classes > 1:
             known = statistics if span is None else span.statistics
             known.covariances()  # says what is wrong with too small classes
@@ -459,7 +459,7 @@ class GaussianLinearDiscriminant(
         check_several_classes(statistics.n_classes)
         known = statistics
         if statistics.factors:
-            span = Span.of(statistics) if span is None else span
+            span = Span.of(statistics, self.shrinkage) if span is None else span
             # No pair of classes that borrow is judged by rows.
             known, rows = span.statistics, None
         k = statistics.n_classes

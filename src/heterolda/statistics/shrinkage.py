@@ -184,6 +184,19 @@ def _number_of_features(statistics: ClassStatistics) -> int:
     return statistics.n_features if known is None else known.n_features
 
 
+def _outside(statistics: ClassStatistics) -> int:
+    """Number of directions outside the coordinates in which features vary.
+
+    None where the rows suffice: then features depend on each other.
+    """
+    known = statistics.coordinates
+    if known is None:
+        return 0
+    n_varying = np.count_nonzero(known.target) + known.n_outside
+    few = pooled_freedom(statistics.weights) < n_varying
+    return known.n_outside if few else 0
+
+
 def _pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     """Eigenvectors and eigenvalues of the pooled correlation, for rows as they come.
 
@@ -199,7 +212,7 @@ def _pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     spectrum, vectors = np.linalg.eigh(
         pooled[np.ix_(varies, varies)] / scale / scale[:, None]
     )
-    if freedom >= len(scale) > 0 and (known is None or not known.n_outside):
+    if freedom >= len(scale) > 0 and not _outside(statistics):
         kept = spectrum > SINGULAR * spectrum[-1]
         spectrum, vectors = spectrum[kept], vectors[:, kept]
     basis = np.zeros((len(varies), len(spectrum)))
@@ -261,7 +274,7 @@ def _candidates(
     left = float(np.average(np.minimum(weight, 1.0), weights=weight))
     scatter = basis.T @ statistics.scatters[k] @ basis
     nu = np.array(STRENGTHS) * _number_of_features(statistics)
-    outside = 0 if statistics.coordinates is None else statistics.coordinates.n_outside
+    outside = _outside(statistics)
     # Shares of T_k / (W_k - 1) and of P that add up to one without the row.
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(np.isinf(nu), 0.0, 1 / (total - 1 - left + nu))
