@@ -18,11 +18,11 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.class_moments import SMALLEST_SQUARE
 from heterolda.kernels.class_order import class_order
-from heterolda.statistics.moments import check_room
+from heterolda.statistics.moments import check_range, check_room
 
 # Up to so many features matrices are small, and faster than factors.
 NARROW = 100
-# What is left out when factors are compressed, as a share of each feature's deviation.
+# What is left out when factors are compressed, as a share of features' deviations.
 TOLERANCE = 1e-13
 
 
@@ -58,6 +58,7 @@ def class_factors(
                 if weight is not None:
                     z *= np.sqrt(w)[:, None]
                 squares = np.einsum("ij,ij->j", z, z)
+            check_range(squares, np.zeros(d, bool))
             vanished = (squares < SMALLEST_SQUARE) & z.any(axis=0)
             if lost < 0 and vanished.any():
                 lost = int(vanished.argmax())
@@ -89,17 +90,21 @@ def expanded(factors: Sequence[Array]) -> Array:
 
 
 def compressed(factor: Array) -> Array:
-    """The triangular factor of the same scatter, of as few rows as it has rank.
+    """Principal axes of the same scatter, as many as it has rank.
 
-    It is determined by the scatter, up to signs, and tells no more about rows. The
-    scatter changes by no more than `TOLERANCE` of the deviations of two features.
+    With features in units of their deviations, they are determined by the scatter, up
+    to signs, and tell no more about rows. The scatter changes by no more than
+    `TOLERANCE` of the deviations of two features.
     """
-    if not len(factor):
-        return factor
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor))
-    triangle: Array = qr(factor, mode="r", check_finite=False)[0][: factor.shape[1]]
-    kept = (np.abs(triangle) > TOLERANCE * norms).any(axis=1)
-    return np.ascontiguousarray(triangle[kept])
+    norms[norms == 0] = 1.0
+    rows = (factor / norms).T
+    Q, R = qr(rows, mode="economic", overwrite_a=True, check_finite=False)
+    _, size, axes = np.linalg.svd(R.T, full_matrices=False)
+    kept = size > TOLERANCE * size.max(initial=0.0)
+    few: Array = (size[kept, None] * axes[kept]) @ Q.T
+    few *= norms
+    return few
 
 
 def compact(factors: list[Array]) -> list[Array] | Array:
