@@ -97,13 +97,12 @@ def compressed(factor: Array) -> Array:
     `TOLERANCE` of the deviations of two features.
     """
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor))
-    norms[norms == 0] = 1.0
-    rows = (factor / norms).T
+    rows = (factor / np.where(norms > 0, norms, 1.0)).T
     Q, R = qr(rows, mode="economic", overwrite_a=True, check_finite=False)
     _, size, axes = np.linalg.svd(R.T, full_matrices=False)
     kept = size > TOLERANCE * size.max(initial=0.0)
     few: Array = (size[kept, None] * axes[kept]) @ Q.T
-    few *= norms
+    few *= norms  # exactly zero again where features do not vary
     return few
 
 
