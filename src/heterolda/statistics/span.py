@@ -179,12 +179,14 @@ def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
 
     The last column is neither. Variances and shifts that rounding may have made, as
     a pencil of matrices sees it, become zero. So the axes do not depend on the order
-    of rows, and no direction is taken for one that separates classes which is not.
+    of rows and classes, and no direction is taken for one that separates classes which is not.
     """
     axes, size, _ = np.linalg.svd(R[:, :n])
     rank = np.count_nonzero(size > _BLUR * np.sqrt(n))
     rest = axes[:, rank:]
-    rest = rest @ np.linalg.svd(rest.T @ R[:, n:-1])[0]
+    shifts = rest.T @ R[:, n:-1]
+    shifts = np.column_stack([shifts, -shifts.sum(axis=1)])  # of all classes
+    rest = rest @ np.linalg.svd(shifts)[0]
     axes = np.hstack([axes[:, :rank], rest])
     turned = axes.T @ R
     turned[rank:, :n] = 0.0
