@@ -481,12 +481,10 @@ class GaussianLinearDiscriminant(
             moments = means, cov, priors, weights
         shares = moments[2]
         weighted = criterion.cost_weighted_priors(shares, solved)
-        guard = None
-        if rows is not None and isinstance(criterion.solver, Global):
-            guard = self._make_guard(rows, statistics, pairs, priors, borrowed)
-        review = guard
-        if choice.scores is not None and not one_vs_all and self.guard:
-            review = choice.scores if isinstance(criterion.solver, Global) else None
+        review = None
+        if self.guard and isinstance(criterion.solver, Global):
+            asked = rows, choice.scores
+            review = self._make_review(*asked, statistics, pairs, priors, borrowed)
         how = criterion.solver, seed, weighted, review
         planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
@@ -494,9 +492,9 @@ class GaussianLinearDiscriminant(
         trivial, costly = planes.trivial, criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
-        if review is guard is not None:
-            guarded = guard.verdict().guarded
-            warn_of_misfit(statistics, pairs, guard.verdict())
+        if isinstance(review, Guard):
+            guarded = review.verdict().guarded
+            warn_of_misfit(statistics, pairs, review.verdict())
         looked_at = planes, moments[:2], solved, rows
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
@@ -523,9 +521,11 @@ class GaussianLinearDiscriminant(
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self
 
-    def _make_guard(self, rows, statistics, pairs, priors, borrowed) -> Guard:
-        """What judges the rules of the pairs by rows."""
+    def _make_review(self, rows, scores, statistics, pairs, priors, borrowed):
+        """What judges the rules of the pairs by rows, if any."""
         one_vs_all, shrunk = pairs[0, 0] < 0, is_shrunk(self.shrinkage)
+        if scores is not None or rows is None:
+            return None if one_vs_all else scores
         return Guard(
             rows=rows,
             pairs=pairs,
