@@ -51,7 +51,9 @@ def naive_error(first, second, p1, p2):
 
     if m2 <= m1:
         return 0.5, None
-    found = minimize_scalar(error, bounds=(m1, m2), method="bounded")
+    cuts = np.linspace(m1 - 5 * s1, m2 + 5 * s2, 1001)
+    near = cuts[error(cuts).argmin()] + [-0.1, 0.1]
+    found = minimize_scalar(error, bounds=near, method="bounded")
     return found.fun, found.x
 
 
