@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsymv, dtrsv
+from scipy.linalg.blas import dnrm2, dsymv, dtrsv
 from scipy.linalg.lapack import dpocon, dpotrf
 
 from heterolda.foundations.types import Array, Index, Mask
@@ -167,7 +167,7 @@ def _krylov_space(
     `first` is S1, and `factor` that of S1 + S2 in units whose inverses are given.
     """
     c = dtrsv(factor, delta * inverse, lower=1)
-    distance = float(np.linalg.norm(c))
+    distance = dnrm2(c)
     if not 0 < distance < _FARTHEST:
         return None
     Q, basis = np.empty((2, _MOST_STEPS, len(c)))
@@ -185,7 +185,7 @@ def _krylov_space(
             z -= along @ Q[:m]
             variance += along[-1]
         pivots = np.array([variance, 1 - variance]) - off**2 / pivots
-        off = float(np.linalg.norm(z))
+        off = dnrm2(z)
         residuals *= off / pivots
         T[m - 1, m - 1], T[m - 1, m], T[m, m - 1] = variance, off, off
         worst = residuals.max()
