@@ -135,11 +135,6 @@ class Span:
         intercept = planes.intercept - coef @ self.origin
         return replace(planes, coef=coef, intercept=intercept, dropped=None)
 
-    def rules_inside(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        """The way back: rules for coordinates, of rules for features."""
-        inside = (coef * self.units**2) @ self.basis
-        return inside, intercept + coef @ self.origin
-
 
 def _orthonormal(
     parts: list[Array], features: Mask, units: Array, *, careful: bool
@@ -177,9 +172,9 @@ def _orthonormal(
 def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     """Axes of the first n columns, within classes, then of what is left of the shifts.
 
-    The last column is neither. Variances and shifts that rounding may have made, as
-    a pencil of matrices sees it, become zero. So the axes do not depend on the order
-    of rows and classes, and no direction is taken for one that separates classes which is not.
+    The last column is neither. The axes do not depend on the order of rows and classes.
+    Variances and shifts become zero if rounding may have made them, to a pencil of
+    matrices: then they separate no classes.
     """
     axes, size, _ = np.linalg.svd(R[:, :n])
     rank = np.count_nonzero(size > _BLUR * np.sqrt(n))
