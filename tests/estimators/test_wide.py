@@ -12,7 +12,7 @@ from heterolda.statistics import factors
 
 D = 120
 SOLVERS = ["global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
-SHRINKAGES = ["auto", "cv", 0.3, 1.0, (0.5, 0.2), (0.5, 0), 0]
+SHRINKAGES = [None, "auto", "cv", 0.3, 1.0, (0.5, 0.2), (0.5, 0), 0]
 BARE = [(0.5, 0), 0]
 KINDS = ["plain", "low rank", "binary", "constant", "apart", "copies", "single row"]
 
