@@ -39,8 +39,8 @@ _SAME = 16 * float(np.finfo(float).eps)
 # Deviations that matrices cannot tell from zero, and a distance of means in them that
 # is real.
 _BLUR, _REAL = 1e-7, 40.0
-# Numbers of rows that are centred at a time.
-_BLOCK = 1 << 20
+# Numbers of rows that are centred at a time, and parts of all rows that they are.
+_BLOCK, _PARTS = 1 << 20, 8
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class Span:
 
     def coordinates(self, X: Any) -> Array:
         """Coordinates of rows."""
-        n, step = X.shape[0], max(1, _BLOCK // X.shape[1])
+        n = X.shape[0]
+        step = max(1, min(_BLOCK // X.shape[1], n // _PARTS))
         found = np.empty((n, self.basis.shape[1]))
         for start in range(0, n, step):
             rows = dense(X[start : start + step]).astype(np.float64, copy=False)
