@@ -56,6 +56,7 @@ from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.moments import two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
+from heterolda.statistics.span import in_span
 from heterolda.subspaces import (
     TooFewDirectionsError,
     default_number,
@@ -310,18 +311,22 @@ class HeteroscedasticProjection(
     def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
-        cov = statistics.covariances(self.shrinkage)
+        known, span = in_span(statistics)
+        cov = known.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.classes, statistics.weights)
         if self.shrinkage is None:
-            borrowed = shares_of_pooled(statistics, None, None)
+            borrowed = shares_of_pooled(known, None, None)
             warn_of_small_classes(statistics, borrowed, "auto")
-        warn_of_coarse_features(statistics.means, cov)
-        moments = statistics.means, cov, priors, statistics.weights
+        warn_of_coarse_features(statistics)
+        moments = known.means, cov, priors, known.weights
         report = _print_progress if self.verbose else progress
         how = self.n_components, self.method, report
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
-            if rows is None or not self.guard or self.method == "fisher":
+            if span is not None:  # any components tell so few rows apart
+                found = find_subspace(*moments, *how, coordinates=known.coordinates)
+                found = found.in_features(span, statistics, priors)
+            elif rows is None or not self.guard or self.method == "fisher":
                 found = find_subspace(*moments, *how)
             else:
                 tried = judged_subspaces(moments, *how, rows)
@@ -472,7 +477,7 @@ class OwnProjectionMixin(TransformerMixin):
         """
         self._check_ready()
         check_has_statistics(self)
-        known = self.statistics_
+        known, _ = in_span(self.statistics_)
         cov = known.covariances(HeteroscedasticProjection().shrinkage)
         n = default_number(known.means, cov, self.priors_, known.weights)
         return feature_names_out(self, n, input_features)

@@ -112,14 +112,26 @@ class Span:
 
     def in_features(self, planes: Any) -> Any:
         """Hyperplanes of features, of a record of hyperplanes in coordinates."""
-        coef = planes.coef @ self.basis.T
-        intercept = planes.intercept - coef @ self.origin
+        coef, intercept = self.rules(planes.coef, planes.intercept)
         return replace(planes, coef=coef, intercept=intercept, dropped=None)
+
+    def rules(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        """Rules for features, of rules for coordinates."""
+        normals = coef @ self.basis.T
+        return normals, intercept - normals @ self.origin
 
     def rules_inside(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
         """The way back: rules for coordinates, of rules for features."""
         inside = (coef * self.units**2) @ self.basis
         return inside, intercept + coef @ self.origin
+
+
+def in_span(statistics: ClassStatistics) -> tuple[ClassStatistics, Span | None]:
+    """Statistics to compute with: in coordinates, with their span, if they are wide."""
+    if not statistics.factors:
+        return statistics, None
+    span = Span.of(statistics)
+    return span.statistics, span
 
 
 def _orthonormal(

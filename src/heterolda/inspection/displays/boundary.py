@@ -121,24 +121,31 @@ class BoundaryDisplay(PairDisplay):
                 "pair, priors or costs"
             )
         frontier = estimator.frontier_[k]
-        pencil = frontier.pencil
+        pencil, span = frontier.pencil, frontier.span
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
+
+        def inside(*rule):  # a rule for what the pencil is about
+            return rule if span is None else span.rules_inside(*rule)
+
         fisher = SOLVERS["fisher"].solve(pencil, np.random.default_rng(0))
         name = _name(estimator._settings)
         hyperplanes, errors = {}, {}
         if not fisher.trivial[0]:
             hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
             errors["LDA"] = f"LDA: plug-in error {percent(fisher.error[0])}"
-        hyperplanes[name] = coef, intercept
+        hyperplanes[name] = inside(coef, intercept)
         errors[name] = f"{name}: plug-in error {percent(estimator.bayes_error_[k])}"
         if rows is not None and min(map(len, rows)) > 0:
             X = np.ascontiguousarray(np.concatenate(rows))
             first = np.arange(len(X)) < len(rows[0])
             search = paper_search(X, first, None, np.append(intercept, -coef))
-            hyperplanes["LNS"] = -search.v[1:], search.v[0]
+            hyperplanes["LNS"] = inside(-search.v[1:], search.v[0])
             before, after = int(search.errors_start), int(search.errors)
             errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
-        plane = _Plane(pencil, coef)
+        if rows is not None:
+            rows = [thin(part) for part in rows]
+            rows = rows if span is None else [span.coordinates(part) for part in rows]
+        plane = _Plane(pencil, hyperplanes[name][0])
         return {
             "means": plane.project(pencil.means[0]),
             "covariances": plane.axes.T @ pencil.covariances[0] @ plane.axes,
@@ -146,7 +153,7 @@ class BoundaryDisplay(PairDisplay):
             "errors": errors,
             "quadratic": plane.quadratic(pencil),
             "classes": frontier.classes,
-            "points": None if rows is None else [plane.project(thin(r)) for r in rows],
+            "points": None if rows is None else [plane.project(part) for part in rows],
         }
 
     def _draw(self, ax):
