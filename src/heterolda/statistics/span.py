@@ -134,6 +134,19 @@ def in_span(statistics: ClassStatistics) -> tuple[ClassStatistics, Span | None]:
     return span.statistics, span
 
 
+def outside_of(
+    coordinates: Coordinates | None, covariances: Array
+) -> tuple[int, Array]:
+    """How many directions lie outside of coordinates, and class variances along each.
+
+    They are those of the last coordinate with a target of shrinkage.
+    """
+    if coordinates is None or not coordinates.n_outside:
+        return 0, np.ones(len(covariances))
+    last = np.flatnonzero(coordinates.target)[-1]
+    return coordinates.n_outside, covariances[:, last, last]
+
+
 def _orthonormal(
     parts: list[Array], features: Mask, units: Array
 ) -> tuple[Array, list[Array]]:

@@ -12,7 +12,7 @@ from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import Coordinates, check_range, pooled_freedom
-from heterolda.statistics.span import Span
+from heterolda.statistics.span import Span, outside_of
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.chernoff import chernoff
 from heterolda.subspaces.classes import WhitenedClasses
@@ -191,18 +191,10 @@ def _number(
 def _outside(
     covariances: Array, classes: WhitenedClasses, coordinates: Coordinates | None
 ) -> Array:
-    """Bhattacharyya's distances of pairs by features outside of coordinates.
-
-    There each class has one variance, that of the last coordinate with a target.
-    """
-    if coordinates is None or not coordinates.n_outside:
-        return np.zeros(len(classes.pairs))
-    last = np.flatnonzero(coordinates.target)[-1]
-    own = covariances[classes.pairs, last, last]
-    if not own.all():
-        return np.zeros(len(own))
-    ratio = np.log(own.mean(axis=1)) - np.log(own).mean(axis=1)
-    distances: Array = 0.5 * coordinates.n_outside * ratio
+    """Bhattacharyya's distances of pairs by directions outside of coordinates."""
+    n, variances = outside_of(coordinates, covariances)
+    own = np.where(variances.all(), variances, 1.0)[classes.pairs]
+    distances: Array = 0.5 * n * (np.log(own.mean(axis=1)) - np.log(own).mean(axis=1))
     return distances
 
 

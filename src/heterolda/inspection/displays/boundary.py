@@ -27,6 +27,7 @@ from heterolda.solvers import (
     resolve_solver,
 )
 from heterolda.solvers.pencil import RANK_TOLERANCE
+from heterolda.statistics.span import outside_of
 
 _STYLES = {
     "LDA": {"color": INK, "lw": 1.6, "ls": (0, (5, 3))},
@@ -151,7 +152,7 @@ class BoundaryDisplay(PairDisplay):
             "covariances": plane.axes.T @ pencil.covariances[0] @ plane.axes,
             "rules": {key: plane.cut(*rule) for key, rule in hyperplanes.items()},
             "errors": errors,
-            "quadratic": plane.quadratic(pencil),
+            "quadratic": plane.quadratic(pencil, span and span.statistics.coordinates),
             "classes": frontier.classes,
             "points": None if rows is None else [plane.project(part) for part in rows],
         }
@@ -233,10 +234,9 @@ class _Plane:
         """The line in which a hyperplane cuts the plane."""
         return (*(coef @ self.inside), coef @ self.origin + intercept)
 
-    def quadratic(self, pencil):
+    def quadratic(self, pencil, coordinates):
         """Log-odds of the second class on a grid, or None if they are infinite."""
         s, t = np.meshgrid(*self.grid)
-        rows = self.origin + np.stack([s, t], axis=-1) @ self.inside.T
         odds = []
         for mean, cov, prior in zip(
             pencil.means[0], pencil.covariances[0], pencil.priors[0], strict=True
@@ -247,7 +247,13 @@ class _Plane:
             values, axes = np.linalg.eigh(cov / np.outer(scale, scale))
             if values[0] <= RANK_TOLERANCE * values[-1]:
                 return None
-            z = ((rows - mean) / scale) @ axes
+            # The distance from the mean is a polynomial in s and t.
+            z = np.vstack([self.origin - mean, self.inside.T]) / scale @ axes
+            square = (z / values) @ z.T
+            distance = square[0, 0] + square[1, 1] * s**2 + square[2, 2] * t**2
+            distance += 2 * (square[0, 1] * s + square[0, 2] * t + square[1, 2] * s * t)
             log_det = np.log(values).sum() + 2 * np.log(scale).sum()
-            odds.append(np.log(prior) - 0.5 * (np.sum(z * z / values, -1) + log_det))
-        return s, t, odds[1] - odds[0]
+            odds.append(np.log(prior) - 0.5 * (distance + log_det))
+        # Classes have variances outside of all rows, too, where the plane does not go.
+        n, (first, second) = outside_of(coordinates, pencil.covariances[0])
+        return s, t, odds[1] - odds[0] - 0.5 * n * np.log(second / first)
