@@ -114,7 +114,8 @@ class HeteroscedasticProjection(
         fewer. `guarded_` says so and, if it is more than chance, a
         :class:`ModelMisfitWarning`, too. It applies where there are rows:
         `fit_statistics` and `partial_fit` have none and are the same as with False,
-        which stands for the pure model.
+        which stands for the pure model. So are fits to fewer rows than features, which
+        almost any components tell apart.
     verbose : int, default=0
         With 1, print how a long search for the subspace gets on.
 
@@ -129,7 +130,9 @@ class HeteroscedasticProjection(
         Share of the separation that each component adds,
         :math:`(E_{c-1} - E_c) / (E_0 - E_d)` with the bound :math:`E_c` on the errors
         of all pairs in the first c components: the sum above. Their sum is the share
-        that all components keep. It is a figure of the Gaussian model, for all methods.
+        that all components keep. It is a figure of the Gaussian model, for all methods;
+        of fewer rows than features, which the model tells apart by any component, it
+        says little.
     guarded_ : float
         Weight of the pooled covariance that the guard has added; 0 where rows found no
         fault, or nothing better, and 1 where the components of linear discriminant
