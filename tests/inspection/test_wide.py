@@ -10,6 +10,7 @@ from scipy.stats import multivariate_normal
 from sklearn.covariance import LedoitWolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from helpers.problems import wide_rows
 from heterolda import (
     BoundaryDisplay,
     BoundedErrorClassifier,
@@ -29,47 +30,30 @@ from heterolda import (
 from heterolda.inspection.judging import PooledLDA
 
 mpl.use("Agg")
-N_FEATURES = 150
+MATRICES = "heterolda.statistics.factors.NARROW", 10**9
 
 
 @pytest.fixture
 def rows(rng):
     """Rows of four classes, in features of many units, one of them constant."""
-    y = np.repeat([0, 1, 2, 3], [14, 18, 22, 26])
-    X = rng.normal(size=(len(y), N_FEATURES)) * (1 + 0.3 * y[:, None])
-    X += X[:, :1] + 0.5 * rng.normal(size=(4, N_FEATURES))[y]
-    X = X * 10 ** rng.uniform(-2, 2, N_FEATURES) + rng.normal(size=N_FEATURES)
-    X[:, 7] = 3.0
-    return X, y
+    return wide_rows(rng)
 
 
-@pytest.fixture
-def by_matrices(monkeypatch):
-    """Do something without factors."""
-
-    def result(work, *arguments):
-        with monkeypatch.context() as patch:
-            patch.setattr("heterolda.statistics.factors.NARROW", 10**9)
-            return work(*arguments)
-
-    return result
-
-
-def test_report_says_why_there_is_no_test_of_covariances(rows, by_matrices):
-    def report(statistics):
+def test_report_says_why_there_is_no_test_of_covariances(rows, monkeypatch):
+    def report():
+        statistics = ClassStatistics.from_data(*rows)
         return heteroscedasticity_report(statistics, shrinkage="auto")
 
-    wide = report(ClassStatistics.from_data(*rows))
-    square = report(by_matrices(ClassStatistics.from_data, *rows))
+    wide = report()
+    monkeypatch.setattr(*MATRICES)
+    square = report()
     for name in ("lda_error", "best_error", "ratio"):
         assert_allclose(getattr(wide, name), getattr(square, name), rtol=1e-8)
     assert np.all(wide.condition > 1)
     assert wide.box.df == square.box.df
     assert np.isnan(wide.box.p_value)
+    assert "have too few samples for 150 features." in str(wide)
     assert not wide.dependent.any()
-    assert "have too few samples\nfor 150 features" in str(wide).replace(
-        "samples for", "samples\nfor"
-    )
 
 
 def test_lda_of_statistics_is_that_of_scikit_learn(rows, rng):
@@ -80,14 +64,17 @@ def test_lda_of_statistics_is_that_of_scikit_learn(rows, rng):
     assert np.array_equal(ours.winners(new), lda.predict(new))
 
 
-def test_maps_and_boundaries(rows, by_matrices):
-    X, y = rows
-    projection = HeteroscedasticProjection(method="chernoff").fit(X, y)
-    wide = ClassMapDisplay.from_estimator(projection, X, y)
-    projection.statistics_ = by_matrices(ClassStatistics.from_data, X, y)
-    square = ClassMapDisplay.from_estimator(projection, X, y)
-    assert_allclose(wide.covariances, square.covariances, rtol=1e-8, atol=1e-10)
+def test_map_has_the_covariances_of_the_components(rows):
+    projection = HeteroscedasticProjection(method="chernoff").fit(*rows)
+    shown = ClassMapDisplay.from_estimator(projection, *rows)
+    A = projection.scalings_[:, :2]
+    cov = A.T @ projection.statistics_.covariances("auto") @ A
+    assert_allclose(shown.covariances, cov, rtol=1e-8, atol=1e-10)
+    mpl.pyplot.close("all")
 
+
+def test_plane_through_a_boundary(rows):
+    X, y = rows
     two = y < 2
     X, y = X[two], y[two]
     model = GaussianLinearDiscriminant(shrinkage=(0.5, 0.5)).fit(X, y)
@@ -97,7 +84,7 @@ def test_maps_and_boundaries(rows, by_matrices):
     # Along the plane the log-odds are a polynomial; its constant is the midpoint.
     s, t, odds = (part.ravel() for part in shown.quadratic)
     terms = np.column_stack([np.ones_like(s), s, t, s * s, s * t, t * t])
-    varies = np.arange(N_FEATURES) != 7
+    varies = X.std(axis=0) > 0
     means, cov = model.means_[:, varies], model.covariance_[:, varies][:, :, varies]
     one, two = (
         multivariate_normal(mean, matrix).logpdf(means.mean(axis=0)) + np.log(prior)
@@ -119,10 +106,9 @@ def test_no_matrix_of_features(rows, monkeypatch):
     ErrorCurveDisplay.from_estimator(model)
     ClassMapDisplay.from_estimator(model, X, y)
     mpl.pyplot.close("all")
-    heteroscedasticity_report(X, y, shrinkage="auto")
-    models = {"GLD": model, "recommended()": None, "QDA": None}
+    heteroscedasticity_report(model.statistics_)
     with warnings.catch_warnings(action="ignore"):  # of a singular QDA
-        assert "recommended()" in str(compare(X, y, models, cv=2))
+        assert "QDA" in str(compare(X, y, models={"GLD": model, "QDA": None}, cv=2))
     LocalNeighborhoodSearch(model, max_iter=5).fit(X, y)
     two = y < 2
     BoundedErrorClassifier(model, max_error=0.3, confidence=0.6).fit(X[two], y[two])
@@ -144,6 +130,6 @@ def test_estimators_of_covariances_need_room(rows, monkeypatch):
     assert model.fit(*rows).score(*rows) > 0.9
     memory = {"SC_PHYS_PAGES": 100, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr("heterolda.statistics.moments.os.sysconf", memory.get)
-    monkeypatch.setattr(LedoitWolf, "fit", None)  # it must not come to that
+    monkeypatch.setattr(LedoitWolf, "fit", lambda self, X: pytest.fail("too late"))
     with pytest.raises(ValueError, match="choose fewer features"):
         model.fit(*rows)
