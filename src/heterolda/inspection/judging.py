@@ -12,6 +12,7 @@ from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array, Index, Priors
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.frequencies import check_frequencies
+from heterolda.statistics.span import in_span
 
 _LEAVE_ONE_OUT = "leave-one-out"
 # Directions in which features, in units of their deviations, vary less are left out; it
@@ -47,16 +48,20 @@ class PooledLDA:
     """
 
     def __init__(self, statistics: ClassStatistics, priors: Priors = None) -> None:
-        weights, means = statistics.weights, statistics.means
-        cov = statistics.scatters.sum(axis=0) / (weights.sum() - len(weights))
-        scale = np.sqrt(np.diag(cov))
+        known, span = in_span(statistics)
+        weights, means = known.weights, known.means
+        cov = known.scatters.sum(axis=0) / (weights.sum() - len(weights))
+        scale = np.sqrt(np.diag(cov)) if span is None else np.ones(len(cov))
         scale[scale == 0] = 1.0
         variances, axes = np.linalg.eigh(cov / np.outer(scale, scale))
         used = variances > _LEAST_VARIANCE * variances[-1]
         whiten = axes[:, used] / np.sqrt(variances[used]) / scale[:, None]
-        self._centre = np.average(means, axis=0, weights=weights)
-        centres = (means - self._centre) @ whiten
+        centre = np.average(means, axis=0, weights=weights)
+        centres = (means - centre) @ whiten
         self._normals = whiten @ centres.T
+        self._centre = np.average(statistics.means, axis=0, weights=weights)
+        if span is not None:
+            self._normals = span.basis @ self._normals
         offsets = -0.5 * np.einsum("kj,kj->k", centres, centres)
         self._offsets = offsets + np.log(
             check_priors(priors, statistics.classes, weights)
