@@ -55,6 +55,7 @@ def test_covariances_are_those_of_the_features(rng, monkeypatch, kind, shrinkage
         away -= basis @ (basis.T @ away)
     empty = ~span.statistics.squares.any(axis=0) & ~span.statistics.means.any(axis=0)
     (outside,) = np.flatnonzero(empty)
+    assert outside == np.flatnonzero(span.statistics.coordinates.target)[-1]
     for class_cov, matrix in zip(cov, expected, strict=True):
         alone = class_cov[outside, outside] * away
         np.testing.assert_allclose(matrix @ away, alone, atol=1e-11)
