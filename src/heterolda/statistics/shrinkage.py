@@ -26,6 +26,8 @@ from heterolda.statistics.moments import (
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 DIAGONALS = (0.0, 0.03, 0.1, 0.3, 1.0)
 
+# Likelihoods that differ by no more than this share are the same.
+_ROUNDING = 1e-10
 # Rows whose likelihoods are computed together.
 _BLOCK_ROWS = 4096
 
@@ -139,7 +141,9 @@ def choose_shrinkage(
        Methods 18, 3679-3702.
     """
     scores = left_out_log_likelihood(X, y, sample_weight, statistics)
-    best, diagonal = np.unravel_index(np.argmax(scores), scores.shape)
+    # The first of those that differ by rounding at most.
+    same = scores >= scores.max() - _ROUNDING * abs(scores.max())
+    best, diagonal = np.unravel_index(np.argmax(same), scores.shape)
     nu = STRENGTHS[best] * _number_of_features(statistics)
     if not nu:  # only classes that cannot stand alone borrow
         return Shrinkage(np.zeros(statistics.n_classes), 0.0)
