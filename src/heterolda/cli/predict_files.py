@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from heterolda.cli.evaluate_files import winners, without_names
 from heterolda.data.batches import check_finite, place_of
+from heterolda.data.categories import encoded
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.decoding import features_of
 from heterolda.data.not_numbers import NotNumbersError
@@ -150,8 +151,9 @@ def _appended(
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     if output.numbers and file.is_text:
         gaps = np.isnan(X)
-        for j, name in enumerate(file.columns.feature_names):
-            if file.columns.origins[j] == name:  # and not of a category
+        features = encoded(file.columns.features or (), file.columns.categories)
+        for j, (column, name) in enumerate(features):
+            if column == name:  # and not of a category
                 columns[name] = pa.array(X[:, j], mask=gaps[:, j])
     if output.only:
         columns = {name: columns[name] for name in output.only}

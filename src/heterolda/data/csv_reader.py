@@ -46,6 +46,7 @@ _ENDINGS = {
 # The usual delimiter by the end of a file's name.
 TEXT = _ENDINGS | {f"{ending}.gz": mark for ending, mark in _ENDINGS.items()}
 _READ_BYTES = 1 << 22
+_COLUMN_BYTES = 1 << 10  # read at a time at least: a batch costs Arrow more than rows do
 _HEAD_BYTES = 1 << 16  # that are looked at to find out how a file is to be read
 _LONGEST_HEADER = 1 << 24
 _MOST_BLANKS = 5  # of a cell that is empty
@@ -101,10 +102,11 @@ def open_text_file(
         first = as_utf8(_pieces(file, _HEAD_BYTES), where)
         head, _ = _head(first, _HEAD_BYTES, where)
     layout = find_layout(head, reading, usual, where)
+    size = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names))
 
     def rows() -> Iterator[bytes]:
         with errors_name(where), _unpacked(path) as file:
-            yield from _rows(as_utf8(_pieces(file), where), layout, where)
+            yield from _rows(as_utf8(_pieces(file, size), where), layout, where)
 
     return _open_file(where, columns, layout, rows())
 
@@ -255,8 +257,8 @@ def _unpacked(path: str) -> Any:
     return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
 
 
-def _pieces(file: Any, size: int | None = None) -> Iterator[bytes]:
-    return iter(lambda: file.read(size or _READ_BYTES), b"")
+def _pieces(file: Any, size: int) -> Iterator[bytes]:
+    return iter(lambda: file.read(size), b"")
 
 
 @lru_cache

@@ -69,24 +69,30 @@ def levels_of(
 
 def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Array:
     """A column of numbers as float64; missing values are NaN."""
+    from pyarrow import types
+
+    column = _column(batch, name, file)
+    if not types.is_float64(column.type):  # most are, and there may be many
+        column = _as_float64(column, name, file, n_before)
+    array: Array = column.to_numpy(zero_copy_only=False)
+    marks = file.reading.numeric_marks
+    return np.where(np.isin(array, marks), np.nan, array) if marks else array
+
+
+def _as_float64(column: Any, name: str, file: OpenFile, n_before: int) -> Any:
+    """A column of another type as one of float64, or an error that names it."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = _column(batch, name, file)
     if file.is_text and types.is_string(column.type):
         column = parsed_numbers(column, name, file.name, n_before, file.reading)
     check_numbers(column.type, name, file.name)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    kind = column.type
-    if types.is_boolean(kind):
+    if types.is_boolean(column.type):
         column = pc.cast(column, pa.uint8())
-    if not types.is_float64(kind):
-        column = pc.cast(column, pa.float64(), safe=False)
-    array: Array = column.to_numpy(zero_copy_only=False)
-    marks = file.reading.numeric_marks
-    return np.where(np.isin(array, marks), np.nan, array) if marks else array
+    return pc.cast(column, pa.float64(), safe=False)
 
 
 def check_numbers(kind: Any, name: str, where: str) -> None:
@@ -155,7 +161,6 @@ def is_any(kind: Any, *names: str) -> bool:
 
 def _column(batch: Any, name: str | None, file: OpenFile) -> Any:
     """A column, with its values one by one even if they are stored as runs."""
-    import pyarrow.compute as pc
     from pyarrow import types
 
     # Names are looked up, not searched for: there may be many.
@@ -163,5 +168,8 @@ def _column(batch: Any, name: str | None, file: OpenFile) -> Any:
     if at < 0:
         raise ValueError(f"{file.name}: a batch has no column named {name!r}")
     column = batch.column(at)
-    packed = types.is_run_end_encoded(column.type)
-    return pc.run_end_decode(column) if packed else column
+    if types.is_run_end_encoded(column.type):
+        import pyarrow.compute as pc
+
+        column = pc.run_end_decode(column)
+    return column
