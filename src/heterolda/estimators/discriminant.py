@@ -472,8 +472,7 @@ class GaussianLinearDiscriminant(
         priors = check_priors(self.priors, statistics.classes, weights)
         if self.shrinkage is None and chosen is None:
             warn_of_small_classes(statistics, borrowed)
-        if span is None:
-            warn_of_coarse_features(means, cov)
+        warn_of_coarse_features(statistics)
         seed = 0  # deterministic solvers leave random_state untouched
         if draws(criterion.solver):
             seed = check_random_state(self.random_state).randint(2**31 - 1)

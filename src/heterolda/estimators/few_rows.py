@@ -127,6 +127,15 @@ class Choice(NamedTuple):
 NO_CHOICE = Choice()
 
 
+def has_few_rows(model: Any) -> bool:
+    """Whether a discriminant was fitted to fewer rows than features.
+
+    Then units, target and amount of shrinkage all depend on the row that is left out.
+    """
+    chosen = model._settings["shrinkage"] is None and model.shrinkage_ is not None
+    return chosen or model.statistics_.factors is not None
+
+
 def choose_by_rows(model: Any, statistics: ClassStatistics, rows: ClassRows) -> Choice:
     """What the rows of the statistics, all of them, say of the shrinkage of a model.
 
