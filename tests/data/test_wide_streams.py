@@ -3,7 +3,6 @@
 import tracemalloc
 
 import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -124,22 +123,6 @@ def test_streams_take_a_small_multiple_of_the_data(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 12 * 8 * n * d  # two matrices of all features are 50 times
-
-
-def test_dask_gives_the_model_of_rows_in_memory(wide, scheduler):
-    X, y, frame = wide
-    weight = 1.0 + np.arange(N) % 3
-    whole = GaussianLinearDiscriminant().fit(X, y, weight)
-    # Chunks of columns, too, as Dask makes them of itself.
-    rows = da.from_array(X, chunks=(17, 80))
-    model = GaussianLinearDiscriminant().fit(rows, y, weight)
-    assert_same_model(model, whole)
-    assert_array_equal(model.predict(rows).compute(), whole.predict(X))
-    lazy = dd.from_pandas(frame, npartitions=3)
-    features = list(frame.columns[:-1])
-    named = GaussianLinearDiscriminant().fit(lazy[features], lazy["kind"])
-    assert_same_model(named, GaussianLinearDiscriminant().fit(X, y))
-    assert named.feature_names_in_.tolist() == features
 
 
 def test_sparse_rows_give_the_model_of_dense_ones(rng):
