@@ -18,7 +18,7 @@ from heterolda.exceptions import ParameterError, Setting, SpeaksOfSettings
 from heterolda.foundations.wording import listed, named
 
 _SHOWN = 20  # names of columns in a message, at most
-# Arrow needs ten kilobytes for a column of text, and a fit the square of their number.
+# Arrow needs some twenty kilobytes for a column, however few rows there are.
 _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
 
