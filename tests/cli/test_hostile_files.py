@@ -116,9 +116,9 @@ def test_statistics_that_are_larger_than_their_file():
 
 def test_statistics_may_be_packed():
     assert check_statistics(archive_of(members(), zipfile.ZIP_DEFLATED))
-    X = np.zeros((40, 300))  # most pictures have such borders
-    X[:, :5] = np.random.default_rng(0).normal(size=(40, 5))
-    stats = ClassStatistics.from_data(X, np.arange(40) % 2)
+    X = np.zeros((400, 300))  # most pictures have such borders
+    X[:, :5] = np.random.default_rng(0).normal(size=(400, 5))
+    stats = ClassStatistics.from_data(X, np.arange(400) % 2)
     file, packed = io.BytesIO(), io.BytesIO()
     stats.save(file)
     np.savez_compressed(packed, **dict(np.load(io.BytesIO(file.getvalue()))))
@@ -234,7 +234,9 @@ def test_very_many_columns():
 
 
 def test_covariances_larger_than_the_machine(monkeypatch):
-    monkeypatch.setattr("heterolda.statistics.moments.os.sysconf", lambda name: 2**15)
+    monkeypatch.setattr("heterolda.statistics.moments.available_memory", lambda: 2**20)
+    monkeypatch.setattr("heterolda.statistics.moments._SMALL", 0)
+    monkeypatch.setattr("heterolda.statistics.factors.NARROW", 3000)
     d = 3000
     header = ",".join(f"c{k}" for k in range(d)) + ",kind\n"
     rows = "".join("1," * d + f"{k % 4}\n" for k in range(8))
