@@ -225,7 +225,9 @@ STATISTICS = {
     "estimated_by": since(3, optional(text()), _none),
     "weights": floats("classes"),
     "means": floats("classes", "features"),
-    "scatters": floats("classes", "features", "features"),
+    # One of the two is null: few rows of many features have factors.
+    "scatters": optional(floats("classes", "features", "features")),
+    "factors": since(5, optional(list_of(floats(None, "features"), "classes")), _none),
 }
 CANDIDATE = {
     "loss": text(["error", "logistic", "none"]),

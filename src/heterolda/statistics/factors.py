@@ -89,17 +89,23 @@ def expanded(factors: Sequence[Array]) -> Array:
 
 
 def compressed(factor: Array) -> Array:
-    """The triangular factor of the same scatter, of as few rows as it has rank.
+    """Another factor of the same scatter, of as few rows as it has rank.
 
-    It is determined by the scatter, up to signs, and tells no more about rows. The
-    scatter changes by no more than `TOLERANCE` of the deviations of two features.
+    It is that of Cholesky with pivots, the largest correlation first: determined by the
+    scatter, it tells no more about rows. The scatter changes by no more than
+    `TOLERANCE` of the deviations of two features. Doing it twice changes nothing.
     """
     if not len(factor):
         return factor
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor))
-    triangle: Array = qr(factor, mode="r", check_finite=False)[0][: factor.shape[1]]
-    kept = (np.abs(triangle) > TOLERANCE * norms).any(axis=1)
-    return np.ascontiguousarray(triangle[kept])
+    units = np.ldexp(1.0, np.frexp(norms)[1])  # divisions by these are exact
+    R, order = qr(factor / units, mode="r", pivoting=True, check_finite=False)
+    R[np.abs(R) <= TOLERANCE] = 0.0
+    R = R[R.any(axis=1)]
+    R *= np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
+    small = np.empty_like(R)
+    small[:, order] = R + 0.0  # no zero has a sign
+    return small * units
 
 
 def compact(factors: list[Array]) -> list[Array] | Array:
