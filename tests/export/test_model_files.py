@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import tracemalloc
+from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
@@ -340,17 +341,25 @@ def test_few_rows_of_many_features_are_kept_as_factors(path):
     assert search.estimator_.statistics_.factors is not None
 
 
+def packed(numbers):
+    return b64encode(np.array(numbers, "<f8").tobytes()).decode()
+
+
 # What is refused where statistics have factors.
 WIDE_EDITS = [
     ("factors", None, "either scatters or factors"),
     ("scatters", np.zeros((3, 8, 8)).tolist(), "either scatters or factors"),
     ("factors", [], "must have 3 entries"),
-    ("factors.0", None, "must be a list"),
-    ("factors.0", [[]], "must have 8 entries"),
-    ("factors.0.0", [0.0] * 7, "must have 8 entries"),
-    ("factors.0.0.0", "1", "numbers only"),
-    ("factors.0.0.0", float("inf"), "finite"),
-    ("factors.0.0.0", 1e160, "factors: the values of feature 0 are so large"),
+    ("factors", {}, "must be a list"),
+    ("factors.0", None, "must be text"),
+    ("factors.0", [[0.0] * 8], "must be text"),
+    ("factors.0", "ä", "rows of 8 numbers in base64"),
+    ("factors.0", "AAAA*AAA", "rows of 8 numbers in base64"),
+    ("factors.0", "AAA", "rows of 8 numbers in base64"),
+    ("factors.0", packed([0.0] * 7), "rows of 8 numbers in base64"),
+    ("factors.0", packed([0.0] * 8)[:-4], "rows of 8 numbers in base64"),
+    ("factors.0", packed([np.nan] * 8), "finite numbers, got nan"),
+    ("factors.0", packed([1e160] * 8), "factors: the values of feature 0 are so large"),
 ]
 
 

@@ -36,6 +36,7 @@ from heterolda.export._schema import (
     number,
     numbers,
     optional,
+    packed,
     record,
     since,
     special,
@@ -227,7 +228,7 @@ STATISTICS = {
     "means": floats("classes", "features"),
     # One of the two is null: few rows of many features have factors.
     "scatters": optional(floats("classes", "features", "features")),
-    "factors": since(5, optional(list_of(floats(None, "features"), "classes")), _none),
+    "factors": since(5, optional(list_of(packed("features"), "classes")), _none),
 }
 CANDIDATE = {
     "loss": text(["error", "logistic", "none"]),

@@ -213,8 +213,6 @@ def statistics_from(values: Values, fitted: Values, where: str) -> ClassStatisti
         for label, scatter in zip(classes.tolist(), scatters, strict=True):
             check_covariance(label, scatter)
     else:
-        # Of no rows at all, a list does not say how many features there are.
-        factors = [part.reshape(-1, found["means"].shape[1]) for part in factors]
         check_factors(np.concatenate(factors))
     names = fitted.get("feature_names_in_") if found.pop("named") else None
     parts = scatters if factors is None else factors
