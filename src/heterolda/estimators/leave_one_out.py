@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.estimators._left_out_anew import winners_anew
 from heterolda.estimators._left_out_class import ClassWithoutRows
-from heterolda.estimators._left_out_fit import Fit
+from heterolda.estimators._left_out_fit import Fit, refuse_others
 from heterolda.estimators._left_out_lda import lda_winners
+from heterolda.estimators.few_rows import has_few_rows
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
@@ -59,7 +61,7 @@ def leave_one_out(
     model: Any, X: Any, y: NDArray[Any], weight: Array | None
 ) -> LeaveOneOut:
     """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
-    Fit.of(model)  # refuses models before it looks at rows
+    refuse_others(model)
     classes = model.classes_
     weight = _same_rows(model.statistics_, X, y, weight)
     rows = np.flatnonzero(weight > 0)
@@ -82,16 +84,22 @@ def leave_one_out(
 
 
 def winners_without(
-    model: Any, X: NDArray[Any], codes: Index, weight: Array
+    model: Any,
+    X: NDArray[Any],
+    codes: Index,
+    weight: Array,
+    n_folds: int | None = None,
 ) -> tuple[Index, Index, int]:
     """Classes of rows by a fitted discriminant and by LDA, each without that row.
 
     The rows are some of those that the model was fitted to, with the places of their
-    classes. The last result is the number of rules that were solved anew.
+    classes. The last result is the number of rules that were solved anew. If there are
+    fewer rows than features, they must be all, and may be left out in folds.
     """
+    if has_few_rows(model):
+        winners, lda = winners_anew(model, X, codes, weight, n_folds)
+        return winners, lda, len(X) * len(model.pairs_)
     fit = Fit.of(model)
-    if fit.span is not None:
-        X = fit.span.coordinates(X)
     winners = np.empty(len(X), np.intp)
     n_solved_anew = 0
     step = max(1, _BLOCK_SIZE // (X.shape[1] * max(1, len(fit.priors) - 1)))
