@@ -337,6 +337,12 @@ def test_few_rows_of_many_features_are_kept_as_factors(path):
     assert after[1].factors is not None
     np.testing.assert_allclose(after[0].scatters, after[1].scatters, atol=1e-11)
     np.testing.assert_allclose(model.bayes_error_, loaded.bayes_error_, rtol=1e-9)
+    chosen = GLD().fit(X, y)
+    loaded = copy_of(chosen, path)
+    assert same(loaded.shrinkage_, chosen.shrinkage_)
+    assert np.isnan(loaded.gap_[0])
+    left_out = [m.leave_one_out(X, y).predictions for m in (chosen, loaded)]
+    assert np.array_equal(*left_out)
     search = copy_of(LNS(GLD(shrinkage="auto"), max_iter=2).fit(X, y), path)
     assert search.estimator_.statistics_.factors is not None
 

@@ -183,7 +183,7 @@ class FitRecord:
     n_columns: int | None = None
 
 
-def has_few_rows(model: Any, statistics: Any) -> bool:
+def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
     """Whether a model is known to come from fewer rows than features.
 
     Then any labels can be told apart, and errors under the model mean nothing.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.bounded_error import linear_form
-from heterolda.estimators.fit_record import feature_meanings, has_few_rows
+from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
@@ -219,7 +219,7 @@ def _provenance(model: Any) -> str:
     error, bound = model.bayes_error_, getattr(model, "bound_", None)
     said = "" if bound is None else f"Bound:           {bound}\n"
     said += f"Solver:          {model._settings['solver']}"
-    if has_few_rows(model, getattr(model, "statistics_", None)):
+    if fewer_rows_than_features(model, getattr(model, "statistics_", None)):
         return said
     return (
         f"{said}\nPlug-in error:   {error.mean():.4g} is the mean over the rules, "

@@ -80,6 +80,11 @@ def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
     return ", ".join(map(repr, given[:most])) + _more(len(labels) - most)
 
 
+def names_text(names: Sequence[str], most: int = 20) -> str:
+    """A few names without quotes, and how many more there are: a, b and 1 more."""
+    return ", ".join(names[:most]) + _more(len(names) - most)
+
+
 def listed(labels: NDArray[Any], most: int = 10) -> str:
     """Labels or indices as a Python list, but never a long one: [0, 1] and 298 more."""
     return f"{labels[:most].tolist()}{_more(len(labels) - most)}"

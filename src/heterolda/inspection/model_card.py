@@ -80,7 +80,9 @@ def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
             note(_ABOUT_FEATURES),
             features_table(["feature", "weight"], facts.mean_shares()),
         ),
-        "" if facts.has_few_rows else section("Rules", note(_ABOUT_RULES), _pairs(facts)),
+        ""
+        if facts.has_few_rows
+        else section("Rules", note(_ABOUT_RULES), _pairs(facts)),
         *(_rule(facts, pair) for pair in pairs),
     ]
     lines = [*map(paragraph, lead), *map(note, notes)]

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import FitRecord, has_few_rows
+from heterolda.estimators.fit_record import FitRecord, fewer_rows_than_features
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.exceptions import ParameterError, Setting
@@ -88,7 +88,7 @@ class ModelFacts:
         # What is guaranteed of one class, if anything is.
         self.bound: ErrorBound | None = getattr(model, "bound_", None)
         # Whether errors under the model mean nothing, and are not shown.
-        self.has_few_rows = has_few_rows(model, self.statistics)
+        self.has_few_rows = fewer_rows_than_features(model, self.statistics)
         # How the discriminant was fitted.
         self._settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.has_costs = self._settings.get("costs") is not None
@@ -265,8 +265,9 @@ class ModelFacts:
         """The two components that keep most of the separation of the classes.
 
         None for two classes, if there are no two components or fewer rows than
-        features, and if they would take long to find: the work, some 10 nanoseconds each, is the number of pairs of
-        classes times the cube of the number of features.
+        features, and if they would take long to find: the work, some 10 nanoseconds
+        each, is the number of pairs of classes times the cube of the number of
+        features.
         """
         k, d = len(self.classes), len(self.features)
         if self.statistics is None or self.has_few_rows or k < 3:

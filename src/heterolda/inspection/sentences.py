@@ -10,10 +10,9 @@ from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.guard import ROWS_PER_FEATURE
 from heterolda.foundations.types import Array
-from heterolda.foundations.wording import count, named, percent, points
+from heterolda.foundations.wording import count, named, names_text, percent, points
 
 MOST_NAMED = 5
-MOST_COLUMNS = 50
 # Shares of all decisions below which a difference under the model is next to nothing.
 NEGLIGIBLE = 1e-3
 
@@ -36,10 +35,8 @@ def reading_lines(record: FitRecord, features: Sequence[str]) -> list[str]:
         lines.append(f"Missing values are also {marks}: there is no rule for these.")
     if not record.categories:
         return lines
-    columns = raw_columns(features, record.categories)
-    more = len(columns) - MOST_COLUMNS
-    rest = f" and {more:,} more" if more > 0 else ""
-    lines.append(f"Needs the columns {', '.join(columns[:MOST_COLUMNS])}{rest}.")
+    columns = names_text(raw_columns(features, record.categories))
+    lines.append(f"Needs the columns {columns}.")
     for one in record.categories:
         levels = [f"{one.reference} (the reference)", *one.levels]
         lines.append(

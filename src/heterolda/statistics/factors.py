@@ -103,9 +103,10 @@ def compressed(factor: Array) -> Array:
     R[np.abs(R) <= TOLERANCE] = 0.0
     R = R[R.any(axis=1)]
     R *= np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
-    small = np.empty_like(R)
+    small: Array = np.empty_like(R)
     small[:, order] = R + 0.0  # no zero has a sign
-    return small * units
+    small *= units
+    return small
 
 
 def compact(factors: list[Array]) -> list[Array] | Array:
