@@ -230,7 +230,7 @@ def test_fewer_rows_than_features(tmp_path):
     assert len(summary) == 3 * 3000
     first = summary.groupby(["class 1", "class 2"], sort=False).head(20)
     path, page = tmp_path / "m.json", tmp_path / "m.html"
-    how = "for the error on rows left out, use heterolda fit --cv 10, or in Python"
+    how = "for the error on rows left out, use heterolda fit --cv 10, or cross_val"
     for judgement in (None, Judgement("leave-one-out", 24.0, 0.75, 0.5, 0.1)):
         model.fit_record_ = FitRecord("t", "d.csv", "2026-11-30", 24.0, judgement)
         for statistics in (True, False):

@@ -120,8 +120,8 @@ def wide_note(n_rows: float, n_features: int, *, judged: bool) -> str:
     How to get others, unless the model is judged by rows left out of it.
     """
     how = (
-        "; for the error on rows left out, use heterolda fit --cv 10, or in Python "
-        "leave_one_out"
+        "; for the error on rows left out, use heterolda fit --cv 10, or "
+        "cross_val_score in Python"
     )
     return (
         f"Note: with fewer rows ({n_rows:,.0f}) than features ({n_features:,}) any "
