@@ -18,11 +18,11 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.class_moments import SMALLEST_SQUARE
 from heterolda.kernels.class_order import class_order
-from heterolda.statistics.moments import check_room
+from heterolda.statistics.moments import check_range, check_room
 
 # Up to so many features matrices are small, and faster than factors.
 NARROW = 100
-# What is left out when factors are compressed, as a share of each feature's deviation.
+# What is left out when factors are compressed, as a share of features' deviations.
 TOLERANCE = 1e-13
 
 
@@ -58,6 +58,7 @@ def class_factors(
                 if weight is not None:
                     z *= np.sqrt(w)[:, None]
                 squares = np.einsum("ij,ij->j", z, z)
+            check_range(squares, np.zeros(d, bool))
             vanished = (squares < SMALLEST_SQUARE) & z.any(axis=0)
             if lost < 0 and vanished.any():
                 lost = int(vanished.argmax())
