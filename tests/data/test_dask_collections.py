@@ -72,6 +72,26 @@ def test_arrays_frames_and_memory_give_one_model(scheduler):
         assert_same_model(GaussianLinearDiscriminant().fit(*unknown, fw), whole)
 
 
+def test_more_features_than_rows_give_one_model(scheduler, rng):
+    n, d = 60, 150
+    X = 50 + rng.normal(size=(n, d)) * rng.uniform(0.1, 10, d)
+    y = np.array(["kiwi", "apple", "pear"])[np.arange(n) % 3]
+    X[:, :5] += 8 * (y[:, None] == "pear")
+    weight = 1.0 + np.arange(n) % 3
+    # Chunks of columns, too, as dask makes them of itself.
+    rows = da.from_array(X, chunks=(17, 80))
+    frame = pd.DataFrame(X, columns=[f"g{k}" for k in range(d)]).assign(y=y, w=weight)
+    lazy = dd.from_pandas(frame, npartitions=3)
+    names = list(frame.columns[:d])
+    whole = GaussianLinearDiscriminant().fit(X, y, weight)
+    for some in ((rows, y, weight), (lazy[names], lazy["y"], lazy["w"])):
+        model = GaussianLinearDiscriminant().fit(*some)
+        assert model.statistics_.factors is not None
+        assert_same_model(model, whole)
+        assert_array_equal(model.predict(some[0]).compute(), whole.predict(X))
+    assert model.feature_names_in_.tolist() == names
+
+
 @pytest.mark.parametrize(
     "Estimator", [GaussianLinearDiscriminant, LocalNeighborhoodSearch]
 )

@@ -38,13 +38,18 @@ def find_odd_numbers(
     step = -(-len(X) // _ROWS)
     X = X[:: max(1, step)]
     w = np.ones(len(X)) if weight is None else weight[:: max(1, step)]
-    total, found = w.sum(), []
-    for name, column in zip(names, X.T, strict=True):
-        for value in (column.min(), column.max()) if len(column) else ():
+    found: list[OddNumber] = []
+    total = w.sum()
+    if not len(X):
+        return found
+    ends = np.array([X.min(axis=0), X.max(axis=0)])
+    often = np.array([w @ np.equal(X, end) for end in ends])
+    odd = (often >= _SHARE * total) & (often >= _NUMBER)
+    for j in np.flatnonzero(odd.any(axis=0)).tolist():
+        name, column = names[j], X[:, j]
+        for value, n_same in zip(ends[odd[:, j], j], often[odd[:, j], j], strict=True):
             same = column == value
-            share = w @ same / total
-            if share < _SHARE or w @ same < _NUMBER:
-                continue
+            share = n_same / total
             others = column[~same]
             gap = np.abs(others - value).min(initial=np.inf)
             spread = (
@@ -94,4 +99,5 @@ def note_odd_numbers(
 
 
 def _places(names: Sequence[str], without: Sequence[str]) -> list[int]:
-    return [j for j, name in enumerate(names) if name not in without]
+    out = set(without)
+    return [j for j, name in enumerate(names) if name not in out]

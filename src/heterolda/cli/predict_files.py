@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from heterolda.cli.evaluate_files import winners, without_names
 from heterolda.data.batches import check_finite, place_of
+from heterolda.data.categories import encoded
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.data.decoding import features_of
 from heterolda.data.not_numbers import NotNumbersError
@@ -18,6 +19,7 @@ from heterolda.data.prefetch import prefetch
 from heterolda.data.reading import Reading
 from heterolda.data.sources import open_source
 from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.wording import listed, names_text
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,10 @@ def predict_batches(
     for number, (file, batch, n_before) in enumerate(prefetch(batches, source)):
         if number == 0:
             _check_names(file, output.new_columns(model.classes_), output)
-            used = *(needed.features or ()), *output.only
+            used = {*(needed.features or ()), *output.only}
             extra = [name for name in file.schema.names if name not in used]
             if extra:
-                notice(f"columns that the model does not use: {', '.join(extra)}")
+                notice(f"columns that the model does not use: {names_text(extra)}")
         try:
             X = features_of(batch, file, n_before)
         except NotNumbersError as error:
@@ -103,7 +105,7 @@ def same_columns(files: Iterator[OpenFile]) -> Iterator[OpenFile]:
         if differing:
             raise ValueError(
                 f"{file.name}: its columns are not those of {first.name}: "
-                f"{sorted(differing)} are in one of them only"
+                f"{listed(np.array(sorted(differing)))} are in one of them only"
             )
         if file.is_text and file.reading.decimal != first.reading.decimal:
             raise ValueError(
@@ -150,8 +152,9 @@ def _appended(
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     if output.numbers and file.is_text:
         gaps = np.isnan(X)
-        for j, name in enumerate(file.columns.feature_names):
-            if file.columns.origins[j] == name:  # and not of a category
+        features = encoded(file.columns.features or (), file.columns.categories)
+        for j, (column, name) in enumerate(features):
+            if column == name:  # and not of a category
                 columns[name] = pa.array(X[:, j], mask=gaps[:, j])
     if output.only:
         columns = {name: columns[name] for name in output.only}

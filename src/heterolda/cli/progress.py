@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
+from heterolda.cli.messages import print_to_stderr
+from heterolda.foundations.long_work import shown_by
+
 if TYPE_CHECKING:
     from heterolda.experiments.protocol import Task
 
@@ -107,6 +110,15 @@ class StatusLine(_LiveBar):
             TextColumn("{task.fields[figure]}", markup=False),
         )
         self._shown = _can_draw(console) and not quiet
+        self._context = shown_by(self.long_work)
+
+    def __enter__(self) -> Self:
+        self._context.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._context.__exit__(None, None, None)
 
     def _begin(self, text: str) -> Callable[..., None]:
         for task in self._live.task_ids:
@@ -116,6 +128,12 @@ class StatusLine(_LiveBar):
         self._live.start()
         task = self._live.add_task(text, total=None, figure="")
         return lambda **changes: self._live.update(task, **changes)
+
+    def long_work(self, text: str) -> Callable[[float], None]:
+        """Begin what takes minutes: it is announced where no bar can be drawn, too."""
+        if not self._shown:
+            print_to_stderr(f"note: {text}")
+        return self.share(text)
 
     def rows(self, text: str) -> Callable[[int], None]:
         """Begin something of unknown length; call the result with the rows so far."""

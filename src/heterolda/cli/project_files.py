@@ -29,7 +29,7 @@ def kept_columns(data: Table, only: tuple[str, ...]) -> list[str]:
     file: OpenFile = next(
         iter(open_source(data.source, replace(data.wanted, keep=True)))
     )
-    features = file.columns.features or ()
+    features = set(file.columns.features or ())
     kept = [name for name in file.schema.names if name not in features]
     if only:
         kept = list(dict.fromkeys([*only, str(data.target)]))

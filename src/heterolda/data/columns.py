@@ -10,12 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from heterolda.data.categories import Category, UnseenLevels, encoded
 from heterolda.data.reading import Reading
 from heterolda.exceptions import ParameterError, Setting, SpeaksOfSettings
+from heterolda.foundations.wording import listed, named
 
 _SHOWN = 20  # names of columns in a message, at most
-# Arrow needs ten kilobytes for a column of text, and a fit the square of their number.
+# Arrow needs some twenty kilobytes for a column, however few rows there are.
 _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
 
@@ -67,7 +70,8 @@ class Columns:
         needed = count if self.keep else wanted
         repeated = sorted(name for name in needed if count[name] > 1)
         if repeated:
-            raise ValueError(f"{where}: several columns are named {repeated}")
+            few = listed(np.array(repeated))
+            raise ValueError(f"{where}: several columns are named {few}")
         absent = [name for name in wanted if not count[name]]
         if absent:
             raise _lacking(absent, names, where, self.target)
@@ -149,13 +153,14 @@ class OpenFile:
 
 def _remaining(names: Sequence[str], known: Sequence[str], where: str) -> str:
     """The one column that is not known."""
-    rest = [name for name in names if name not in known]
+    others = set(known)
+    rest = [name for name in names if name not in others]
     if not rest:
         raise ValueError(f"{where}: there is no column of labels beside the others")
     if len(rest) > 1:
         raise ParameterError(
-            f"{where}: the columns {rest} are not features of the model: name the "
-            "column of the labels by ",
+            f"{where}: the columns {listed(np.array(rest))} are not features of the "
+            "model: name the column of the labels by ",
             Setting("target"),
         )
     return rest[0]
@@ -165,15 +170,13 @@ def _lacking(
     absent: Sequence[str], names: Sequence[str], where: str, target: str | None
 ) -> AbsentColumnsError:
     """The error for columns that are not there."""
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    if len(names) > _SHOWN:
-        shown += f" and {len(names) - _SHOWN} more"
+    shown = named(names, _SHOWN)
     if any(f"{name}=" in where for name in absent):
         shown += (
             "; if the names of folders say it, pass "
             "pyarrow.dataset.dataset(folder, partitioning='hive')"
         )
-    text = f"{where}: no column is named {', '.join(map(repr, absent))}; it has {shown}"
+    text = f"{where}: no column is named {named(absent, _SHOWN)}; it has {shown}"
     by_target = "; name the column of the labels by ", Setting("target")
     error = AbsentColumnsError(text, *(by_target if target in absent else ()))
     error.absent = absent

@@ -34,6 +34,7 @@ from heterolda.data.text_rows import (
 )
 from heterolda.data.warn import warn_of_reading
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.wording import names_text
 
 _ENDINGS = {
     ".csv": ",",
@@ -46,6 +47,7 @@ _ENDINGS = {
 # The usual delimiter by the end of a file's name.
 TEXT = _ENDINGS | {f"{ending}.gz": mark for ending, mark in _ENDINGS.items()}
 _READ_BYTES = 1 << 22
+_COLUMN_BYTES = 1 << 10  # read at a time at least: each batch takes Arrow some time
 _HEAD_BYTES = 1 << 16  # that are looked at to find out how a file is to be read
 _LONGEST_HEADER = 1 << 24
 _MOST_BLANKS = 5  # of a cell that is empty
@@ -101,10 +103,11 @@ def open_text_file(
         first = as_utf8(_pieces(file, _HEAD_BYTES), where)
         head, _ = _head(first, _HEAD_BYTES, where)
     layout = find_layout(head, reading, usual, where)
+    size = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names))
 
     def rows() -> Iterator[bytes]:
         with errors_name(where), _unpacked(path) as file:
-            yield from _rows(as_utf8(_pieces(file), where), layout, where)
+            yield from _rows(as_utf8(_pieces(file, size), where), layout, where)
 
     return _open_file(where, columns, layout, rows())
 
@@ -163,10 +166,11 @@ def _open_file(
     as_given = columns
     _check_marks(layout.reading)
     columns = resolved_by_header(columns, names, where, layout.reading, unnamed)
-    left_out = [name for name in unnamed if name not in columns.all]
+    used = set(columns.all)
+    left_out = [name for name in unnamed if name not in used]
     if left_out and as_given.features is None:
         warn_of_reading(
-            f"{where}: {', '.join(left_out)} left out, since nothing names "
+            f"{where}: {names_text(left_out)} left out, since nothing names "
             f"{'it' if len(left_out) == 1 else 'them'}"
         )
     schema = pa.schema([(name, pa.string()) for name in names])
@@ -255,8 +259,8 @@ def _unpacked(path: str) -> Any:
     return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
 
 
-def _pieces(file: Any, size: int | None = None) -> Iterator[bytes]:
-    return iter(lambda: file.read(size or _READ_BYTES), b"")
+def _pieces(file: Any, size: int) -> Iterator[bytes]:
+    return iter(lambda: file.read(size), b"")
 
 
 @lru_cache

@@ -27,6 +27,7 @@ def features_of(batch: Any, file: OpenFile, n_before: int = 0) -> Array:
     """
     categories = {category.column: category for category in file.columns.categories}
     columns = np.empty((len(file.columns.feature_names), batch.num_rows))
+    parsed = _parsed(batch, file)
     start = 0
     for name in file.columns.features or ():
         if name in categories:
@@ -34,9 +35,38 @@ def features_of(batch: Any, file: OpenFile, n_before: int = 0) -> Array:
             _indicate(columns[start:stop], categories[name], batch, file)
         else:
             stop = start + 1
-            columns[start] = numbers_of(batch, name, file, n_before)
+            known = parsed.get(name)
+            columns[start] = (
+                numbers_of(batch, name, file, n_before) if known is None else known
+            )
         start = stop
     return columns.T
+
+
+def _parsed(batch: Any, file: OpenFile) -> dict[str, Array]:
+    """Features of text by their names, converted all at once: there may be many.
+
+    If that fails, it is up to `numbers_of` to say which one is wrong.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    if not file.is_text:
+        return {}
+    text = file.columns.text
+    named = {n: _column(batch, n, file) for n in file.columns.features or ()}
+    named = {
+        name: column
+        for name, column in named.items()
+        if name not in text and types.is_string(column.type)
+    }
+    if not named:
+        return {}
+    try:
+        whole = _array(pa.concat_arrays(named.values()), "", file, 0)
+    except NotNumbersError:
+        return {}
+    return dict(zip(named, whole.reshape(len(named), -1), strict=True))
 
 
 def _indicate(features: Array, category: Category, batch: Any, file: OpenFile) -> None:
@@ -69,24 +99,33 @@ def levels_of(
 
 def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Array:
     """A column of numbers as float64; missing values are NaN."""
+    return _array(_column(batch, name, file), name, file, n_before)
+
+
+def _array(column: Any, name: str, file: OpenFile, n_before: int) -> Array:
+    from pyarrow import types
+
+    if not types.is_float64(column.type):  # most are, and there may be many
+        column = _as_float64(column, name, file, n_before)
+    array: Array = column.to_numpy(zero_copy_only=False)
+    marks = file.reading.numeric_marks
+    return np.where(np.isin(array, marks), np.nan, array) if marks else array
+
+
+def _as_float64(column: Any, name: str, file: OpenFile, n_before: int) -> Any:
+    """A column of another type as one of float64, or an error that names it."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = _column(batch, name, file)
     if file.is_text and types.is_string(column.type):
         column = parsed_numbers(column, name, file.name, n_before, file.reading)
     check_numbers(column.type, name, file.name)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    kind = column.type
-    if types.is_boolean(kind):
+    if types.is_boolean(column.type):
         column = pc.cast(column, pa.uint8())
-    if not types.is_float64(kind):
-        column = pc.cast(column, pa.float64(), safe=False)
-    array: Array = column.to_numpy(zero_copy_only=False)
-    marks = file.reading.numeric_marks
-    return np.where(np.isin(array, marks), np.nan, array) if marks else array
+    return pc.cast(column, pa.float64(), safe=False)
 
 
 def check_numbers(kind: Any, name: str, where: str) -> None:
@@ -155,7 +194,6 @@ def is_any(kind: Any, *names: str) -> bool:
 
 def _column(batch: Any, name: str | None, file: OpenFile) -> Any:
     """A column, with its values one by one even if they are stored as runs."""
-    import pyarrow.compute as pc
     from pyarrow import types
 
     # Names are looked up, not searched for: there may be many.
@@ -163,5 +201,8 @@ def _column(batch: Any, name: str | None, file: OpenFile) -> Any:
     if at < 0:
         raise ValueError(f"{file.name}: a batch has no column named {name!r}")
     column = batch.column(at)
-    packed = types.is_run_end_encoded(column.type)
-    return pc.run_end_decode(column) if packed else column
+    if types.is_run_end_encoded(column.type):
+        import pyarrow.compute as pc
+
+        column = pc.run_end_decode(column)
+    return column

@@ -48,7 +48,8 @@ def statistics_from_batches(
     """Gather class statistics from files or Arrow streams, batch by batch.
 
     Memory does not grow with the number of rows: a few batches and one matrix for
-    each class are all that is held. One thread decodes while the other adds up.
+    each class are all that is held; or all rows, as long as these are fewer than the
+    features. One thread decodes while the other adds up.
 
     Parameters
     ----------

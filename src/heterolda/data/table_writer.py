@@ -136,7 +136,7 @@ def text_of(batch: Any, delimiter: str, decimal: str = ".") -> bytes:
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
-            text = pc.fill_null(pc.cast(column, pa.large_string()), "")
+            text = pc.cast(column, pa.large_string())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ValueError(
                 f"column {name!r} of type {column.type} cannot be written as text: "
@@ -144,14 +144,18 @@ def text_of(batch: Any, delimiter: str, decimal: str = ".") -> bytes:
             ) from error
         if decimal != "." and pa.types.is_floating(column.type):
             text = pc.replace_substring(text, ".", decimal)
-        needs = pc.match_substring_regex(text, special)
-        if pc.any(needs).as_py():
-            doubled = pc.replace_substring(text, '"', '""')
-            mark = pa.scalar('"', pa.large_string())
-            empty = pa.scalar("", pa.large_string())
-            quoted = pc.binary_join_element_wise(mark, doubled, mark, empty)
-            text = pc.if_else(needs, quoted, text)
         columns.append(text)
+    # All columns at once, as there may be many.
+    cells = pc.fill_null(pa.concat_arrays(columns), "")
+    needs = pc.match_substring_regex(cells, special)
+    if pc.any(needs).as_py():
+        doubled = pc.replace_substring(cells, '"', '""')
+        mark = pa.scalar('"', pa.large_string())
+        empty = pa.scalar("", pa.large_string())
+        quoted = pc.binary_join_element_wise(mark, doubled, mark, empty)
+        cells = pc.if_else(needs, quoted, cells)
+    n = batch.num_rows
+    columns = [cells.slice(start, n) for start in range(0, len(cells), n)]
     between, end = (pa.scalar(mark, pa.large_string()) for mark in (delimiter, "\n"))
     lines = pc.binary_join_element_wise(*columns, between)
     lines = pc.binary_join_element_wise(lines, end, pa.scalar("", pa.large_string()))

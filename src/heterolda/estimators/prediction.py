@@ -19,6 +19,8 @@ from heterolda.foundations.validation import NUMERIC_TYPES, all_finite, label_ar
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
+# Numbers of a block, at most: sparse rows are made dense block by block.
+_LARGEST_BLOCK = 1 << 22
 # Products of features and coefficients that are worth a thread.
 _WORTH_A_THREAD = 1 << 22
 
@@ -79,6 +81,7 @@ class LinearRules:
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
         width = max(committee.numbers_per_row(), X.shape[1])
         step = max(256, _BLOCK_SIZE // width)
+        step = max(1, min(step, _LARGEST_BLOCK // X.shape[1]))
 
         def block(start, stop):
             rows = dense(X[start:stop]).astype(np.float64, copy=False)

@@ -177,7 +177,7 @@ class ClassStatistics:
         """Scatters of the classes, of shape (n_classes, n_features, n_features)."""
         if isinstance(self._parts, np.ndarray):
             return self._parts
-        check_room(self.n_classes, self.n_features, copies=1)
+        check_room(self.n_classes, self.n_features, fit=False)
         return expanded(self._parts)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.long_work import available_memory
 from heterolda.foundations.types import Amount, Array, Mask
 from heterolda.foundations.validation import (
     check_finite,
@@ -23,25 +23,31 @@ from heterolda.kernels.class_moments import SMALLEST_SQUARE
 # spread further than this.
 SINGULAR = 1e-10
 
-# A fit holds up to four copies of the class covariances: running sum, batch, merged,
-# factorised.
-_COPIES = 4
+# Matrices of all features that a fit holds at its peak: so many for each class, and so
+# many besides.
+_COPIES, _BESIDES = 4, 8
+# Bytes that every machine has.
+_SMALL = 1 << 28
 
 
-def check_room(n_classes: int, n_features: int, copies: int = _COPIES) -> None:
-    """Refuse covariances of which a few copies exceed the machine's memory."""
-    try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not every system says
+def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
+    """Refuse covariances, or a fit to them, that exceed the memory that is there."""
+    matrix = 8 * n_features**2
+    size = needed = n_classes * matrix
+    if fit:
+        needed = _COPIES * size + _BESIDES * matrix
+    if needed <= _SMALL:
         return
-    size = 8 * n_classes * n_features**2
-    if copies * size > there:
-        more = f", of which a fit needs {copies} times as much" if copies > 1 else ""
-        raise ValueError(
-            f"the covariances of {n_classes} classes and {n_features} features take "
-            f"{size / 1e9:.0f} GB{more}; this machine has {there / 1e9:.0f} GB: choose "
-            "fewer features"
-        )
+    there = available_memory()
+    if there is None or needed <= there:
+        return
+    more = f", and a fit needs {needed / 1e9:.1f} GB" if fit else ""
+    raise ValueError(
+        f"the covariances of {n_classes} classes and {n_features} features take "
+        f"{size / 1e9:.1f} GB{more}, but {there / 1e9:.1f} GB of memory are available: "
+        "choose fewer features, such as by selection or PCA, merge classes, or use a "
+        "machine with more memory"
+    )
 
 
 UNDERFLOW = (

@@ -1,0 +1,89 @@
+"""What is known of memory and time before long work, and how it is shown."""
+
+import io
+
+import numpy as np
+import pytest
+
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.cli.progress import StatusLine
+from heterolda.foundations import long_work
+from heterolda.foundations.long_work import available_memory, progress_of, shown_by
+
+
+def test_memory_is_that_of_the_container_if_it_has_less(tmp_path, monkeypatch):
+    for folder, limit, usage in (
+        (tmp_path / "new", "memory.max", "memory.current"),
+        (tmp_path / "old" / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ):
+        folder.mkdir(parents=True)
+        (folder / limit).write_text("5000000\n")
+        (folder / usage).write_text("4000000\n")
+        (folder / "memory.stat").write_text("anon 1\ninactive_file 250000\nfile 7\n")
+    of_group = long_work._of_group
+    found = [
+        [of_group(names, str(tmp_path / root)) for names in long_work._GROUPS]
+        for root in ("new", "old", "none")
+    ]
+    assert found == [[1.25e6, None], [None, 1.25e6], [None, None]]
+    (tmp_path / "new" / "memory.max").write_text("max\n")
+    assert of_group(long_work._GROUPS[0], str(tmp_path / "new")) is None
+    there = available_memory()
+    assert there is None or there > 2**20
+    monkeypatch.setattr(long_work, "_of_group", lambda names: 10.0)
+    assert available_memory() == 10
+    monkeypatch.setattr(long_work, "_of_machine", lambda: None)
+    monkeypatch.setattr(long_work, "_of_group", lambda names: None)
+    assert available_memory() is None
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_long_work_is_never_silent(monkeypatch, capsys):
+    progress_of("cooking", 59.0)(1.0)
+    with pytest.warns(UserWarning, match="cooking, which takes about 2 min"):
+        progress_of("cooking", 120.0)(0.5)
+    seen = []
+    with shown_by(lambda text: seen.append(text) or seen.append):
+        progress_of("cooking", 120.0)(0.5)
+    assert seen == ["cooking, which takes about 2 min", 0.5]
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    show = progress_of("cooking", 120.0)
+    show(0.5)
+    show(1.0)
+    assert terminal.getvalue().split("\r")[2:] == [
+        "cooking, which takes about 2 min: 50%",
+        "cooking, which takes about 2 min: 100%\n",
+    ]
+
+
+@pytest.mark.parametrize("solver", ["global", "fixed-point"])
+def test_a_fit_shows_batches_of_pairs_and_can_be_interrupted(monkeypatch, solver):
+    monkeypatch.setattr("heterolda.solvers._PAIR_SECONDS", 1.0)
+    monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 16 * 9)
+    monkeypatch.setattr("heterolda.solvers._BATCH_WORK", 1)
+    shares = []
+
+    def interrupt(share):
+        shares.append(share)
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    rng = np.random.default_rng(0)
+    statistics = ClassStatistics.from_data(rng.normal(size=(80, 3)), np.arange(80) % 4)
+    model = GaussianLinearDiscriminant(solver=solver)
+    with shown_by(lambda text: interrupt), pytest.raises(KeyboardInterrupt):
+        model.fit_statistics(statistics)
+    assert np.allclose(shares, [1 / 6, 2 / 6, 3 / 6, 4 / 6])
+    assert not hasattr(model, "coef_")
+
+
+def test_commands_announce_it_where_no_bar_can_be_drawn(capsys):
+    with StatusLine():
+        progress_of("cooking", 600.0)(0.5)
+    assert capsys.readouterr().err == "note: cooking, which takes about 10 min\n"
+    with pytest.warns(UserWarning, match="cooking"):  # after the command as before
+        progress_of("cooking", 600.0)
