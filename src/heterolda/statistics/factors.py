@@ -96,6 +96,8 @@ def compressed(factor: Array) -> Array:
     scatter, it tells no more about rows. The scatter changes by no more than
     `TOLERANCE` of the deviations of two features. Doing it twice changes nothing.
     """
+    if not len(factor):
+        return factor
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor))
     units = np.ldexp(1.0, np.frexp(norms)[1])  # divisions by these are exact
     R, order = qr(factor / units, mode="r", pivoting=True, check_finite=False)
