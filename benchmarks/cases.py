@@ -20,11 +20,18 @@ from benchmarks.methods import (
     transcribed,
 )
 from benchmarks.runner import Case
-from benchmarks.shapes import DRAWN_SHAPES, PAPER_SHAPES, REAL_SHAPES, Shape
+from benchmarks.shapes import (
+    DRAWN_SHAPES,
+    PAPER_SHAPES,
+    REAL_SHAPES,
+    WIDE_SHAPES,
+    Shape,
+)
 
 FIT_DRAWN = "fit, the study's shapes, drawn"
 FIT_REAL = "fit, the study's real data"
 FIT_LARGE = "fit, many rows or classes"
+FIT_WIDE = "fit, fewer rows than features"
 PREDICT = "predict"
 ONE_ROW = "predict, one row"
 GUARD = "what the guard costs"
@@ -69,6 +76,7 @@ def all_cases() -> list:
         Case(FIT_LARGE, MANY_CLASSES, GLOBAL, LDA, None, FEWER_CLASSES),
         Case(FIT_LARGE, IMAGES, GLOBAL, LDA, 3.0, FEWER_IMAGES),
     ]
+    cases += [Case(FIT_WIDE, s, GLOBAL, LDA, 2.0, WIDE_SHAPES[0]) for s in WIDE_SHAPES]
     cases += _predictions()
     without = fitting("global without guard")
     cases += [Case(GUARD, shape, GLOBAL, without, 1.1) for shape in PAPER_SHAPES]

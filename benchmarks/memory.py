@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,11 @@ from sklearn.base import clone
 
 from benchmarks.methods import OURS, PEERS, child_environment
 from benchmarks.runner import Settings
-from benchmarks.shapes import Shape, gaussian_classes
+from benchmarks.shapes import WIDE_SHAPES, Shape, gaussian_classes
 
 TARGET = 1.15
+# With fewer rows than features, the rows themselves take the place of matrices.
+WIDE_TARGET = 4.0
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -86,6 +88,9 @@ def measurements() -> list[Memory]:
         Memory(many, peer, quick=fewer)
         for peer in ("LDA svd", "LDA lsqr", "GaussianNB")
     ]
+    for wide in WIDE_SHAPES:
+        rows.append(Memory(wide, "global", "float64", WIDE_TARGET, WIDE_SHAPES[0]))
+        rows.append(Memory(wide, "LDA svd", quick=WIDE_SHAPES[0]))
     # Few rows for many classes: what the pairs take outweighs the data.
     return [*rows, Memory(Shape(20_000, 16, 26), "global")]
 
@@ -109,8 +114,12 @@ def peak_of_process() -> int | None:
 def main(method: str, n: str, d: str, k: str, dtype: str) -> None:
     """Fit in this process and print both peaks."""
     model = clone(OURS.get(method) or PEERS[method])
-    few = gaussian_classes(Shape(4 * int(d) * int(k), int(d), int(k)), np.dtype(dtype))
-    X, y = gaussian_classes(Shape(int(n), int(d), int(k)), np.dtype(dtype))
+    shape = Shape(int(n), int(d), int(k))
+    small = replace(shape, n=4 * shape.d * shape.n_classes)
+    if shape.n < shape.d:
+        small = replace(shape, d=shape.n + 101)
+    few = gaussian_classes(small, np.dtype(dtype))
+    X, y = gaussian_classes(shape, np.dtype(dtype))
     with warnings.catch_warnings(action="ignore"):
         model.fit(*few)
         before = peak_of_process()

@@ -33,6 +33,10 @@ ABOUT = {
         "of 12 rows the goal is our own time, at most 1.0 s: LDA takes about 3 "
         "microseconds for each of their pairs."
     ),
+    cases.FIT_WIDE: (
+        "A few factors that all features share, and noise. The amount of shrinkage is "
+        "chosen by leaving rows out; LDA svd has none."
+    ),
     cases.PREDICT: (
         "Fitted to at most 20,000 rows. W has a column for each pair. LDA has a score "
         "for each class, we have a rule for each pair, so the targets depend on the "

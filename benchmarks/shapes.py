@@ -50,7 +50,7 @@ class Shape:
     @property
     def label(self) -> str:
         """For the tables."""
-        size = f"{self.n:,} x {self.d}, {self.n_classes} classes"
+        size = f"{self.n:,} x {self.d:,}, {self.n_classes} classes"
         if self.kind == "pixels":
             size += ", pixels constant in some"
         return f"{self.name}: {size}" if self.name else size
@@ -85,6 +85,8 @@ REAL_SHAPES = tuple(shape for shape in PAPER_SHAPES if shape.name not in _DRAWN)
 DRAWN_SHAPES = tuple(
     shape if shape.name in _DRAWN else replace(shape, name="") for shape in PAPER_SHAPES
 )
+# Fewer rows than features, as microarrays have.
+WIDE_SHAPES = Shape(62, 2_000, 2), Shape(100, 10_000, 2), Shape(200, 22_000, 4)
 
 
 @lru_cache(maxsize=2)
@@ -122,13 +124,21 @@ def load(shape: Shape):
 def gaussian_classes(shape: Shape, dtype=np.float64):
     """Overlapping Gaussian classes with covariances of their own.
 
-    The rows are drawn in small blocks: nothing but X takes much memory.
+    The rows are drawn in small blocks: nothing but X takes much memory. With fewer
+    rows than features, a few factors that all classes share take the place of the
+    covariances.
     """
     n, d, k = shape.n, shape.d, shape.n_classes
     rng = np.random.default_rng([n, d, k])
     sizes = np.diff(n * np.arange(k + 1) // k)
     counts = sizes if isinstance(shape.classes, int) else shape.classes
     y = rng.permutation(np.repeat(np.arange(k), counts))
+    if n < d:
+        common, centres = rng.normal(size=(5, d)), rng.normal(size=(k, d)) / 5
+        X = np.empty((n, d), dtype)
+        for row, label in zip(X, y, strict=True):
+            row[:] = rng.normal(size=d) + rng.normal(size=5) @ common + centres[label]
+        return X, y
     factors = rng.normal(size=(k, d, d)) / np.sqrt(4 * d)
     if shape.kind != "flat":
         factors += np.eye(d)

@@ -39,9 +39,9 @@ def named(cases):
 # Statistics.
 
 
-def members():
+def members(place=1):
     """The arrays of a good file, as bytes."""
-    with zipfile.ZipFile(io.BytesIO(statistics_files()[1])) as archive:
+    with zipfile.ZipFile(io.BytesIO(statistics_files()[place])) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
@@ -79,6 +79,7 @@ STATISTICS = [
     ({"weights.npy": pickle.dumps([1, 2])}, "not a readable file"),
     ({"weights.npy": npy([1.0, np.nan, 1, 1])}, "NaN or infinity"),
     ({"weights.npy": npy([1.0, -1, 1, 1])}, "do not fit together"),
+    ({"weights.npy": npy([1e308] * 4)}, "do not fit together"),
     ({"weights.npy": npy([1 + 2j] * 4)}, "must be real numbers"),
     ({"means.npy": npy(np.full((4, 2), np.inf))}, "NaN or infinity"),
     ({"means.npy": npy([[1e308, 0]] * 2 + [[-1e308, 0]] * 2)}, "overflow float64"),
@@ -91,15 +92,51 @@ STATISTICS = [
     ({"format.npy": None}, "it lacks 'format'"),
     ({"classes_are_objects.npy": None}, "it lacks"),
 ]
+# Two classes of five features, the first with a factor of two rows, the second of one.
+WIDE = [
+    ({"n_factors.npy": None}, "it lacks 'n_factors'"),
+    ({"factors.npy": None}, "it lacks 'scatters'"),
+    *(
+        ({"n_factors.npy": npy(np.array(counts))}, "do not fit together")
+        for counts in (
+            *([2.0, 1.0], [True, True], [[2, 1]], 3, [2], [1, 1], [4, -1]),
+            *([2**63 - 1, -(2**63) + 4], ["2", "1"]),
+        )
+    ),
+    ({"n_factors.npy": npy(np.array([2, 1, 0]))}, "describe the same classes"),
+    # Their sum overflows to three.
+    ({"n_factors.npy": npy(np.array([2**64 - 1, 4], np.uint64))}, "do not fit"),
+    ({"n_factors.npy": npy(np.array([2**63 - 1, 2**63 - 1, 5]))}, "do not fit"),
+    ({"factors.npy": npy(np.ones((3, 4)))}, "do not fit together"),
+    ({"factors.npy": claims((0, 10**15))}, "do not fit together"),
+    ({"factors.npy": claims((10**9, 10**9))}, "is not as large as stated"),
+    ({"factors.npy": npy(np.full((3, 5), np.nan))}, "NaN or infinity"),
+    ({"factors.npy": npy(np.full((3, 5), 1e160))}, "overflow float64"),
+    ({"factors.npy": npy(np.ones(3))}, "dimension"),
+    ({"factors.npy": npy(np.ones((3, 5), complex))}, "must be real numbers"),
+]
 
 
-@pytest.mark.parametrize(("changes", "message"), STATISTICS, ids=named(STATISTICS))
-def test_statistics_that_are_none(changes, message):
-    parts = {k: v for k, v in (members() | changes).items() if v is not None}
+@pytest.mark.parametrize(
+    ("place", "changes", "message"),
+    [*((1, *case) for case in STATISTICS), *((-1, *case) for case in WIDE)],
+    ids=named([*STATISTICS, *WIDE]),
+)
+def test_statistics_that_are_none(place, changes, message):
+    parts = {k: v for k, v in (members(place) | changes).items() if v is not None}
     data = archive_of(parts)
     with pytest.raises(ValueError, match=message):
         ClassStatistics.load(io.BytesIO(data))
     assert not check_statistics(data)
+
+
+def test_statistics_of_no_rows_are_kept():
+    for n_features in (3, 200, 10**15):
+        file = io.BytesIO()
+        empty = ClassStatistics.from_data(np.zeros((0, n_features)), [])
+        empty.save(file)
+        loaded = ClassStatistics.load(io.BytesIO(file.getvalue()))
+        assert loaded.squares.shape == loaded.means.shape == (0, n_features)
 
 
 @pytest.mark.check

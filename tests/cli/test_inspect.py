@@ -5,19 +5,24 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.utils import estimator_html_repr
 
 import heterolda
 from helpers.browsing import overflow, requests
 from helpers.cli import KINDS, invoke, make_frame, names, rows_of, succeed
 from heterolda import (
     ClassStatistics,
+    FitRecord,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
+    Judgement,
     LocalNeighborhoodSearch,
 )
 from heterolda.inspection.map_page import write_map_page
 from heterolda.inspection.model_facts import ModelFacts
+from heterolda.inspection.model_text import describe_fit
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -206,6 +211,55 @@ def test_the_card_shows_the_honest_figure_first(frame, tmp_path):
         )
     ]
     assert places == sorted(places)
+
+
+def test_fewer_rows_than_features(tmp_path):
+    """The card shows twenty of them, and no error under the model."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 8)
+    X = rng.normal(size=(24, 3000)) * rng.uniform(0.1, 9, 3000)
+    X[:, 1000] += 60 * (y == "b")
+    data = pd.DataFrame(X, columns=names(3000))
+    model = GaussianLinearDiscriminant().fit(data, y)
+    assert not hasattr(model, "covariance_")
+    with pytest.raises(AttributeError, match=r"use statistics_\.covariances"):
+        model.covariance_  # noqa: B018
+    assert len(estimator_html_repr(model)) < 100_000
+    assert len(model.statistics_._repr_html_()) < 1000
+    summary = model.summary()
+    assert len(summary) == 3 * 3000
+    first = summary.groupby(["class 1", "class 2"], sort=False).head(20)
+    path, page = tmp_path / "m.json", tmp_path / "m.html"
+    how = "for the error on rows left out, use heterolda fit --cv 10, or cross_val"
+    for judgement in (None, Judgement("leave-one-out", 24.0, 0.75, 0.5, 0.1)):
+        model.fit_record_ = FitRecord("t", "d.csv", "2026-11-30", 24.0, judgement)
+        for statistics in (True, False):
+            heterolda.save(model, path, include_statistics=statistics)
+            succeed("inspect", path, "--html", page)
+            card = re.sub("<[^>]*>", " ", page.read_text(encoding="utf-8"))
+            shown = succeed("inspect", path)
+            for text in (card, shown):
+                assert "with fewer rows (24) than features (3,000)" in text
+                assert (how in text) == (judgement is None)
+                assert judgement is None or text.index(
+                    "Accuracy by leave-one-out"
+                ) < text.index("fewer rows")
+                assert "lug-in" not in text
+                assert "under the Gaussian" not in text
+            assert card.count("The 20 of 3,000 features with the largest weights") == 4
+            assert page.stat().st_size < 30_000
+            assert "and 2,990 more features with" in shown
+            assert len(shown) < 6000
+            if statistics:
+                found = re.findall(r"(x\d+)\s+[\d.]+ %\s+[-\d.e]+ ", card)
+                by_rule = {tuple(found[k : k + 20]) for k in (0, 20, 40)}
+                expected = first["feature"].to_numpy().reshape(3, 20)
+                assert by_rule == set(map(tuple, expected.tolist()))
+    fitted = describe_fit(ModelFacts(model), "d.csv", "t", [], "")
+    assert "lug-in" not in "\n".join(fitted)
+    shown = succeed("export", path, "-o", tmp_path / "m.h")
+    assert "x19 and 2980 more" in shown
+    assert "Plug-in" not in (tmp_path / "m.h").read_text()
 
 
 def test_the_card_in_a_browser(page, browser):

@@ -219,6 +219,24 @@ def test_pipelines_of_projections_become_rules_on_features(dtype, tmp_path):
     assert f"{model[-1].bayes_error_.max():.4g} the largest" in comment
 
 
+def test_ten_thousand_features(tmp_path):
+    rng = np.random.default_rng(0)
+    d, y = 10_000, np.arange(20) % 2
+    X = rng.normal(size=(20, d)) + 0.5 * y[:, None] * (np.arange(d) < 99) + 50
+    model = GaussianLinearDiscriminant().fit(X, y)
+    rows = rng.normal(size=(20, d)) + 50
+    for dtype in ("float", "double", "int16"):
+        header = export_c(model, tmp_path / f"{dtype}.h", dtype)
+        assert header.path.stat().st_size < 1_000_000
+        assert header.multiplications == d
+        given = rows.astype(TYPES[dtype])
+        if dtype == "int16":
+            given = np.round((rows - header.zero) / header.unit).astype(np.int16)
+        assert np.array_equal(places(header, given), model.predict(rows))
+        # No row is kept on the stack, which may be smaller.
+        assert f"[{d}];" not in header.path.read_text()
+
+
 def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(tmp_path, rng):
     X, y = rng.integers(0, 4, (600, 2)) / 10, np.repeat(["ill", "well"], 300)
     X[y == "well"] += 0.1

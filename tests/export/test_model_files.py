@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import tracemalloc
+from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
@@ -306,6 +307,78 @@ def test_with_statistics_a_loaded_model_goes_on(make_classes, path):
     assert loaded.frontier_[0].auc == model.frontier_[0].auc
     assert same(loaded.partial_fit(X[80:], y[80:]), model.partial_fit(X[80:], y[80:]))
     assert loaded.statistics_.weights.sum() == len(X)
+
+
+def test_few_rows_of_many_features_are_kept_as_factors(path):
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1, 2], [12, 11, 1])
+    X = rng.normal(size=(24, 130)) + y[:, None]
+    X[:, :2], X[:, 3] = 7, X[:, 2]  # constant, and a copy
+    model = GLD(shrinkage="auto").fit(X, y)
+    loaded = copy_of(model, path)
+    first = path.read_bytes()
+    check_predictions(model, loaded, X)
+    kept, known = loaded.statistics_, model.statistics_
+    assert [part.shape for part in kept.factors] == [(11, 130), (10, 130), (0, 130)]
+    np.testing.assert_allclose(kept.scatters, known.scatters, atol=1e-11)
+    heterolda.save(loaded, path)
+    assert path.read_bytes() == first
+    # Not a row of the data, nor of the deviations; in any order of rows the same.
+    numbers = [np.array(rows) for rows in kept.factors[:2]]
+    for rows in (X, *known.factors):
+        assert not np.isin(np.round(rows[rows != 0], 9), np.round(numbers[0], 9)).any()
+    mixed = rng.permutation(24)
+    other = copy_of(GLD(shrinkage="auto").fit(X[mixed], y[mixed]), path)
+    np.testing.assert_allclose(other.statistics_.factors[0], numbers[0], atol=1e-10)
+    points = [m.with_operating_point(priors="equal") for m in (model, loaded)]
+    np.testing.assert_allclose(points[0].coef_, points[1].coef_, atol=1e-7)
+    more = rng.normal(size=(9, 130)), np.arange(9) % 3
+    after = [m.partial_fit(*more).statistics_ for m in (model, loaded)]
+    assert after[1].factors is not None
+    np.testing.assert_allclose(after[0].scatters, after[1].scatters, atol=1e-11)
+    np.testing.assert_allclose(model.bayes_error_, loaded.bayes_error_, rtol=1e-9)
+    chosen = GLD().fit(X, y)
+    loaded = copy_of(chosen, path)
+    assert same(loaded.shrinkage_, chosen.shrinkage_)
+    assert np.isnan(loaded.gap_[0])
+    left_out = [m.leave_one_out(X, y).predictions for m in (chosen, loaded)]
+    assert np.array_equal(*left_out)
+    search = copy_of(LNS(GLD(shrinkage="auto"), max_iter=2).fit(X, y), path)
+    assert search.estimator_.statistics_.factors is not None
+
+
+def packed(numbers):
+    return b64encode(np.array(numbers, "<f8").tobytes()).decode()
+
+
+# What is refused where statistics have factors.
+WIDE_EDITS = [
+    ("factors", None, "either scatters or factors"),
+    ("scatters", np.zeros((3, 8, 8)).tolist(), "either scatters or factors"),
+    ("factors", [], "must have 3 entries"),
+    ("factors", {}, "must be a list"),
+    ("factors.0", None, "must be text"),
+    ("factors.0", [[0.0] * 8], "must be text"),
+    ("factors.0", "ä", "rows of 8 numbers in base64"),
+    ("factors.0", "AAAA*AAA", "rows of 8 numbers in base64"),
+    ("factors.0", "AAA", "rows of 8 numbers in base64"),
+    ("factors.0", packed([0.0] * 7), "rows of 8 numbers in base64"),
+    ("factors.0", packed([0.0] * 8)[:-4], "rows of 8 numbers in base64"),
+    ("factors.0", packed([np.nan] * 8), "finite numbers, got nan"),
+    ("factors.0", packed([1e160] * 8), "factors: the values of feature 0 are so large"),
+]
+
+
+@pytest.mark.parametrize(("where", "value", "message"), WIDE_EDITS)
+def test_factors_that_are_none_are_refused(where, value, message):
+    document = json.loads(golden(5, "wide").read_text())
+    container, key = place_of(document, f"statistics.{where}")
+    container[key] = value
+    with pytest.raises(ValueError, match=message):
+        from_document(document)
+    document["version"] = 4
+    with pytest.raises(ValueError, match="unknown key 'factors'"):
+        from_document(document)
 
 
 def test_without_statistics_a_model_predicts_and_says_what_it_lacks(make_classes, path):
@@ -996,7 +1069,7 @@ def model_with_record(model, record):
 
 
 @pytest.mark.parametrize(
-    "name", ["discriminant", "search", "projection", "pipeline", "bounded"]
+    "name", ["discriminant", "search", "projection", "pipeline", "bounded", "wide"]
 )
 def test_a_change_of_the_schema_is_a_new_version(name):
     path = golden(VERSION, name)

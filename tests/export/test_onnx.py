@@ -213,6 +213,18 @@ def test_boolean_labels_become_integers(make_classes):
     np.testing.assert_array_equal(label, model.predict(X).astype(int))
 
 
+def test_fewer_rows_than_features():
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    X = rng.normal(size=(30, 2000)) + 0.3 * y[:, None] * (np.arange(2000) < 99) + 50
+    model = GaussianLinearDiscriminant().fit(X, y)
+    rows = rng.normal(size=(200, 2000)) + 50
+    for dtype in ("float32", "float64"):
+        label, p = run(heterolda.export.to_onnx(model, dtype=dtype), rows.astype(dtype))
+        assert np.array_equal(label, model.predict(rows))
+        np.testing.assert_allclose(p, model.predict_proba(rows), atol=1e-4)
+
+
 def test_labels_that_onnx_does_not_have_are_refused(make_classes):
     X, y = make_classes(n_classes=2)
     y = np.array([0, 2**63], dtype=np.uint64)[y]

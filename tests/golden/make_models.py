@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 import heterolda
 from heterolda import (
     BoundedErrorClassifier,
+    ClassStatistics,
     FitRecord,
     GaussianLinearDiscriminant,
     Global,
@@ -75,6 +76,13 @@ def make_models():
     frame = pd.DataFrame(X, columns=["Länge", "width", "height"])
     bounded = BoundedErrorClassifier(max_error={"ill": 0.2}, confidence=0.8)
     yield "bounded", bounded.fit(frame, np.array(["ill", "well"])[y]), frame
+    X, y = rng.normal(size=(9, 8)), np.repeat([0, 1, 2], [4, 4, 1])
+    X[:, 2] = X[:, 0]
+    parts = [X[y == k] for k in range(3)]
+    means = np.array([part.mean(axis=0) for part in parts])
+    factors = [part - mean for part, mean in zip(parts, means, strict=True)]
+    few = ClassStatistics(np.arange(3), np.array([4.0, 4.0, 1.0]), means, factors)
+    yield "wide", GaussianLinearDiscriminant(shrinkage="auto").fit_statistics(few), X
 
 
 def main():

@@ -87,11 +87,12 @@ def _write(
     """Write the file, and say how it is used."""
     from heterolda.estimators.fit_record import feature_meanings
     from heterolda.export import export_c, load, to_onnx
+    from heterolda.foundations.wording import names_text
     from heterolda.inspection.model_facts import feature_names
 
     fitted = load(model)
     names = feature_names(fitted)
-    features = [f"features, in this order: {', '.join(names)}"]
+    features = [f"features, in this order: {names_text(names)}"]
     meanings = zip(names, feature_meanings(fitted) or names, strict=True)
     features += [f"{name}: {means}" for name, means in meanings if name != means]
     marks = getattr(getattr(fitted, "fit_record_", None), "marks", ())

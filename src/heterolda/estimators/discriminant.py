@@ -459,7 +459,7 @@ class GaussianLinearDiscriminant(
         check_several_classes(statistics.n_classes)
         known, span, chosen = statistics, choice.span, choice.shrinkage
         if statistics.factors:
-            span = Span.of(statistics) if span is None else span
+            span = Span.of(statistics, self.shrinkage) if span is None else span
             # No pair of classes that borrow is judged by rows.
             known, rows = span.statistics, None
         k = statistics.n_classes

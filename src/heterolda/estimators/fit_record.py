@@ -183,6 +183,18 @@ class FitRecord:
     n_columns: int | None = None
 
 
+def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
+    """Whether a model is known to come from fewer rows than features.
+
+    Then any labels can be told apart, and errors under the model mean nothing.
+    `statistics` are those of its classes, or None.
+    """
+    record = getattr(model, "fit_record_", None)
+    if statistics is not None:
+        return bool(statistics.weights.sum() < model.n_features_in_)
+    return record is not None and bool(record.n_rows < model.n_features_in_)
+
+
 def feature_meanings(model: Any) -> list[str] | None:
     """What each feature of a model is: its name, or which category; if it has names."""
     names, record = (

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from heterolda.statistics.shrinkage import class_covariances
 from heterolda.statistics.span import in_span
@@ -17,9 +18,17 @@ class Frontiers(Sequence):
     def __init__(self, estimator):
         self._pairs = estimator.pairs_
         self._priors = estimator.priors_
-        self._statistics, self._span = in_span(estimator.statistics_)
-        how = estimator._settings["shrinkage"], estimator.shrinkage_
-        self._covariances = class_covariances(self._statistics, *how)
+        self._statistics = estimator.statistics_
+        self._shrinkage = estimator._settings["shrinkage"], estimator.shrinkage_
+
+    @cached_property
+    def _known(self):
+        """Statistics, covariances and priors of the classes, and what they span.
+
+        Not before a frontier is asked for: `dir` asks an estimator for all attributes.
+        """
+        known, span = in_span(self._statistics)
+        return (known, class_covariances(known, *self._shrinkage), self._priors), span
 
     def __len__(self):
         return len(self._pairs)
@@ -27,8 +36,8 @@ class Frontiers(Sequence):
     def __getitem__(self, k):
         if isinstance(k, slice):
             return [self[place] for place in range(*k.indices(len(self)))]
-        known = self._statistics, self._covariances, self._priors
-        return Frontier._of_pair(*known, self._pairs[k], self._span)
+        known, span = self._known
+        return Frontier._of_pair(*known, self._pairs[k], span)
 
     def __repr__(self):
         return f"<frontiers of {len(self)} pairs of classes>"

@@ -14,6 +14,8 @@ from heterolda.statistics.shrinkage import class_covariances
 
 # Stands for all other classes in a rule of one against the rest.
 OTHERS = "the rest"
+# Covariances of few rows are not put together if there are more numbers in them.
+_MOST_NUMBERS = 4_000_000
 
 
 class MomentsMixin:
@@ -30,12 +32,20 @@ class MomentsMixin:
     def covariance_(self):
         """Class covariances, of shape (n_classes, n_features, n_features).
 
-        They are those of the fit, that is after shrinkage.
+        They are those of the fit, that is after shrinkage. Where there are fewer rows
+        than features, and so many of these that the matrices would be large, there are
+        none: `dir` and the HTML of an estimator ask for all attributes.
         """
         self._check_ready()
         check_has_statistics(self)
+        known = self.statistics_
+        if known.factors and known.n_classes * known.n_features**2 > _MOST_NUMBERS:
+            raise AttributeError(
+                f"covariance_ of {known.n_features} features would be large, and the "
+                "rules of so few rows need none: use statistics_.covariances()"
+            )
         how = self._settings["shrinkage"], self.shrinkage_
-        return class_covariances(self.statistics_, *how)
+        return class_covariances(known, *how)
 
 
 class SummaryMixin:

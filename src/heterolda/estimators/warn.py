@@ -75,8 +75,9 @@ def warn_of_small_classes(
 
 def warn_of_coarse_features(statistics: ClassStatistics) -> None:
     """Warn of features whose digits rounding has taken."""
-    means, freedom = statistics.means, np.maximum(statistics.weights - 1, 1.0)
-    variances = statistics.squares / freedom[:, None]
+    own = statistics.weights > 1
+    means, freedom = statistics.means[own], statistics.weights[own] - 1
+    variances = statistics.squares[own] / freedom[:, None]
     # Most fits pass this test of all features at once.
     if np.spacing(np.abs(means).max()) <= _MOST_ROUNDING * np.sqrt(variances.min()):
         return

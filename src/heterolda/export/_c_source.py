@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.bounded_error import linear_form
-from heterolda.estimators.fit_record import feature_meanings
+from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
@@ -85,7 +85,7 @@ class Source:
             "input": "int16_t" if self.int16 else self.dtype,
             "score": real,
             "real": real,
-            "decide": f"{self.name}_predict",
+            "feature": "x[j]",
             "call": f"{self.name}_score",
             "compared": "s",
             "weight": "1",
@@ -114,8 +114,6 @@ class Source:
             # Two powers per rule, each with three products, terms, and seven squarings.
             self.multiplications += 2 * n_rules * (3 + 2 * _TERMS[real] + 14)
         self._add(kind)
-        if not self._words["decide"].endswith("_predict"):
-            self._add("centred")
         if self.dtype == "double":
             self._add("end-exact")
         self._add("end")
@@ -166,7 +164,7 @@ class Source:
             centre, *arrays = self.rules.centred()
             if centre.any():
                 self._add_table("float", "centre", centre)
-                self._words["decide"] = f"{self.name}_decide"
+                self._words["feature"] = f"(x[j] - {self.name}_centre[j])"
         self._add_table(self.dtype, "coef", arrays[0])
         self._add_table(self.dtype, "offset", arrays[1])
         self._add("score")
@@ -219,10 +217,12 @@ def _provenance(model: Any) -> str:
     if hasattr(model, "n_errors_"):
         return f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
     error, bound = model.bayes_error_, getattr(model, "bound_", None)
+    said = "" if bound is None else f"Bound:           {bound}\n"
+    said += f"Solver:          {model._settings['solver']}"
+    if fewer_rows_than_features(model, getattr(model, "statistics_", None)):
+        return said
     return (
-        ("" if bound is None else f"Bound:           {bound}\n")
-        + f"Solver:          {model._settings['solver']}\n"
-        f"Plug-in error:   {error.mean():.4g} is the mean over the rules, "
+        f"{said}\nPlug-in error:   {error.mean():.4g} is the mean over the rules, "
         f"{error.max():.4g} the largest, under the Gaussian model"
     )
 

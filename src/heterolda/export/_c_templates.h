@@ -45,13 +45,14 @@ Features, x[0] to x[$last]:
 enum { ${name}_n_features = $d, ${name}_n_classes = $k };
 
 //// score
+// Single precision needs centres, see `Rules.centred`.
 static inline $real ${name}_score(const $input *x, int rule)
 {
     $real sum = 0;
     int j;
 
     for (j = 0; j < $d; j++)
-        sum += ${name}_coef[rule][j] * x[j];
+        sum += ${name}_coef[rule][j] * $feature;
     return ${name}_offset[rule] + sum;
 }
 
@@ -137,7 +138,7 @@ static inline $real ${name}_exp($real x)
 //// binary
 // Scores of real numbers may not be finite: a NaN or an infinity less itself is not
 // zero.
-static inline int $decide(const $input *x)
+static inline int ${name}_predict(const $input *x)
 {
     const $score s = $call(x, 0);
 
@@ -147,7 +148,7 @@ static inline int $decide(const $input *x)
 }
 
 //// votes
-static inline int $decide(const $input *x)
+static inline int ${name}_predict(const $input *x)
 {
     uint64_t votes[$k] = {0};
     $score sums[$k] = {0};
@@ -170,7 +171,7 @@ static inline int $decide(const $input *x)
 }
 
 //// one-vs-all
-static inline int $decide(const $input *x)
+static inline int ${name}_predict(const $input *x)
 {
     $real largest = 0;
     int k, best = 0;
@@ -191,7 +192,7 @@ static inline int $decide(const $input *x)
 //// coupled
 // Odds against a class are summed in units of the worst of the class that has the least
 // worst: the winner has it nearly so, and nothing that matters overflows.
-static inline int $decide(const $input *x)
+static inline int ${name}_predict(const $input *x)
 {
     $real odds[$p], worst[$k], against[$k] = {0}, unit;
     int i, j, rule = 0, best = 0;
@@ -221,18 +222,6 @@ static inline int $decide(const $input *x)
         if (against[i] < against[best])
             best = i;
     return best;
-}
-
-//// centred
-// Single precision needs centres, see `Rules.centred`.
-static inline int ${name}_predict(const float *x)
-{
-    float t[$d];
-    int j;
-
-    for (j = 0; j < $d; j++)
-        t[j] = x[j] - ${name}_centre[j];
-    return $decide(t);
 }
 
 //// quantise

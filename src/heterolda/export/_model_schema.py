@@ -36,6 +36,7 @@ from heterolda.export._schema import (
     number,
     numbers,
     optional,
+    packed,
     record,
     since,
     special,
@@ -225,7 +226,9 @@ STATISTICS = {
     "estimated_by": since(3, optional(text()), _none),
     "weights": floats("classes"),
     "means": floats("classes", "features"),
-    "scatters": floats("classes", "features", "features"),
+    # One of the two is null: few rows of many features have factors.
+    "scatters": optional(floats("classes", "features", "features")),
+    "factors": since(5, optional(list_of(packed("features"), "classes")), _none),
 }
 CANDIDATE = {
     "loss": text(["error", "logistic", "none"]),

@@ -27,7 +27,9 @@ from heterolda.export._schema import Place, text
 from heterolda.foundations.validation import check_covariance
 from heterolda.solvers import resolve_solver
 from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.statistics.arrays import check_factors
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.factors import compressed
 from heterolda.tradeoff.criteria import check_costs
 
 Values = dict[str, Any]
@@ -190,8 +192,13 @@ def statistics_values(model: Any) -> Values | None:
     known = getattr(model, "statistics_", None)
     if known is None:
         return None
-    content = {**vars(known), "scatters": known.scatters}
-    return {**content, "named": known.feature_names is not None}
+    factors = known.factors
+    parts = {
+        "scatters": known.scatters if factors is None else None,
+        # Those that tell no more than the scatters.
+        "factors": None if factors is None else [compressed(part) for part in factors],
+    }
+    return {**vars(known), **parts, "named": known.feature_names is not None}
 
 
 def statistics_from(values: Values, fitted: Values, where: str) -> ClassStatistics:
@@ -199,10 +206,17 @@ def statistics_from(values: Values, fitted: Values, where: str) -> ClassStatisti
     found, classes = values["statistics"], fitted["classes_"]
     if not (found["weights"] > 0).all():
         raise ValueError(f"{where}.weights must be positive")
-    for label, scatter in zip(classes.tolist(), found["scatters"], strict=True):
-        check_covariance(label, scatter)
+    scatters, factors = found.pop("scatters"), found.pop("factors")
+    if (scatters is None) == (factors is None):
+        raise ValueError(f"{where} must have either scatters or factors")
+    if factors is None:
+        for label, scatter in zip(classes.tolist(), scatters, strict=True):
+            check_covariance(label, scatter)
+    else:
+        check_factors(np.concatenate(factors))
     names = fitted.get("feature_names_in_") if found.pop("named") else None
-    return ClassStatistics(classes, **found, feature_names=names)
+    parts = scatters if factors is None else factors
+    return ClassStatistics(classes, scatters=parts, **found, feature_names=names)
 
 
 def _search(values: Values, fitted: Values, where: str) -> Any:

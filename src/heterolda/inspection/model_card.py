@@ -80,7 +80,9 @@ def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
             note(_ABOUT_FEATURES),
             features_table(["feature", "weight"], facts.mean_shares()),
         ),
-        section("Rules", note(_ABOUT_RULES), _pairs(facts)),
+        ""
+        if facts.has_few_rows
+        else section("Rules", note(_ABOUT_RULES), _pairs(facts)),
         *(_rule(facts, pair) for pair in pairs),
     ]
     lines = [*map(paragraph, lead), *map(note, notes)]
@@ -124,7 +126,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> str:
 def _pictures(facts: ModelFacts, pair: PairFacts) -> str:
     """The displays of a pair; those that it cannot have are left out."""
     discriminant = facts.discriminant
-    if facts.statistics is None or discriminant.pairs_[0, 0] < 0:
+    if facts.statistics is None or facts.has_few_rows or discriminant.pairs_[0, 0] < 0:
         return ""
     labels = tuple(discriminant.classes_[discriminant.pairs_[pair.index]].tolist())
     figures = []

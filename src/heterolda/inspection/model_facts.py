@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import FitRecord
+from heterolda.estimators.fit_record import FitRecord, fewer_rows_than_features
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.exceptions import ParameterError, Setting
@@ -25,6 +25,7 @@ from heterolda.inspection.sentences import (
     guarded_sentence,
     reading_lines,
     verdict_sentence,
+    wide_note,
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 
@@ -86,6 +87,8 @@ class ModelFacts:
         self.has_local_search = model is not self.discriminant
         # What is guaranteed of one class, if anything is.
         self.bound: ErrorBound | None = getattr(model, "bound_", None)
+        # Whether errors under the model mean nothing, and are not shown.
+        self.has_few_rows = fewer_rows_than_features(model, self.statistics)
         # How the discriminant was fitted.
         self._settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.has_costs = self._settings.get("costs") is not None
@@ -154,7 +157,7 @@ class ModelFacts:
         """Risks of linear discriminant analysis, or of the best rules beside it."""
         fitted = self._settings
         other_aim = fitted["criterion"] != "bayes" or self.bound is not None
-        if other_aim or self.statistics is None:
+        if other_aim or self.statistics is None or self.has_few_rows:
             return np.full(len(self.model.pairs_), np.nan)
         solver = "global" if self.is_fisher else "fisher"
         other = {"solver": solver, "criterion": "bayes", "costs": fitted["costs"]}
@@ -221,8 +224,12 @@ class ModelFacts:
         self, remedy: str = "fit with shrinkage='cv', or use fewer features"
     ) -> list[str]:
         """What to know before the figures of the model are believed."""
-        notes = [guarded_sentence(self.guarded)]
-        if self.statistics is not None:
+        notes, record = [guarded_sentence(self.guarded)], self.record
+        if self.has_few_rows:
+            n = record.n_rows if record is not None else self.n_rows
+            judged = record is not None and record.judgement is not None
+            notes.append(wide_note(n, len(self.features), judged=judged))
+        elif self.statistics is not None:
             if (
                 self._settings["shrinkage"] is not None
                 or self.statistics.estimated_by is not None
@@ -257,12 +264,15 @@ class ModelFacts:
     def projection(self, most_work: float) -> Any:
         """The two components that keep most of the separation of the classes.
 
-        None for two classes, if there are no two components, and if they would take
-        long to find: the work, some 10 nanoseconds each, is the number of pairs of
-        classes times the cube of the number of features.
+        None for two classes, if there are no two components or fewer rows than
+        features, and if they would take long to find: the work, some 10 nanoseconds
+        each, is the number of pairs of classes times the cube of the number of
+        features.
         """
         k, d = len(self.classes), len(self.features)
-        if self.statistics is None or k < 3 or k * (k - 1) / 2 * d**3 > most_work:
+        if self.statistics is None or self.has_few_rows or k < 3:
+            return None
+        if k * (k - 1) / 2 * d**3 > most_work:
             return None
         kind: Any = HeteroscedasticProjection
         projection = kind(2, priors=self.discriminant.priors_)
@@ -359,9 +369,10 @@ class ModelFacts:
     def operating_points(self, pair: PairFacts) -> list[list[str]]:
         """Rows of a table: rules of the optimal trade-off and their error rates.
 
-        All are plug-in figures; none without class statistics or pairs.
+        All are plug-in figures; none without class statistics or pairs, nor where
+        such figures mean nothing.
         """
-        if self.statistics is None or OTHERS in pair.classes:
+        if self.statistics is None or self.has_few_rows or OTHERS in pair.classes:
             return []
         frontier = self.discriminant.frontier_[pair.index]
         rows: list[list[str]] = []

@@ -56,7 +56,9 @@ def _classes(facts: ModelFacts) -> list[str]:
 
 
 def _pairs(facts: ModelFacts) -> list[str]:
-    """The errors of the pairs in a table, and LDA's in a sentence."""
+    """The errors of the pairs in a table, and LDA's in a sentence; or nothing."""
+    if facts.has_few_rows:
+        return []
     kind = "expected costs" if facts.has_costs else "errors"
     head, rows = facts.pair_table(_MOST_PAIRS)
     lines = [
@@ -142,7 +144,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
     """The rule of a pair in words."""
     first, second = pair.classes
     head = pair.name
-    if not np.isnan(pair.rates[0]):
+    if not np.isnan(pair.rates[0]) and not facts.has_few_rows:
         head += (
             f": {percent(pair.rates[0])} of {first} and {percent(pair.rates[1])} of "
             f"{second} wrong under the Gaussian model (plug-in)"
@@ -164,8 +166,10 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
 
 def _features(rows: list[tuple[Any, ...]], *head: list[str]) -> list[str]:
     """Names, shares and other cells of the first features, and how many are left."""
-    shown = [[name, percent(share), *cells] for name, share, *cells in rows]
-    lines = text_table([*head, *shown[:_MOST_FEATURES]])
+    shown = [
+        [name, percent(share), *cells] for name, share, *cells in rows[:_MOST_FEATURES]
+    ]
+    lines = text_table([*head, *shown])
     rest = [share for _, share, *_ in rows[_MOST_FEATURES:]]
     if rest:
         more = count(len(rest), "more feature")

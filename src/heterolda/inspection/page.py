@@ -15,7 +15,7 @@ from typing import Any
 from heterolda.foundations.wording import Markup, html_table, percent
 from heterolda.inspection.displays.base import pyplot
 
-_MOST_FEATURES = 15
+_MOST_FEATURES = 20
 
 
 def page(title: str, name: str, lead: Sequence[str], body: Sequence[str]) -> str:
@@ -59,8 +59,10 @@ def features_table(head: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
     rest = shares[_MOST_FEATURES:]
     if not rest:
         return shown
-    weight = percent(sum(rest))
-    return shown + note(f"And {len(rest)} more features with {weight} of the weight.")
+    return shown + note(
+        f"The {_MOST_FEATURES} of {len(shares):,} features with the largest weights; "
+        f"the others have {percent(sum(rest))} of the weight."
+    )
 
 
 def bar(share: float, largest: float) -> Markup:

@@ -10,7 +10,7 @@ from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.guard import ROWS_PER_FEATURE
 from heterolda.foundations.types import Array
-from heterolda.foundations.wording import count, named, percent, points
+from heterolda.foundations.wording import count, named, names_text, percent, points
 
 MOST_NAMED = 5
 # Shares of all decisions below which a difference under the model is next to nothing.
@@ -35,7 +35,7 @@ def reading_lines(record: FitRecord, features: Sequence[str]) -> list[str]:
         lines.append(f"Missing values are also {marks}: there is no rule for these.")
     if not record.categories:
         return lines
-    columns = ", ".join(raw_columns(features, record.categories))
+    columns = names_text(raw_columns(features, record.categories))
     lines.append(f"Needs the columns {columns}.")
     for one in record.categories:
         levels = [f"{one.reference} (the reference)", *one.levels]
@@ -111,6 +111,22 @@ def plug_in_gain(best: float, lda: float, pair: str, rule: str) -> str:
     return (
         f"Plug-in: under the Gaussian model {rule} makes {points(lda - best)} fewer "
         f"errors than LDA's between {pair} ({percent(best)} against {percent(lda)})."
+    )
+
+
+def wide_note(n_rows: float, n_features: int, *, judged: bool) -> str:
+    """What errors under the model are worth where there are fewer rows than features.
+
+    How to get others, unless the model is judged by rows left out of it.
+    """
+    how = (
+        "; for the error on rows left out, use heterolda fit --cv 10, or "
+        "cross_val_score in Python"
+    )
+    return (
+        f"Note: with fewer rows ({n_rows:,.0f}) than features ({n_features:,}) any "
+        "labels can be told apart, so errors and pictures of the fitted model mean "
+        f"nothing and are left out{'' if judged else how}."
     )
 
 

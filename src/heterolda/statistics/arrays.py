@@ -55,8 +55,9 @@ def arrays_of(statistics: Statistics) -> dict[str, NDArray[Any]]:
         content["scatters"] = statistics.scatters
     else:
         factors = [compressed(factor) for factor in statistics.factors]
-        content["factors"] = np.concatenate(factors)
-        content["n_factors"] = np.array([len(factor) for factor in factors])
+        none = np.zeros((0, statistics.means.shape[1]))
+        content["factors"] = np.concatenate([none, *factors])
+        content["n_factors"] = np.array([len(factor) for factor in factors], np.int64)
     if statistics.estimated_by is not None:
         content["estimated_by"] = np.array(statistics.estimated_by)
     if statistics.feature_names is not None:
@@ -64,21 +65,28 @@ def arrays_of(statistics: Statistics) -> dict[str, NDArray[Any]]:
     return content
 
 
-def _read_factors(content: dict[str, NDArray[Any]]) -> list[Array]:
+def check_factors(rows: Array) -> None:
+    """Refuse rows of all factors whose squares leave the range of float64."""
+    if len(rows):  # if not, there may be any number of features
+        with np.errstate(over="ignore"):
+            squares = np.einsum("ij,ij->j", rows, rows)
+        check_range(squares, np.zeros(len(squares), bool), "factors")
+
+
+def _read_factors(content: dict[str, NDArray[Any]], n_features: int) -> list[Array]:
     """The factors of each class in the arrays of a file."""
     rows = check_finite("factors", content["factors"], 2)
     counts = content["n_factors"]
     if (
-        counts.ndim != 1
+        rows.shape[1] != n_features
+        or counts.ndim != 1
         or counts.dtype.kind not in "iu"
-        or np.any(counts < 0)
+        or np.any((counts < 0) | (counts > len(rows)))  # or sums would overflow
         or counts.sum() != len(rows)
     ):
         raise ValueError("its arrays do not fit together")
-    with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->j", rows, rows)
-    check_range(squares, np.zeros(len(squares), bool), "factors")
-    return np.split(rows, np.cumsum(counts)[:-1])
+    check_factors(rows)
+    return np.split(rows, np.cumsum(counts))[:-1]
 
 
 def read_moments(
@@ -94,12 +102,16 @@ def read_moments(
     estimated_by = content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
     means = check_finite("means", content["means"], 2)
-    if "factors" in content:
-        scatters: Any = _read_factors(content)
+    wide = "factors" in content and "scatters" not in content
+    if wide:
+        scatters: Any = _read_factors(content, means.shape[1])
     else:
         scatters = check_finite("scatters", content["scatters"], 3)
+    with np.errstate(over="ignore"):
+        total = weights.sum()
     if (
         np.any(weights < 0)
+        or np.isinf(total)
         or classes.dtype.kind not in "biufU"
         or objects.shape != ()
         or given.shape != ()
@@ -109,8 +121,9 @@ def read_moments(
         or (names is not None and names.shape != means.shape[1:])
     ):
         raise ValueError("its arrays do not fit together")
-    check_distances(means)
-    if "factors" not in content:
+    if len(means):
+        check_distances(means)
+    if not wide:
         for label, scatter in zip(classes.tolist(), scatters, strict=True):
             check_covariance(label, scatter)
     if objects and classes.dtype.kind == "U":

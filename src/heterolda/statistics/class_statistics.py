@@ -184,7 +184,7 @@ class ClassStatistics:
     def squares(self) -> Array:
         """Their diagonals, of shape (n_classes, n_features)."""
         if self.factors is not None:
-            return squares_of(self.factors)
+            return squares_of(self.factors).reshape(self.means.shape)
         squares: Array = np.einsum("kjj->kj", self.scatters)
         return squares
 

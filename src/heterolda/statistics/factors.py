@@ -18,11 +18,11 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.class_moments import SMALLEST_SQUARE
 from heterolda.kernels.class_order import class_order
-from heterolda.statistics.moments import check_room
+from heterolda.statistics.moments import check_range, check_room
 
 # Up to so many features matrices are small, and faster than factors.
 NARROW = 100
-# What is left out when factors are compressed, as a share of each feature's deviation.
+# What is left out when factors are compressed, as a share of features' deviations.
 TOLERANCE = 1e-13
 
 
@@ -58,6 +58,7 @@ def class_factors(
                 if weight is not None:
                     z *= np.sqrt(w)[:, None]
                 squares = np.einsum("ij,ij->j", z, z)
+            check_range(squares, np.zeros(d, bool))
             vanished = (squares < SMALLEST_SQUARE) & z.any(axis=0)
             if lost < 0 and vanished.any():
                 lost = int(vanished.argmax())
@@ -89,17 +90,22 @@ def expanded(factors: Sequence[Array]) -> Array:
 
 
 def compressed(factor: Array) -> Array:
-    """The triangular factor of the same scatter, of as few rows as it has rank.
+    """Another factor of the same scatter, of as few rows as it has rank.
 
-    It is determined by the scatter, up to signs, and tells no more about rows. The
-    scatter changes by no more than `TOLERANCE` of the deviations of two features.
+    It is that of Cholesky with pivots, the largest correlation first: determined by the
+    scatter, it tells no more about rows. The scatter changes by no more than
+    `TOLERANCE` of the deviations of two features. Doing it twice changes nothing.
     """
-    if not len(factor):
-        return factor
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor))
-    triangle: Array = qr(factor, mode="r", check_finite=False)[0][: factor.shape[1]]
-    kept = (np.abs(triangle) > TOLERANCE * norms).any(axis=1)
-    return np.ascontiguousarray(triangle[kept])
+    units = np.ldexp(1.0, np.frexp(norms)[1])  # divisions by these are exact
+    R, order = qr(factor / units, mode="r", pivoting=True, check_finite=False)
+    R[np.abs(R) <= TOLERANCE] = 0.0
+    R = R[R.any(axis=1)]
+    R *= np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
+    small: Array = np.empty_like(R)
+    small[:, order] = R + 0.0  # no zero has a sign
+    small *= units
+    return small
 
 
 def compact(factors: list[Array]) -> list[Array] | Array:

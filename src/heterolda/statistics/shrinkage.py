@@ -26,6 +26,8 @@ from heterolda.statistics.moments import (
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 DIAGONALS = (0.0, 0.03, 0.1, 0.3, 1.0)
 
+# Likelihoods that differ by no more than this share are the same.
+_ROUNDING = 1e-10
 # Rows whose likelihoods are computed together.
 _BLOCK_ROWS = 4096
 
@@ -139,7 +141,9 @@ def choose_shrinkage(
        Methods 18, 3679-3702.
     """
     scores = left_out_log_likelihood(X, y, sample_weight, statistics)
-    best, diagonal = np.unravel_index(np.argmax(scores), scores.shape)
+    # The first of those that differ by rounding at most.
+    same = scores >= scores.max() - _ROUNDING * abs(scores.max())
+    best, diagonal = np.unravel_index(np.argmax(same), scores.shape)
     nu = STRENGTHS[best] * _number_of_features(statistics)
     if not nu:  # only classes that cannot stand alone borrow
         return Shrinkage(np.zeros(statistics.n_classes), 0.0)
@@ -184,6 +188,19 @@ def _number_of_features(statistics: ClassStatistics) -> int:
     return statistics.n_features if known is None else known.n_features
 
 
+def _outside(statistics: ClassStatistics) -> int:
+    """Number of directions outside the coordinates in which features vary.
+
+    None where the rows suffice: then features depend on each other.
+    """
+    known = statistics.coordinates
+    if known is None:
+        return 0
+    n_varying = np.count_nonzero(known.target) + known.n_outside
+    few = pooled_freedom(statistics.weights) < n_varying
+    return known.n_outside if few else 0
+
+
 def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     """Eigenvectors and eigenvalues of the pooled correlation, for rows as they come.
 
@@ -199,7 +216,7 @@ def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     spectrum, vectors = np.linalg.eigh(
         pooled[np.ix_(varies, varies)] / scale / scale[:, None]
     )
-    if freedom >= len(scale) > 0 and (known is None or not known.n_outside):
+    if freedom >= len(scale) > 0 and not _outside(statistics):
         kept = spectrum > SINGULAR * spectrum[-1]
         spectrum, vectors = spectrum[kept], vectors[:, kept]
     basis = np.zeros((len(varies), len(spectrum)))
@@ -261,7 +278,7 @@ def _candidates(
     left = float(np.average(np.minimum(weight, 1.0), weights=weight))
     scatter = basis.T @ statistics.scatters[k] @ basis
     nu = np.array(STRENGTHS) * _number_of_features(statistics)
-    outside = 0 if statistics.coordinates is None else statistics.coordinates.n_outside
+    outside = _outside(statistics)
     # Shares of T_k / (W_k - 1) and of P that add up to one without the row.
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(np.isinf(nu), 0.0, 1 / (total - 1 - left + nu))

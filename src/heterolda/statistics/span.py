@@ -25,12 +25,22 @@ from scipy.linalg import qr
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Mask
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import SINGULAR, Coordinates, pooled_freedom
+from heterolda.statistics.moments import (
+    SINGULAR,
+    Coordinates,
+    pooled_freedom,
+    two_amounts,
+)
 
 # A coordinate along which everything is less than this share of the rest is zero.
 _NOTHING = 1e-14
-# Numbers of rows that are centred at a time.
-_BLOCK = 1 << 20
+# Constant features that differ by less than this share of their size are the same.
+_SAME = 16 * float(np.finfo(float).eps)
+# Deviations that matrices cannot tell from zero, and a distance of means in them that
+# is real.
+_BLUR, _REAL = 1e-7, 40.0
+# Numbers of rows that are centred at a time, and parts of all rows that they are.
+_BLOCK, _PARTS = 1 << 20, 8
 
 
 @dataclass(frozen=True)
@@ -55,39 +65,48 @@ class Span:
     basis: Array
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, units: Array | None = None) -> Span:
-        """The space of statistics that have factors; by default in pooled deviations.
+    def of(cls, statistics: ClassStatistics, shrinkage: Any = None) -> Span:
+        """The space of statistics that have factors.
 
-        Features that do not vary within classes have coordinates of their own, without
-        a target of shrinkage.
+        Units are pooled deviations. Where `shrinkage` leaves the diagonal out, there
+        are directions without variance, and the units decide which of them are taken:
+        there they are the deviations of all classes together. Features that do not
+        vary within classes have coordinates of their own, and no target of shrinkage.
         """
         factors = cast(list[Array], statistics.factors)
         freedom = pooled_freedom(statistics.weights)
-        squares = statistics.squares.sum(axis=0)
-        varies = squares > 0
-        if units is None:
-            units = np.sqrt(squares / max(freedom, 1.0))
-        units = np.where(varies, units, 1.0)
-        origin = statistics.means.mean(axis=0)
+        squares, means = statistics.squares, statistics.means
+        varies: Mask = squares.sum(axis=0) > 0
+        n_varying = int(np.count_nonzero(varies))
+        variances = squares.sum(axis=0) / max(freedom, 1.0)
+        share, diagonal = two_amounts(shrinkage)
+        bare = share == 0 or diagonal == 0
+        if bare:
+            own = (squares.T / np.maximum(statistics.weights - 1, 1.0)).sum(axis=1)
+            variances = (1 - share) * own + share * len(factors) * variances
+        units = np.where(varies, np.sqrt(variances), np.ptp(means, axis=0))
+        differs = ~varies & (units > _SAME * np.abs(means).max(axis=0))
+        units[~varies & ~differs] = 1.0
+        origin = np.where(varies, means.mean(axis=0), means[0])
         # The last of the shifts follows from the others. A direction outside of all
         # rows takes its place.
-        shifts = (statistics.means - origin)[:-1]
+        shifts = (means - origin)[:-1]
         other = np.where(np.arange(len(units)) % 2, 1.0, -1.0)[None] * units
-        inner, parts = _orthonormal([*factors, shifts, other], varies, units)
-        differs = ~varies & shifts.any(axis=0)
-        outer, apart = _orthonormal([shifts], differs, units)
-        n_varying = int(np.count_nonzero(varies))
-        outside = max(n_varying - inner.shape[1], 0)
-        means = np.hstack([parts[-2], apart[0]])
-        means = np.vstack([means, -means.sum(axis=0)])
-        scatters = np.zeros((len(factors), means.shape[1], means.shape[1]))
-        r = inner.shape[1]
+        careful = bare or freedom >= n_varying
+        rows = [*factors, shifts, other]
+        basis, parts = _orthonormal(rows, varies, units, careful=careful)
+        r = basis.shape[1]
+        centres = np.vstack([parts[-2], -parts[-2].sum(axis=0)])
+        if differs.any():
+            outer, apart = _of_constants(means, differs, units, r)
+            basis, centres = np.hstack([basis, outer]), np.hstack([centres, apart])
+        scatters = np.zeros((len(factors), centres.shape[1], centres.shape[1]))
         for scatter, part in zip(scatters, parts, strict=False):
             scatter[:r, :r] = part.T @ part
         known = ClassStatistics(
             statistics.classes,
             statistics.weights,
-            means,
+            centres,
             scatters,
             given=statistics.given,
             estimated_by=statistics.estimated_by,
@@ -96,14 +115,15 @@ class Span:
         if 1 < rank <= freedom:
             spectrum = np.linalg.eigvalsh(scatters.sum(axis=0))
             rank = int(np.count_nonzero(spectrum > SINGULAR * spectrum[-1]))
-        target = np.repeat([1.0, 0.0], [r, outer.shape[1]])
-        known.coordinates = Coordinates(target, max(rank, 1), len(units), outside)
-        basis = np.hstack([inner, outer]) if differs.any() else inner
+        target = (np.arange(basis.shape[1]) < r).astype(np.float64)
+        size = max(rank, 1), len(units), n_varying - r
+        known.coordinates = Coordinates(target, *size)
         return cls(known, origin, units, basis)
 
     def coordinates(self, X: Any) -> Array:
         """Coordinates of rows."""
-        n, step = X.shape[0], max(1, _BLOCK // X.shape[1])
+        n = X.shape[0]
+        step = max(1, min(_BLOCK // X.shape[1], n // _PARTS))
         found = np.empty((n, self.basis.shape[1]))
         for start in range(0, n, step):
             rows = dense(X[start : start + step]).astype(np.float64, copy=False)
@@ -148,25 +168,80 @@ def outside_of(
 
 
 def _orthonormal(
-    parts: list[Array], features: Mask, units: Array
+    parts: list[Array], features: Mask, units: Array, *, careful: bool
 ) -> tuple[Array, list[Array]]:
     """A basis for rows of some features, in units, and their coordinates in it.
 
-    Other features have zeros in the basis; they must not vary in the rows.
+    Other features have zeros in the basis. The last two parts are shifts and a
+    direction outside: of directions without anything else, one is kept, the last.
     """
     bounds = np.cumsum([len(part) for part in parts])
-    if not features.any() or not bounds[-1]:
+    if not features.any():
         return np.zeros((len(units), 0)), [np.zeros((len(part), 0)) for part in parts]
     rows = np.concatenate(parts)
     if not features.all():
         rows = rows[:, features]
     rows /= units[features]
     Q, R = qr(rows.T, mode="economic", overwrite_a=True, check_finite=False)
-    size = np.sqrt((R * R).sum(axis=1))
-    R[size <= _NOTHING * len(size) * size.max()] = 0.0
+    if careful:
+        turn, R = _principal_axes(R, bounds[-3])
+        Q = Q @ turn
+    size = np.abs(R[:, :-1]).max(axis=1)
+    empty = size <= _NOTHING * len(size) * size.max()
+    R[empty] = 0.0
+    kept = np.append(np.flatnonzero(~empty), np.flatnonzero(empty)[-1:])
+    if not np.array_equal(kept, np.arange(len(R))):
+        Q, R = Q[:, kept], R[kept]
     Q /= units[features][:, None]
     if not features.all():
         basis = np.zeros((len(units), Q.shape[1]))
         basis[features] = Q
         Q = basis
     return Q, np.split(R.T, bounds[:-1])
+
+
+def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
+    """Axes of the first n columns, within classes, then of what is left of the shifts.
+
+    The last column is neither. The axes do not depend on the order of rows and classes.
+    Variances and shifts become zero if rounding may have made them, to a pencil of
+    matrices: then they separate no classes.
+    """
+    axes, size, _ = np.linalg.svd(R[:, :n])
+    rank = np.count_nonzero(size > _BLUR * np.sqrt(n))
+    rest = axes[:, rank:]
+    shifts = rest.T @ R[:, n:-1]
+    shifts = np.column_stack([shifts, -shifts.sum(axis=1)])  # of all classes
+    rest = rest @ np.linalg.svd(shifts)[0]
+    axes = np.hstack([axes[:, :rank], rest])
+    turned = axes.T @ R
+    turned[rank:, :n] = 0.0
+    left = turned[rank:, n:-1]
+    left[np.abs(left) <= _REAL * _BLUR] = 0.0
+    return axes, turned
+
+
+def _of_constants(
+    means: Array, features: Mask, units: Array, most: int
+) -> tuple[Array, Array]:
+    """A basis for features that are constant within classes, and the classes in it.
+
+    Features that tell classes apart in the same way share a coordinate; if there are
+    too many ways, the shifts span the basis.
+    """
+    shifts = (means - means[0])[:, features] / units[features]
+    each = np.arange(shifts.shape[1])
+    sign = np.sign(shifts[(shifts != 0).argmax(axis=0), each])
+    ways = (shifts * sign).round(12)
+    _, first, way, count = np.unique(
+        ways, axis=1, return_index=True, return_inverse=True, return_counts=True
+    )
+    vectors = np.zeros((len(each), len(first)))
+    vectors[each, way] = sign / np.sqrt(count)[way]
+    centres = (shifts * sign)[:, first] * np.sqrt(count)
+    if len(first) > most:
+        vectors = np.linalg.svd(shifts, full_matrices=False)[2][: len(means) - 1].T
+        centres = shifts @ vectors
+    basis = np.zeros((len(units), vectors.shape[1]))
+    basis[features] = vectors / units[features][:, None]
+    return basis, centres

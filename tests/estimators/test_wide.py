@@ -1,0 +1,260 @@
+"""Discriminants of fewer rows than features, against matrices of all features."""
+
+import warnings
+from tracemalloc import get_traced_memory, reset_peak, start, stop
+
+import numpy as np
+import pytest
+
+import heterolda
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.statistics import factors
+
+D = 120
+SOLVERS = ["global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
+SHRINKAGES = [None, "auto", "cv", 0.3, 1.0, (0.5, 0.2), (0.5, 0), 0]
+BARE = [(0.5, 0), 0]
+KINDS = ["plain", "low rank", "binary", "constant", "apart", "copies", "single row"]
+
+
+def draw(rng, n=50, n_classes=2, kind="plain"):
+    """Rows of odd kinds, in classes of unequal size and scale."""
+    y = np.minimum(np.arange(n) % (2 * n_classes), n_classes - 1)
+    shift = rng.choice([0.1, 0.5]) * rng.normal(size=(n_classes, D))
+    X = rng.normal(size=(n, D)) * np.exp(0.5 * rng.normal(size=(n_classes, 1)))[y]
+    X += shift[y]
+    if kind == "low rank":
+        X = rng.normal(size=(n, 6)) @ rng.normal(size=(6, D)) + shift[y]
+    elif kind == "binary":
+        X = (X > 1).astype(float)
+    elif kind == "constant":  # numbers of which the mean is another number
+        X[:, :9] = rng.normal(size=9)
+    elif kind == "apart":
+        X[:, 3:8] = 5 * shift[y][:, 3:8]
+        X[:, 8] = np.where(y == 0, 0.1, X[:, 8])
+    elif kind == "copies":
+        X[1::2] = X[: 2 * (n // 2) : 2]
+        X[:, 20:40] = X[:, 40:60]
+    elif kind == "single row":
+        y[np.flatnonzero(y == n_classes - 1)[1:]] = 0
+    return X, y
+
+
+def fitted(X, y, weight=None, **parameters):
+    settings = {"guard": False, "random_state": 0} | parameters
+    with warnings.catch_warnings(action="ignore"):
+        return GaussianLinearDiscriminant(**settings).fit(X, y, weight)
+
+
+@pytest.fixture
+def both(monkeypatch):
+    """A model, and the same by matrices of all features."""
+
+    def fit(X, y, weight=None, **parameters):
+        monkeypatch.setattr(factors, "NARROW", 100)
+        wide = fitted(X, y, weight, **parameters)
+        monkeypatch.setattr(factors, "NARROW", 10**9)
+        full = fitted(X, y, weight, **parameters)
+        assert full.statistics_.factors is None
+        return wide, full
+
+    return fit
+
+
+def assert_same_errors(wide, full):
+    for name in ("bayes_error_", "error_rates_", "risk_"):
+        ours, theirs = getattr(wide, name), getattr(full, name)
+        np.testing.assert_allclose(ours, theirs, atol=1e-8, err_msg=name)
+    np.testing.assert_array_equal(wide.trivial_, full.trivial_)
+
+
+def assert_same_rules(wide, full):
+    """Also far from all rows, where features have variance."""
+    units = np.sqrt(full.statistics_.squares.mean(axis=0)) + 1e-3 * np.ptp(
+        full.statistics_.means, axis=0
+    )
+    for ours, theirs in zip(wide.coef_, full.coef_, strict=True):
+        size = np.abs(theirs * units).max()
+        np.testing.assert_allclose(ours * units, theirs * units, atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("shrinkage", SHRINKAGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_are_those_of_matrices(rng, both, kind, shrinkage):
+    """Two classes and four, in one vote and the other."""
+    if kind == "single row" and shrinkage == 0:
+        return  # refused
+    turn = KINDS.index(kind) + SHRINKAGES.index(shrinkage)
+    for k, solver in enumerate(["global", SOLVERS[1 + turn % 5]]):
+        X, y = draw(rng, 40, 2 + 2 * ((turn + k) % 2), kind)
+        votes = "ova" if turn % 3 == 0 else "ovo"
+        how = {"solver": solver, "shrinkage": shrinkage, "multiclass": votes}
+        wide, full = both(X, y, **how)
+        assert wide.statistics_.factors is not None
+        assert_same_errors(wide, full)
+        if shrinkage == "cv":
+            chosen, expected = wide.shrinkage_, full.shrinkage_
+            assert chosen.to_diagonal == expected.to_diagonal
+            np.testing.assert_allclose(chosen.to_pooled, expected.to_pooled)
+        if shrinkage not in BARE and kind not in ("low rank", "apart"):
+            assert_same_rules(wide, full)
+
+
+def test_rules_without_a_target_are_the_same_for_two_classes(rng, both):
+    """Directions without variance are taken in the same units."""
+    for shrinkage in BARE:
+        for kind in ("plain", "constant", "copies"):
+            X, y = draw(rng, 40, 2, kind)
+            X *= 10.0 ** rng.uniform(-3, 3, D)
+            assert_same_rules(*both(X, y, shrinkage=shrinkage))
+    X, y = draw(rng, 40, 2)
+    X[:, 3:8] = rng.normal(size=(2, 5))[y]
+    assert_same_rules(*both(X, y, shrinkage="auto"))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"priors": [0.2, 0.5, 0.3]},
+        {"costs": [[0, 1, 2], [3, 0, 1], [1, 4, 0]]},
+        {"criterion": "minimax"},
+        {"criterion": "neyman-pearson", "max_error": {0: 0.05}},
+    ],
+)
+def test_operating_points_are_those_of_matrices(rng, both, parameters):
+    n_classes = 2 if "max_error" in parameters else 3
+    X, y = draw(rng, 40, n_classes)
+    for shrinkage in ("auto", 0.3, (0.5, 0.2)):
+        wide, full = both(X, y, shrinkage=shrinkage, **parameters)
+        assert_same_errors(wide, full)
+        assert_same_rules(wide, full)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_from_few_rows_to_many(rng, both, weighted):
+    """The same answers from d / 10 to 3 d rows; weights may exceed the features."""
+    for n in (D // 10, D // 2, D - 1, D, 3 * D):
+        X, y = draw(rng, n, 3)
+        weight = rng.choice([0.0, 1.0, 2.5, 4.0], size=n) if weighted else None
+        if weighted:
+            weight[:9] = 1.0
+        for shrinkage in ("auto", "cv"):
+            wide, full = both(X, y, weight, shrinkage=shrinkage)
+            assert_same_errors(wide, full)
+            assert (wide.statistics_.factors is None) == (n >= D)
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", 0.3, (0.5, 0.2)])
+def test_a_row_of_little_weight_changes_little(rng, shrinkage):
+    """Also the one that makes as many rows as features, and the next."""
+    X, y = draw(rng, D + 1, 2)
+    for n in (D - 1, D):
+        weight = np.append(np.ones(n), 1e-7)
+        models = [
+            GaussianLinearDiscriminant(shrinkage=shrinkage).fit_statistics(statistics)
+            for statistics in (
+                ClassStatistics.from_data(X[:n], y[:n]),
+                ClassStatistics.from_data(X[: n + 1], y[: n + 1], weight),
+            )
+        ]
+        if n < D:
+            assert models[0].statistics_.factors is not None
+        assert models[1].statistics_.factors is None
+        errors = [model.bayes_error_ for model in models]
+        np.testing.assert_allclose(*errors, rtol=1e-4)
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", "cv", 0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_nothing_depends_on_order_or_units(rng, n_classes, shrinkage):
+    """Order of rows and of features, their origin and units, and names of classes."""
+    X, y = draw(rng, 40, n_classes)
+    away = X + rng.normal(size=X.shape)
+    expected = fitted(X, y, shrinkage=shrinkage)
+    proba = expected.predict_proba(away)
+    rows, columns = rng.permutation(len(y)), rng.permutation(D)
+    units, origin = 10.0 ** rng.uniform(-3, 3, D), rng.normal(size=D)
+    changed = {
+        "rows": (X[rows], y[rows], away, slice(None)),
+        "features": (X[:, columns], y, away[:, columns], slice(None)),
+        "units": (X * units, y, away * units, slice(None)),
+        "origin": (X + origin, y, away + origin, slice(None)),
+        "labels": (X, -y, away, slice(None, None, -1)),
+    }
+    for name, (Z, labels, at, order) in changed.items():
+        model = fitted(Z, labels, shrinkage=shrinkage)
+        found = model.predict_proba(at)[:, order]
+        np.testing.assert_allclose(found, proba, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", "cv", 0.3])
+def test_weights_are_copies(rng, shrinkage):
+    """Even if the copies are more rows than features, and no longer wide."""
+    X, y = draw(rng, 60, 2)
+    weight = rng.integers(1, 5, len(y))
+    once = fitted(X, y, weight, shrinkage=shrinkage)
+    copies = fitted(X.repeat(weight, axis=0), y.repeat(weight), shrinkage=shrinkage)
+    assert once.statistics_.factors is not None
+    assert copies.statistics_.factors is None
+    assert_same_errors(once, copies)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0])
+def test_the_best_direction_may_be_outside_of_all_rows(rng, both, gamma):
+    """Classes of equal means that borrow unequally: the ratio is extreme there."""
+    X = rng.normal(size=(60, D))
+    y = np.repeat([0, 1], [55, 5])
+    X[y == 1] -= X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
+    X[:, 0] += 1e-3 * y
+    for shrinkage in ("auto", None, (0.5, gamma)):
+        wide, full = both(X, y, shrinkage=shrinkage, priors="equal")
+        assert_same_errors(wide, full)
+        assert 0 < wide.bayes_error_[0] < 0.5
+
+
+def test_chunks_of_any_size_make_the_same_rules(rng):
+    """Across as many rows as features, by partial_fit and by sums of statistics."""
+    X, y = draw(rng, 150, 3)
+    how = {"shrinkage": "auto", "guard": False}
+    for n in (80, 150):
+        model = GaussianLinearDiscriminant(**how)
+        bounds = [7, 30, 31, 118, 125]
+        for rows in np.split(np.arange(n), [b for b in bounds if b < n]):
+            model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+        expected = fitted(X[:n], y[:n], shrinkage="auto")
+        assert (model.statistics_.factors is None) == (n == 150)
+        assert_same_errors(model, expected)
+        assert_same_rules(model, expected)
+
+
+def peak(action):
+    """Largest memory that an action takes on top of what there is, and its result."""
+    start()
+    try:
+        reset_peak()
+        before = get_traced_memory()[0]
+        result = action()
+        return get_traced_memory()[1] - before, result
+    finally:
+        stop()
+
+
+@pytest.mark.check
+def test_memory_is_a_small_multiple_of_the_data(rng, tmp_path):
+    """For a fit, predictions, and files of the model and of its statistics."""
+    X = rng.normal(size=(100, 10_000))
+    y = np.arange(100) % 2
+    X[y == 1, :50] += 1.0
+    path = tmp_path / "model.json"
+    model = GaussianLinearDiscriminant(shrinkage="cv")
+    actions = {
+        "fit": lambda: model.fit(X, y),
+        "predict": lambda: model.predict_proba(X),
+        "save": lambda: heterolda.save(model, path, include_statistics=False),
+        "load": lambda: heterolda.load(path),
+        "save statistics": lambda: model.statistics_.save(tmp_path / "few.npz"),
+        "load statistics": lambda: ClassStatistics.load(tmp_path / "few.npz"),
+    }
+    for name, action in actions.items():
+        size, _ = peak(action)
+        assert size < 4 * X.nbytes, f"{name}: {size / X.nbytes:.1f}"
