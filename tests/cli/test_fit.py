@@ -538,3 +538,28 @@ def test_labels_that_are_numbers_can_be_named(tmp_path, rng):
         out,
     )
     assert_allclose(heterolda.load(out).priors_, [0.7, 0.3])
+
+
+def test_fewer_rows_than_features(rng, tmp_path):
+    n, d = 48, 130
+    y = np.array(list("abc"))[np.arange(n) % 3]
+    X = rng.normal(size=(n, d)) + 2.0 * (np.arange(d) < 6) * (np.arange(n) % 3)[:, None]
+    frame = pd.DataFrame(X, columns=[f"g{k}" for k in range(d)]).assign(kind=y)
+    data = write(frame, tmp_path / "data.parquet")
+    path = tmp_path / "model.json"
+    said = succeed("fit", data, "-t", "kind", "-o", path)
+    assert "Accuracy by 10-fold cross-validation on 48 rows" in said
+    model, whole = heterolda.load(path), GaussianLinearDiscriminant().fit(X, y)
+    size = np.abs(whole.coef_).max()
+    assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-8 * size)
+    said = succeed("fit", data, "-t", "kind", "--cv", "4")
+    assert "Accuracy by 4-fold cross-validation on 48 rows" in said
+    # Of many columns messages name a few.
+    other = pd.concat([frame.add_prefix("h"), frame], axis=1).to_csv(index=False)
+    (tmp_path / "other.csv").write_text(other)
+    result = invoke("predict", path, tmp_path / "other.csv", "-o", tmp_path / "p.csv")
+    assert re.search(r"does not use: hg0, .*hg19 and 112 more\n", result.stderr)
+    assert pd.read_csv(tmp_path / "p.csv").shape == (n, 2 * (d + 1) + 1)
+    result = invoke("fit", tmp_path / "other.csv", "-t", "absent")
+    assert result.exit_code
+    assert "'hg19' and 242 more; name the column" in result.stderr
