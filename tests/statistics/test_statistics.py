@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import ClassStatistics, ParameterError
 from heterolda.kernels import class_moments as kernel
-from heterolda.statistics.chunks import all_labels, with_all_classes
+from heterolda.statistics.chunks import with_all_classes
+from heterolda.statistics.labels import all_labels
 from heterolda.statistics.moments import all_others, check_room
 
 

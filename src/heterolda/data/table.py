@@ -24,7 +24,7 @@ from heterolda.foundations.choices import MISSING
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import RangeError, check_room
+from heterolda.statistics.moments import RangeError
 from heterolda.statistics.row_sample import RowSample
 
 # Is called with the number of rows so far.
@@ -213,13 +213,7 @@ class Table:
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
         order = np.argsort(classes)
-        statistics = ClassStatistics(
-            classes[order],
-            total.weights[order],
-            total.means[order],
-            total.scatters[order],
-            total.feature_names,
-        )
+        statistics = total.with_entries(order, classes[order])
         if sample is not None:
             sample = replace(sample, y=classes[sample.y])
         return statistics, sample
@@ -235,7 +229,6 @@ class Table:
         for batch in self._batches_to_fit(progress):
             X.append(batch.X)
             y.append(numbers.of(batch))
-            check_room(len(numbers), batch.X.shape[1])
             weight += [] if batch.weight is None else [batch.weight]
             n_dropped += batch.n_dropped
             names = batch.file.columns.feature_names
@@ -294,7 +287,6 @@ def _added(
             "by ",
             Setting("target"),
         )
-    check_room(n_classes, batch.X.shape[1])
     classes, names = np.arange(n_classes), np.array(columns.feature_names, dtype=object)
     try:
         sums = ClassStatistics.from_arrays(batch.X, codes, classes, batch.weight, names)

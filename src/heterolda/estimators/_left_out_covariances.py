@@ -13,8 +13,8 @@ from heterolda.solvers.principal_axes import EPS
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import (
     blend,
+    mixtures,
     pooled_freedom,
-    rank_of_features,
     two_amounts,
 )
 from heterolda.statistics.shrinkage import class_covariances, shares_of_pooled
@@ -82,11 +82,17 @@ class Covariances:
         weights, shares = self._weights_without(k, left), self.shares_without(k, left)
         scatters = np.repeat(self.statistics.scatters[None], len(taken), axis=0)
         scatters[:, k] = _cleaned(scatters[:, k] - taken, self.statistics.scatters[k])
-        mixtures = [
-            blend(*moments, self.to_diagonal)
+        both = [
+            blend(*moments, self.to_diagonal, self.target)
             for moments in zip(scatters, weights, shares, strict=True)
         ]
-        return np.array(mixtures)[:, [k, 1 - k]]
+        return np.array(both)[:, [k, 1 - k]]
+
+    @property
+    def target(self) -> Array | None:
+        """The diagonal in coordinates other than features, which is kept."""
+        known = self.statistics.coordinates
+        return None if known is None else known.target
 
     @property
     def to_diagonal(self) -> float:
@@ -99,12 +105,12 @@ class Covariances:
 
         Then the pooled covariance changes with the row, too.
         """
-        scatters, weights = self.statistics.scatters, self.statistics.weights
+        weights = self.statistics.weights
         if len(weights) != 2 or not self._shares(weights[None] - 1).any():
             return False
         shares = self._shares(weights[None])[0]
-        mixtures = blend(scatters, weights, shares, self.to_diagonal)
-        return bool(np.allclose(mixtures, self.matrices, rtol=1e-12, atol=0))
+        same = mixtures(self.statistics, shares, self.to_diagonal)
+        return bool(np.allclose(same, self.matrices, rtol=1e-12, atol=0))
 
     def begins_to_borrow(self, k: int) -> bool:
         """Whether class k borrows without a row, but not with all."""
@@ -150,7 +156,7 @@ class Covariances:
     @cached_property
     def rank(self) -> int:
         """The number of features, less those that depend on others."""
-        return rank_of_features(self.statistics.scatters, self.statistics.weights)
+        return self.statistics.rank
 
 
 def _cleaned(matrices: Array, before: Array) -> Array:

@@ -14,6 +14,7 @@ from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import is_shrunk
+from heterolda.statistics.span import Span
 from heterolda.tradeoff.criteria import Criterion
 
 _REMEDY = ": use scikit-learn's cross_val_predict or cross_val_score"
@@ -40,6 +41,8 @@ class Fit:
         Pairs with Fisher's rule.
     voting : str
         How votes count.
+    span : Span or None
+        Of few rows and many features: the space in which all of this is.
     """
 
     statistics: ClassStatistics
@@ -54,11 +57,13 @@ class Fit:
     error: Array
     guarded: Mask
     voting: str
+    span: Span | None
 
     @classmethod
     def of(cls, model: Any) -> Fit:
         """Refuse a model for which there is no closed form."""
         settings, statistics = model._settings, model.statistics_
+        coef, intercept = model.coef_, model.intercept_
         solver = resolve_solver(settings["solver"])
         _refuse_others(solver, settings["criterion"], model.pairs_)
         if statistics.estimated_by is not None:
@@ -67,6 +72,11 @@ class Fit:
                 f" {statistics.estimated_by} has no leave-one-out in closed "
                 f"form{_REMEDY}",
             )
+        span = None
+        if statistics.factors is not None:
+            span = Span.of(statistics)
+            statistics = span.statistics
+            coef, intercept = span.rules_inside(coef, intercept)
         shrinkage = settings["shrinkage"]
         covariances = Covariances.of(statistics, shrinkage, model.shrinkage_)
         plain = covariances
@@ -84,11 +94,12 @@ class Fit:
                 "bayes", settings["costs"], None, statistics.classes, solver
             ),
             pairs=model.pairs_,
-            coef=model.coef_,
-            intercept=model.intercept_,
+            coef=coef,
+            intercept=intercept,
             error=model.bayes_error_,
             guarded=fisher if guarded is None else fisher | guarded,
             voting=model.voting,
+            span=span,
         )
 
     def priors_without(self, k: int, left: Array) -> Array:

@@ -4,7 +4,6 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 
@@ -16,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gathering import (
     add_chunk,
     are_enough,
@@ -65,10 +65,11 @@ from heterolda.solvers import (
     solve_pairs,
 )
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.chunks import all_labels, with_all_classes
+from heterolda.statistics.chunks import with_all_classes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
+from heterolda.statistics.labels import all_labels
 from heterolda.statistics.moments import against_all_others, two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
@@ -79,8 +80,8 @@ from heterolda.statistics.shrinkage import (
     needs_no_rows,
     shares_of_pooled,
 )
+from heterolda.statistics.span import Span
 from heterolda.tradeoff.criteria import Criterion
-from heterolda.tradeoff.frontier import Frontier
 
 _SAME = object()
 # Parameters of the fit that must not change with those of the constructor.
@@ -359,10 +360,13 @@ class GaussianLinearDiscriminant(
             self._solve(estimated, solver, None, judges)
             warn_of_discarded_rows(self, statistics, judges)
             return self
+        span = Span.of(statistics) if statistics.factors else None
         if self.shrinkage == "cv" and statistics.n_classes > 1:
-            statistics.covariances()  # says what is wrong with too small classes
-            chosen = choose_shrinkage(rows.X, rows.y, rows.weight, statistics)
-        return self._solve(statistics, solver, chosen, judges)
+            known = statistics if span is None else span.statistics
+            known.covariances()  # says what is wrong with too small classes
+            X = rows.X if span is None else span.coordinates(rows.X)
+            chosen = choose_shrinkage(X, rows.y, rows.weight, known)
+        return self._solve(statistics, solver, chosen, judges, span=span)
 
     def _fit_sampled(self, statistics, sample):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.
@@ -445,21 +449,31 @@ class GaussianLinearDiscriminant(
         chosen: Shrinkage | None = None,
         rows: ClassRows | None = None,
         *,
+        span: Span | None = None,
         warn_of_raised: bool = False,
     ):
-        """Solve all pairs and write the fitted attributes."""
+        """Solve all pairs and write the fitted attributes.
+
+        Statistics that have factors are solved in the coordinates of their span.
+        """
         check_several_classes(statistics.n_classes)
+        known = statistics
+        if statistics.factors:
+            span = Span.of(statistics) if span is None else span
+            # No pair of classes that borrow is judged by rows.
+            known, rows = span.statistics, None
         k = statistics.n_classes
         one_vs_all = self.multiclass == "ova" and k > 2
         request = self.criterion, self.costs, self.max_error, statistics.classes
         criterion = Criterion.resolve(*request, solver, one_vs_all=one_vs_all)
-        means, weights = statistics.means, statistics.weights
-        cov = class_covariances(statistics, self.shrinkage, chosen)
-        borrowed = shares_of_pooled(statistics, self.shrinkage, chosen)
+        means, weights = known.means, known.weights
+        cov = class_covariances(known, self.shrinkage, chosen)
+        borrowed = shares_of_pooled(known, self.shrinkage, chosen)
         priors = check_priors(self.priors, statistics.classes, weights)
         if self.shrinkage is None:
             warn_of_small_classes(statistics, borrowed)
-        warn_of_coarse_features(means, cov)
+        if span is None:
+            warn_of_coarse_features(means, cov)
         seed = 0  # deterministic solvers leave random_state untouched
         if draws(criterion.solver):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -478,7 +492,7 @@ class GaussianLinearDiscriminant(
         how = criterion.solver, seed, weighted, guard
         planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
-        planes = rules.planes
+        planes = rules.planes if span is None else span.in_features(rules.planes)
         trivial, costly = planes.trivial, criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
@@ -560,7 +574,7 @@ class GaussianLinearDiscriminant(
         if self.pairs_[0, 0] < 0:
             raise AttributeError("frontier_ is about pairs of classes: use 'ovo'")
         check_has_statistics(self)
-        return _Frontiers(self)
+        return Frontiers(self)
 
     def with_operating_point(
         self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
@@ -671,34 +685,6 @@ class GaussianLinearDiscriminant(
         X, y = validate_rows(self, X, y, reset=False, accept_sparse="csr")
         weight = check_frequencies(sample_weight, len(y))
         return leave_one_out(self, X, y, weight)
-
-
-class _Frontiers(Sequence):
-    """The frontiers of all pairs, made one by one: together they may be large."""
-
-    def __init__(self, estimator):
-        self._pairs = estimator.pairs_
-        self._priors = estimator.priors_
-        self._statistics = estimator.statistics_
-        self._covariances = estimator.covariance_
-
-    def __len__(self):
-        return len(self._pairs)
-
-    def __getitem__(self, k):
-        if isinstance(k, slice):
-            return [self[place] for place in range(*k.indices(len(self)))]
-        two, statistics = self._pairs[k], self._statistics
-        return Frontier._of_two(
-            statistics.classes[two],
-            statistics.means[two],
-            self._covariances[two],
-            self._priors[two],
-            statistics.weights[two],
-        )
-
-    def __repr__(self):
-        return f"<frontiers of {len(self)} pairs of classes>"
 
 
 def solved_again(estimator, parameters):

@@ -10,15 +10,13 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.foundations.validation import check_sample_weight, validate_rows
-from heterolda.statistics.class_statistics import (
-    ClassStatistics,
-    check_decay,
-    coded_labels,
-)
+from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.frequencies import (
     check_frequencies,
     without_empty_classes,
 )
+from heterolda.statistics.labels import coded_labels
+from heterolda.statistics.moments import check_decay
 from heterolda.statistics.row_sample import ClassRows
 
 

@@ -97,7 +97,7 @@ def pooled_deviations(statistics: ClassStatistics, pairs: Index) -> Array:
     They are those within all classes for one class against all others, and for two
     classes of a single row each.
     """
-    squares = np.einsum("kjj->kj", statistics.scatters)
+    squares = statistics.squares
     freedom = np.maximum(statistics.weights - 1, 0.0)
     first, second = pairs.T
     sums, counts = squares[first] + squares[second], freedom[first] + freedom[second]

@@ -90,6 +90,8 @@ def winners_without(
     classes. The last result is the number of rules that were solved anew.
     """
     fit = Fit.of(model)
+    if fit.span is not None:
+        X = fit.span.coordinates(X)
     winners = np.empty(len(X), np.intp)
     n_solved_anew = 0
     step = max(1, _BLOCK_SIZE // (X.shape[1] * max(1, len(fit.priors) - 1)))
@@ -125,11 +127,12 @@ def _same_rows(
             f"are {_by_class(labels, totals)}, in the fit they were "
             f"{_by_class(statistics.classes, before)}",
         )
+    squares = statistics.squares
     for k, label in enumerate(labels):
         here = np.flatnonzero((y == label) & (weight > 0))
         mean = statistics.means[k]
         moved = X[here].T @ weight[here] / totals[k] - mean
-        spread = np.sqrt(np.diag(statistics.scatters[k]) / totals[k])
+        spread = np.sqrt(squares[k] / totals[k])
         if (np.abs(moved) > 1e-6 * spread + 1e-9 * np.abs(mean)).any():
             raise ParameterError(
                 Setting("X"),

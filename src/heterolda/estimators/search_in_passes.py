@@ -81,7 +81,7 @@ def search_in_passes(
 
 def _sizes(statistics: ClassStatistics) -> Array:
     """Bounds on the features of rows of weight 1 or more: mean and scatter."""
-    squares = np.diagonal(statistics.scatters, axis1=1, axis2=2)
+    squares = statistics.squares
     sizes: Array = np.max(np.abs(statistics.means) + np.sqrt(squares), axis=0)
     return sizes
 

@@ -51,7 +51,7 @@ def warn_of_small_classes(
     enough = ROWS_PER_FEATURE * statistics.n_features
     if statistics.given or (statistics.weights.min() >= enough and not borrowed.any()):
         return
-    varies = np.count_nonzero(np.einsum("kjj->j", statistics.scatters) > 0)
+    varies = np.count_nonzero(statistics.squares.any(axis=0))
     few = statistics.weights < ROWS_PER_FEATURE * varies
     if borrowed.any():
         few = borrowed > 0
@@ -195,7 +195,7 @@ def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> 
 
 def _leading_features(statistics: ClassStatistics, coef: Array) -> str:
     """The few features on which a rule relies most."""
-    spread = np.sqrt(np.einsum("kjj->j", statistics.scatters))
+    spread = np.sqrt(statistics.squares.sum(axis=0))
     sizes = np.abs(coef) * spread
     leading = np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]
     leading = leading[sizes[leading] >= 0.5 * sizes.max()]

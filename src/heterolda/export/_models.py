@@ -190,7 +190,8 @@ def statistics_values(model: Any) -> Values | None:
     known = getattr(model, "statistics_", None)
     if known is None:
         return None
-    return {**vars(known), "named": known.feature_names is not None}
+    content = {**vars(known), "scatters": known.scatters}
+    return {**content, "named": known.feature_names is not None}
 
 
 def statistics_from(values: Values, fitted: Values, where: str) -> ClassStatistics:

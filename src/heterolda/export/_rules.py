@@ -194,7 +194,7 @@ def _ranges(model: Any) -> Array | None:
     statistics = getattr(start, "statistics_", None)
     if statistics is None:
         return None
-    scatter = np.einsum("kjj->kj", statistics.scatters)
+    scatter = statistics.squares
     with np.errstate(over="ignore", invalid="ignore"):
         spread = _REACH * np.sqrt(scatter / (statistics.weights - 1)[:, None])
         low, high = statistics.means - spread, statistics.means + spread

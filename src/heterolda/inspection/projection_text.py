@@ -37,7 +37,7 @@ def total_deviations(statistics: ClassStatistics) -> Array:
     """Standard deviations of the features in the rows of all classes together."""
     weights, means = statistics.weights, statistics.means
     shifts = means - weights @ means / weights.sum()
-    squares = np.einsum("kjj->j", statistics.scatters) + weights @ shifts**2
+    squares = statistics.squares.sum(axis=0) + weights @ shifts**2
     deviations: Array = np.sqrt(squares / (weights.sum() - 1))
     return deviations
 

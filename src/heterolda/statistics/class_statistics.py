@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from numbers import Real
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,15 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_X_y
 
-from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.sklearn_private import get_feature_names
 from heterolda.foundations.types import Amount, Array, Index
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
-    are_labels,
     check_covariance,
-    check_labels,
     check_number,
     check_sample_weight,
     check_unmasked,
@@ -38,20 +34,32 @@ from heterolda.foundations.wording import (
     percent,
 )
 from heterolda.kernels.class_moments import class_moments
-from heterolda.kernels.label_codes import label_codes
+from heterolda.statistics.arrays import FILE_FORMAT, arrays_of, read_moments
+from heterolda.statistics.factors import (
+    class_factors,
+    compact,
+    expanded,
+    is_wide,
+    squares_of,
+)
+from heterolda.statistics.labels import coded_labels
 from heterolda.statistics.moments import (
     UNDERFLOW,
+    Coordinates,
     RangeError,
+    check_decay,
     check_moments,
     check_range,
-    read_moments,
+    check_room,
+    check_sums,
+    names_of_both,
+    rank_of_features,
+    refuse_small,
     shrink,
     two_amounts,
 )
-from heterolda.statistics.removal import Moments, rounding, without
+from heterolda.statistics.removal import NO_REMOVAL, Moments, rounding, without
 from heterolda.statistics.sparse_moments import sparse_moments
-
-_FILE_FORMAT = 1
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
 _TRACE = 1e-100
@@ -72,6 +80,10 @@ class ClassStatistics:
     Weights are frequencies: a row of weight 3 counts as three copies, a row of
     weight 0 as none.
 
+    As long as there are fewer rows than features (and more than 100 of these), classes
+    have factors of rows instead of scatters: these add up as well, but rows cannot be
+    taken back.
+
     Parameters
     ----------
     classes : ndarray of shape (n_classes,)
@@ -80,8 +92,10 @@ class ClassStatistics:
         Total weight of each class.
     means : ndarray of shape (n_classes, n_features)
         Class means.
-    scatters : ndarray of shape (n_classes, n_features, n_features)
-        Sums of weighted outer products of the deviations from the class mean.
+    scatters : ndarray of shape (n_classes, n_features, n_features) or list of ndarray
+        Sums of weighted outer products of the deviations from the class mean; or one
+        factor F for each class, of shape (n_rows, n_features), with the scatter
+        :math:`F'F`. As an attribute always the former.
     feature_names : ndarray of str of shape (n_features,) or None, default=None
         Names of the columns, if they had any.
     given : bool, default=False
@@ -115,22 +129,31 @@ class ClassStatistics:
         classes: NDArray[Any],
         weights: Array,
         means: Array,
-        scatters: Array,
+        scatters: Array | Sequence[Array],
         feature_names: NDArray[Any] | None = None,
         given: bool = False,
         estimated_by: str | None = None,
     ) -> None:
         k, d = means.shape
-        if not classes.shape == weights.shape == (k,) or scatters.shape != (k, d, d):
+        shapes = [scatter.shape for scatter in scatters]
+        square = isinstance(scatters, np.ndarray)
+        same = [shape[-1] == d and (shape[0] == d or not square) for shape in shapes]
+        if (
+            not classes.shape == weights.shape == (k,)
+            or len(same) != k
+            or not all(same)
+        ):
             raise ValueError(
                 f"classes, weights, means and scatters must describe the same classes "
                 f"and features, got shapes {classes.shape}, {weights.shape}, "
-                f"{means.shape} and {scatters.shape}"
+                f"{means.shape} and {(len(shapes), *shapes[:1])}"
             )
         self.classes = classes
         self.weights = weights
         self.means = means
-        self.scatters = scatters
+        # Of each class its scatter, or the rows of its factor.
+        self._parts = scatters if isinstance(scatters, np.ndarray) else list(scatters)
+        self.coordinates: Coordinates | None = None
         self.feature_names = feature_names
         self.given = given
         self.estimated_by = estimated_by
@@ -146,6 +169,34 @@ class ClassStatistics:
     def n_features(self) -> int:
         """Number of features."""
         return int(self.means.shape[1])
+
+    @property
+    def factors(self) -> list[Array] | None:
+        """Rows of which the scatters are made, if there are no scatters."""
+        return None if isinstance(self._parts, np.ndarray) else self._parts
+
+    @property
+    def scatters(self) -> Array:
+        """Scatters of the classes, of shape (n_classes, n_features, n_features)."""
+        if isinstance(self._parts, np.ndarray):
+            return self._parts
+        check_room(self.n_classes, self.n_features, copies=1)
+        return expanded(self._parts)
+
+    @property
+    def squares(self) -> Array:
+        """Their diagonals, of shape (n_classes, n_features)."""
+        if self.factors is not None:
+            return squares_of(self.factors)
+        squares: Array = np.einsum("kjj->kj", self.scatters)
+        return squares
+
+    @property
+    def rank(self) -> int:
+        """Number of features without those that are constant or depend on others."""
+        if self.coordinates is not None:
+            return self.coordinates.rank
+        return rank_of_features(self)
 
     def __repr__(self) -> str:
         weights = np.array2string(self.weights, threshold=8, precision=6)
@@ -172,12 +223,17 @@ class ClassStatistics:
 
     @classmethod
     def _empty(
-        cls, classes: NDArray[Any], d: int, feature_names: NDArray[Any] | None
+        cls,
+        classes: NDArray[Any],
+        d: int,
+        feature_names: NDArray[Any] | None,
+        *,
+        wide: bool = False,
     ) -> Self:
-        """Statistics of no rows at all."""
+        """Statistics of no rows at all; factors of them if wide."""
         k = len(classes)
-        zeros = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
-        return cls(classes, *zeros, feature_names)
+        none = [np.zeros((0, d))] * k if wide else np.zeros((k, d, d))
+        return cls(classes, np.zeros(k), np.zeros((k, d)), none, feature_names)
 
     @classmethod
     def from_data(
@@ -239,17 +295,19 @@ class ClassStatistics:
         feature_names: NDArray[Any] | None = None,
     ) -> Self:
         """`from_arrays` with the place of each label in `classes`."""
-        gather = sparse_moments if issparse(X) else class_moments
-        sums = gather(X, codes, sample_weight, len(classes))
-        stats = cls(classes, sums.weights, sums.means, sums.scatters, feature_names)
+        gather: Any = class_factors
+        if not is_wide(*X.shape):
+            check_room(len(classes), X.shape[1])
+            gather = sparse_moments if issparse(X) else class_moments
+        weights, means, parts, lost = gather(X, codes, sample_weight, len(classes))
         with np.errstate(over="ignore", invalid="ignore"):
-            doubtful = not np.isfinite(stats.scatters.sum())
-        if doubtful:
-            finite = np.isfinite(stats.scatters).all(axis=(1, 2))
-            nowhere = np.zeros(X.shape[1], bool)
-            check_range(stats.scatters[finite.argmin()], nowhere)
-        if sums.lost >= 0:
-            raise RangeError.of_feature("X", sums.lost, UNDERFLOW)
+            doubtful = not np.isfinite(sum(part.sum() for part in parts))
+            stats = cls(classes, weights, means, parts, feature_names)
+            if doubtful:
+                for squares in stats.squares:
+                    check_range(squares, np.zeros(X.shape[1], bool))
+        if lost >= 0:
+            raise RangeError.of_feature("X", lost, UNDERFLOW)
         return stats
 
     @classmethod
@@ -283,7 +341,7 @@ class ClassStatistics:
             scatter = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
         for label, matrix, squares in zip(labels.tolist(), cov, scatter, strict=True):
             check_covariance(label, matrix)
-            check_range(squares, np.diag(matrix) > 0, "covariances")
+            check_range(np.diag(squares), np.diag(matrix) > 0, "covariances")
         order = np.argsort(labels)
         return cls(labels[order], n[order], mean[order], scatter[order], given=True)
 
@@ -315,13 +373,19 @@ class ClassStatistics:
         classes = union_of_labels(self.classes, other.classes)
         merged = self._empty_of_both(other, classes)
         for one in (self, other):
+            same = (one.factors is None) == (merged.factors is None)
+            parts = one._parts if same else one.scatters
             for i, k in enumerate(np.searchsorted(classes, one.classes)):
-                merged._add(k, one.weights[i], one.means[i], one.scatters[i])
+                merged._add(k, one.weights[i], one.means[i], parts[i])
+        if merged.factors is not None:
+            merged._parts = compact(merged.factors)
         return merged
 
     def __sub__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
+        if self.factors is not None:
+            raise ValueError(NO_REMOVAL)
         union_of_labels(self.classes, other.classes)  # refuses mixed types
         both = self._empty_of_both(other, self.classes)  # and other features
         taken = other.weights > 0
@@ -331,6 +395,9 @@ class ClassStatistics:
                 f"rows of classes {listed(missing)} cannot be taken away: these "
                 "statistics have no rows of these classes"
             )
+        if other.factors is not None:
+            other = copy.copy(other)
+            other._parts = other.scatters
         part = dict(zip(other.classes.tolist(), other._moments(), strict=True))
         left = dict(zip(self.classes.tolist(), self._moments(), strict=True))
         noise = both._noise
@@ -348,27 +415,15 @@ class ClassStatistics:
 
     def _moments(self) -> Iterator[Moments]:
         """The moments of one class after the other."""
-        return map(Moments, self.weights, self.means, self.scatters)
+        return map(Moments, self.weights, self.means, self._parts)
 
     def _empty_of_both(self, other: ClassStatistics, classes: NDArray[Any]) -> Self:
         """Statistics of no rows, for a sum or a difference; refused if none exists."""
-        for one in (self, other):
-            one._check_sums()
-        if self.n_features != other.n_features:
-            raise ValueError(
-                f"statistics of {self.n_features} and of {other.n_features} features "
-                "cannot be combined: they must describe the same columns"
-            )
-        names, others = self.feature_names, other.feature_names
-        if names is None:
-            names = others
-        elif others is not None and not np.array_equal(names, others):
-            raise ValueError(
-                "statistics of different features cannot be combined: feature_names "
-                f"are {list(names)} and {list(others)}; reorder or rename the columns "
-                "first"
-            )
-        empty = self._empty(classes, self.n_features, names)
+        check_sums(self.estimated_by or other.estimated_by)
+        sizes = self.n_features, other.n_features
+        names = names_of_both(sizes, self.feature_names, other.feature_names)
+        wide = self.factors is not None and other.factors is not None
+        empty = self._empty(classes, self.n_features, names, wide=wide)
         empty.given = self.given and other.given
         empty._noise = self._noise | other._noise
         for label in self._noise.keys() & other._noise.keys():
@@ -378,31 +433,28 @@ class ClassStatistics:
     def __radd__(self, other: object) -> Self:
         return self.copy() if other == 0 else NotImplemented  # for sum(list)
 
-    def _check_sums(self) -> None:
-        """Refuse to add to, take from or age what is not a sum over rows."""
-        if self.estimated_by is not None:
-            raise ValueError(
-                f"the moments of these statistics were estimated by "
-                f"{self.estimated_by}, so they are not sums over rows, to which rows "
-                "can be added: put all rows together and fit again"
-            )
-
     def _add(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
         """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
         if weight == 0:
             return
         if self.weights[k] == 0:
-            self.means[k], self.scatters[k] = mean, scatter
+            self.means[k], self._parts[k] = mean, scatter
             self.weights[k] = weight
             return
         total = self.weights[k] + weight
         with np.errstate(over="ignore", invalid="ignore"):
             shift = mean - self.means[k]
             self.means[k] += shift * (weight / total)
-            outer = np.outer(shift, shift)
-            self.scatters[k] += outer * (self.weights[k] * (weight / total))
-            self.scatters[k] += scatter
-        check_range(self.scatters[k], shift != 0, "other")
+            part = self.weights[k] * (weight / total)
+            if self.factors is None:
+                self._parts[k] += np.outer(shift, shift) * part
+                self._parts[k] += scatter
+                squares = np.diag(self._parts[k])
+            else:
+                rows = self._parts[k], scatter, shift[None] * np.sqrt(part)
+                self._parts[k] = np.concatenate(rows)
+                squares = np.einsum("ij,ij->j", self._parts[k], self._parts[k])
+        check_range(squares, shift != 0, "other")
         self.weights[k] = total
 
     def without_empty_classes(self) -> Self:
@@ -410,9 +462,17 @@ class ClassStatistics:
         kept = self.weights > 0
         if kept.all() or not kept.any():
             return self
+        return self.with_entries(np.flatnonzero(kept), self.classes[kept])
+
+    def with_entries(self, entries: Index, classes: NDArray[Any]) -> Self:
+        """The same with some entries, in that order, for these labels."""
         few = copy.copy(self)
-        for name in ("classes", "weights", "means", "scatters"):
-            setattr(few, name, getattr(self, name)[kept])
+        few.classes = classes
+        few.weights, few.means = self.weights[entries], self.means[entries]
+        if isinstance(self._parts, np.ndarray):
+            few._parts = self._parts[entries]
+        else:
+            few._parts = [self._parts[k] for k in entries]
         return few
 
     def decayed(self, factor: float) -> Self:
@@ -434,12 +494,20 @@ class ClassStatistics:
             (1e-100) is left, so that no class is forgotten altogether.
         """
         check_decay("factor", factor)
-        self._check_sums()
-        aged = self.copy()
+        check_sums(self.estimated_by)
+        aged = self.scaled(factor)
         there = np.where(self.weights > 0, _TRACE, 0.0)
-        aged.weights = np.maximum(factor * self.weights, there)
-        aged.scatters = factor * self.scatters
+        aged.weights = np.maximum(aged.weights, there)
         return aged
+
+    def scaled(self, factor: float) -> Self:
+        """Statistics of rows whose weights are multiplied by a factor."""
+        other = self.copy()
+        other.weights *= factor
+        root = factor if self.factors is None else np.sqrt(factor)
+        for part in other._parts:
+            part *= root
+        return other
 
     def covariances(self, shrinkage: Amount = None) -> Array:
         """Class covariances with divisor W_k - 1, shrunk if need be.
@@ -473,24 +541,9 @@ class ClassStatistics:
         lonely = self.weights <= 1
         if lonely.any():
             lenders = two_amounts(shrinkage)[0] != 0 and not lonely.all()
-            self._refuse(lonely if not lenders else self.weights <= 0)
-        return shrink(self.scatters, self.weights, shrinkage, given=self.given)
-
-    def _refuse(self, lonely: NDArray[np.bool_]) -> None:
-        """Refuse classes from which no covariance can be estimated."""
-        if not lonely.any():
-            return
-        weight = Setting("sample_weight")
-        zero = (" (every ", weight, " is zero)") if not self.weights.any() else ()
-        raise ParameterError(
-            f"classes {listed(self.classes[lonely])} have a total weight (number of "
-            "samples, or sum of ",
-            weight,
-            ") of 1 or less",
-            *zero,
-            ", from which no covariance can be estimated: add samples of these classes "
-            "or leave them out",
-        )
+            lonely = self.weights <= 0 if lenders else lonely
+            refuse_small(self.classes, self.weights, lonely)
+        return shrink(self, shrinkage)
 
     def save(self, path: PathOrFile, *, min_count: float = 0) -> None:
         """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
@@ -504,34 +557,13 @@ class ClassStatistics:
             Least total weight of a class: statistics of a few rows give them away.
         """
         check_number("save", "min_count", min_count, 0, np.inf)
-        classes = self.classes
         few = (self.weights > 0) & (self.weights < min_count)
         if few.any():
             raise ValueError(
-                f"classes {listed(classes[few])} have fewer rows than min_count="
+                f"classes {listed(self.classes[few])} have fewer rows than min_count="
                 f"{min_count}; their statistics would give them away: leave them out"
             )
-        if classes.dtype.kind not in "biufU":
-            if not all(isinstance(label, str) for label in classes):
-                raise ValueError(
-                    "classes must be numbers, booleans or strings to be saved without "
-                    f"pickle, got {classes.tolist()!r}"
-                )
-            classes = classes.astype(str)
-        content = {
-            "format": np.array(_FILE_FORMAT),
-            "classes": classes,
-            "classes_are_objects": np.array(classes is not self.classes),
-            "weights": self.weights,
-            "means": self.means,
-            "scatters": self.scatters,
-            "given": np.array(self.given),
-        }
-        if self.estimated_by is not None:
-            content["estimated_by"] = np.array(self.estimated_by)
-        if self.feature_names is not None:
-            content["feature_names"] = self.feature_names.astype(str)
-        write_npz(path, content)
+        write_npz(path, arrays_of(self))
 
     @classmethod
     def load(cls, path: PathOrFile) -> Self:
@@ -547,27 +579,8 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        content = read_npz(path, "class statistics", _FILE_FORMAT)
+        content = read_npz(path, "class statistics", FILE_FORMAT)
         try:
             return cls(*read_moments(content))
         except (KeyError, TypeError, ValueError) as error:
             raise unreadable(path, "class statistics", error) from error
-
-
-def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], Index]:
-    """`check_labels`, and the place of each label among the distinct ones."""
-    if not are_labels(y):
-        classes = check_labels(y, warn=warn)
-        return classes, encode(y, classes).astype(np.int64)
-    classes, codes = label_codes(y)
-    if warn and 2 * len(classes) > len(y):
-        check_labels(y)  # which warns
-    return classes, codes
-
-
-def check_decay(name: str, value: object) -> None:
-    """Refuse a factor of decay that is not a number above 0 and at most 1."""
-    if not isinstance(value, Real) or not 0 < float(value) <= 1:
-        raise ParameterError(
-            Setting(name), f" must be a number above 0 and at most 1, got {value!r}"
-        )

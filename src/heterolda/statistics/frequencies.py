@@ -78,10 +78,8 @@ def as_frequencies(
     if not _too_small(total, sample.n_rows):
         return statistics, sample, 1.0
     factor = sample.n_rows / total
-    scaled = statistics.copy()
-    scaled.weights *= factor
-    scaled.scatters *= factor
-    return scaled, replace(sample, weight=sample.weight * factor), factor
+    weight = sample.weight * factor
+    return statistics.scaled(factor), replace(sample, weight=weight), factor
 
 
 def _too_small(total: float, n_rows: int) -> bool:

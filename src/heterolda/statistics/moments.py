@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Amount, Array, Mask
 from heterolda.foundations.validation import (
-    check_covariance,
     check_finite,
     check_labels,
     label_array,
@@ -29,18 +28,19 @@ SINGULAR = 1e-10
 _COPIES = 4
 
 
-def check_room(n_classes: int, n_features: int) -> None:
+def check_room(n_classes: int, n_features: int, copies: int = _COPIES) -> None:
     """Refuse covariances of which a few copies exceed the machine's memory."""
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # not every system says
         return
     size = 8 * n_classes * n_features**2
-    if _COPIES * size > there:
+    if copies * size > there:
+        more = f", of which a fit needs {copies} times as much" if copies > 1 else ""
         raise ValueError(
             f"the covariances of {n_classes} classes and {n_features} features take "
-            f"{size / 1e9:.0f} GB, of which a fit needs {_COPIES} times as much; this "
-            f"machine has {there / 1e9:.0f} GB: choose fewer features"
+            f"{size / 1e9:.0f} GB{more}; this machine has {there / 1e9:.0f} GB: choose "
+            "fewer features"
         )
 
 
@@ -67,13 +67,12 @@ class RangeError(ParameterError):
         return error
 
 
-def check_range(scatter: Array, varies: Mask, name: str = "X") -> None:
-    """Refuse scatter whose squares have left the range of float64.
+def check_range(squares: Array, varies: Mask, name: str = "X") -> None:
+    """Refuse sums of squares of features that have left the range of float64.
 
-    The sum of squares of a feature that `varies` cannot be zero.
+    That of a feature that `varies` cannot be zero.
     """
-    squares = np.diag(scatter)
-    if not np.all(np.isfinite(scatter)):
+    if not np.all(np.isfinite(squares)):
         raise RangeError.of_feature(
             name,
             int(np.argmin(np.isfinite(squares))),
@@ -90,7 +89,7 @@ def check_distances(means: Array) -> None:
     with np.errstate(over="ignore"):
         apart = np.ptp(means, axis=0) if len(means) else np.zeros(means.shape[1])
         squares = apart**2
-    check_range(np.diag(squares), np.zeros(len(squares), bool), "means")
+    check_range(squares, np.zeros(len(squares), bool), "means")
 
 
 def check_moments(
@@ -131,43 +130,51 @@ def check_moments(
     return labels, n, mean, cov
 
 
-def read_moments(
-    content: dict[str, NDArray[Any]],
-) -> tuple[NDArray[Any], Array, Array, Array, NDArray[Any] | None, bool, str | None]:
-    """Check the arrays of a file and return the arguments of `ClassStatistics`.
+class Coordinates(NamedTuple):
+    """What the features were, of statistics that are in other coordinates.
 
-    The file may hold anything; a KeyError says which array is missing.
+    Attributes
+    ----------
+    target : ndarray of shape (n_coordinates,)
+        Variances along the coordinates of the diagonal of the pooled covariance.
+    rank : int
+        Rank of the features.
+    n_features : int
+        Their number.
+    n_outside : int
+        Number of directions outside the coordinates in which features vary.
     """
-    classes, names = content["classes"], content.get("feature_names")
-    objects = content["classes_are_objects"]
-    given = content.get("given", np.array(False))  # older files do not say
-    estimated_by = content.get("estimated_by")
-    weights = check_finite("weights", content["weights"], 1)
-    means = check_finite("means", content["means"], 2)
-    scatters = check_finite("scatters", content["scatters"], 3)
-    if (
-        np.any(weights < 0)
-        or classes.dtype.kind not in "biufU"
-        or objects.shape != ()
-        or given.shape != ()
-        or given.dtype.kind != "b"
-        or (estimated_by is not None and estimated_by.dtype.kind != "U")
-        or not np.array_equal(np.unique(classes), classes)
-        or (names is not None and names.shape != means.shape[1:])
-    ):
-        raise ValueError("its arrays do not fit together")
-    check_distances(means)
-    for label, scatter in zip(classes.tolist(), scatters, strict=True):
-        check_covariance(label, scatter)
-    if objects and classes.dtype.kind == "U":
-        classes = classes.astype(object)
-    if names is not None:
-        names = names.astype(object)
-    name = None if estimated_by is None else str(estimated_by)
-    return classes, weights, means, scatters, names, bool(given), name
+
+    target: Array
+    rank: int
+    n_features: int
+    n_outside: int
 
 
-def shrink(scatters: Array, weights: Array, shrinkage: Amount, *, given: bool) -> Array:
+class Scatters(Protocol):
+    """What shrinkage needs to know of class statistics."""
+
+    weights: Array
+    given: bool
+    coordinates: Coordinates | None
+
+    @property
+    def scatters(self) -> Array:
+        """Scatters of the classes."""
+        ...
+
+    @property
+    def squares(self) -> Array:
+        """Their diagonals."""
+        ...
+
+    @property
+    def rank(self) -> int:
+        """Rank of the features."""
+        ...
+
+
+def shrink(statistics: Scatters, shrinkage: Amount) -> Array:
     """Class covariances, moved towards the pooled covariance.
 
     Class k gets ``(1 - rho_k) S_k + rho_k S_pooled`` with the shares rho_k of
@@ -175,15 +182,22 @@ def shrink(scatters: Array, weights: Array, shrinkage: Amount, *, given: bool) -
     the second of two numbers or else, if it has fewer than 2 r degrees of freedom f, by
     ``r / (f + r)``, where r is the rank of the features.
     """
-    rho = pooled_shares(scatters, weights, shrinkage, given=given)
+    rho = pooled_shares(statistics, shrinkage)
     if not rho.any():
-        own: Array = scatters / (weights - 1)[:, None, None]
+        own: Array = statistics.scatters / (statistics.weights - 1)[:, None, None]
         return own
     gamma = two_amounts(shrinkage)[1]
     if gamma is None:
-        rank, freedom = rank_of_features(scatters, weights), pooled_freedom(weights)
+        rank, freedom = statistics.rank, pooled_freedom(statistics.weights)
         gamma = rank / (freedom + rank) if freedom < 2 * rank else 0.0
-    return blend(scatters, weights, rho, gamma)
+    return mixtures(statistics, rho, gamma)
+
+
+def mixtures(statistics: Scatters, rho: Array, gamma: float) -> Array:
+    """`blend` of the scatters of class statistics."""
+    known = statistics.coordinates
+    target = None if known is None else known.target
+    return blend(statistics.scatters, statistics.weights, rho, gamma, target)
 
 
 def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
@@ -201,9 +215,7 @@ def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
     return float(shrinkage[0]), float(shrinkage[1])
 
 
-def pooled_shares(
-    scatters: Array, weights: Array, shrinkage: Amount, *, given: bool
-) -> Array:
+def pooled_shares(statistics: Scatters, shrinkage: Amount) -> Array:
     """Share of the pooled covariance in that of each class.
 
     `shrinkage` is the share of all classes, or begins with it; "auto" means
@@ -212,17 +224,20 @@ def pooled_shares(
     whose moments are `given` as exact. A class of weight 1 or less has no covariance of
     its own.
     """
-    d = scatters.shape[1]
+    weights = statistics.weights
     share = two_amounts(shrinkage)[0]
     if share is None:
-        if given or weights.min(initial=np.inf) > d + 1:
+        if statistics.given or (
+            statistics.coordinates is None
+            and weights.min(initial=np.inf) > statistics.scatters.shape[1] + 1
+        ):
             return np.zeros(len(weights))
-        rank = rank_of_features(scatters, weights)
+        rank = statistics.rank
         rho = np.where(weights <= rank + 1, rank / (weights + rank), 0.0)
     elif isinstance(share, Real) and 0 <= float(share) <= 1:
         rho = np.full(len(weights), float(share))
     elif isinstance(share, str) and share == "auto":
-        rank = rank_of_features(scatters, weights)
+        rank = statistics.rank
         rho = rank / (weights + rank)
     else:
         raise ParameterError(
@@ -238,32 +253,38 @@ def pooled_freedom(weights: Array) -> float:
     return float(np.maximum(weights - 1, 0.0).sum())
 
 
-def rank_of_features(scatters: Array, weights: Array) -> int:
+def rank_of_features(statistics: Scatters) -> int:
     """Number of features without those that are constant or depend on others.
 
     The latter can be told only if there are rows enough. At least 1.
     """
-    pooled = scatters.sum(axis=0)
-    varies = np.diag(pooled) > 0
+    squares = statistics.squares.sum(axis=0)
+    varies = squares > 0
     rank = int(np.count_nonzero(varies))
-    if 1 < rank <= pooled_freedom(weights):
-        scale = np.sqrt(np.diag(pooled)[varies])
-        spectrum = np.linalg.eigvalsh(
-            pooled[np.ix_(varies, varies)] / scale / scale[:, None]
-        )
+    if 1 < rank <= pooled_freedom(statistics.weights):
+        scale = np.sqrt(squares[varies])
+        pooled = statistics.scatters.sum(axis=0)[np.ix_(varies, varies)]
+        spectrum = np.linalg.eigvalsh(pooled / scale / scale[:, None])
         rank = int(np.count_nonzero(spectrum > SINGULAR * spectrum[-1]))
     return max(rank, 1)
 
 
-def blend(scatters: Array, weights: Array, rho: Array, gamma: float) -> Array:
+def blend(
+    scatters: Array,
+    weights: Array,
+    rho: Array,
+    gamma: float,
+    target: Array | None = None,
+) -> Array:
     """Mixtures of the class covariances with the pooled one and its diagonal.
 
-    The pooled covariance has the weight rho_k in that of class k, and its diagonal the
-    weight `gamma` in the pooled one.
+    The pooled covariance has the weight rho_k in that of class k, and its diagonal, or
+    that of the `target`, the weight `gamma` in the pooled one.
     """
     pooled = scatters.sum(axis=0) / pooled_freedom(weights)
     if gamma:
-        pooled = (1 - gamma) * pooled + gamma * np.diag(np.diag(pooled))
+        diagonal = np.diag(pooled) if target is None else target
+        pooled = (1 - gamma) * pooled + gamma * np.diag(diagonal)
     with np.errstate(divide="ignore", invalid="ignore"):
         own = np.where(rho < 1, (1 - rho) / (weights - 1), 0.0)[:, None, None]
     blended: Array = own * scatters + rho[:, None, None] * pooled
@@ -297,3 +318,55 @@ def against_all_others(
         np.concatenate([others, priors]),
         np.concatenate([weights.sum() - weights, weights]),
     )
+
+
+def check_decay(name: str, value: object) -> None:
+    """Refuse a factor of decay that is not a number above 0 and at most 1."""
+    if not isinstance(value, Real) or not 0 < float(value) <= 1:
+        raise ParameterError(
+            Setting(name), f" must be a number above 0 and at most 1, got {value!r}"
+        )
+
+
+def refuse_small(classes: NDArray[Any], weights: Array, lonely: Mask) -> None:
+    """Refuse classes from which no covariance can be estimated."""
+    if not lonely.any():
+        return
+    weight = Setting("sample_weight")
+    zero = (" (every ", weight, " is zero)") if not weights.any() else ()
+    raise ParameterError(
+        f"classes {listed(classes[lonely])} have a total weight (number of samples, or "
+        "sum of ",
+        weight,
+        ") of 1 or less",
+        *zero,
+        ", from which no covariance can be estimated: add samples of these classes or "
+        "leave them out",
+    )
+
+
+def names_of_both(
+    d: tuple[int, int], names: NDArray[Any] | None, others: NDArray[Any] | None
+) -> NDArray[Any] | None:
+    """Names of the features of two statistics; refuse those of different features."""
+    if d[0] != d[1]:
+        raise ValueError(
+            f"statistics of {d[0]} and of {d[1]} features cannot be combined: they "
+            "must describe the same columns"
+        )
+    if names is not None and others is not None and not np.array_equal(names, others):
+        raise ValueError(
+            "statistics of different features cannot be combined: feature_names "
+            f"are {list(names)} and {list(others)}; reorder or rename the columns first"
+        )
+    return others if names is None else names
+
+
+def check_sums(estimated_by: str | None) -> None:
+    """Refuse to add to, take from or age what is not a sum over rows."""
+    if estimated_by is not None:
+        raise ValueError(
+            f"the moments of these statistics were estimated by {estimated_by}, so "
+            "they are not sums over rows, to which rows can be added: put all rows "
+            "together and fit again"
+        )

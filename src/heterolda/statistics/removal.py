@@ -20,6 +20,12 @@ _DOUBT = 1e4
 # Rounding errors that draw a warning, as a share of the squares that are left.
 _MUCH = 0.1
 
+NO_REMOVAL = (
+    "rows cannot be taken back from statistics of fewer rows than features: the "
+    "factors that take the place of scatters do not tell which rows they are made of. "
+    "Gather the rows that are left anew"
+)
+
 
 class Moments(NamedTuple):
     """Weight, mean and scatter of one class."""

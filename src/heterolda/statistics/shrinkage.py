@@ -15,7 +15,7 @@ from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import (
     SINGULAR,
-    blend,
+    mixtures,
     pooled_freedom,
     pooled_shares,
     two_amounts,
@@ -52,9 +52,7 @@ class Shrinkage:
         """Class covariances of these statistics, shrunk."""
         if not self.to_pooled.any():
             return statistics.covariances()
-        return blend(
-            statistics.scatters, statistics.weights, self.to_pooled, self.to_diagonal
-        )
+        return mixtures(statistics, self.to_pooled, self.to_diagonal)
 
 
 def class_covariances(
@@ -77,8 +75,7 @@ def shares_of_pooled(
     if chosen is not None and chosen.to_pooled.any():
         return chosen.to_pooled
     amount = shrinkage if chosen is None else None
-    moments = statistics.scatters, statistics.weights
-    return pooled_shares(*moments, amount, given=statistics.given)
+    return pooled_shares(statistics, amount)
 
 
 def is_shrunk(shrinkage: Amount) -> bool:
@@ -143,7 +140,7 @@ def choose_shrinkage(
     """
     scores = left_out_log_likelihood(X, y, sample_weight, statistics)
     best, diagonal = np.unravel_index(np.argmax(scores), scores.shape)
-    nu = STRENGTHS[best] * statistics.n_features
+    nu = STRENGTHS[best] * _number_of_features(statistics)
     if not nu:  # only classes that cannot stand alone borrow
         return Shrinkage(np.zeros(statistics.n_classes), 0.0)
     freedom = np.maximum(statistics.weights - 1, 0.0)
@@ -181,6 +178,12 @@ def left_out_log_likelihood(
     return total
 
 
+def _number_of_features(statistics: ClassStatistics) -> int:
+    """How many features there are, in whatever coordinates."""
+    known = statistics.coordinates
+    return statistics.n_features if known is None else known.n_features
+
+
 def _pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     """Eigenvectors and eigenvalues of the pooled correlation, for rows as they come.
 
@@ -189,12 +192,14 @@ def _pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     """
     freedom = pooled_freedom(statistics.weights)
     pooled = statistics.scatters.sum(axis=0) / freedom
-    varies = np.diag(pooled) > 0
-    scale = np.sqrt(np.diag(pooled)[varies])
+    known = statistics.coordinates
+    variances = np.diag(pooled) if known is None else known.target
+    varies = variances > 0
+    scale = np.sqrt(variances[varies])
     spectrum, vectors = np.linalg.eigh(
         pooled[np.ix_(varies, varies)] / scale / scale[:, None]
     )
-    if freedom >= len(scale) > 0:
+    if freedom >= len(scale) > 0 and (known is None or not known.n_outside):
         kept = spectrum > SINGULAR * spectrum[-1]
         spectrum, vectors = spectrum[kept], vectors[:, kept]
     basis = np.zeros((len(varies), len(spectrum)))
@@ -255,7 +260,8 @@ def _candidates(
     # average of what is left out stands in for each in the divisors.
     left = float(np.average(np.minimum(weight, 1.0), weights=weight))
     scatter = basis.T @ statistics.scatters[k] @ basis
-    nu = np.array(STRENGTHS) * statistics.n_features
+    nu = np.array(STRENGTHS) * _number_of_features(statistics)
+    outside = 0 if statistics.coordinates is None else statistics.coordinates.n_outside
     # Shares of T_k / (W_k - 1) and of P that add up to one without the row.
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(np.isinf(nu), 0.0, 1 / (total - 1 - left + nu))
@@ -274,11 +280,15 @@ def _candidates(
         if singular:
             base[:, shared > 0] = np.nan
         base[base <= 0] = np.nan
+        log_det = np.log(base).sum(axis=0) + 2 * np.log(root).sum()
+        if outside:  # where there is the diagonal only
+            with np.errstate(divide="ignore"):
+                log_det += outside * np.log(shared * r)
         candidates.append(
             _Candidates(
                 vectors=vectors / root[:, None],
                 precisions=1 / base,
-                log_det=np.log(base).sum(axis=0) + 2 * np.log(root).sum(),
+                log_det=log_det,
                 own=own,
                 shared=shared * (1 - r) / (freedom - left),
                 weight=total,

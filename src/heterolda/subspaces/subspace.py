@@ -120,7 +120,7 @@ def _total_covariance(
         shifts = means - priors @ means
         total: Array = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
         total += (shifts.T * priors) @ shifts
-    check_range(total, np.zeros(len(total), bool))
+    check_range(np.diag(total), np.zeros(len(total), bool))
     return total
 
 

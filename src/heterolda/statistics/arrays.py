@@ -1,0 +1,121 @@
+"""Class statistics as the arrays of a file, and back."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.foundations.types import Array
+from heterolda.foundations.validation import check_covariance, check_finite
+from heterolda.statistics.factors import compressed
+from heterolda.statistics.moments import Scatters, check_distances, check_range
+
+# 2 has factors, which 1 did not know.
+FILE_FORMAT = 2
+
+
+class Statistics(Scatters, Protocol):
+    """What a file says of class statistics."""
+
+    classes: NDArray[Any]
+    means: Array
+    feature_names: NDArray[Any] | None
+    estimated_by: str | None
+
+    @property
+    def factors(self) -> list[Array] | None:
+        """Factors of the scatters, if there are some."""
+        ...
+
+
+def arrays_of(statistics: Statistics) -> dict[str, NDArray[Any]]:
+    """The arrays of a file; no pickle is involved.
+
+    Factors are those that tell no more than the scatters.
+    """
+    classes = statistics.classes
+    if classes.dtype.kind not in "biufU":
+        if not all(isinstance(label, str) for label in classes):
+            raise ValueError(
+                "classes must be numbers, booleans or strings to be saved without "
+                f"pickle, got {classes.tolist()!r}"
+            )
+        classes = classes.astype(str)
+    content = {
+        "format": np.array(1 if statistics.factors is None else FILE_FORMAT),
+        "classes": classes,
+        "classes_are_objects": np.array(classes is not statistics.classes),
+        "weights": statistics.weights,
+        "means": statistics.means,
+        "given": np.array(statistics.given),
+    }
+    if statistics.factors is None:
+        content["scatters"] = statistics.scatters
+    else:
+        factors = [compressed(factor) for factor in statistics.factors]
+        content["factors"] = np.concatenate(factors)
+        content["n_factors"] = np.array([len(factor) for factor in factors])
+    if statistics.estimated_by is not None:
+        content["estimated_by"] = np.array(statistics.estimated_by)
+    if statistics.feature_names is not None:
+        content["feature_names"] = statistics.feature_names.astype(str)
+    return content
+
+
+def _read_factors(content: dict[str, NDArray[Any]]) -> list[Array]:
+    """The factors of each class in the arrays of a file."""
+    rows = check_finite("factors", content["factors"], 2)
+    counts = content["n_factors"]
+    if (
+        counts.ndim != 1
+        or counts.dtype.kind not in "iu"
+        or np.any(counts < 0)
+        or counts.sum() != len(rows)
+    ):
+        raise ValueError("its arrays do not fit together")
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->j", rows, rows)
+    check_range(squares, np.zeros(len(squares), bool), "factors")
+    return np.split(rows, np.cumsum(counts)[:-1])
+
+
+def read_moments(
+    content: dict[str, NDArray[Any]],
+) -> tuple[NDArray[Any], Array, Array, Any, NDArray[Any] | None, bool, str | None]:
+    """Check the arrays of a file and return the arguments of `ClassStatistics`.
+
+    The file may hold anything; a KeyError says which array is missing.
+    """
+    classes, names = content["classes"], content.get("feature_names")
+    objects = content["classes_are_objects"]
+    given = content.get("given", np.array(False))  # older files do not say
+    estimated_by = content.get("estimated_by")
+    weights = check_finite("weights", content["weights"], 1)
+    means = check_finite("means", content["means"], 2)
+    if "factors" in content:
+        scatters: Any = _read_factors(content)
+    else:
+        scatters = check_finite("scatters", content["scatters"], 3)
+    if (
+        np.any(weights < 0)
+        or classes.dtype.kind not in "biufU"
+        or objects.shape != ()
+        or given.shape != ()
+        or given.dtype.kind != "b"
+        or (estimated_by is not None and estimated_by.dtype.kind != "U")
+        or not np.array_equal(np.unique(classes), classes)
+        or (names is not None and names.shape != means.shape[1:])
+    ):
+        raise ValueError("its arrays do not fit together")
+    check_distances(means)
+    if "factors" not in content:
+        for label, scatter in zip(classes.tolist(), scatters, strict=True):
+            check_covariance(label, scatter)
+    if objects and classes.dtype.kind == "U":
+        classes = classes.astype(object)
+    if names is not None:
+        names = names.astype(object)
+    name = None if estimated_by is None else str(estimated_by)
+    return classes, weights, means, scatters, names, bool(given), name
