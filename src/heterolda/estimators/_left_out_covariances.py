@@ -83,16 +83,10 @@ class Covariances:
         scatters = np.repeat(self.statistics.scatters[None], len(taken), axis=0)
         scatters[:, k] = _cleaned(scatters[:, k] - taken, self.statistics.scatters[k])
         both = [
-            blend(*moments, self.to_diagonal, self.target)
+            blend(*moments, self.to_diagonal)
             for moments in zip(scatters, weights, shares, strict=True)
         ]
         return np.array(both)[:, [k, 1 - k]]
-
-    @property
-    def target(self) -> Array | None:
-        """The diagonal in coordinates other than features, which is kept."""
-        known = self.statistics.coordinates
-        return None if known is None else known.target
 
     @property
     def to_diagonal(self) -> float:

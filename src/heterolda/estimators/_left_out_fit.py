@@ -14,7 +14,6 @@ from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import is_shrunk
-from heterolda.statistics.span import Span
 from heterolda.tradeoff.criteria import Criterion
 
 _REMEDY = ": use scikit-learn's cross_val_predict or cross_val_score"
@@ -41,8 +40,6 @@ class Fit:
         Pairs with Fisher's rule.
     voting : str
         How votes count.
-    span : Span or None
-        Of few rows and many features: the space in which all of this is.
     """
 
     statistics: ClassStatistics
@@ -57,26 +54,12 @@ class Fit:
     error: Array
     guarded: Mask
     voting: str
-    span: Span | None
 
     @classmethod
     def of(cls, model: Any) -> Fit:
         """Refuse a model for which there is no closed form."""
         settings, statistics = model._settings, model.statistics_
-        coef, intercept = model.coef_, model.intercept_
-        solver = resolve_solver(settings["solver"])
-        _refuse_others(solver, settings["criterion"], model.pairs_)
-        if statistics.estimated_by is not None:
-            raise ParameterError(
-                Setting("covariance_estimator"),
-                f" {statistics.estimated_by} has no leave-one-out in closed "
-                f"form{_REMEDY}",
-            )
-        span = None
-        if statistics.factors is not None:
-            span = Span.of(statistics)
-            statistics = span.statistics
-            coef, intercept = span.rules_inside(coef, intercept)
+        solver = refuse_others(model)
         shrinkage = settings["shrinkage"]
         covariances = Covariances.of(statistics, shrinkage, model.shrinkage_)
         plain = covariances
@@ -94,12 +77,11 @@ class Fit:
                 "bayes", settings["costs"], None, statistics.classes, solver
             ),
             pairs=model.pairs_,
-            coef=coef,
-            intercept=intercept,
+            coef=model.coef_,
+            intercept=model.intercept_,
             error=model.bayes_error_,
             guarded=fisher if guarded is None else fisher | guarded,
             voting=model.voting,
-            span=span,
         )
 
     def priors_without(self, k: int, left: Array) -> Array:
@@ -126,8 +108,16 @@ class Fit:
         return mask
 
 
-def _refuse_others(solver: Solver, criterion: str, pairs: Index) -> None:
-    """Say for which models there is no closed form."""
+def refuse_others(model: Any) -> Solver:
+    """Say for which models there is no closed form; return the solver of others."""
+    settings, statistics = model._settings, model.statistics_
+    solver, pairs = resolve_solver(settings["solver"]), model.pairs_
+    criterion = settings["criterion"]
+    if statistics.estimated_by is not None:
+        raise ParameterError(
+            Setting("covariance_estimator"),
+            f" {statistics.estimated_by} has no leave-one-out in closed form{_REMEDY}",
+        )
     if not isinstance(solver, Global | Fisher):
         raise ParameterError(
             Setting("solver"),
@@ -151,3 +141,4 @@ def _refuse_others(solver: Solver, criterion: str, pairs: Index) -> None:
             Setting("multiclass", "ovo"),
             f" has{_REMEDY}",
         )
+    return solver

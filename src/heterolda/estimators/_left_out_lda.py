@@ -59,8 +59,6 @@ class _Judge:
         self.means = statistics.means
         # Features of unit variance, so that units do not decide what is singular.
         scale = np.sqrt(np.where(np.diag(self.base) > 0, np.diag(self.base), 1.0))
-        if statistics.coordinates is not None:  # whose features have that
-            scale = np.ones_like(scale)
         values, vectors = np.linalg.eigh(self.base / scale / scale[:, None])
         kept = values > SINGULAR * values[-1]
         self.whiten = vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None]

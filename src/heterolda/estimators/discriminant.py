@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.few_rows import NO_CHOICE, Choice, choose_by_rows
 from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gathering import (
     add_chunk,
@@ -73,8 +74,6 @@ from heterolda.statistics.labels import all_labels
 from heterolda.statistics.moments import against_all_others, two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
-    Shrinkage,
-    choose_shrinkage,
     class_covariances,
     is_shrunk,
     needs_no_rows,
@@ -354,19 +353,14 @@ class GaussianLinearDiscriminant(
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
         solver = resolve_solver(self.solver)
         statistics, rows = training_rows(self, X, y, sample_weight)
-        chosen, judges = None, rows if self.guard else None
+        judges = rows if self.guard else None
         if self.covariance_estimator is not None:
             estimated = estimated_statistics(self, statistics, rows)
-            self._solve(estimated, solver, None, judges)
+            self._solve(estimated, solver, judges)
             warn_of_discarded_rows(self, statistics, judges)
             return self
-        span = Span.of(statistics) if statistics.factors else None
-        if self.shrinkage == "cv" and statistics.n_classes > 1:
-            known = statistics if span is None else span.statistics
-            known.covariances()  # says what is wrong with too small classes
-            X = rows.X if span is None else span.coordinates(rows.X)
-            chosen = choose_shrinkage(X, rows.y, rows.weight, known)
-        return self._solve(statistics, solver, chosen, judges, span=span)
+        choice = choose_by_rows(self, statistics, rows)
+        return self._solve(statistics, solver, judges, choice)
 
     def _fit_sampled(self, statistics, sample):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.
@@ -377,8 +371,10 @@ class GaussianLinearDiscriminant(
         needs_no_rows(self)
         statistics = statistics.without_empty_classes()
         statistics, sample, _ = as_frequencies(statistics, sample)
-        rows = sample.by_class(statistics.classes) if self.guard else None
-        self._solve(statistics, resolve_solver(self.solver), rows=rows)
+        rows = sample.by_class(statistics.classes)
+        choice = choose_by_rows(self, statistics, rows)
+        judges = rows if self.guard else None
+        self._solve(statistics, resolve_solver(self.solver), judges, choice)
         keep_statistics(self, statistics)
         return self
 
@@ -446,10 +442,9 @@ class GaussianLinearDiscriminant(
         self,
         statistics: ClassStatistics,
         solver: Solver,
-        chosen: Shrinkage | None = None,
         rows: ClassRows | None = None,
+        choice: Choice = NO_CHOICE,
         *,
-        span: Span | None = None,
         warn_of_raised: bool = False,
     ):
         """Solve all pairs and write the fitted attributes.
@@ -457,7 +452,7 @@ class GaussianLinearDiscriminant(
         Statistics that have factors are solved in the coordinates of their span.
         """
         check_several_classes(statistics.n_classes)
-        known = statistics
+        known, span, chosen = statistics, choice.span, choice.shrinkage
         if statistics.factors:
             span = Span.of(statistics) if span is None else span
             # No pair of classes that borrow is judged by rows.
@@ -470,7 +465,7 @@ class GaussianLinearDiscriminant(
         cov = class_covariances(known, self.shrinkage, chosen)
         borrowed = shares_of_pooled(known, self.shrinkage, chosen)
         priors = check_priors(self.priors, statistics.classes, weights)
-        if self.shrinkage is None:
+        if self.shrinkage is None and chosen is None:
             warn_of_small_classes(statistics, borrowed)
         if span is None:
             warn_of_coarse_features(means, cov)
@@ -489,14 +484,17 @@ class GaussianLinearDiscriminant(
         guard = None
         if rows is not None and isinstance(criterion.solver, Global):
             guard = self._make_guard(rows, statistics, pairs, priors, borrowed)
-        how = criterion.solver, seed, weighted, guard
+        review = guard
+        if choice.scores is not None and not one_vs_all and self.guard:
+            review = choice.scores if isinstance(criterion.solver, Global) else None
+        how = criterion.solver, seed, weighted, review
         planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
         planes = rules.planes if span is None else span.in_features(rules.planes)
         trivial, costly = planes.trivial, criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
-        if guard is not None:
+        if review is guard is not None:
             guarded = guard.verdict().guarded
             warn_of_misfit(statistics, pairs, guard.verdict())
         looked_at = planes, moments[:2], solved, rows
@@ -697,7 +695,7 @@ def solved_again(estimator, parameters):
     copy._solve(
         estimator.statistics_.copy(),
         resolve_solver(copy.solver),
-        estimator.shrinkage_,
+        choice=Choice(estimator.shrinkage_),
     )
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(estimator, name):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.estimators._left_out_anew import has_few_rows, winners_anew
 from heterolda.estimators._left_out_class import ClassWithoutRows
-from heterolda.estimators._left_out_fit import Fit
+from heterolda.estimators._left_out_fit import Fit, refuse_others
 from heterolda.estimators._left_out_lda import lda_winners
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sparse_rows import dense
@@ -59,7 +60,7 @@ def leave_one_out(
     model: Any, X: Any, y: NDArray[Any], weight: Array | None
 ) -> LeaveOneOut:
     """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
-    Fit.of(model)  # refuses models before it looks at rows
+    refuse_others(model)
     classes = model.classes_
     weight = _same_rows(model.statistics_, X, y, weight)
     rows = np.flatnonzero(weight > 0)
@@ -89,9 +90,10 @@ def winners_without(
     The rows are some of those that the model was fitted to, with the places of their
     classes. The last result is the number of rules that were solved anew.
     """
+    if has_few_rows(model):
+        winners, lda = winners_anew(model, X, codes, weight)
+        return winners, lda, len(X) * len(model.pairs_)
     fit = Fit.of(model)
-    if fit.span is not None:
-        X = fit.span.coordinates(X)
     winners = np.empty(len(X), np.intp)
     n_solved_anew = 0
     step = max(1, _BLOCK_SIZE // (X.shape[1] * max(1, len(fit.priors) - 1)))

@@ -135,18 +135,15 @@ class ClassStatistics:
         estimated_by: str | None = None,
     ) -> None:
         k, d = means.shape
-        shapes = [scatter.shape for scatter in scatters]
-        square = isinstance(scatters, np.ndarray)
-        same = [shape[-1] == d and (shape[0] == d or not square) for shape in shapes]
-        if (
-            not classes.shape == weights.shape == (k,)
-            or len(same) != k
-            or not all(same)
-        ):
+        shapes: Any = [part.shape for part in scatters]
+        fits = [shape[-1] for shape in shapes] == [d] * k
+        if isinstance(scatters, np.ndarray):
+            shapes, fits = scatters.shape, scatters.shape == (k, d, d)
+        if not classes.shape == weights.shape == (k,) or not fits:
             raise ValueError(
                 f"classes, weights, means and scatters must describe the same classes "
                 f"and features, got shapes {classes.shape}, {weights.shape}, "
-                f"{means.shape} and {(len(shapes), *shapes[:1])}"
+                f"{means.shape} and {shapes}"
             )
         self.classes = classes
         self.weights = weights

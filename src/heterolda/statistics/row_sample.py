@@ -15,6 +15,7 @@ from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
 from heterolda.kernels.class_order import class_order
 from heterolda.kernels.row_hashes import Hashes, row_hashes
+from heterolda.statistics.class_statistics import ClassStatistics
 
 # Distinct rows of a class that are kept: so many numbers for each pair that it is in,
 # but no fewer rows than the least. Besides, so many rows of all classes in proportion.
@@ -65,6 +66,18 @@ class ClassRows:
     weight: Array | None
     classes: NDArray[Any]
     codes: Index | None = None
+
+    @property
+    def are_few(self) -> bool:
+        """Whether there are fewer rows than features."""
+        weight = self.weight
+        n = len(self.y) if weight is None else np.count_nonzero(weight)
+        return bool(n < self.X.shape[1])
+
+    def are_all_of(self, statistics: ClassStatistics) -> bool:
+        """Whether statistics are of these rows, and of no more."""
+        n = len(self.y) if self.weight is None else self.weight.sum()
+        return bool(np.isclose(n, statistics.weights.sum()))
 
     @cached_property
     def _order(self) -> tuple[Index, Index]:

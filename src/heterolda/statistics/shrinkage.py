@@ -159,7 +159,7 @@ def left_out_log_likelihood(
     Up to a constant; minus infinity for a candidate under which a class becomes
     singular.
     """
-    basis, spectrum = _pooled_basis(statistics)
+    basis, spectrum = pooled_basis(statistics)
     total = np.zeros((len(STRENGTHS), len(DIAGONALS)))
     codes = encode(y, statistics.classes)
     bounds = np.bincount(codes, minlength=statistics.n_classes).cumsum()[:-1]
@@ -184,7 +184,7 @@ def _number_of_features(statistics: ClassStatistics) -> int:
     return statistics.n_features if known is None else known.n_features
 
 
-def _pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
+def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     """Eigenvectors and eigenvalues of the pooled correlation, for rows as they come.
 
     Features without variance are left out, and where the rows suffice also the
