@@ -48,6 +48,8 @@ SHAPES = {shape.name: shape for shape in PAPER_SHAPES}
 MANY_ROWS, FEWER_ROWS = Shape(1_000_000, 50, 5), Shape(50_000, 50, 5)
 LETTERS = Shape(20_000, 16, 26)
 MANY_CLASSES, FEWER_CLASSES = Shape(1_200, 64, 100), Shape(120, 8, 10)
+IMAGES = Shape(5_000, 600, 10, kind="pixels")
+FEWER_IMAGES = Shape(600, 200, 4, kind="pixels")
 TWO_CLASSES, FEWER_OF_TWO = Shape(1_000_000, 50, 2), Shape(100_000, 50, 2)
 MORE_LETTERS, FEWER_LETTERS = Shape(100_000, 16, 26), Shape(20_000, 16, 26)
 # To find components in many features, of some classes and of many.
@@ -65,6 +67,7 @@ def all_cases() -> list:
         Case(FIT_LARGE, MANY_ROWS, GLOBAL, GRAM, 3.0, FEWER_ROWS),
         Case(FIT_LARGE, LETTERS, GLOBAL, fitting("OneVsOne(LDA)"), 0.02),
         Case(FIT_LARGE, MANY_CLASSES, GLOBAL, LDA, None, FEWER_CLASSES),
+        Case(FIT_LARGE, IMAGES, GLOBAL, LDA, 3.0, FEWER_IMAGES),
     ]
     cases += _predictions()
     without = fitting("global without guard")

@@ -30,9 +30,10 @@ class Shape:
         Number of classes, or the rows of each.
     name : str
         One of the study's sets, or nothing.
-    kind : {"round", "flat"}
+    kind : {"round", "flat", "pixels"}
         For Gaussian classes: "round" ones have well-conditioned covariances, "flat"
-        ones random factors with small eigenvalues.
+        ones random factors with small eigenvalues. "pixels" are "round" but for a tenth
+        of the features, which are constant in a class, others in each.
     """
 
     n: int
@@ -50,6 +51,8 @@ class Shape:
     def label(self) -> str:
         """For the tables."""
         size = f"{self.n:,} x {self.d}, {self.n_classes} classes"
+        if self.kind == "pixels":
+            size += ", pixels constant in some"
         return f"{self.name}: {size}" if self.name else size
 
     @property
@@ -127,9 +130,13 @@ def gaussian_classes(shape: Shape, dtype=np.float64):
     counts = sizes if isinstance(shape.classes, int) else shape.classes
     y = rng.permutation(np.repeat(np.arange(k), counts))
     factors = rng.normal(size=(k, d, d)) / np.sqrt(4 * d)
-    if shape.kind == "round":
+    if shape.kind != "flat":
         factors += np.eye(d)
     centres = rng.normal(size=(k, d)) / np.sqrt(d)
+    if shape.kind == "pixels":
+        for c in range(k):
+            constant = rng.choice(d, d // 10, replace=False)
+            factors[c][:, constant] = centres[c, constant] = 0.0
     X = np.empty((n, d), dtype)
     for start in range(0, n, 4096):
         labels = y[start : start + 4096]

@@ -121,6 +121,14 @@ def test_a_row_that_alone_spans_a_direction_is_solved_anew(rng):
     assert_array_equal(found.predictions, refits(model, X, y))
 
 
+def test_rows_that_span_all_directions_of_lda_draw_no_warning(rng):
+    """Some products are exactly one; such rows are decided by hand."""
+    for _ in range(5):
+        X, y = rng.normal(size=(30, 60)), np.arange(30) % 4
+        model = GaussianLinearDiscriminant(shrinkage="auto", guard=False).fit(X, y)
+        assert 0 <= model.leave_one_out(X, y).lda_error <= 1
+
+
 @pytest.mark.parametrize(("n", "shrinkage"), [(1, None), (2, 0)])
 def test_class_without_a_covariance_loses_the_vote(rng, n, shrinkage):
     """A single row leaves nothing, two rows no covariance unless the class borrows."""

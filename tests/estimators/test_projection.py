@@ -7,12 +7,16 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
+from helpers.problems import wide_rows
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
@@ -315,3 +319,46 @@ def test_rows_in_single_precision_have_components_in_it(make_classes):
     huge = np.full((1, 3), 3e38, np.float32)
     assert np.isfinite(projection.transform(huge)).all()
     assert projection.scalings_.dtype == np.float64
+
+
+@pytest.mark.parametrize("method", ["fisher", "chernoff", "error"])
+def test_fewer_rows_than_features(rng, monkeypatch, method):
+    X, y = wide_rows(rng)
+    model = HeteroscedasticProjection(method=method, guard=False)
+    wide = clone(model).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"fewer rows than the 150 features|classes dif"
+    ):
+        clone(model).set_params(n_components=120).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"than the number of features, 150|classes dif"
+    ):
+        clone(model).set_params(n_components=151).fit(X, y)
+    names = GaussianLinearDiscriminant(shrinkage=0.5).fit(X, y).get_feature_names_out()
+    assert len(names) == 3
+    monkeypatch.setattr("heterolda.statistics.factors.NARROW", 10**9)
+    square = model.fit(X, y)
+    np.testing.assert_allclose(wide.mean_, square.mean_, rtol=1e-12)
+    # A search ends where its tolerance says, in either.
+    close = {"rtol": 1e-7, "atol": 1e-7 if method != "error" else 1e-3}
+    np.testing.assert_allclose(wide.explained_, square.explained_, **close)
+    projected = wide.transform(X)
+    np.testing.assert_allclose(projected, square.transform(X), **close)
+    units = X.std(axis=0) + 1
+    two = (model.inverse_transform(projected) / units for model in (wide, square))
+    np.testing.assert_allclose(*two, **close)
+
+
+def test_fewer_rows_than_features_as_by_lda(rng):
+    """The same shrinkage, if features are in units of their pooled deviations."""
+    X, y = wide_rows(rng)
+    X = np.delete(X, 7, axis=1)
+    freedom = len(y) - 4
+    within = sum(np.var(X[y == k], axis=0) * np.sum(y == k) for k in range(4)) / freedom
+    shrunk = HeteroscedasticProjection(method="fisher", shrinkage=(1, 0.4)).fit(X, y)
+    units = np.sqrt(within)
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4).fit(X / units, y)
+    normals = (lda.coef_[1:] - lda.coef_[0]).T / units[:, None]  # of three pairs
+    best = np.linalg.lstsq(shrunk.scalings_ * units[:, None], normals * units[:, None])
+    predicted = shrunk.scalings_ @ best[0]
+    np.testing.assert_allclose(X @ predicted, X @ normals, rtol=1e-6, atol=1e-8)

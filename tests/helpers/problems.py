@@ -154,3 +154,13 @@ def random_settings(rng):
         "max_iter": int(rng.choice([1, 2, 60])),
         "patience": int(rng.choice([1, 5, 40])),
     }
+
+
+def wide_rows(rng, d=150):
+    """Rows and labels of four classes, fewer than features, one of these constant."""
+    y = np.repeat([0, 1, 2, 3], [14, 18, 22, 26])
+    X = rng.normal(size=(len(y), d)) * (1 + 0.3 * y[:, None])
+    X += X[:, :1] + 0.5 * rng.normal(size=(4, d))[y]
+    X = X * 10 ** rng.uniform(-2, 2, d) + rng.normal(size=d)
+    X[:, 7] = 3.0
+    return X, y

@@ -18,7 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.shapes import Shape, gaussian_classes
-from helpers.problems import random_problem, random_settings
+from helpers.problems import random_problem, random_settings, wide_rows
 from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
@@ -118,6 +118,19 @@ def parquet_folder(folder, X, y, weight=None):
     for k in range(3):
         frame[k::3].to_parquet(folder / f"part-{k}.parquet")
     return frame
+
+
+def test_files_of_fewer_rows_than_features(tmp_path, rng):
+    X, y = wide_rows(rng)
+    frame = pd.DataFrame(X).add_prefix("x").assign(kind=y)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    start = GaussianLinearDiscriminant(shrinkage=(1, 1))
+    search = LocalNeighborhoodSearch(start, max_iter=5)
+    fit_batches(search, tmp_path / "rows.csv", "kind")
+    whole = LocalNeighborhoodSearch(start, max_iter=5).fit(X, y)
+    assert_array_equal(search.n_errors_, whole.n_errors_)
+    ours, theirs = (model._committee.planes for model in (search, whole))
+    assert_allclose(ours.deviations, theirs.deviations, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

@@ -7,8 +7,13 @@ from scipy.optimize import minimize
 from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
-from helpers.problems import random_covariance
-from heterolda import ClassStatistics, Fisher, Frontier
+from helpers.problems import random_covariance, wide_rows
+from heterolda import (
+    ClassStatistics,
+    Fisher,
+    Frontier,
+    GaussianLinearDiscriminant,
+)
 from heterolda.foundations.wording import percent
 from heterolda.tradeoff.operating_points import positions
 
@@ -423,3 +428,42 @@ def test_only_the_global_solver_follows_the_curve(rng):
     for solver in ("fisher", Fisher()):
         with pytest.raises(ValueError, match="solver must be Global"):
             frontier.at(solver=solver)
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", 0.3, (0.5, 0.2)])
+def test_fewer_rows_than_features(rng, monkeypatch, shrinkage):
+    X, y = wide_rows(rng)
+    costs = np.array([[0, 3], [1, 0]])
+
+    def everything():
+        statistics = ClassStatistics.from_data(X, y)
+        given = {"priors": [0.2, 0.3, 0.1, 0.4], "shrinkage": shrinkage}
+        frontier = Frontier.from_statistics(statistics, (1, 3), **given)
+        theta = np.linspace(*frontier.theta_range, 7)
+        points = frontier.at(), frontier.at("minimax"), frontier.at(costs=costs)
+        found = [theta, frontier.auc, *frontier.error_rates(theta)]
+        rules = [frontier.rule(theta[1:-1])]
+        for point in points:
+            found += [point.error_rates, point.theta]
+            rules.append((point.coef, point.intercept))
+        # A model, its frontier and its other points.
+        some = y < 2
+        model = GaussianLinearDiscriminant(shrinkage=shrinkage, guard=False)
+        model.fit(X[some], y[some])
+        bound = {"criterion": "neyman-pearson", "max_error": {1: 0.01}}
+        other = model.with_operating_point(**bound)
+        point = model.frontier_[0].at(**bound)
+        assert_allclose(point.error_rates, other.error_rates_[0], atol=1e-12)
+        found += [other.error_rates_, model.frontier_[0].auc]
+        rules += [(other.coef_, other.intercept_), (point.coef, point.intercept)]
+        assert repr(frontier) == "Frontier(classes=[1, 3], n_features=150)"
+        # Rules as scores of rows, per rule in units of their size.
+        for coef, intercept in rules:
+            scores = X @ np.atleast_2d(coef).T + intercept
+            found.append(scores / np.abs(scores).max(axis=0))
+        return found
+
+    wide = everything()
+    monkeypatch.setattr("heterolda.statistics.factors.NARROW", 10**9)
+    for one, two in zip(wide, everything(), strict=True):
+        assert_allclose(one, two, rtol=1e-6, atol=1e-8)

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index
+from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import SINGULAR
 from heterolda.statistics.span import Span
 from heterolda.tradeoff.criteria import check_costs
 
 
-def has_few_rows(model: Any) -> bool:
-    """Whether a discriminant was fitted to fewer rows than features.
-
-    Then units, target and amount of shrinkage all depend on the row that is left out.
-    """
-    chosen = model._settings["shrinkage"] is None and model.shrinkage_ is not None
-    return chosen or model.statistics_.factors is not None
-
-
 def winners_anew(
-    model: Any, X: Array, codes: Index, weight: Array
+    model: Any, X: Any, codes: Index, weight: Array, n_folds: int | None = None
 ) -> tuple[Index, Index]:
     """Classes of all rows of a discriminant by a fit without each, and so by LDA.
 
-    A class that is gone without the row loses it to others.
+    Or by a fit without each of some folds, in which the hashes of rows put them. A
+    class that is gone without its rows loses them to others.
     """
     if not np.isclose(weight.sum(), model.statistics_.weights.sum()):
         raise ParameterError(
@@ -40,14 +35,12 @@ def winners_anew(
     costs = again.costs
     if costs is not None:
         costs = check_costs(costs, model.classes_)
-    winners, lda = np.empty(len(X), np.intp), np.empty(len(X), np.intp)
-    for i in range(len(X)):
-        w = weight.copy()
-        w[i] -= min(w[i], 1.0)
+    winners, lda = np.empty(len(codes), np.intp), np.empty(len(codes), np.intp)
+    for out, w in _left_out(X, codes, weight, n_folds):
         rest = np.flatnonzero(w > 0)
         places, y = np.unique(codes[rest], return_inverse=True)
         if len(places) < 2:
-            winners[i] = lda[i] = places[0]
+            winners[out] = lda[out] = places[0]
             continue
         if again.priors is not None:
             again.priors = model.priors_[places]
@@ -55,17 +48,36 @@ def winners_anew(
             again.costs = costs[np.ix_(places, places)]
         with no_warnings():
             again.fit(X[rest], y, None if (w[rest] == 1).all() else w[rest])
-        row = X[i : i + 1]
-        winners[i] = places[again.predict(row)[0]]
-        lda[i] = places[_lda_winner(again.statistics_, again.priors_, row)]
+        winners[out] = places[again.predict(X[out])]
+        lda[out] = places[_lda_winners(again.statistics_, again.priors_, X[out])]
     return winners, lda
 
 
-def _lda_winner(statistics: ClassStatistics, priors: Array, row: Array) -> int:
-    """The class of a row by linear discriminant analysis, in the span of the rest."""
+def _left_out(
+    X: Any, codes: Index, weight: Array, n_folds: int | None
+) -> Iterator[tuple[Index, Array]]:
+    """Rows that are left out together, and the weights of what is left."""
+    if n_folds is None:
+        for i in range(len(codes)):
+            w = weight.copy()
+            w[i] -= min(w[i], 1.0)
+            yield np.array([i]), w
+        return
+    order = np.lexsort((row_hashes(X), codes))  # class by class
+    for fold in range(n_folds):
+        out = order[fold::n_folds]
+        w = weight.copy()
+        w[out] = 0.0
+        if len(out):
+            yield out, w
+
+
+def _lda_winners(statistics: ClassStatistics, priors: Array, rows: Any) -> Index:
+    """Classes of rows by linear discriminant analysis, in the span of the rest."""
+    rows = dense(rows)
     if statistics.factors is not None:
         span = Span.of(statistics)
-        statistics, row = span.statistics, span.coordinates(row)
+        statistics, rows = span.statistics, span.coordinates(rows)
         scale = np.ones(statistics.n_features)
     else:
         squares = statistics.squares.sum(axis=0)
@@ -75,5 +87,6 @@ def _lda_winner(statistics: ClassStatistics, priors: Array, row: Array) -> int:
     kept = values > SINGULAR * values[-1]
     freedom = statistics.weights.sum() - len(priors)
     whiten = vectors[:, kept] / np.sqrt(values[kept] / freedom) / scale[:, None]
-    z = (row - statistics.means) @ whiten
-    return int(np.argmax(np.log(priors) - (z * z).sum(axis=1) / 2))
+    z = (rows[:, None] - statistics.means) @ whiten
+    winners: Index = np.argmax(np.log(priors) - (z * z).sum(axis=2) / 2, axis=1)
+    return winners

@@ -77,7 +77,8 @@ class _Judge:
             size[:, self.k] = self.shift**2 * square[:, 0]
         # Sherman and Morrison: z'A y = z.y / rest, y'A y = y.y + taken (z.y)^2 / rest.
         rest = 1 - self.taken * square
-        scores = along / rest - 0.5 * (size + self.taken * along**2 / rest)
+        with np.errstate(divide="ignore", invalid="ignore"):  # by hand, below
+            scores = along / rest - 0.5 * (size + self.taken * along**2 / rest)
         scores += self.log_priors
         winner: Index = scores.argmax(axis=1)
         for n in np.flatnonzero(rest[:, 0] <= SINGULAR):

@@ -124,10 +124,11 @@ class GaussianLinearDiscriminant(
         more errors than Fisher's on rows of its classes, the pair takes
         Fisher's rule, `guarded_` says so, and if it is more than chance, a
         :class:`ModelMisfitWarning`, too. Classes with fewer than five rows per feature
-        are judged by leaving rows out, unless there is a `covariance_estimator`. It
-        applies to the solver "global" with the criterion "bayes", and where there are
-        rows: `fit_statistics` and `partial_fit` have none and are the same as with
-        False, which stands for the pure model.
+        are judged by leaving rows out, unless there is a `covariance_estimator`. With
+        fewer rows than features and `shrinkage=None`, scores of left-out rows set the
+        thresholds instead. It applies to the solver "global" with the criterion
+        "bayes", and where there are rows: `fit_statistics` and `partial_fit` have none
+        and are the same as with False, which stands for the pure model.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class probabilities; relative frequencies by default. Any positive numbers will
         do: they are divided by their sum. An array is in the order of `classes_`, a
@@ -137,7 +138,9 @@ class GaussianLinearDiscriminant(
         Move each class covariance towards the pooled one, by this weight; two numbers,
         ``(to_pooled, to_diagonal)``, move the pooled one towards its diagonal first, by
         the second. "auto" means ``d / (n_k + d)``. With None only classes of no more
-        than d + 1 samples, which cannot stand alone, borrow so much; with 0 none does.
+        than d + 1 samples, which cannot stand alone, borrow so much; but with fewer
+        rows than features in all, `fit` gives all classes the pooled covariance, moved
+        towards its diagonal as far as rows that are left out choose. With 0 none does.
         See :meth:`ClassStatistics.covariances`. Use it when some class has few samples
         for the number of features. "cv" chooses both numbers, the first for each class
         and none included, by the likelihood of rows that are left out; it needs the
@@ -188,9 +191,9 @@ class GaussianLinearDiscriminant(
         Weights, means and scatter of the classes. Those of a `covariance_estimator`
         cannot be added to others.
     shrinkage_ : Shrinkage or None
-        What "cv" has chosen: `to_pooled`, for each class the weight of the pooled
-        covariance, and `to_diagonal`, the weight of its diagonal in the pooled one.
-        None for other settings.
+        What rows have chosen, by "cv" or because they are fewer than the features:
+        `to_pooled`, for each class the weight of the pooled covariance, and
+        `to_diagonal`, the weight of its diagonal in the pooled one. Else None.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule. For "ova" with three or more
         classes, rule k has (-1, k): all others against class k.
@@ -201,7 +204,8 @@ class GaussianLinearDiscriminant(
         Their offsets.
     bayes_error_ : ndarray of shape (n_pairs,)
         Plug-in error of each rule: under the fitted Gaussian model and the priors, not
-        counted on rows; `leave_one_out` counts.
+        counted on rows; `leave_one_out` counts. Where left-out rows have set the
+        threshold, it is the error for Gaussian scores with the moments of theirs.
     error_rates_ : ndarray of shape (n_pairs, 2)
         Plug-in error rates of the first and the second class of each pair.
     risk_ : ndarray of shape (n_pairs,)
@@ -209,7 +213,8 @@ class GaussianLinearDiscriminant(
     gap_ : ndarray of shape (n_pairs,)
         (value - proven lower bound) / value of what the criterion minimises: the
         error, the risk, the larger error rate (minimax), or the one that is not
-        bounded (neyman-pearson). NaN for solvers without a certificate. It is about
+        bounded (neyman-pearson). NaN for solvers without a certificate, and where
+        left-out rows have set the threshold. It is about
         the model with variances that are not zero: one that cannot be told from zero
         counts as 1e-7 of that of both classes (statistics alone draw a
         :class:`ModelMisfitWarning` then). It does not cover directions that float64
@@ -467,8 +472,7 @@ class GaussianLinearDiscriminant(
         priors = check_priors(self.priors, statistics.classes, weights)
         if self.shrinkage is None and chosen is None:
             warn_of_small_classes(statistics, borrowed)
-        if span is None:
-            warn_of_coarse_features(means, cov)
+        warn_of_coarse_features(statistics)
         seed = 0  # deterministic solvers leave random_state untouched
         if draws(criterion.solver):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -481,12 +485,10 @@ class GaussianLinearDiscriminant(
             moments = means, cov, priors, weights
         shares = moments[2]
         weighted = criterion.cost_weighted_priors(shares, solved)
-        guard = None
-        if rows is not None and isinstance(criterion.solver, Global):
-            guard = self._make_guard(rows, statistics, pairs, priors, borrowed)
-        review = guard
-        if choice.scores is not None and not one_vs_all and self.guard:
-            review = choice.scores if isinstance(criterion.solver, Global) else None
+        review = None
+        if self.guard and isinstance(criterion.solver, Global):
+            asked = rows, choice.scores
+            review = self._make_review(*asked, statistics, pairs, priors, borrowed)
         how = criterion.solver, seed, weighted, review
         planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
@@ -494,9 +496,9 @@ class GaussianLinearDiscriminant(
         trivial, costly = planes.trivial, criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
-        if review is guard is not None:
-            guarded = guard.verdict().guarded
-            warn_of_misfit(statistics, pairs, guard.verdict())
+        if isinstance(review, Guard):
+            guarded = review.verdict().guarded
+            warn_of_misfit(statistics, pairs, review.verdict())
         looked_at = planes, moments[:2], solved, rows
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
@@ -523,9 +525,11 @@ class GaussianLinearDiscriminant(
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self
 
-    def _make_guard(self, rows, statistics, pairs, priors, borrowed) -> Guard:
-        """What judges the rules of the pairs by rows."""
+    def _make_review(self, rows, scores, statistics, pairs, priors, borrowed):
+        """What judges the rules of the pairs by rows, if any."""
         one_vs_all, shrunk = pairs[0, 0] < 0, is_shrunk(self.shrinkage)
+        if scores is not None or rows is None:
+            return None if one_vs_all else scores
         return Guard(
             rows=rows,
             pairs=pairs,
@@ -654,6 +658,9 @@ class GaussianLinearDiscriminant(
         kept, and the number of rows that it counts for. Pairs that are guarded stay so,
         with Fisher's rule, and others do not become so. A class of which no covariance
         is left loses the vote for its row.
+
+        With fewer rows than features there is no closed form, since the units of all
+        features change with the row: the model is fitted again without each.
 
         Linear discriminant analysis has the covariance of scikit-learn: the class
         covariances with the divisor :math:`W_k`, weighted by the priors. Directions in

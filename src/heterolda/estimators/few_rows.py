@@ -38,6 +38,9 @@ from heterolda.statistics.span import Span
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 # Least weight of a class whose scores have a variance of their own.
 _LEAST = 5.0
+# Least deviation of scores, in units of that under the model, which is less than it.
+_LEAST_DEVIATION = 0.1
+_TINY = float(np.finfo(float).tiny)
 # Distance of means, in deviations, where rows that are left out show none.
 _NO_DISTANCE = 0.05
 
@@ -55,7 +58,7 @@ class LeftOutScores:
         Of the scores of the first and the second class, positive ones for the second.
         Zero is midway between the means without the row.
     judged : ndarray of bool of shape (n_pairs,)
-        Pairs of classes that have rows to leave out.
+        Pairs of classes that have rows enough to move a threshold.
     """
 
     means: Array
@@ -124,6 +127,15 @@ class Choice(NamedTuple):
 NO_CHOICE = Choice()
 
 
+def has_few_rows(model: Any) -> bool:
+    """Whether a discriminant was fitted to fewer rows than features.
+
+    Then units, target and amount of shrinkage all depend on the row that is left out.
+    """
+    chosen = model._settings["shrinkage"] is None and model.shrinkage_ is not None
+    return chosen or model.statistics_.factors is not None
+
+
 def choose_by_rows(model: Any, statistics: ClassStatistics, rows: ClassRows) -> Choice:
     """What the rows of the statistics, all of them, say of the shrinkage of a model.
 
@@ -159,13 +171,15 @@ def choose_few(
     pairs = all_pairs(statistics.n_classes)
     shares = priors[pairs] / priors[pairs].sum(axis=1, keepdims=True)
     rows = _Rows.of(X, codes, weight, statistics)
+    # Classes of one row have none to leave out.
+    told = (statistics.weights > 1)[pairs].all(axis=1)
     candidates = []
-    for strength in STRENGTHS:
+    for strength in STRENGTHS if told.any() else (1.0,):
         part = strength * statistics.rank
         amount = part / (rows.freedom + part)
         scores = rows.scores(amount, pairs)
-        errors = scores.rules(shares)[2][scores.judged]
-        candidates.append((errors.mean() if len(errors) else 0.0, amount, scores))
+        errors = scores.rules(shares)[2]
+        candidates.append((errors[told].sum(), amount, scores))
     _, amount, scores = min(candidates, key=lambda candidate: candidate[0])
     return Choice(Shrinkage(np.ones(statistics.n_classes), amount), scores)
 
@@ -227,19 +241,24 @@ class _Rows:
     def scores(self, amount: float, pairs: Index) -> LeftOutScores:
         """Moments of the scores of left-out rows, for each of some pairs."""
         scores = self._scores(amount)
-        means, squares = np.zeros(pairs.shape), np.zeros(pairs.shape)
+        means, sums = np.zeros(pairs.shape), np.zeros(pairs.shape)
         for p, pair in enumerate(pairs):
             for place, k in enumerate(pair):
                 mine = self.codes == k
                 score = (2 * place - 1) * scores[mine, pair[1 - place]]
-                w = self.weight[mine] / max(self.totals[k], 1.0)
-                means[p, place] = w @ score
-                square = w @ (score - means[p, place]) ** 2
-                squares[p, place] = (
-                    square * self.totals[k] / max(self.totals[k] - 1, 1.0)
-                )
+                w = self.weight[mine]
+                means[p, place] = w @ score / self.totals[k]
+                sums[p, place] = w @ (score - means[p, place]) ** 2
+        freedom = np.maximum(self.totals[pairs] - 1, 0.0)
         enough: Mask = np.logical_and(*(self.totals[pairs] >= _LEAST).T)
-        return LeftOutScores(means, np.sqrt(squares), enough)
+        both = np.maximum(freedom.sum(axis=1, keepdims=True), _TINY)
+        squares = np.where(
+            enough[:, None],
+            sums / np.maximum(freedom, _TINY),
+            sums.sum(axis=1, keepdims=True) / both,
+        )
+        deviations = np.maximum(np.sqrt(squares), _LEAST_DEVIATION)
+        return LeftOutScores(means, deviations, enough)
 
     def _scores(self, amount: float) -> Array:
         """Scores of rows against all classes by rules without them, (n, n_classes).
@@ -268,6 +287,6 @@ class _Rows:
         xv = uv + (dd - moved**2 * uu) / 2
         ux = uu * (1 + moved / 2) + ud / 2
         factor = taken[:, None] / (1 - taken[:, None] * uu)
-        size = np.sqrt(np.maximum(vv + factor * uv**2, np.finfo(float).tiny))
+        size = np.sqrt(np.maximum(vv + factor * uv**2, _TINY))
         scores: Array = (xv + factor * uv * ux) / size
         return scores

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from heterolda.statistics.shrinkage import class_covariances
+from heterolda.statistics.span import in_span
 from heterolda.tradeoff.frontier import Frontier
 
 
@@ -15,8 +17,9 @@ class Frontiers(Sequence):
     def __init__(self, estimator):
         self._pairs = estimator.pairs_
         self._priors = estimator.priors_
-        self._statistics = estimator.statistics_
-        self._covariances = estimator.covariance_
+        self._statistics, self._span = in_span(estimator.statistics_)
+        how = estimator._settings["shrinkage"], estimator.shrinkage_
+        self._covariances = class_covariances(self._statistics, *how)
 
     def __len__(self):
         return len(self._pairs)
@@ -24,14 +27,8 @@ class Frontiers(Sequence):
     def __getitem__(self, k):
         if isinstance(k, slice):
             return [self[place] for place in range(*k.indices(len(self)))]
-        two, statistics = self._pairs[k], self._statistics
-        return Frontier._of_two(
-            statistics.classes[two],
-            statistics.means[two],
-            self._covariances[two],
-            self._priors[two],
-            statistics.weights[two],
-        )
+        known = self._statistics, self._covariances, self._priors
+        return Frontier._of_pair(*known, self._pairs[k], self._span)
 
     def __repr__(self):
         return f"<frontiers of {len(self)} pairs of classes>"

@@ -199,16 +199,15 @@ class Guard:
         if self.unshrunk is None and planes.floored is not None:
             first, second = np.log(moments.priors).T
             arc = np.column_stack(arc_weights(planes))
+            raised = planes.floored.any(axis=1) | np.any(planes.dropped, axis=1)
             counts, careful = left_out_counts(
-                rows,
+                replace(rows, judged=rows.judged & ~raised),
                 (moments.means, moments.covariances, moments.weights),
                 first - second,
                 (arc, planes.deviations, planes.trivial, planes.coef),
                 moments.fisher[0],
                 frequencies=self.frequencies,
             )
-            raised = planes.floored.any(axis=1) | np.any(planes.dropped, axis=1)
-            careful |= raised[:, None]
         for k in np.flatnonzero(rows.chosen).tolist():
             mine = rows.members(k)
             mine = mine[careful.ravel()[mine]]

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.estimators._left_out_anew import has_few_rows, winners_anew
+from heterolda.estimators._left_out_anew import winners_anew
 from heterolda.estimators._left_out_class import ClassWithoutRows
 from heterolda.estimators._left_out_fit import Fit, refuse_others
 from heterolda.estimators._left_out_lda import lda_winners
+from heterolda.estimators.few_rows import has_few_rows
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
@@ -83,15 +84,20 @@ def leave_one_out(
 
 
 def winners_without(
-    model: Any, X: NDArray[Any], codes: Index, weight: Array
+    model: Any,
+    X: NDArray[Any],
+    codes: Index,
+    weight: Array,
+    n_folds: int | None = None,
 ) -> tuple[Index, Index, int]:
     """Classes of rows by a fitted discriminant and by LDA, each without that row.
 
     The rows are some of those that the model was fitted to, with the places of their
-    classes. The last result is the number of rules that were solved anew.
+    classes. The last result is the number of rules that were solved anew. If there are
+    fewer rows than features, they must be all, and may be left out in folds.
     """
     if has_few_rows(model):
-        winners, lda = winners_anew(model, X, codes, weight)
+        winners, lda = winners_anew(model, X, codes, weight, n_folds)
         return winners, lda, len(X) * len(model.pairs_)
     fit = Fit.of(model)
     winners = np.empty(len(X), np.intp)

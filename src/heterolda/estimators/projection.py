@@ -56,6 +56,7 @@ from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.moments import two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
+from heterolda.statistics.span import in_span
 from heterolda.subspaces import (
     TooFewDirectionsError,
     default_number,
@@ -113,7 +114,8 @@ class HeteroscedasticProjection(
         fewer. `guarded_` says so and, if it is more than chance, a
         :class:`ModelMisfitWarning`, too. It applies where there are rows:
         `fit_statistics` and `partial_fit` have none and are the same as with False,
-        which stands for the pure model.
+        which stands for the pure model. So are fits to fewer rows than features, which
+        almost any components tell apart.
     verbose : int, default=0
         With 1, print how a long search for the subspace gets on.
 
@@ -128,7 +130,9 @@ class HeteroscedasticProjection(
         Share of the separation that each component adds,
         :math:`(E_{c-1} - E_c) / (E_0 - E_d)` with the bound :math:`E_c` on the errors
         of all pairs in the first c components: the sum above. Their sum is the share
-        that all components keep. It is a figure of the Gaussian model, for all methods.
+        that all components keep. It is a figure of the Gaussian model, for all methods;
+        of fewer rows than features, which the model tells apart by any component, it
+        says little.
     guarded_ : float
         Weight of the pooled covariance that the guard has added; 0 where rows found no
         fault, or nothing better, and 1 where the components of linear discriminant
@@ -310,18 +314,22 @@ class HeteroscedasticProjection(
     def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
-        cov = statistics.covariances(self.shrinkage)
+        known, span = in_span(statistics)
+        cov = known.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.classes, statistics.weights)
         if self.shrinkage is None:
-            borrowed = shares_of_pooled(statistics, None, None)
+            borrowed = shares_of_pooled(known, None, None)
             warn_of_small_classes(statistics, borrowed, "auto")
-        warn_of_coarse_features(statistics.means, cov)
-        moments = statistics.means, cov, priors, statistics.weights
+        warn_of_coarse_features(statistics)
+        moments = known.means, cov, priors, known.weights
         report = _print_progress if self.verbose else progress
         how = self.n_components, self.method, report
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
-            if rows is None or not self.guard or self.method == "fisher":
+            if span is not None:  # any components tell so few rows apart
+                found = find_subspace(*moments, *how, coordinates=known.coordinates)
+                found = found.in_features(span, statistics, priors)
+            elif rows is None or not self.guard or self.method == "fisher":
                 found = find_subspace(*moments, *how)
             else:
                 tried = judged_subspaces(moments, *how, rows)
@@ -472,7 +480,7 @@ class OwnProjectionMixin(TransformerMixin):
         """
         self._check_ready()
         check_has_statistics(self)
-        known = self.statistics_
+        known, _ = in_span(self.statistics_)
         cov = known.covariances(HeteroscedasticProjection().shrinkage)
         n = default_number(known.means, cov, self.priors_, known.weights)
         return feature_names_out(self, n, input_features)

@@ -17,7 +17,8 @@ def recommended(**overrides: Any) -> LocalNeighborhoodSearch:
     by ``strategy="smooth"`` of :class:`LocalNeighborhoodSearch`, which chooses by
     cross-validation how far to go. Features need no scaling. After `fit`,
     ``selection_["error"]`` is the error at rows held out, which is to be expected at
-    new rows.
+    new rows. With fewer rows than features the rules stay those of the discriminant,
+    and only their probabilities are calibrated.
 
     Parameters
     ----------

@@ -95,7 +95,11 @@ def _summarise(
     w0, w = result.v[0], result.v[1:]
     totals = statistics.weights[pair]
     means = w0 - statistics.means[pair] @ w
-    squares = np.einsum("i,kij,j->k", w, statistics.scatters[pair], w)
+    factors = statistics.factors
+    if factors is None:
+        squares = np.einsum("i,kij,j->k", w, statistics.scatters[pair], w)
+    else:
+        squares = np.array([np.square(factors[i] @ w).sum() for i in pair])
     spread = np.maximum(squares, 0) / np.maximum(totals - 1, totals / 2)
     return PairResult(
         rule=result.v,

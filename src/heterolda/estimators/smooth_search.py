@@ -155,7 +155,8 @@ def cross_validate(
         return Choice(candidates[0], votings[0])
     fold = np.where(fold < 0, -1, np.searchsorted(numbers, fold))
     with no_warnings():
-        starts = [fit_start(data.take(fold != f)) for f in range(len(numbers))]
+        fits = (fit_start(data.take(fold != f)) for f in range(len(numbers)))
+        starts = [replace(fit, estimator=None) for fit in fits]  # it may be large
     coef = np.array([start.coef for start in starts])
     intercept = np.array([start.intercept for start in starts])
 

@@ -73,9 +73,10 @@ def warn_of_small_classes(
         warnings.warn(warning, stacklevel=_STACKLEVEL)
 
 
-def warn_of_coarse_features(means: Array, covariances: Array) -> None:
+def warn_of_coarse_features(statistics: ClassStatistics) -> None:
     """Warn of features whose digits rounding has taken."""
-    variances = np.einsum("kii->ki", covariances)
+    means, freedom = statistics.means, np.maximum(statistics.weights - 1, 1.0)
+    variances = statistics.squares / freedom[:, None]
     # Most fits pass this test of all features at once.
     if np.spacing(np.abs(means).max()) <= _MOST_ROUNDING * np.sqrt(variances.min()):
         return

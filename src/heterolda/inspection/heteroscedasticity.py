@@ -30,7 +30,8 @@ from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.shrinkage import is_shrunk
+from heterolda.statistics.shrinkage import class_covariances, is_shrunk
+from heterolda.statistics.span import in_span
 
 _MODEL = GaussianLinearDiscriminant.__name__
 _ABOUT = f"Errors of LDA and of the best line are {PLUG_IN}."
@@ -79,7 +80,7 @@ class BoxTest:
     p_value: float
 
 
-def box_test(covariances: Array, weights: Array) -> BoxTest:
+def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
     r"""Box's M test with the chi-squared approximation.
 
     .. math::
@@ -88,20 +89,23 @@ def box_test(covariances: Array, weights: Array) -> BoxTest:
             \Bigl(\sum_k \frac1{n_k - 1} - \frac1{N - g}\Bigr)
 
     for g covariances S_k of d features, S being the pooled one; M (1 - C) has about a
-    chi-squared distribution with d (d + 1) (g - 1) / 2 degrees of freedom.
+    chi-squared distribution with d (d + 1) (g - 1) / 2 degrees of freedom. Covariances
+    may be in fewer coordinates where no class has more than d rows: then there is none.
 
     References
     ----------
     G. E. P. Box (1949), "A general distribution theory for a class of likelihood
     criteria", Biometrika 36, 317-346.
     """
-    g, d, _ = covariances.shape
+    g = len(covariances)
     df = d * (d + 1) * (g - 1) // 2
+    if np.any(weights <= d):
+        return BoxTest(np.nan, np.nan, df, np.nan)
     freedom = weights - 1
     total = freedom.sum()
     pooled = np.tensordot(freedom / total, covariances, axes=1)
     scale = np.sqrt(np.diag(pooled))
-    if np.any(scale == 0) or np.any(weights <= d):
+    if np.any(scale == 0):
         return BoxTest(np.nan, np.nan, df, np.nan)
     unit = np.outer(scale, scale)  # units cancel, but overflow does not
     spectra = np.linalg.eigvalsh(np.concatenate([pooled[None], covariances]) / unit)
@@ -401,29 +405,32 @@ def heteroscedasticity_report(
     if statistics.n_classes < 2:
         raise ValueError("statistics must have at least 2 classes to be compared")
     weights = statistics.weights
+    d, (known, span) = statistics.n_features, in_span(statistics)
     freedom = np.where(weights > 1, weights - 1, 1.0)
-    raw = statistics.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
-    means, cov = statistics.means, statistics.covariances(shrinkage)
+    raw = known.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
+    means = known.means
+    cov = class_covariances(known, shrinkage, getattr(model, "shrinkage_", None))
     shares = check_priors(priors, statistics.classes, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
     fisher, best = (
         solve_pairs(means, cov, shares, weights, pairs, solver)
         for solver in (Fisher(), Global())
     )
-    spectra = [_spectra(means[p], cov[p], weights[p]) for p in pairs]
+    wide = span is not None
+    spectra = [_spectra(means[p], cov[p], weights[p], wide) for p in pairs]
     return HeteroscedasticityReport(
         classes=statistics.classes,
         pairs=pairs,
-        box=box_test(raw, weights),
-        pair_box=[box_test(raw[pair], weights[pair]) for pair in pairs],
+        box=box_test(raw, weights, d),
+        pair_box=[box_test(raw[pair], weights[pair], d) for pair in pairs],
         condition=np.array([condition for condition, _ in spectra]),
         ratio=np.array([ratio for _, ratio in spectra]),
         lda_error=fisher.error,
         best_error=best.error,
         gap=best.gap,
         weights=weights,
-        n_features=statistics.n_features,
-        dependent=_dependent(raw, weights),
+        n_features=d,
+        dependent=np.zeros(len(weights), bool) if wide else _dependent(raw, weights),
         shrunk=is_shrunk(shrinkage),
         judgement=judgement,
         guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),
@@ -451,10 +458,16 @@ def _singular(cov: Array) -> bool:
     return bool(spectrum[0] <= RANK_TOLERANCE * spectrum[-1])
 
 
-def _spectra(means: Array, cov: Array, weights: Array) -> tuple[Array, Array]:
-    """Condition numbers of two covariances, and the range of their ratio."""
+def _spectra(
+    means: Array, cov: Array, weights: Array, scaled: bool
+) -> tuple[Array, Array]:
+    """Condition numbers of two covariances, and the range of their ratio.
+
+    `scaled` says that features are in units of their deviations already.
+    """
     pooled = np.tensordot(weights / weights.sum(), cov, axes=1)
     scale = np.sqrt(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
+    scale = np.ones_like(scale) if scaled else scale
     spectrum = np.linalg.eigvalsh(cov / np.outer(scale, scale))
     least, most = spectrum[:, 0], spectrum[:, -1]
     singular = least <= RANK_TOLERANCE * most

@@ -26,6 +26,7 @@ from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.grid import Grid
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.krylov import LEAST_FEATURES, KrylovSpaces
 from heterolda.solvers.pair_moments import PairMoments
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.random_search import RandomSearch
@@ -160,6 +161,14 @@ def solve_pairs(
     """
     n_pairs, d = len(pairs), means.shape[1]
     compiled = is_compiled(solver, d)
+    spaces = None
+    if type(solver) in (Global, Fisher) and d >= LEAST_FEATURES:
+        spaces = KrylovSpaces(covariances, pairs)
+
+    def directly(moments: PairMoments) -> Hyperplanes:
+        if is_compiled(solver, moments.means.shape[1]):
+            return solve_compiled(moments, cast(Global, solver))
+        return solver.solve(moments.pencil, generator(solver, seed))
 
     def solve(rows: slice) -> Hyperplanes:
         batch = pairs[rows]
@@ -172,10 +181,11 @@ def solve_pairs(
             pair_priors / pair_priors.sum(axis=1, keepdims=True),
             solver.moore_penrose,
         )
-        if compiled:
-            found = solve_compiled(moments, cast(Global, solver))
+        if spaces is None:
+            found = directly(moments)
         else:
-            found = solver.solve(moments.pencil, generator(solver, seed))
+            any_error = type(solver) is Fisher
+            found = spaces.solve(moments, directly, any_error=any_error)
         return found if review is None else review(moments, found, rows)
 
     def solve_all() -> Hyperplanes:

@@ -99,7 +99,8 @@ def _solve_singular(
     classes = moments.pairs[pairs]
     means, covariances = moments.means[classes], moments.covariances[classes]
     offset = np.abs(means).max(axis=1)
-    delta, scale, constant, differs = differences(means, covariances, offset)
+    variances = np.einsum("pkii->pi", covariances)
+    delta, scale, constant, differs = differences(means, variances, offset)
     total = scaled_by(covariances, scale).sum(axis=1)
     place = offset / scale
     axes = PrincipalAxes.from_covariance(total, place, moments.weights[classes])

@@ -62,8 +62,11 @@ class PairMoments:
         return rank
 
     def take(self, some: Index) -> PairMoments:
-        """Some of the pairs."""
-        return replace(self, pairs=self.pairs[some], priors=self.priors[some])
+        """Some of the pairs, with their pencil if that of all is known."""
+        taken = replace(self, pairs=self.pairs[some], priors=self.priors[some])
+        if "pencil" in vars(self):
+            vars(taken)["pencil"] = self.pencil.take(some)
+        return taken
 
     def with_covariances(self, covariances: Array) -> PairMoments:
         """The same pairs with other covariances of the classes."""

@@ -102,7 +102,8 @@ class Pencil:
         V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
         """
         offset = np.abs(means).max(axis=1)
-        delta, scale, constant, differs = differences(means, covariances, offset)
+        variances = np.einsum("pkii->pi", covariances)
+        delta, scale, constant, differs = differences(means, variances, offset)
         scaled = scaled_by(covariances, scale)
         whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
         ill |= differs.any(axis=1)
@@ -227,17 +228,17 @@ class Pencil:
 
 
 def differences(
-    means: Array, covariances: Array, offset: Array
+    means: Array, variances: Array, offset: Array
 ) -> tuple[Array, Array, Mask, Mask]:
     """Difference of the means, if rounding did not make it, and units of the features.
 
-    Also, which features are constant in both classes, and which of them differ.
+    The variances are those of both classes together. Also returned: which features are
+    constant in both classes, and which of these differ.
     """
     delta = means[:, 0] - means[:, 1]
-    total = np.einsum("pkii->pi", covariances)
-    constant = total == 0
+    constant = variances == 0
     differs = np.zeros_like(constant)
-    scale = np.sqrt(total)
+    scale = np.sqrt(variances)
     if constant.any():
         differs = constant & (np.abs(delta) > 16 * EPS * offset)
         delta = np.where(constant & ~differs, 0.0, delta)

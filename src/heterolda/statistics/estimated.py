@@ -14,6 +14,7 @@ from heterolda.foundations.validation import check_several_classes
 from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.frequencies import copies_of_rows
+from heterolda.statistics.moments import check_room, refuse_small
 from heterolda.statistics.row_sample import ClassRows
 
 _NAME = "covariance_estimator"
@@ -83,7 +84,8 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
             "shrinks, such as LedoitWolf(), or leave it out",
         )
     check_several_classes(plain.n_classes)
-    plain.covariances(0.0)  # says what is wrong with too small classes
+    refuse_small(plain.classes, plain.weights, plain.weights <= 1)
+    check_room(plain.n_classes, plain.n_features)
 
 
 def _moments(

@@ -112,14 +112,39 @@ class Span:
 
     def in_features(self, planes: Any) -> Any:
         """Hyperplanes of features, of a record of hyperplanes in coordinates."""
-        coef = planes.coef @ self.basis.T
-        intercept = planes.intercept - coef @ self.origin
+        coef, intercept = self.rules(planes.coef, planes.intercept)
         return replace(planes, coef=coef, intercept=intercept, dropped=None)
+
+    def rules(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        """Rules for features, of rules for coordinates."""
+        normals = coef @ self.basis.T
+        return normals, intercept - normals @ self.origin
 
     def rules_inside(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
         """The way back: rules for coordinates, of rules for features."""
         inside = (coef * self.units**2) @ self.basis
         return inside, intercept + coef @ self.origin
+
+
+def in_span(statistics: ClassStatistics) -> tuple[ClassStatistics, Span | None]:
+    """Statistics to compute with: in coordinates, with their span, if they are wide."""
+    if not statistics.factors:
+        return statistics, None
+    span = Span.of(statistics)
+    return span.statistics, span
+
+
+def outside_of(
+    coordinates: Coordinates | None, covariances: Array
+) -> tuple[int, Array]:
+    """How many directions lie outside of coordinates, and class variances along each.
+
+    They are those of the last coordinate with a target of shrinkage.
+    """
+    if coordinates is None or not coordinates.n_outside:
+        return 0, np.ones(len(covariances))
+    last = np.flatnonzero(coordinates.target)[-1]
+    return coordinates.n_outside, covariances[:, last, last]
 
 
 def _orthonormal(

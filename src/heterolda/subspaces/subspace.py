@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import logsumexp
 
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count
-from heterolda.statistics.moments import check_range
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.moments import Coordinates, check_range, pooled_freedom
+from heterolda.statistics.span import Span, outside_of
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.chernoff import chernoff
 from heterolda.subspaces.classes import WhitenedClasses
@@ -54,6 +57,18 @@ class Subspace:
         """Components of rows."""
         return (X - self.mean) @ self.scalings
 
+    def in_features(
+        self, span: Span, statistics: ClassStatistics, priors: Array
+    ) -> Subspace:
+        """The same of features, if this is of coordinates in their span."""
+        mean = priors @ statistics.means
+        squares = statistics.squares.sum(axis=0) / pooled_freedom(statistics.weights)
+        squares += priors @ (statistics.means - mean) ** 2
+        scalings = span.basis @ self.scalings
+        signs = _signs(scalings, squares)
+        loadings = (signs[:, None] * self.loadings) @ span.basis.T * span.units**2
+        return Subspace(mean, scalings * signs, loadings, self.explained)
+
 
 def find_subspace(
     means: Array,
@@ -64,17 +79,19 @@ def find_subspace(
     method: str = "error",
     progress: Progress | None = None,
     to_pooled: float = 0.0,
+    coordinates: Coordinates | None = None,
 ) -> Subspace:
     """Components of Gaussian classes by one of the methods.
 
     By default there are as many as linear discriminant analysis has, but at least two.
     The method looks at covariances that are moved towards the pooled one, by a weight;
     with 1, the components of linear discriminant analysis come first. What components
-    explain is a figure of the classes as they are.
+    explain is a figure of the classes as they are. Moments that are in `coordinates`
+    have subspaces of these.
     """
     total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
-    n = _number(n_components, method, classes)
+    n = _number(n_components, method, classes, coordinates)
     found = np.empty((classes.rank, 0))
     if to_pooled == 1:
         found = fisher(classes, min(n, len(priors) - 1))
@@ -89,18 +106,25 @@ def find_subspace(
             others = _CLOSED_FORMS[method](looked_at, n)
         found = np.column_stack([found, others])
     A = np.linalg.qr(found)[0][:, :n]  # the same first 1, 2, ... directions
-    # The entry of a direction that is largest in units of deviations is positive.
     scalings = classes.basis @ A
-    sizes = scalings * np.sqrt(np.diag(total))[:, None]
-    signs = np.sign(sizes[np.abs(sizes).argmax(axis=0), np.arange(n)])
-    scalings, A = scalings * signs, A * signs
+    scalings = scalings * _signs(scalings, np.diag(total))
     onto = total @ scalings
     return Subspace(
         mean=priors @ means,
         scalings=scalings,
         loadings=np.linalg.solve(scalings.T @ onto, onto.T),
-        explained=_explained(BhattacharyyaBound(classes), A),
+        explained=_explained(
+            BhattacharyyaBound(classes), A, _outside(covariances, classes, coordinates)
+        ),
     )
+
+
+def _signs(scalings: Array, variances: Array) -> Array:
+    """Signs that make the largest entry of a direction, in deviations, positive."""
+    sizes = scalings * np.sqrt(variances)[:, None]
+    largest = np.abs(sizes).argmax(axis=0)
+    signs: Array = np.sign(sizes[largest, np.arange(scalings.shape[1])])
+    return signs
 
 
 def default_number(
@@ -108,7 +132,7 @@ def default_number(
 ) -> int:
     """How many components there are by default, without a search for them."""
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
-    return _number(None, "error", classes)
+    return _number(None, "error", classes, None)
 
 
 def _total_covariance(
@@ -124,7 +148,12 @@ def _total_covariance(
     return total
 
 
-def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
+def _number(
+    n: int | None,
+    method: str,
+    classes: WhitenedClasses,
+    coordinates: Coordinates | None,
+) -> int:
     """How many components there shall be."""
     k, rank = len(classes.priors), classes.rank
     if not rank:
@@ -138,13 +167,16 @@ def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
     if n <= most:
         return n
     d, name = len(classes.basis), Setting("n_components", n)
+    why = f"some of the {d} features are constant or depend on others"
+    if coordinates is not None:
+        d = coordinates.n_features
+        why = f"there are fewer rows than the {d} features"
     if n > d:
         raise ParameterError(name, f" is more than the number of features, {d}")
     if n > rank:
         raise TooFewDirectionsError(
             name,
-            f" is more than the {count(rank, 'direction')} in which rows vary: some of "
-            f"the {d} features are constant or depend on others",
+            f" is more than the {count(rank, 'direction')} in which rows vary: {why}",
         )
     raise ParameterError(
         name,
@@ -156,18 +188,30 @@ def _number(n: int | None, method: str, classes: WhitenedClasses) -> int:
     )
 
 
-def _explained(bound: BhattacharyyaBound, A: Array) -> Array:
+def _outside(
+    covariances: Array, classes: WhitenedClasses, coordinates: Coordinates | None
+) -> Array:
+    """Bhattacharyya's distances of pairs by directions outside of coordinates."""
+    n, variances = outside_of(coordinates, covariances)
+    own = np.where(variances.all(), variances, 1.0)[classes.pairs]
+    distances: Array = 0.5 * n * (np.log(own.mean(axis=1)) - np.log(own).mean(axis=1))
+    return distances
+
+
+def _explained(bound: BhattacharyyaBound, A: Array, outside: Array) -> Array:
     r"""Share of the separation that each component adds.
 
     .. math:: (E_{c-1} - E_c) / (E_0 - E_d)
 
     with the bound :math:`E_c` on the errors of the pairs in the first c components,
-    :math:`E_0` by the priors alone and :math:`E_d` with all features.
+    :math:`E_0` by the priors alone and :math:`E_d` with all features, to which those
+    `outside` of the classes' coordinates add distances of the pairs.
     """
     logs = bound.logs(A)
     # In units of the bound by the priors alone.
     left = np.minimum.accumulate(np.exp(logs - logs[0]))
-    whole = -np.expm1(bound.logs(np.eye(len(A)))[-1] - logs[0])
+    every = logsumexp(bound.pair_terms(np.eye(len(A)))[:, -1] - outside)
+    whole = -np.expm1(every - logs[0])
     whole = max(whole, 1.0 - left[-1])  # all features tell no less, but for rounding
     if whole < _NOTHING:
         return np.zeros(A.shape[1])

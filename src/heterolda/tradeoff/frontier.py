@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from heterolda.foundations.priors import check_priors
-from heterolda.foundations.types import Amount, Array, Priors
+from heterolda.foundations.types import Amount, Array, Index, Priors
 from heterolda.foundations.validation import (
     check_covariance,
     check_pair,
@@ -24,6 +24,7 @@ from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_moments
+from heterolda.statistics.span import Span, in_span
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
 
@@ -57,6 +58,8 @@ class Frontier:
         Labels of the first and the second class.
     pencil : Pencil
         Both classes in diagonal form, a batch of one.
+    span : Span or None
+        What coordinates the pencil is in, if there are fewer rows than features.
 
     Notes
     -----
@@ -90,6 +93,7 @@ class Frontier:
 
     classes: NDArray[Any]
     pencil: Pencil
+    span: Span | None = None
 
     @classmethod
     def from_moments(
@@ -125,23 +129,8 @@ class Frontier:
             raise ValueError(f"classes must be two labels, got {labels.tolist()}")
         for label, matrix in zip(labels.tolist(), cov, strict=True):
             check_covariance(label, matrix)
-        return cls._of_two(labels, m, cov, check_priors(priors, labels, n), n)
-
-    @classmethod
-    def _of_two(
-        cls,
-        classes: NDArray[Any],
-        means: Array,
-        covariances: Array,
-        priors: Array,
-        weights: Array,
-    ) -> Frontier:
-        """The same of moments that need no check."""
-        shares = priors / priors.sum()
-        pencil = Pencil.from_moments(
-            means[None], covariances[None], shares[None], weights[None]
-        )
-        return cls(classes, pencil)
+        shares = check_priors(priors, labels, n)[None]
+        return cls(labels, Pencil.from_moments(m[None], cov[None], shares, n[None]))
 
     @classmethod
     def from_statistics(
@@ -181,16 +170,29 @@ class Frontier:
                 f"{statistics.classes.tolist()} by pair=(label, label)"
             )
         two = [0, 1] if pair is None else check_pair(pair, statistics.classes)
-        return cls._of_two(
-            statistics.classes[two],
-            statistics.means[two],
-            statistics.covariances(shrinkage)[two],
-            check_priors(priors, statistics.classes, statistics.weights)[two],
-            statistics.weights[two],
-        )
+        shares = check_priors(priors, statistics.classes, statistics.weights)
+        known, span = in_span(statistics)
+        return cls._of_pair(known, known.covariances(shrinkage), shares, two, span)
+
+    @classmethod
+    def _of_pair(
+        cls,
+        statistics: ClassStatistics,
+        covariances: Array,
+        priors: Array,
+        two: Index | list[int],
+        span: Span | None,
+    ) -> Frontier:
+        """The frontier of two of some classes, with their covariances and priors."""
+        shares = priors[two] / priors[two].sum()
+        moments = statistics.means[two], covariances[two], shares
+        batch = [part[None] for part in (*moments, statistics.weights[two])]
+        return cls(statistics.classes[two], Pencil.from_moments(*batch), span)
 
     def __repr__(self) -> str:
         n_features = self.pencil.means.shape[-1]
+        if self.span is not None:
+            n_features = len(self.span.origin)
         return f"Frontier(classes={self.classes.tolist()!r}, {n_features=})"
 
     def _repr_html_(self) -> str:
@@ -322,11 +324,12 @@ class Frontier:
             pencil = replace(pencil, priors=shares / shares.sum())
         planes = purpose.solver.solve(pencil, generator(purpose.solver))
         rules = purpose.rate(planes, p, _PAIR)
+        coef, intercept = self._in_features(rules.planes.coef, rules.planes.intercept)
         return OperatingPoint(
             criterion=criterion,
             theta=self._theta(rules.planes),
-            coef=rules.planes.coef[0],
-            intercept=float(rules.planes.intercept[0]),
+            coef=coef[0],
+            intercept=float(intercept[0]),
             error_rates=rules.error_rates[0],
             error=float(rules.planes.error[0]),
             risk=float(rules.risk[0]),
@@ -409,7 +412,13 @@ class Frontier:
         w = u @ pencil.basis[0].T
         if self.separable:
             w, t = np.tile(pencil.separation, (x.size, 1)), np.ones(x.size)
-        return -w, w @ pencil.means[0, 1] + t
+        return self._in_features(-w, w @ pencil.means[0, 1] + t)
+
+    def _in_features(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        """Rules for features, of rules for what the pencil is about."""
+        return (
+            (coef, intercept) if self.span is None else self.span.rules(coef, intercept)
+        )
 
     def _positions(self, theta: Array) -> Array:
         """Positions x = ln(p / q) from the distances p and q from the two ends."""

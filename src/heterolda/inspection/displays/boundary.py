@@ -27,6 +27,7 @@ from heterolda.solvers import (
     resolve_solver,
 )
 from heterolda.solvers.pencil import RANK_TOLERANCE
+from heterolda.statistics.span import outside_of
 
 _STYLES = {
     "LDA": {"color": INK, "lw": 1.6, "ls": (0, (5, 3))},
@@ -121,32 +122,39 @@ class BoundaryDisplay(PairDisplay):
                 "pair, priors or costs"
             )
         frontier = estimator.frontier_[k]
-        pencil = frontier.pencil
+        pencil, span = frontier.pencil, frontier.span
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
+
+        def inside(*rule):  # a rule for what the pencil is about
+            return rule if span is None else span.rules_inside(*rule)
+
         fisher = SOLVERS["fisher"].solve(pencil, np.random.default_rng(0))
         name = _name(estimator._settings)
         hyperplanes, errors = {}, {}
         if not fisher.trivial[0]:
             hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
             errors["LDA"] = f"LDA: plug-in error {percent(fisher.error[0])}"
-        hyperplanes[name] = coef, intercept
+        hyperplanes[name] = inside(coef, intercept)
         errors[name] = f"{name}: plug-in error {percent(estimator.bayes_error_[k])}"
         if rows is not None and min(map(len, rows)) > 0:
             X = np.ascontiguousarray(np.concatenate(rows))
             first = np.arange(len(X)) < len(rows[0])
             search = paper_search(X, first, None, np.append(intercept, -coef))
-            hyperplanes["LNS"] = -search.v[1:], search.v[0]
+            hyperplanes["LNS"] = inside(-search.v[1:], search.v[0])
             before, after = int(search.errors_start), int(search.errors)
             errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
-        plane = _Plane(pencil, coef)
+        if rows is not None:
+            rows = [thin(part) for part in rows]
+            rows = rows if span is None else [span.coordinates(part) for part in rows]
+        plane = _Plane(pencil, hyperplanes[name][0])
         return {
             "means": plane.project(pencil.means[0]),
             "covariances": plane.axes.T @ pencil.covariances[0] @ plane.axes,
             "rules": {key: plane.cut(*rule) for key, rule in hyperplanes.items()},
             "errors": errors,
-            "quadratic": plane.quadratic(pencil),
+            "quadratic": plane.quadratic(pencil, span and span.statistics.coordinates),
             "classes": frontier.classes,
-            "points": None if rows is None else [plane.project(thin(r)) for r in rows],
+            "points": None if rows is None else [plane.project(part) for part in rows],
         }
 
     def _draw(self, ax):
@@ -226,10 +234,9 @@ class _Plane:
         """The line in which a hyperplane cuts the plane."""
         return (*(coef @ self.inside), coef @ self.origin + intercept)
 
-    def quadratic(self, pencil):
+    def quadratic(self, pencil, coordinates):
         """Log-odds of the second class on a grid, or None if they are infinite."""
         s, t = np.meshgrid(*self.grid)
-        rows = self.origin + np.stack([s, t], axis=-1) @ self.inside.T
         odds = []
         for mean, cov, prior in zip(
             pencil.means[0], pencil.covariances[0], pencil.priors[0], strict=True
@@ -240,7 +247,13 @@ class _Plane:
             values, axes = np.linalg.eigh(cov / np.outer(scale, scale))
             if values[0] <= RANK_TOLERANCE * values[-1]:
                 return None
-            z = ((rows - mean) / scale) @ axes
+            # The distance from the mean is a polynomial in s and t.
+            z = np.vstack([self.origin - mean, self.inside.T]) / scale @ axes
+            square = (z / values) @ z.T
+            distance = square[0, 0] + square[1, 1] * s**2 + square[2, 2] * t**2
+            distance += 2 * (square[0, 1] * s + square[0, 2] * t + square[1, 2] * s * t)
             log_det = np.log(values).sum() + 2 * np.log(scale).sum()
-            odds.append(np.log(prior) - 0.5 * (np.sum(z * z / values, -1) + log_det))
-        return s, t, odds[1] - odds[0]
+            odds.append(np.log(prior) - 0.5 * (distance + log_det))
+        # Classes have variances outside of all rows, too, where the plane does not go.
+        n, (first, second) = outside_of(coordinates, pencil.covariances[0])
+        return s, t, odds[1] - odds[0] - 0.5 * n * np.log(second / first)

@@ -23,6 +23,7 @@ from heterolda.inspection.displays.base import (
     thin,
 )
 from heterolda.inspection.displays.labels import write_labels
+from heterolda.statistics.span import in_span
 from heterolda.subspaces import QuadraticRule
 
 # Eight colours that differ by 23 in CIELAB at least, also with red-green blindness, and
@@ -157,10 +158,11 @@ class ClassMapDisplay:
             parts = [thin(X[y == label], most) for label in estimator.classes_]
             points = [(rows - estimator.mean_) @ axes for rows in parts]
         statistics = estimator.statistics_
-        covariances = statistics.covariances(estimator.shrinkage)
+        known, span = in_span(statistics)
+        along = axes.T if span is None else span.rules_inside(axes.T, 0.0)[0]
         return cls(
             means=(statistics.means - estimator.mean_) @ axes,
-            covariances=axes.T @ covariances @ axes,
+            covariances=along @ known.covariances(estimator.shrinkage) @ along.T,
             priors=estimator.priors_,
             classes=estimator.classes_,
             explained=estimator.explained_[:components],

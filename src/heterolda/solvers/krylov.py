@@ -1,0 +1,228 @@
+"""Pairs of many features, solved in the few directions that matter.
+
+With c = L^-1 delta, A = L^-1 S1 L^-T and S1 + S2 = L L', the rule of the arc with the
+weights a, b is w = L^-T x, x = (b A + a (I - A))^-1 c. Lanczos's method finds
+orthonormal q_1 = c / |c|, q_2, ... in which A is a tridiagonal matrix T. The rules in
+the space of the first m are those of a pair of m features with the covariances T and
+I - T, and the means |c| e_1 and 0.
+
+No other rule with y1, y2 >= 0 is better. For such a rule, F(a, b) >= y1^2/b + y2^2/a
+for some a, b > 0, with F = c'x; and any y1, y2 that satisfy this belong to a rule. In
+the space, x is what conjugate gradients find, and F is too small by a share of at most
+rho^2 / mu; mu is the least eigenvalue of A and I - A, and rho |c| the residual:
+
+    rho = t_1 ... t_m / det(T + a / (b - a))  for a < b
+
+with the off-diagonal elements t_i of T; for a > b the same with I - T. It is largest
+where a or b is zero, so two numbers bound it for all these rules. All others, with y1
+or y2 below zero, have an error above p1/2 or p2/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dnrm2, dsymv, dtrsv
+from scipy.linalg.lapack import dpocon, dpotrf
+
+from heterolda.foundations.types import Array, Index, Mask
+from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.pair_moments import PairMoments
+from heterolda.solvers.pencil import differences
+
+# In every direction a class must have this share of the variance of all classes: it
+# bounds mu, and variances that rounding may have made are far below.
+_LEAST_VARIANCE = 1e-4
+# The inverse of S1 + S2, in units of the features, may be as large as this.
+_REGULAR = 1e7
+# The residuals that are asked for. Where they take more steps than this, or look as if
+# they would, all directions at once take no longer.
+_CONVERGED = 1e-11
+_MOST_STEPS = 96
+_FIRST_LOOK, _PROMISING = 24, 0.1
+# Means further apart than this, in deviations, are not for us.
+_FARTHEST = 1e50
+# With fewer features, all directions take no longer.
+LEAST_FEATURES = 160
+
+
+@dataclass(frozen=True)
+class _Space:
+    """Directions of a pair, of unit variance in both classes together.
+
+    They are the rows of `basis`, in which class 1 has `covariance`. The means differ by
+    `distance` along the first.
+    """
+
+    basis: Array
+    covariance: Array
+    distance: float
+
+
+class KrylovSpaces:
+    """Solves pairs of classes in spaces of few directions, where these suffice.
+
+    Attributes
+    ----------
+    constant : ndarray of bool of shape (n_features,)
+        Features that vary in no class.
+    inverse : ndarray of shape (n_features,)
+        Inverse deviations of the features, of all classes together.
+    sound : ndarray of bool of shape (n_classes,)
+        Classes that vary in all directions in which any of them does.
+    """
+
+    def __init__(self, covariances: Array, pairs: Index) -> None:
+        classes = np.unique(pairs)
+        total = np.zeros(covariances.shape[1:])
+        for k in classes:
+            total += covariances[k]
+        self.constant: Mask = total.diagonal() == 0
+        self.inverse = np.where(self.constant, 1.0, total.diagonal()) ** -0.5
+        self.sound: Mask = np.zeros(len(covariances), bool)
+        total *= _LEAST_VARIANCE
+        for k in classes:
+            self.sound[k] = self._factor(covariances[k] - total) is not None
+
+    def solve(
+        self,
+        moments: PairMoments,
+        directly: Callable[[PairMoments], Hyperplanes],
+        *,
+        any_error: bool,
+    ) -> Hyperplanes:
+        """Rules of a batch of pairs; pairs that need all directions go `directly`.
+
+        They need them, too, if rules with y1 or y2 below zero may be the best, unless
+        the solver knows no such rules (`any_error`). Fisher's are kept in `moments`.
+        """
+        spaces = self._spaces(moments)
+        if not spaces:
+            return directly(moments)
+        done = np.array(list(spaces))
+        few = _reduced(moments.take(done), list(spaces.values()))
+        found = directly(few)
+        good = any_error | (found.error < 0.5 * few.priors.min(axis=1))
+        origin = moments.means[moments.pairs[done, 1]]
+        bases = [space.basis for space in spaces.values()]
+        coef, intercept = _in_features(bases, origin, found.coef, found.intercept)
+        dropped = np.zeros_like(coef)
+        found = replace(found, coef=coef, intercept=intercept, dropped=dropped)
+        fisher = _in_features(bases, origin, *few.fisher)
+        rank = np.full(len(done), np.count_nonzero(~self.constant))
+        rest = np.setdiff1d(np.arange(len(moments.pairs)), done[good])
+        if len(rest):
+            others = moments.take(rest)
+            order = np.concatenate([done[good], rest]).argsort()
+
+            def joined(one: Any, other: Any) -> Any:
+                return np.concatenate([one[good], other])[order]
+
+            planes = directly(others)
+            found = Hyperplanes.concatenate([found.take(good), planes]).take(order)
+            coef, intercept = map(joined, fisher, others.fisher)
+            fisher, rank = (coef, intercept), joined(rank, others.rank)
+        moments.know(fisher, rank)
+        return found
+
+    def _spaces(self, moments: PairMoments) -> dict[int, _Space]:
+        """Spaces of the pairs that have one, by the number of the pair."""
+        pairs, means = moments.pairs, moments.means[moments.pairs]
+        variances = np.einsum("kii->ki", moments.covariances)[pairs].sum(axis=1)
+        offset = np.abs(means).max(axis=1)
+        delta, _, _, differs = differences(means, variances, offset)
+        usable = self.sound[pairs].all(axis=1) & ~differs.any(axis=1)
+        spaces = {}
+        for p in np.flatnonzero(usable).tolist():
+            first, second = (moments.covariances[k] for k in pairs[p])
+            factor = self._factor(first + second)
+            if factor is None or dpocon(factor, 1.0, uplo="L")[0] * _REGULAR < 1:
+                continue
+            space = _krylov_space(first, factor, delta[p], self.inverse)
+            if space is not None:
+                spaces[p] = space
+        return spaces
+
+    def _factor(self, matrix: Array) -> Array | None:
+        """Cholesky factor of a matrix in units of the features, or None.
+
+        The matrix is overwritten; what is above the factor's diagonal means nothing.
+        """
+        matrix *= self.inverse[:, None]
+        matrix *= self.inverse
+        np.einsum("ii->i", matrix)[self.constant] = 1.0
+        # A symmetric matrix in C order is the same in Fortran's.
+        factor, fault = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+        return None if fault else factor
+
+
+def _krylov_space(
+    first: Array, factor: Array, delta: Array, inverse: Array
+) -> _Space | None:
+    """The space of a pair by Lanczos's method, unless it takes too many steps.
+
+    `first` is S1, and `factor` that of S1 + S2 in units whose inverses are given.
+    """
+    c = dtrsv(factor, delta * inverse, lower=1)
+    distance = dnrm2(c)
+    if not 0 < distance < _FARTHEST:
+        return None
+    Q, basis = np.empty((2, _MOST_STEPS, len(c)))
+    T = np.zeros((_MOST_STEPS + 1, _MOST_STEPS + 1))
+    # The last pivots of T and I - T, and the residuals where a or b is zero.
+    pivots, residuals = np.full(2, np.inf), np.ones(2)
+    q, off = c / distance, 0.0
+    for m in range(1, _MOST_STEPS + 1):
+        Q[m - 1] = q
+        w = basis[m - 1] = dtrsv(factor, q, lower=1, trans=1) * inverse
+        z = dtrsv(factor, dsymv(1.0, first.T, w, lower=1) * inverse, lower=1)
+        variance = 0.0
+        for _ in range(2):  # the second time takes rounding errors off
+            along = Q[:m] @ z
+            z -= along @ Q[:m]
+            variance += along[-1]
+        pivots = np.array([variance, 1 - variance]) - off**2 / pivots
+        off = dnrm2(z)
+        residuals *= off / pivots
+        T[m - 1, m - 1], T[m - 1, m], T[m, m - 1] = variance, off, off
+        worst = residuals.max()
+        if worst < _CONVERGED:
+            return _Space(basis[:m], T[:m, :m], distance)
+        if m == _FIRST_LOOK and worst > _PROMISING:
+            return None
+        q = z / off
+    return None
+
+
+def _reduced(moments: PairMoments, spaces: list[_Space]) -> PairMoments:
+    """The pairs in coordinates of their spaces, with the second mean at the origin."""
+    n, m = len(spaces), max(len(space.basis) for space in spaces)
+    means, covariances = np.zeros((n, 2, m)), np.zeros((n, 2, m, m))
+    for p, space in enumerate(spaces):
+        size = len(space.basis)
+        # Further features are of no use, and vary as much as the first.
+        T = covariances[p, 0]
+        T[...] = space.covariance[0, 0] * np.eye(m)
+        T[:size, :size] = space.covariance
+        covariances[p, 1] = np.eye(m) - T
+        means[p, 0, 0] = space.distance
+    return PairMoments(
+        means.reshape(-1, m),
+        covariances.reshape(-1, m, m),
+        moments.weights[moments.pairs].ravel(),
+        np.arange(2 * n).reshape(-1, 2),
+        moments.priors,
+        moments.moore_penrose,
+    )
+
+
+def _in_features(
+    bases: list[Array], origin: Array, coef: Array, intercept: Array
+) -> tuple[Array, Array]:
+    """Coefficients and intercepts of rules in spaces, for the features."""
+    normals = [w[: len(basis)] @ basis for w, basis in zip(coef, bases, strict=True)]
+    full = np.array(normals)
+    return full, intercept - np.einsum("pi,pi->p", full, origin)
