@@ -1,0 +1,1 @@
+"""Accuracy on wide data: ours beside LDA, regularised linear rules and centroids."""
