@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
-from heterolda import GaussianLinearDiscriminant
+from heterolda import GaussianLinearDiscriminant, TrivialRuleWarning
 from heterolda.estimators import few_rows
 from heterolda.estimators.few_rows import LeftOutScores
 from heterolda.estimators.leave_one_out import winners_without
@@ -153,3 +153,15 @@ def test_a_class_of_one_row_and_classes_of_few():
     assert left_out.predictions[-1] != 2  # the class is gone without its row
     with pytest.raises(ValueError, match="all rows"):
         winners_without(model, X[:5], y[:5], np.ones(5))
+
+
+def test_rows_that_do_not_vary():
+    y = np.arange(8) % 4
+    with pytest.warns(TrivialRuleWarning):
+        model = GaussianLinearDiscriminant().fit(np.ones((8, 300)), y)
+    assert model.trivial_.all()
+    apart = np.ones((8, 300))
+    apart[:, 3] = y
+    model = GaussianLinearDiscriminant().fit(apart, y)
+    assert_array_equal(model.bayes_error_, 0.0)
+    assert_array_equal(model.predict(apart), y)
