@@ -183,7 +183,9 @@ def _fit_and_report(
         n_columns=_columns_without_names(data),
     )
     facts.model.fit_record_ = fitted.model.fit_record_ = record
-    known = facts.accuracy_lines(lda="LDA (--solver fisher --shrinkage 1)")
+    # Of fewer rows than features these options make another LDA than the one compared.
+    options = "" if facts.has_few_rows else " (--solver fisher --shrinkage 1)"
+    known = facts.accuracy_lines(lda=f"LDA{options}")
     lines = [*known, *lines]
     remedy = "try --shrinkage cv, or fewer features"
     lines = [*describe_fit(facts, name, data.target, lines, remedy), ""]
