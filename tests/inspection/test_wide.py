@@ -94,6 +94,22 @@ def test_plane_through_a_boundary(rows):
     mpl.pyplot.close("all")
 
 
+@pytest.mark.parametrize("solver", ["global", "fisher"])
+def test_labels_tell_errors_of_left_out_scores_from_those_of_the_model(rows, solver):
+    model = GaussianLinearDiscriminant(solver=solver).fit(*rows)
+    plane = BoundaryDisplay.from_estimator(model)
+    curve = FrontierDisplay.from_estimator(model)
+    line = ProjectionDisplay.from_estimator(model, max_panels=1)
+    names = [*plane.errors.values(), *curve.points, line.ax_.get_title()]
+    about = " ".join(names)
+    assert ("left-out" in about) == (solver == "global")
+    assert ("plug-in" in about) == (solver == "fisher")
+    arc = ErrorCurveDisplay.from_estimator(model)
+    for shown in (plane, curve, arc):
+        assert shown.plot().ax_.get_title().endswith("under the model mean nothing")
+    mpl.pyplot.close("all")
+
+
 def test_no_matrix_of_features(rows, monkeypatch):
     def refuse(factors):
         raise AssertionError("a matrix of features")

@@ -114,8 +114,20 @@ def plug_in_gain(best: float, lda: float, pair: str, rule: str) -> str:
     )
 
 
-def wide_note(n_rows: float, n_features: int, *, judged: bool) -> str:
+def wide_sentence(n_rows: float, n_features: int) -> str:
     """What errors under the model are worth where there are fewer rows than features.
+
+    It has no full stop, since it may go on.
+    """
+    return (
+        f"Note: with fewer rows ({n_rows:,.0f}) than features ({n_features:,}) any "
+        "labels can be told apart, so errors and pictures of the fitted model mean "
+        "nothing"
+    )
+
+
+def wide_note(n_rows: float, n_features: int, *, judged: bool) -> str:
+    """The same where they are left out.
 
     How to get others, unless the model is judged by rows left out of it.
     """
@@ -123,11 +135,8 @@ def wide_note(n_rows: float, n_features: int, *, judged: bool) -> str:
         "; for the error on rows left out, use heterolda fit --cv 10, or "
         "cross_val_score in Python"
     )
-    return (
-        f"Note: with fewer rows ({n_rows:,.0f}) than features ({n_features:,}) any "
-        "labels can be told apart, so errors and pictures of the fitted model mean "
-        f"nothing and are left out{'' if judged else how}."
-    )
+    note = wide_sentence(n_rows, n_features)
+    return f"{note} and are left out{'' if judged else how}."
 
 
 def few_rows_note(

@@ -7,13 +7,16 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.few_rows import has_few_rows
 from heterolda.foundations.validation import check_labels, check_pair
+from heterolda.solvers import Global, resolve_solver
 
 COLOURS = "#2a6fbb", "#d1602b"
 INK = "0.15"
 # Rows of data that a picture shows; of more, a sample.
 MOST_POINTS = 2000
 _REACH = 2.8  # deviations of classes that a plane shows
+_FEW_ROWS = "\nfewer rows than features: errors under the model mean nothing"
 
 
 def pyplot():
@@ -74,6 +77,7 @@ class PairDisplay:
     """
 
     _legend = None  # where the legend is, if matplotlib should not choose
+    _note = ""  # a second line of the title
 
     @classmethod
     def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
@@ -99,7 +103,10 @@ class PairDisplay:
         """
         k = choose_pair(check_estimator(estimator), pair)
         rows = rows_of_pair(estimator, k, *check_rows(estimator, X, y))
-        return cls(**cls._values(estimator, k, rows)).plot(ax=ax)
+        display = cls(**cls._values(estimator, k, rows))
+        if has_few_rows(estimator):
+            display._note = _FEW_ROWS
+        return display.plot(ax=ax)
 
     @classmethod
     def from_statistics(
@@ -143,7 +150,7 @@ class PairDisplay:
         ax.spines[["top", "right"]].set_visible(False)
         self._draw(ax)
         first, second = self.classes
-        ax.set_title(f"{first} or {second}")
+        ax.set_title(f"{first} or {second}{self._note}")
         ax.legend(loc=self._legend, fontsize="small", framealpha=0.95, edgecolor="0.8")
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -171,6 +178,24 @@ def choose_pair(estimator, pair):
         return int(estimator.bayes_error_.argmax())
     places = sorted(check_pair(pair, estimator.classes_))
     return estimator.pairs_.tolist().index(places)
+
+
+def is_of_left_out_scores(estimator, k):
+    """Whether the error of pair k is that of scores of rows left out of the fit.
+
+    That is so if there are few, by default; other solvers never have a gap.
+    """
+    settings = estimator._settings
+    chosen = has_few_rows(estimator) and settings["shrinkage"] is None
+    solver = resolve_solver(settings["solver"])
+    return chosen and isinstance(solver, Global) and bool(np.isnan(estimator.gap_[k]))
+
+
+def error_name(estimator, k):
+    """What the error of pair k is called."""
+    if is_of_left_out_scores(estimator, k):
+        return "error of left-out scores"
+    return "plug-in error"
 
 
 def check_rows(estimator, X, y):

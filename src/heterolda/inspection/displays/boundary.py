@@ -13,6 +13,8 @@ from heterolda.inspection.displays.base import (
     INK,
     PairDisplay,
     ellipse_of,
+    error_name,
+    is_of_left_out_scores,
     limits_of,
     thin,
 )
@@ -134,8 +136,11 @@ class BoundaryDisplay(PairDisplay):
         if not fisher.trivial[0]:
             hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
             errors["LDA"] = f"LDA: plug-in error {percent(fisher.error[0])}"
+            if is_of_left_out_scores(estimator, k):
+                errors["LDA"] = "LDA"  # its error is known under the model only
         hyperplanes[name] = inside(coef, intercept)
-        errors[name] = f"{name}: plug-in error {percent(estimator.bayes_error_[k])}"
+        error = percent(estimator.bayes_error_[k])
+        errors[name] = f"{name}: {error_name(estimator, k)} {error}"
         if rows is not None and min(map(len, rows)) > 0:
             X = np.ascontiguousarray(np.concatenate(rows))
             first = np.arange(len(X)) < len(rows[0])

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import COLOURS, INK, PairDisplay
+from heterolda.inspection.displays.base import (
+    COLOURS,
+    INK,
+    PairDisplay,
+    is_of_left_out_scores,
+)
 from heterolda.solvers.hyperplanes import linear_scores
 
 # Rows whose scores under all rules of the curve are formed together.
@@ -98,7 +103,10 @@ class FrontierDisplay(PairDisplay):
         here = first, 1 - second
         # Not a second time, where the rule is one of these points.
         if not any(np.allclose(here, p, rtol=0.01, atol=1e-9) for p in points.values()):
-            points["this rule"] = here
+            name = "this rule"
+            if is_of_left_out_scores(estimator, k):
+                name += ", left-out scores"
+            points[name] = here
         return {
             "fpr": e1,
             "tpr": 1 - e2,

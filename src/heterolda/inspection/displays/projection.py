@@ -15,6 +15,7 @@ from heterolda.inspection.displays.base import (
     check_estimator,
     check_rows,
     choose_pair,
+    error_name,
     rows_of_pair,
 )
 
@@ -33,8 +34,8 @@ class ProjectionDisplay(PairDisplay):
     ----------
     panels : list of dict
         For each pair `classes`, `priors`, `means` and `deviations` of the scores,
-        `error_rates` and `error`; `scores` of the data or None; for a trivial rule
-        `answer`, the label that it always gives, else None.
+        `error_rates`, `error` and its name, `error_name`; `scores` of the data or None;
+        for a trivial rule `answer`, the label that it always gives, else None.
 
     Attributes
     ----------
@@ -114,6 +115,7 @@ class ProjectionDisplay(PairDisplay):
                     "deviations": planes.deviations[k],
                     "error_rates": estimator.error_rates_[k],
                     "error": estimator.bayes_error_[k],
+                    "error_name": error_name(estimator, k),
                     "scores": None
                     if rows is None or trivial
                     else [part @ coef + intercept for part in rows],
@@ -151,7 +153,7 @@ class ProjectionDisplay(PairDisplay):
 def _draw(panel, ax):
     """One pair; scores are shown in units of the mean deviation."""
     first, second = panel["classes"]
-    title = f"{first} or {second}: plug-in error {percent(panel['error'])}"
+    title = f"{first} or {second}: {panel['error_name']} {percent(panel['error'])}"
     ax.set(title=title, yticks=[])
     ax.spines[["top", "right", "left"]].set_visible(False)
     if panel["answer"] is not None:
