@@ -25,6 +25,7 @@ from heterolda.inspection.sentences import (
     guarded_sentence,
     plug_in_gain,
     verdict_sentence,
+    wide_sentence,
 )
 from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import Pencil
@@ -262,15 +263,20 @@ class HeteroscedasticityReport:
         return [gain, *notes, _CAVEAT]
 
     def _notes(self) -> list[str]:
-        """Which pairs are guarded, and which classes small; empty if there are none."""
+        """Which pairs are guarded, and what is small; empty if there are none."""
         labels = self.classes.tolist()
         guarded = guarded_sentence(
             [f"{labels[i]!r} and {labels[j]!r}" for i, j in self.pairs[self.guarded]]
         )
+        n, d = self.weights.sum(), self.n_features
+        if n < d:
+            shared = np.allclose(self.ratio, 1.0)
+            one = " All classes are given one covariance." if shared else ""
+            return [guarded, f"{wide_sentence(n, d)}.{one}"]
         remedy = "use more rows or fewer features"
         if not self.shrunk:
             remedy = "fit with shrinkage='cv', or use fewer features"
-        return [guarded, few_rows_note(labels, self.weights, self.n_features, remedy)]
+        return [guarded, few_rows_note(labels, self.weights, d, remedy)]
 
     @property
     def _small(self) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import numpy as np
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count, percent, text_table
 from heterolda.inspection.model_facts import feature_names
-from heterolda.inspection.sentences import PLUG_IN
+from heterolda.inspection.sentences import PLUG_IN, wide_sentence
 from heterolda.statistics.class_statistics import ClassStatistics
 
 _MOST_COMPONENTS = 10
@@ -57,6 +57,7 @@ def describe_projection(projection: Any, name: str, target: str) -> list[str]:
         table.append([f"{len(names) - len(shown)} more", percent(rest)])
     whole = ["together", percent(sum(shares.values()))]
     weights = zip(shown, feature_shares(projection), strict=False)
+    n, d = statistics.weights.sum(), statistics.n_features
     return [
         f"{name}: {rows}, {features}, {classes} in {target!r}",
         "",
@@ -66,6 +67,7 @@ def describe_projection(projection: Any, name: str, target: str) -> list[str]:
         "",
         "Features that weigh most, in units of their standard deviation",
         *(_weights(one, row, feature_names(projection)) for one, row in weights),
+        *(["", f"{wide_sentence(n, d)}."] if n < d else []),
     ]
 
 
