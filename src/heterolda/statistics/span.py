@@ -146,11 +146,16 @@ class Span:
         return inside, intercept + coef @ self.origin
 
 
-def in_span(statistics: ClassStatistics) -> tuple[ClassStatistics, Span | None]:
-    """Statistics to compute with: in coordinates, with their span, if they are wide."""
-    if not statistics.factors:
+def in_span(
+    statistics: ClassStatistics, shrinkage: Any = None
+) -> tuple[ClassStatistics, Span | None]:
+    """Statistics to compute with: in coordinates, with their span, if they are wide.
+
+    `shrinkage` is that of the covariances that will be computed.
+    """
+    if statistics.factors is None:
         return statistics, None
-    span = Span.of(statistics)
+    span = Span.of(statistics, shrinkage)
     return span.statistics, span
 
 
