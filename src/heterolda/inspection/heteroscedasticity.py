@@ -269,14 +269,16 @@ class HeteroscedasticityReport:
             [f"{labels[i]!r} and {labels[j]!r}" for i, j in self.pairs[self.guarded]]
         )
         n, d = self.weights.sum(), self.n_features
-        if n < d:
-            shared = np.allclose(self.ratio, 1.0)
-            one = " All classes are given one covariance." if shared else ""
-            return [guarded, f"{wide_sentence(n, d)}.{one}"]
+        # As by default of few rows, for which "cv" is no better.
+        shared = np.allclose(self.ratio, 1.0)
         remedy = "use more rows or fewer features"
-        if not self.shrunk:
+        if not (self.shrunk or shared):
             remedy = "fit with shrinkage='cv', or use fewer features"
-        return [guarded, few_rows_note(labels, self.weights, d, remedy)]
+        small = few_rows_note(labels, self.weights, d, remedy)
+        if n < d:
+            small = f"{wide_sentence(n, d)}."
+        one = "All classes are given one covariance, as there are few rows."
+        return [guarded, small, one if shared and small else ""]
 
     @property
     def _small(self) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.few_rows import has_few_rows
+from heterolda.estimators.fit_record import fewer_rows_than_features
 from heterolda.foundations.validation import check_labels, check_pair
 from heterolda.solvers import Global, resolve_solver
 
@@ -104,7 +105,7 @@ class PairDisplay:
         k = choose_pair(check_estimator(estimator), pair)
         rows = rows_of_pair(estimator, k, *check_rows(estimator, X, y))
         display = cls(**cls._values(estimator, k, rows))
-        if has_few_rows(estimator):
+        if fewer_rows_than_features(estimator, estimator.statistics_):
             display._note = _FEW_ROWS
         return display.plot(ax=ax)
 
