@@ -77,6 +77,7 @@ def test_map_has_the_covariances_of_the_components(rows):
     mpl.pyplot.close("all")
 
 
+@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_plane_through_a_boundary(rows):
     X, y = rows
     two = y < 2
@@ -98,6 +99,7 @@ def test_plane_through_a_boundary(rows):
     mpl.pyplot.close("all")
 
 
+@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 @pytest.mark.parametrize("solver", ["global", "fisher"])
 def test_labels_tell_errors_of_left_out_scores_from_those_of_the_model(rows, solver):
     model = GaussianLinearDiscriminant(solver=solver).fit(*rows)
@@ -114,6 +116,7 @@ def test_labels_tell_errors_of_left_out_scores_from_those_of_the_model(rows, sol
     mpl.pyplot.close("all")
 
 
+@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_no_matrix_of_features(rows, monkeypatch):
     def refuse(factors):
         raise AssertionError("a matrix of features")
@@ -148,6 +151,7 @@ def test_coarse_features_are_named(rows):
 def test_estimators_of_covariances_need_room(rows, monkeypatch):
     model = GaussianLinearDiscriminant(covariance_estimator=LedoitWolf())
     assert model.fit(*rows).score(*rows) > 0.9
+    monkeypatch.setattr("heterolda.statistics.moments._SMALL", 0)
     monkeypatch.setattr("heterolda.statistics.moments.available_memory", lambda: 4096)
     monkeypatch.setattr(LedoitWolf, "fit", lambda self, X: pytest.fail("too late"))
     with pytest.raises(ValueError, match="choose fewer features"):
