@@ -484,7 +484,7 @@ def test_folds_do_not_depend_on_batches_and_are_stratified(rng):
 
 
 def test_warnings_are_plain_notes(rng, tmp_path):
-    few = make_frame(rng, 12, d=5)
+    few = make_frame(rng, 20, d=5)
     data = write(few, tmp_path / "few.csv")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -498,7 +498,7 @@ def test_warnings_are_plain_notes(rng, tmp_path):
     result = invoke(
         "fit", write(holes, data), "-t", "kind", "--exclude", "id", "--missing", "drop"
     )
-    assert "note: 1 of 12 rows have missing values and were left out" in result.stderr
+    assert "note: 1 of 20 rows have missing values and were left out" in result.stderr
     data = write(make_frame(rng, 100), tmp_path / "enough.csv")
     for options, at_once in (
         (["--refine"], False),

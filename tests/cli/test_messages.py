@@ -4,7 +4,12 @@ import pickle
 
 import pytest
 
-from heterolda import GaussianLinearDiscriminant, ParameterError, SmallClassWarning
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    ParameterError,
+    SmallClassWarning,
+)
 from heterolda.cli.messages import in_options
 from heterolda.data.columns import Columns
 from heterolda.data.not_numbers import not_a_number
@@ -28,7 +33,9 @@ def test_a_message_is_said_in_parameters_and_in_options():
 
 def test_a_warning_carries_what_it_advises():
     with pytest.warns(SmallClassWarning, match="use shrinkage='cv'") as caught:
-        GaussianLinearDiscriminant().fit(X[:5], y[:5])
+        GaussianLinearDiscriminant().fit_statistics(
+            ClassStatistics.from_data(X[:5], y[:5])
+        )
     warning = caught[0].message
     assert warning.settings == (Setting("shrinkage", "cv"),)
     assert "use --shrinkage cv, more samples or fewer features" in in_options(warning)

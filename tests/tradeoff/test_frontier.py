@@ -431,6 +431,7 @@ def test_only_the_global_solver_follows_the_curve(rng):
 
 
 @pytest.mark.parametrize("shrinkage", ["auto", 0.3, (0.5, 0.2)])
+@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_fewer_rows_than_features(rng, monkeypatch, shrinkage):
     X, y = wide_rows(rng)
     costs = np.array([[0, 3], [1, 0]])

@@ -500,10 +500,8 @@ class GaussianLinearDiscriminant(
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
         if isinstance(review, Guard):
-            verdict = review.verdict()
-            guarded = verdict.guarded
-            coef = verdict.coef if span is None else verdict.coef @ span.basis.T
-            warn_of_misfit(statistics, pairs, replace(verdict, coef=coef))
+            guarded = review.verdict().guarded
+            warn_of_misfit(statistics, pairs, review.verdict().in_features(span))
         looked_at = planes, moments[:2], solved, rows
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
@@ -528,7 +526,9 @@ class GaussianLinearDiscriminant(
         self._found = {}
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
-        self._scores = choice.scores  # of rows left out, for other operating points
+        vars(self).pop("_scores", None)
+        if choice.scores is not None:  # for other operating points
+            self._scores = choice.scores
         return self
 
     def _in_coordinates(self, statistics, rows, choice):

@@ -19,6 +19,7 @@ from heterolda.solvers.left_out import arc_weights, left_out_scores
 from heterolda.solvers.threshold import bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.span import Span
 
 # A rule gives way to Fisher's if it makes this share more errors. Less than that is
 # chance in most cases, and not worth giving the optimum of the model up for.
@@ -57,6 +58,10 @@ class Verdict:
     deviation: Array
     claimed: Array
     coef: Array
+
+    def in_features(self, span: Span | None) -> Verdict:
+        """The same with normals of features, if they were those of coordinates."""
+        return self if span is None else replace(self, coef=self.coef @ span.basis.T)
 
 
 @dataclass(frozen=True)
