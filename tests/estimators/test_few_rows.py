@@ -7,7 +7,11 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
-from heterolda import GaussianLinearDiscriminant
+from heterolda import (
+    GaussianLinearDiscriminant,
+    ModelMisfitWarning,
+    TrivialRuleWarning,
+)
 from heterolda.estimators import few_rows
 from heterolda.estimators.few_rows import LeftOutScores
 from heterolda.estimators.leave_one_out import winners_without
@@ -147,9 +151,53 @@ def test_leave_one_out_fits_again(parameters):
 def test_a_class_of_one_row_and_classes_of_few():
     X, y = make(140, seed=4, counts=[8, 3, 1])
     model = GaussianLinearDiscriminant().fit(X, y)
-    # Pairs of classes with fewer than five rows keep the threshold of the model.
-    assert not np.isnan(model.gap_).any()
+    # Nothing speaks for a rule that tells a single row from others.
+    assert np.isnan(model.gap_).all()
+    assert_allclose(model.bayes_error_[1:], [1 / 9, 1 / 4])
     left_out = model.leave_one_out(X, y)
     assert left_out.predictions[-1] != 2  # the class is gone without its row
     with pytest.raises(ValueError, match="all rows"):
         winners_without(model, X[:5], y[:5], np.ones(5))
+
+
+def test_rows_that_do_not_vary():
+    y = np.arange(8) % 4
+    with pytest.warns(TrivialRuleWarning):
+        model = GaussianLinearDiscriminant(shrinkage=0.5).fit(np.ones((8, 300)), y)
+    assert model.trivial_.all()
+    apart = np.ones((8, 300))
+    apart[:, 3] = y
+    model = GaussianLinearDiscriminant(shrinkage=0.5).fit(apart, y)
+    assert_array_equal(model.bayes_error_, 0.0)
+    assert_array_equal(model.predict(apart), y)
+
+
+@pytest.mark.parametrize("n", [120, 150, 180])
+def test_nothing_jumps_where_rows_become_as_many_as_features(n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n + 1, 150))
+    y = np.arange(n + 1) % 2
+    X[y == 1, :15] += 0.5
+    one, more = (GaussianLinearDiscriminant().fit(X[:m], y[:m]) for m in (n, n + 1))
+    assert_allclose(one.bayes_error_, more.bayes_error_, atol=0.03)
+    assert abs(one.shrinkage_.to_diagonal - more.shrinkage_.to_diagonal) < 0.5
+
+
+def test_other_criteria_go_by_left_out_scores():
+    rng = np.random.default_rng(1)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 400))
+    X[y == 1, :12] += 0.8
+    new, label = rng.normal(size=(2000, 400)), np.arange(2000) % 2
+    new[label == 1, :12] += 0.8
+    model = GaussianLinearDiscriminant().fit(X, y)
+    bound = {0: 0.2}
+    bounded = model.with_operating_point("neyman-pearson", max_error=bound)
+    same = GaussianLinearDiscriminant(criterion="neyman-pearson", max_error=bound)
+    assert_allclose(bounded.intercept_, same.fit(X, y).intercept_)
+    assert_allclose(bounded.error_rates_[0, 0], 0.2)
+    assert abs((bounded.predict(new[label == 0]) == 1).mean() - 0.2) < 0.1
+    level = model.with_operating_point("minimax")
+    assert_allclose(*level.error_rates_[0])
+    with pytest.warns(ModelMisfitWarning, match="under the fitted model"):
+        assert model.frontier_[0].auc > 0.99

@@ -204,7 +204,7 @@ CASES = [
     Case(
         "fewer rows in a class than features",
         _few_rows,
-        Accurate(warns=SmallClassWarning),
+        Accurate(told=SmallClassWarning),
         but=dict.fromkeys(SHRUNK, Accurate()),
     ),
     Case(

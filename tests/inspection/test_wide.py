@@ -73,6 +73,7 @@ def test_map_has_the_covariances_of_the_components(rows):
     mpl.pyplot.close("all")
 
 
+@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_plane_through_a_boundary(rows):
     X, y = rows
     two = y < 2
@@ -94,6 +95,7 @@ def test_plane_through_a_boundary(rows):
     mpl.pyplot.close("all")
 
 
+@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_no_matrix_of_features(rows, monkeypatch):
     def refuse(factors):
         raise AssertionError("a matrix of features")
@@ -128,8 +130,8 @@ def test_coarse_features_are_named(rows):
 def test_estimators_of_covariances_need_room(rows, monkeypatch):
     model = GaussianLinearDiscriminant(covariance_estimator=LedoitWolf())
     assert model.fit(*rows).score(*rows) > 0.9
-    memory = {"SC_PHYS_PAGES": 100, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr("heterolda.statistics.moments.os.sysconf", memory.get)
+    monkeypatch.setattr("heterolda.statistics.moments._SMALL", 0)
+    monkeypatch.setattr("heterolda.statistics.moments.available_memory", lambda: 4096)
     monkeypatch.setattr(LedoitWolf, "fit", lambda self, X: pytest.fail("too late"))
     with pytest.raises(ValueError, match="choose fewer features"):
         model.fit(*rows)

@@ -46,7 +46,7 @@ def judge_fit(
                 "fits without some rows set fewer aside, and are stricter than this one"
             )
         if settings.has_leave_one_out:
-            status.rows("leaving out each row in turn")
+            status.rows("leaving rows out")
             return _leave_one_out(fitted)
         if settings.strategy == "smooth":
             return _own_estimate(fitted)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter as time
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from heterolda.estimators.few_rows import copies_of
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index
-from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import SINGULAR
 from heterolda.statistics.span import Span
@@ -56,20 +58,24 @@ def winners_anew(
 def _left_out(
     X: Any, codes: Index, weight: Array, n_folds: int | None
 ) -> Iterator[tuple[Index, Array]]:
-    """Rows that are left out together, and the weights of what is left."""
-    if n_folds is None:
-        for i in range(len(codes)):
-            w = weight.copy()
-            w[i] -= min(w[i], 1.0)
-            yield np.array([i]), w
-        return
-    order = np.lexsort((row_hashes(X), codes))  # class by class
-    for fold in range(n_folds):
-        out = order[fold::n_folds]
+    """Rows that are left out together, and the weights of what is left.
+
+    Copies of a row leave with it.
+    """
+    folds = copies_of(X, codes)  # class by class
+    n = int(folds.max(initial=-1)) + 1
+    if n_folds is not None and n_folds < n:
+        folds, n = folds % n_folds, n_folds
+    seconds = time()
+    share = progress_of("", 0.0)
+    for fold in range(n):
+        out = np.flatnonzero(folds == fold)
         w = weight.copy()
         w[out] = 0.0
-        if len(out):
-            yield out, w
+        yield out, w
+        if fold == 0:
+            share = progress_of("leaving rows out", n * (time() - seconds))
+        share((fold + 1) / n)
 
 
 def _lda_winners(statistics: ClassStatistics, priors: Array, rows: Any) -> Index:

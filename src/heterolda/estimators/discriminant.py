@@ -15,7 +15,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
-from heterolda.estimators.few_rows import NO_CHOICE, Choice, choose_by_rows
+from heterolda.estimators.few_rows import (
+    NO_CHOICE,
+    Choice,
+    choose_by_rows,
+    has_few_rows,
+)
 from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gathering import (
     add_chunk,
@@ -38,6 +43,7 @@ from heterolda.estimators.warn import (
     warn_of_discarded_rows,
     warn_of_dropped_directions,
     warn_of_misfit,
+    warn_of_plug_in,
     warn_of_raised_variances,
     warn_of_small_classes,
     warn_of_trivial_rules,
@@ -79,7 +85,7 @@ from heterolda.statistics.shrinkage import (
     needs_no_rows,
     shares_of_pooled,
 )
-from heterolda.statistics.span import Span
+from heterolda.statistics.span import in_span
 from heterolda.tradeoff.criteria import Criterion
 
 _SAME = object()
@@ -457,12 +463,8 @@ class GaussianLinearDiscriminant(
         Statistics that have factors are solved in the coordinates of their span.
         """
         check_several_classes(statistics.n_classes)
-        known, span, chosen = statistics, choice.span, choice.shrinkage
-        if statistics.factors:
-            span = Span.of(statistics, self.shrinkage) if span is None else span
-            # No pair of classes that borrow is judged by rows.
-            known, rows = span.statistics, None
-        k = statistics.n_classes
+        known, span, rows = self._in_coordinates(statistics, rows, choice)
+        k, chosen = statistics.n_classes, choice.shrinkage
         one_vs_all = self.multiclass == "ova" and k > 2
         request = self.criterion, self.costs, self.max_error, statistics.classes
         criterion = Criterion.resolve(*request, solver, one_vs_all=one_vs_all)
@@ -486,9 +488,10 @@ class GaussianLinearDiscriminant(
         shares = moments[2]
         weighted = criterion.cost_weighted_priors(shares, solved)
         review = None
-        if self.guard and isinstance(criterion.solver, Global):
-            asked = rows, choice.scores
-            review = self._make_review(*asked, statistics, pairs, priors, borrowed)
+        if self.guard and choice.scores is not None and not one_vs_all:
+            review = choice.scores.for_solver(criterion.solver)
+        elif rows is not None and isinstance(criterion.solver, Global):
+            review = self._make_guard(rows, known, pairs, priors, borrowed)
         how = criterion.solver, seed, weighted, review
         planes = solve_pairs(*moments, solved, *how)
         rules = criterion.rate(planes, shares, solved)
@@ -497,8 +500,10 @@ class GaussianLinearDiscriminant(
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
         if isinstance(review, Guard):
-            guarded = review.verdict().guarded
-            warn_of_misfit(statistics, pairs, review.verdict())
+            verdict = review.verdict()
+            guarded = verdict.guarded
+            coef = verdict.coef if span is None else verdict.coef @ span.basis.T
+            warn_of_misfit(statistics, pairs, replace(verdict, coef=coef))
         looked_at = planes, moments[:2], solved, rows
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
@@ -523,13 +528,23 @@ class GaussianLinearDiscriminant(
         self._found = {}
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
+        self._scores = choice.scores  # of rows left out, for other operating points
         return self
 
-    def _make_review(self, rows, scores, statistics, pairs, priors, borrowed):
-        """What judges the rules of the pairs by rows, if any."""
+    def _in_coordinates(self, statistics, rows, choice):
+        """Statistics and rows to solve with, and their span if they are wide."""
+        if choice.span is None:
+            known, span = in_span(statistics, self.shrinkage)
+        else:
+            known, span = choice.span.statistics, choice.span
+        if span is not None and rows is not None:
+            wanted = choice.scores is None  # which judge rules themselves
+            rows = replace(rows, X=span.coordinates(rows.X)) if wanted else None
+        return known, span, rows
+
+    def _make_guard(self, rows, statistics, pairs, priors, borrowed) -> Guard:
+        """What judges the rules of the pairs by rows."""
         one_vs_all, shrunk = pairs[0, 0] < 0, is_shrunk(self.shrinkage)
-        if scores is not None or rows is None:
-            return None if one_vs_all else scores
         return Guard(
             rows=rows,
             pairs=pairs,
@@ -598,10 +613,14 @@ class GaussianLinearDiscriminant(
             A new estimator, the same as one fitted to the same data with these
             parameters and ``guard=False``: it is on the optimal curve of the model. It
             is computed from the class statistics: no data is needed.
-            The covariances are shrunk as they were in this fit.
+            The covariances are shrunk as they were in this fit. With few rows, scores
+            of left-out rows set its threshold, too, unless this estimator comes from
+            a file, which does not keep them.
         """
         self._check_ready()
         check_has_statistics(self)
+        if has_few_rows(self) and getattr(self, "_scores", None) is None:
+            warn_of_plug_in()
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
@@ -702,7 +721,7 @@ def solved_again(estimator, parameters):
     copy._solve(
         estimator.statistics_.copy(),
         resolve_solver(copy.solver),
-        choice=Choice(estimator.shrinkage_),
+        choice=Choice(estimator.shrinkage_, getattr(estimator, "_scores", None)),
     )
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(estimator, name):

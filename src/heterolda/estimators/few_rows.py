@@ -9,8 +9,12 @@ say next to nothing. All classes get the covariance
 
 with f degrees of freedom and d features that vary. How far it is moved towards its
 diagonal, and where the thresholds are, scores of rows that are left out decide: without
-the row, the mean of its class and P change by multiples of the row, so that all scores
-follow by the formula of Sherman and Morrison, at O(n) for each row.
+the row and its copies, the mean of its class and P change by multiples of the row, so
+that all scores follow by the formula of Sherman and Morrison, at O(n) for each row.
+(Only the units of the features keep the row, or this would not be so.)
+
+The classes have few rows as long as the pooled covariance has fewer than two degrees of
+freedom for each direction in which features vary.
 """
 
 from __future__ import annotations
@@ -20,19 +24,22 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import encode
-from heterolda.solvers import PairMoments, all_pairs
+from heterolda.kernels.row_hashes import row_hashes
+from heterolda.solvers import Global, PairMoments, all_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.threshold import bayes_error, best_threshold
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import pooled_freedom
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import Shrinkage, choose_shrinkage, pooled_basis
-from heterolda.statistics.span import Span
+from heterolda.statistics.span import Span, in_span
+from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # The candidates t. One is as if there were as many rows with the diagonal as features.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
@@ -41,6 +48,7 @@ _LEAST = 5.0
 # Least deviation of scores, in units of that under the model, which is less than it.
 _LEAST_DEVIATION = 0.1
 _TINY = float(np.finfo(float).tiny)
+_ROUNDING = 1e-9
 # Distance of means, in deviations, where rows that are left out show none.
 _NO_DISTANCE = 0.05
 
@@ -58,15 +66,27 @@ class LeftOutScores:
         Of the scores of the first and the second class, positive ones for the second.
         Zero is midway between the means without the row.
     judged : ndarray of bool of shape (n_pairs,)
-        Pairs of classes that have rows enough to move a threshold.
+        Pairs of classes that both have a row to leave out, and others besides.
+    solver : object, default=None
+        That of the pairs: `Minimax` and `NeymanPearson` want other thresholds.
     """
 
     means: Array
     deviations: Array
     judged: Mask
+    solver: Any = None
+
+    def for_solver(self, solver: Any) -> LeftOutScores | None:
+        """A review of the rules of a solver, if its thresholds are to be moved."""
+        moved = isinstance(solver, Global | Minimax | NeymanPearson)
+        return replace(self, solver=solver) if moved else None
 
     def rules(self, priors: Array) -> tuple[Array, Array, Array]:
-        """Thresholds of least error (39), deviations that they are for, and errors."""
+        """Thresholds t of the criterion, deviations that they are for, and errors.
+
+        They are those of least error (39), of equal error rates, or where one error
+        rate is the bound.
+        """
         p1, p2 = priors.T
         log_tau = np.log(p2) - np.log(p1)
         distance = np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)
@@ -77,17 +97,36 @@ class LeftOutScores:
         error = bayes_error(t, distance, first, second, p1, p2)
         # With unequal deviations there may be no threshold better than none at all.
         own = error[0] < np.minimum(p1, p2)
+        deviations = np.where(own[:, None], *known)
         t, error = np.where(own, t, t[::-1])[0], np.where(own, error, error[::-1])[0]
-        return t, np.where(own[:, None], *known), error
+        if isinstance(self.solver, Minimax | NeymanPearson):
+            deviations, (first, second) = self.deviations, self.deviations.T
+            if isinstance(self.solver, Minimax):
+                t = distance * second / (first + second)
+            else:
+                t = -ndtri(self.solver.q) * self.deviations[:, self.solver.k]
+                t = distance - t if self.solver.k == 0 else t
+            error = bayes_error(t, distance, first, second, p1, p2)
+        return t, deviations, error
 
     def __call__(
         self, moments: PairMoments, planes: Hyperplanes, at: slice
     ) -> Hyperplanes:
         """The rules of a batch of pairs with other thresholds."""
-        here = LeftOutScores(self.means[at], self.deviations[at], self.judged[at])
-        moved = here.judged & (planes.status != Status.SEPARABLE) & ~planes.trivial
-        if not moved.any():
-            return planes
+        here = replace(
+            self,
+            means=self.means[at],
+            deviations=self.deviations[at],
+            judged=self.judged[at],
+        )
+        known = (planes.status != Status.SEPARABLE) & ~planes.trivial
+        moved = known & here.judged
+        # Of a class of one row nothing is known: no rule has been seen to be better
+        # than always choosing the likelier class.
+        blind = known & ~here.judged
+        error = np.where(blind, moments.priors.min(axis=1), planes.error)
+        gap = np.where(blind, np.nan, planes.gap)
+        planes = replace(planes, error=error, gap=gap)
         t, deviations, error = here.rules(moments.priors)
         unit = planes.deviations[:, :1]
         distance = np.maximum(np.diff(here.means)[:, 0], _NO_DISTANCE)
@@ -128,7 +167,7 @@ NO_CHOICE = Choice()
 
 
 def has_few_rows(model: Any) -> bool:
-    """Whether a discriminant was fitted to fewer rows than features.
+    """Whether a discriminant was fitted to few rows, or to fewer than features.
 
     Then units, target and amount of shrinkage all depend on the row that is left out.
     """
@@ -139,21 +178,45 @@ def has_few_rows(model: Any) -> bool:
 def choose_by_rows(model: Any, statistics: ClassStatistics, rows: ClassRows) -> Choice:
     """What the rows of the statistics, all of them, say of the shrinkage of a model.
 
-    They are asked by "cv", and by default if there are fewer of them than features.
+    They are asked by "cv", and by default if they are few.
     """
-    few = model.shrinkage is None and rows.are_few and rows.are_all_of(statistics)
+    known, span = in_span(statistics, model.shrinkage)
+    freedom = pooled_freedom(known.weights)
+    few = (
+        model.shrinkage is None
+        and 0 < freedom < 2 * statistics.n_features
+        and freedom < 2 * known.rank
+        and rows.are_all_of(statistics)
+    )
     if not (few or model.shrinkage == "cv") or statistics.n_classes < 2:
-        return NO_CHOICE
-    span = None if statistics.factors is None else Span.of(statistics)
-    known = statistics if span is None else span.statistics
+        return Choice(span=span)
     known.covariances()  # says what is wrong with too small classes
     X = rows.X if span is None else span.coordinates(rows.X)
     if not few:
         return Choice(choose_shrinkage(X, rows.y, rows.weight, known), None, span)
     priors = check_priors(model.priors, statistics.classes, statistics.weights)
     codes = encode(rows.y, statistics.classes)
-    X = dense(X).astype(np.float64, copy=False)
-    return choose_few(priors, known, X, codes, rows.weight)._replace(span=span)
+    weight = np.ones(len(codes)) if rows.weight is None else rows.weight
+    first, weight = _merged(copies_of(rows.X, codes), weight)
+    X = dense(X[first]).astype(np.float64, copy=False)
+    return choose_few(priors, known, X, codes[first], weight)._replace(span=span)
+
+
+def copies_of(X: Any, codes: Index) -> Index:
+    """For each row a number that it shares with its copies in the same class."""
+    hashes = row_hashes(X)
+    order = np.lexsort((hashes, codes))
+    new = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
+    numbers = np.empty(len(codes), np.intp)
+    numbers[order] = np.append(0, np.cumsum(new))[: len(codes)]
+    return numbers
+
+
+def _merged(numbers: Index, weight: Array) -> tuple[Index, Array]:
+    """Places of one row of each number, and their weights together, if not zero."""
+    _, first = np.unique(numbers, return_index=True)
+    total = np.bincount(numbers, weight).astype(np.float64)
+    return first[total > 0], total[total > 0]
 
 
 def choose_few(
@@ -161,7 +224,7 @@ def choose_few(
     statistics: ClassStatistics,
     X: Array,
     codes: Index,
-    weight: Array | None,
+    weight: Array,
 ) -> Choice:
     """One covariance for all classes, and the scores of rows that are left out of it.
 
@@ -171,15 +234,16 @@ def choose_few(
     pairs = all_pairs(statistics.n_classes)
     shares = priors[pairs] / priors[pairs].sum(axis=1, keepdims=True)
     rows = _Rows.of(X, codes, weight, statistics)
-    # Classes of one row have none to leave out.
-    told = (statistics.weights > 1)[pairs].all(axis=1)
     candidates = []
-    for strength in STRENGTHS if told.any() else (1.0,):
+    for strength in STRENGTHS:
         part = strength * statistics.rank
         amount = part / (rows.freedom + part)
         scores = rows.scores(amount, pairs)
-        errors = scores.rules(shares)[2]
-        candidates.append((errors[told].sum(), amount, scores))
+        if not scores.judged.any():  # nothing to choose by
+            amount = statistics.rank / (rows.freedom + statistics.rank)
+            return Choice(Shrinkage(np.ones(statistics.n_classes), amount), scores)
+        error = scores.rules(shares)[2][scores.judged].sum()
+        candidates.append((error, amount, scores))
     _, amount, scores = min(candidates, key=lambda candidate: candidate[0])
     return Choice(Shrinkage(np.ones(statistics.n_classes), amount), scores)
 
@@ -194,8 +258,8 @@ class _Rows:
         Rows less the means of their classes.
     codes : ndarray of shape (n,)
         Their classes.
-    weight, left : ndarray of shape (n,)
-        Their weights, and how much of that is left out: one copy at most.
+    weight : ndarray of shape (n,)
+        Their weights, which are left out as a whole.
     means : ndarray of shape (n_classes, r)
         Means of the classes.
     totals : ndarray of shape (n_classes,)
@@ -207,27 +271,25 @@ class _Rows:
     deviations: Array
     codes: Index
     weight: Array
-    left: Array
     means: Array
     totals: Array
     spectrum: Array
 
     @classmethod
     def of(
-        cls, X: Array, codes: Index, weight: Array | None, statistics: ClassStatistics
+        cls, X: Array, codes: Index, weight: Array, statistics: ClassStatistics
     ) -> _Rows:
         """The rows of statistics, in the same coordinates as these."""
         basis, spectrum = pooled_basis(statistics)
-        weight = np.ones(len(codes)) if weight is None else weight
-        # What is left of a class without its only row has no mean.
-        used = (weight > 0) & (statistics.weights[codes] > 1)
+        # Without the only row of a class, or of all freedom, there is no rule.
+        rest = np.minimum(statistics.weights[codes], pooled_freedom(statistics.weights))
+        used = weight < (1 - _ROUNDING) * rest
         X, codes, weight = X[used], codes[used], weight[used]
         means = statistics.means - statistics.means.mean(axis=0)
         return cls(
             (X - statistics.means[codes]) @ basis,
             codes,
             weight,
-            np.minimum(weight, 1.0),
             means @ basis,
             statistics.weights,
             spectrum,
@@ -249,44 +311,49 @@ class _Rows:
                 w = self.weight[mine]
                 means[p, place] = w @ score / self.totals[k]
                 sums[p, place] = w @ (score - means[p, place]) ** 2
-        freedom = np.maximum(self.totals[pairs] - 1, 0.0)
-        enough: Mask = np.logical_and(*(self.totals[pairs] >= _LEAST).T)
-        both = np.maximum(freedom.sum(axis=1, keepdims=True), _TINY)
-        squares = np.where(
-            enough[:, None],
-            sums / np.maximum(freedom, _TINY),
-            sums.sum(axis=1, keepdims=True) / both,
-        )
+        counts = np.bincount(self.codes, minlength=len(self.totals))[pairs]
+        freedom = np.maximum(self.totals[pairs] - 1, _TINY)
+        enough = (np.minimum(self.totals[pairs], counts) >= _LEAST).all(axis=1)
+        both = np.broadcast_to(sums.sum(axis=1) / freedom.sum(axis=1), (2, len(pairs)))
+        squares = np.where(np.atleast_1d(enough)[:, None], sums / freedom, both.T)
         deviations = np.maximum(np.sqrt(squares), _LEAST_DEVIATION)
-        return LeftOutScores(means, deviations, enough)
+        judged: Mask = np.logical_and(*(counts > 0).T) & (counts.sum(axis=1) > 2)
+        return LeftOutScores(means, deviations, judged)
 
     def _scores(self, amount: float) -> Array:
         """Scores of rows against all classes by rules without them, (n, n_classes).
 
         They are positive for their own class, in units of their deviation.
         """
-        total = self.totals[self.codes]
-        left = float(np.average(self.left, weights=self.weight))
-        freedom = self.freedom - left
+        scores = np.empty((len(self.codes), len(self.totals)))
+        for left in np.unique(self.weight):
+            some = np.flatnonzero(self.weight == left)
+            scores[some] = self._scores_of(some, left, amount)
+        return scores
+
+    def _scores_of(self, some: Index, left: float, amount: float) -> Array:
+        """Those of some rows of one weight."""
+        z, codes = self.deviations[some], self.codes[some]
+        total, freedom = self.totals[codes], self.freedom - left
         base = (1 - amount) * self.spectrum * self.freedom / freedom + amount
         # Without the row u from the mean, the covariance is base - taken u u', and the
         # mean of the class m - moved u.
-        taken = (1 - amount) * self.left * total / (total - self.left) / freedom
-        moved = (self.left / (total - self.left))[:, None]
-        u = self.deviations / base
-        uu = np.einsum("ij,ij->i", u, self.deviations)[:, None]
+        moved = (left / (total - left))[:, None]
+        taken = (1 - amount) * total[:, None] * moved / freedom
+        u = z / base
+        uu = np.einsum("ij,ij->i", u, z)[:, None]
         inner = self.means / base @ self.means.T
         um = u @ self.means.T
         # Products in the inverse base: u with d, the difference of means; d with d.
-        ud = um[np.arange(len(um)), self.codes][:, None] - um
+        ud = um[np.arange(len(um)), codes][:, None] - um
         square = np.diag(inner)
-        dd = square[self.codes][:, None] - 2 * inner[self.codes] + square
+        dd = square[codes][:, None] - 2 * inner[codes] + square
         # v = d - moved u is the difference without the row, and x = u + (d + moved u)/2
         # is the row from midway. Sherman and Morrison give their products.
         uv, vv = ud - moved * uu, dd - 2 * moved * ud + moved**2 * uu
         xv = uv + (dd - moved**2 * uu) / 2
         ux = uu * (1 + moved / 2) + ud / 2
-        factor = taken[:, None] / (1 - taken[:, None] * uu)
+        factor = taken / (1 - taken * uu)
         size = np.sqrt(np.maximum(vv + factor * uv**2, _TINY))
         scores: Array = (xv + factor * uv * ux) / size
         return scores

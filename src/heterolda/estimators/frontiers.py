@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from heterolda.estimators.few_rows import has_few_rows
+from heterolda.estimators.warn import warn_of_plug_in
 from heterolda.statistics.shrinkage import class_covariances
 from heterolda.statistics.span import in_span
 from heterolda.tradeoff.frontier import Frontier
@@ -20,6 +22,7 @@ class Frontiers(Sequence):
         self._priors = estimator.priors_
         self._statistics = estimator.statistics_
         self._shrinkage = estimator._settings["shrinkage"], estimator.shrinkage_
+        self._few = has_few_rows(estimator)
 
     @cached_property
     def _known(self):
@@ -27,7 +30,9 @@ class Frontiers(Sequence):
 
         Not before a frontier is asked for: `dir` asks an estimator for all attributes.
         """
-        known, span = in_span(self._statistics)
+        if self._few:
+            warn_of_plug_in()
+        known, span = in_span(self._statistics, self._shrinkage[0])
         return (known, class_covariances(known, *self._shrinkage), self._priors), span
 
     def __len__(self):

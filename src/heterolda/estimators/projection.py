@@ -314,7 +314,7 @@ class HeteroscedasticProjection(
     def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
-        known, span = in_span(statistics)
+        known, span = in_span(statistics, self.shrinkage)
         cov = known.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.classes, statistics.weights)
         if self.shrinkage is None:

@@ -319,6 +319,16 @@ def _distance(first: Array, second: Array, w: Array) -> float:
     return float(abs(a.mean() - b.mean()) / deviation) if deviation else 0.0
 
 
+def warn_of_plug_in() -> None:
+    """Say that errors under the model are not those of rows."""
+    warnings.warn(
+        "with fewer rows than features any labels can be told apart: error rates and "
+        "thresholds under the fitted model mean little; judge by cross-validation",
+        ModelMisfitWarning,
+        stacklevel=3,
+    )
+
+
 def warn_of_interruption(n_done: int, n_pairs: int) -> None:
     """Say for how many of the pairs a search had ended when it was interrupted."""
     warnings.warn(

@@ -540,6 +540,8 @@ class ClassStatistics:
             lenders = two_amounts(shrinkage)[0] != 0 and not lonely.all()
             lonely = self.weights <= 0 if lenders else lonely
             refuse_small(self.classes, self.weights, lonely)
+        if self.factors is not None:
+            check_room(self.n_classes, self.n_features)
         return shrink(self, shrinkage)
 
     def save(self, path: PathOrFile, *, min_count: float = 0) -> None:

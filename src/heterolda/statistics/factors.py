@@ -86,7 +86,11 @@ def squares_of(factors: Sequence[Array]) -> Array:
 
 def expanded(factors: Sequence[Array]) -> Array:
     """The scatters, of shape (n_classes, n_features, n_features)."""
-    return np.array([factor.T @ factor for factor in factors])
+    d = factors[0].shape[1] if factors else 0
+    scatters = np.empty((len(factors), d, d))
+    for factor, scatter in zip(factors, scatters, strict=True):
+        np.matmul(factor.T, factor, out=scatter)
+    return scatters
 
 
 def compressed(factor: Array) -> Array:

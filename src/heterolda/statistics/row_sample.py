@@ -67,13 +67,6 @@ class ClassRows:
     classes: NDArray[Any]
     codes: Index | None = None
 
-    @property
-    def are_few(self) -> bool:
-        """Whether there are fewer rows than features."""
-        weight = self.weight
-        n = len(self.y) if weight is None else np.count_nonzero(weight)
-        return bool(n < self.X.shape[1])
-
     def are_all_of(self, statistics: ClassStatistics) -> bool:
         """Whether statistics are of these rows, and of no more."""
         n = len(self.y) if self.weight is None else self.weight.sum()

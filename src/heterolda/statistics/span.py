@@ -116,7 +116,7 @@ class Span:
             spectrum = np.linalg.eigvalsh(scatters.sum(axis=0))
             rank = int(np.count_nonzero(spectrum > SINGULAR * spectrum[-1]))
         target = (np.arange(basis.shape[1]) < r).astype(np.float64)
-        size = max(rank, 1), len(units), n_varying - r
+        size = max(rank, 1), len(units), max(n_varying - r, 0)
         known.coordinates = Coordinates(target, *size)
         return cls(known, origin, units, basis)
 
@@ -146,11 +146,16 @@ class Span:
         return inside, intercept + coef @ self.origin
 
 
-def in_span(statistics: ClassStatistics) -> tuple[ClassStatistics, Span | None]:
-    """Statistics to compute with: in coordinates, with their span, if they are wide."""
-    if not statistics.factors:
+def in_span(
+    statistics: ClassStatistics, shrinkage: Any = None
+) -> tuple[ClassStatistics, Span | None]:
+    """Statistics to compute with: in coordinates, with their span, if they are wide.
+
+    `shrinkage` is that of the covariances that will be computed.
+    """
+    if statistics.factors is None:
         return statistics, None
-    span = Span.of(statistics)
+    span = Span.of(statistics, shrinkage)
     return span.statistics, span
 
 
@@ -176,8 +181,8 @@ def _orthonormal(
     direction outside: of directions without anything else, one is kept, the last.
     """
     bounds = np.cumsum([len(part) for part in parts])
-    if not features.any():
-        return np.zeros((len(units), 0)), [np.zeros((len(part), 0)) for part in parts]
+    if not features.any():  # one coordinate that is always zero
+        return np.zeros((len(units), 1)), [np.zeros((len(part), 1)) for part in parts]
     rows = np.concatenate(parts)
     if not features.all():
         rows = rows[:, features]
