@@ -104,11 +104,11 @@ def _lasso() -> OneVsRestClassifier:
 
 PEERS: dict[str, Callable[[int], Any]] = {
     "LDA": lambda seed: LinearDiscriminantAnalysis(),
-    "LDA, Ledoit-Wolf": lambda seed: LedoitWolf(),
-    "logistic, l2": _tuned(
+    "LDA (Ledoit-Wolf)": lambda seed: LedoitWolf(),
+    "logistic (l2)": _tuned(
         "C", RIDGE, _turned, lambda: LogisticRegression(max_iter=1000)
     ),
-    "logistic, l1": _tuned("estimator__C", LASSO, _lasso),
+    "logistic (l1)": _tuned("estimator__C", LASSO, _lasso),
     "linear SVM": _tuned("C", RIDGE, _turned, LinearSVC),
     "shrunken centroids": _tuned("shrink_threshold", THRESHOLDS, NearestCentroid),
 }

@@ -47,7 +47,14 @@ def page(results: Results) -> str:
 def means(results: Results, method: str) -> Any:
     """Mean accuracy on each set, NaN where there is none."""
     found = [one["accuracy"].get(method, [np.nan]) for one in results.values()]
-    return np.mean(found, axis=1) if results else np.array([])
+    return np.array([np.mean(values) for values in found])
+
+
+def differences(results: Results, other: str) -> Any:
+    """Points of the default above another method, on the sets that have both."""
+    # Sums over folds of the same rows: differences below a row are rounding.
+    d = np.round(means(results, DEFAULT) - means(results, other), 6)
+    return d[np.isfinite(d)]
 
 
 def p_value(difference: Any) -> float:
@@ -55,11 +62,8 @@ def p_value(difference: Any) -> float:
     return float(wilcoxon(difference).pvalue) if np.any(difference) else 1.0
 
 
-def compared(ours: Any, other: Any) -> tuple[str, str, str]:
+def compared(d: Any) -> tuple[str, str, str]:
     """Mean difference, sets won, tied and lost, and the p-value."""
-    # Sums over folds of the same rows: differences below a row are rounding.
-    d = np.round(ours - other, 6)
-    d = d[np.isfinite(d)]
     if not len(d):
         return "", "", ""
     counts = f"{np.sum(d > 0)}/{np.sum(d == 0)}/{np.sum(d < 0)}"
@@ -69,22 +73,19 @@ def compared(ours: Any, other: Any) -> tuple[str, str, str]:
 def _head(results: Results) -> str:
     ours = means(results, DEFAULT)
     peers = {peer: means(results, peer) for peer in PEERS}
-    best = np.nanmax([*peers.values()], axis=0)
-    behind = [
-        f"{name} (by {gap:.1f}, {_best_peer(results, k)})"
-        for k, (name, gap) in enumerate(zip(results, best - ours, strict=True))
-        if gap > 0.05
-    ]
-    sure = {
-        peer: float(np.mean(ours - other))
-        for peer, other in peers.items()
-        if p_value(np.round(ours - other, 6)) < 0.05
-    }
+    gaps = {peer: np.nan_to_num(other - ours) for peer, other in peers.items()}
+    behind = []
+    for k, name in enumerate(results):
+        gap, peer = max((gaps[peer][k], peer) for peer in PEERS)
+        if gap > 0.05:
+            behind.append(f"{name} (by {gap:.1f}, {peer})")
+    found = {peer: differences(results, peer) for peer in PEERS}
+    sure = {peer: d.mean() for peer, d in found.items() if p_value(d) < 0.05}
     better = [peer for peer, gap in sure.items() if gap < 0]
     worse = [peer for peer, gap in sure.items() if gap > 0]
-    average = sorted(
-        ((float(np.mean(other)), peer) for peer, other in peers.items()), reverse=True
-    )
+    whole = {peer: np.nan_to_num(values.mean()) for peer, values in peers.items()}
+    leading = sorted(whole, key=whole.__getitem__, reverse=True)[:2]
+    average = " and ".join(f"{peer} ({whole[peer]:.1f} %)" for peer in leading)
     lines = [
         "# Accuracy on wide data",
         "",
@@ -93,8 +94,7 @@ def _head(results: Results) -> str:
         "",
         f"On these {len(results)} sets `GaussianLinearDiscriminant()` is right on "
         f"{ours.mean():.1f} % of rows held out, on average; the best peers are "
-        f"{average[0][1]} ({average[0][0]:.1f} %) and {average[1][1]} "
-        f"({average[1][0]:.1f} %). Over the sets "
+        f"{average}. Over the sets "
         + (f"{', '.join(better)} is better" if better else "no peer is better")
         + " by a paired test (p < 0.05), and ours is better than "
         + (", ".join(worse) or "none")
@@ -112,14 +112,11 @@ def _head(results: Results) -> str:
     return "\n".join(lines)
 
 
-def _best_peer(results: Results, k: int) -> str:
-    return max(PEERS, key=lambda peer: means(results, peer)[k])
-
-
 def _sets(results: Results) -> str:
     about = (
         "The mean of the shuffles, plus or minus its standard error: how far other "
-        "shuffles would move it, not other rows. The best is bold."
+        "shuffles would move it, not other rows. The best is bold; an empty cell "
+        "has not been measured."
     )
     table = np.array([means(results, m) for m in METHODS])
     rows = []
@@ -157,9 +154,8 @@ def _tests(results: Results) -> str:
         f"says that the other is ahead on average. With {len(results)} sets no p-value "
         f"can be below {2.0 ** (1 - len(results)):.2g}."
     )
-    ours = means(results, DEFAULT)
     rows = [
-        (NAMES.get(m, m), *compared(ours, means(results, m)))
+        (NAMES.get(m, m), *compared(differences(results, m)))
         for m in METHODS
         if m != DEFAULT
     ]
@@ -210,10 +206,10 @@ def _methods() -> str:
         OTHER: '`GaussianLinearDiscriminant(shrinkage="cv")`',
         "recommended()": "`heterolda.recommended()`",
         "LDA": "`LinearDiscriminantAnalysis()`, solver svd",
-        "LDA, Ledoit-Wolf": '`LinearDiscriminantAnalysis("lsqr", shrinkage="auto")`, '
+        "LDA (Ledoit-Wolf)": '`LinearDiscriminantAnalysis("lsqr", shrinkage="auto")`, '
         "the same rule without a matrix of all features",
-        "logistic, l2": f"`LogisticRegression`, C of {_listed(RIDGE)}; {turned}",
-        "logistic, l1": "`LogisticRegression` with an l1 penalty (liblinear), one "
+        "logistic (l2)": f"`LogisticRegression`, C of {_listed(RIDGE)}; {turned}",
+        "logistic (l1)": "`LogisticRegression` with an l1 penalty (liblinear), one "
         f"class against the rest, C of {_listed(LASSO)}",
         "linear SVM": f"`LinearSVC`, C of {_listed(RIDGE)}; {turned}",
         "shrunken centroids": f"`NearestCentroid`, threshold of {_listed(THRESHOLDS)}",

@@ -50,7 +50,8 @@ def run(
     for method in methods:
         for path in sets:
             name = Path(path).name
-            kept = folder / f"{name}.{re.sub('[^a-z0-9]+', '-', method.lower())}.json"
+            short = re.sub("[^a-z0-9]+", "-", method.lower()).strip("-")
+            kept = folder / f"{name}.{short}.json"
             if not kept.exists():
                 X, y = read(data / f"{path}.csv.gz")
                 with warnings.catch_warnings(action="ignore"):
