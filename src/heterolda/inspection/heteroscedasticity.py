@@ -413,7 +413,7 @@ def heteroscedasticity_report(
     if statistics.n_classes < 2:
         raise ValueError("statistics must have at least 2 classes to be compared")
     weights = statistics.weights
-    d, (known, span) = statistics.n_features, in_span(statistics)
+    d, (known, span) = statistics.n_features, in_span(statistics, shrinkage)
     freedom = np.where(weights > 1, weights - 1, 1.0)
     raw = known.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     means = known.means

@@ -49,8 +49,9 @@ def judge_by_some_rows(model: Any, X: Any, codes: Index, weight: Array) -> Judge
     if not has_few_rows(model):
         winners, lda, _ = winners_without(model, X, codes, weight)
         return Judgement.of(_LEAVE_ONE_OUT, codes, winners, lda, weight)
-    winners, lda, _ = winners_without(model, X, codes, weight, _FOLDS)
-    return Judgement.of(f"{_FOLDS}-fold cross-validation", codes, winners, lda, weight)
+    n = min(_FOLDS, len(codes))
+    winners, lda, _ = winners_without(model, X, codes, weight, n)
+    return Judgement.of(f"{n}-fold cross-validation", codes, winners, lda, weight)
 
 
 class PooledLDA:

@@ -158,7 +158,7 @@ class ClassMapDisplay:
             parts = [thin(X[y == label], most) for label in estimator.classes_]
             points = [(rows - estimator.mean_) @ axes for rows in parts]
         statistics = estimator.statistics_
-        known, span = in_span(statistics)
+        known, span = in_span(statistics, estimator.shrinkage)
         along = axes.T if span is None else span.rules_inside(axes.T, 0.0)[0]
         return cls(
             means=(statistics.means - estimator.mean_) @ axes,
