@@ -8,8 +8,10 @@ from scipy.stats import norm
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from heterolda import (
+    ClassStatistics,
     GaussianLinearDiscriminant,
     ModelMisfitWarning,
+    SmallClassWarning,
     TrivialRuleWarning,
 )
 from heterolda.estimators import few_rows
@@ -146,6 +148,19 @@ def test_leave_one_out_fits_again(parameters):
     left_out = model.fit(X, y).leave_one_out(X, y)
     anew = cross_val_predict(model, X, y, cv=LeaveOneOut())
     assert_array_equal(left_out.predictions, anew)
+
+
+def test_leave_one_out_of_statistics_chooses_nothing():
+    X, y = make(120, seed=5, counts=[7, 8])
+    model = GaussianLinearDiscriminant()
+    with pytest.warns(SmallClassWarning):
+        model.fit_statistics(ClassStatistics.from_data(X, y))
+    found = model.leave_one_out(X, y).predictions
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        with pytest.warns(SmallClassWarning):
+            model.fit_statistics(ClassStatistics.from_data(X[rest], y[rest]))
+        assert found[i] == model.predict(X[i : i + 1])[0]
 
 
 def test_a_class_of_one_row_and_classes_of_few():

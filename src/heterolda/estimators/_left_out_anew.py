@@ -34,6 +34,8 @@ def winners_anew(
             Setting("X"), " must have all rows that the model was fitted to"
         )
     again = clone(model).set_params(**model._settings)
+    # Without rows, from statistics, nothing was chosen by default.
+    asked = again.shrinkage is not None or model.shrinkage_ is not None
     costs = again.costs
     if costs is not None:
         costs = check_costs(costs, model.classes_)
@@ -49,7 +51,11 @@ def winners_anew(
         if costs is not None:
             again.costs = costs[np.ix_(places, places)]
         with no_warnings():
-            again.fit(X[rest], y, None if (w[rest] == 1).all() else w[rest])
+            if asked:
+                again.fit(X[rest], y, None if (w[rest] == 1).all() else w[rest])
+            else:
+                known = ClassStatistics.from_data(X[rest], y, w[rest])
+                again.fit_statistics(known)
         winners[out] = places[again.predict(X[out])]
         lda[out] = places[_lda_winners(again.statistics_, again.priors_, X[out])]
     return winners, lda
