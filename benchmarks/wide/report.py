@@ -177,8 +177,8 @@ def _choice(results: Results) -> str:
         "with made-up Gaussian rows: differences of the means in few features and in "
         "all, features uncorrelated and with common factors, covariances equal and "
         "unequal, classes of equal and of unequal size. "
-        f"{' and '.join(SET_ASIDE)} were set aside and looked at only when that was settled, "
-        "for this page. "
+        f"{' and '.join(SET_ASIDE)} were set aside and looked at only when that "
+        "was settled, for this page. "
         "semeion, libras and spectf have several times as many rows as features, where "
         "the default does not choose; they were looked at, too, and changed nothing.",
         "",
