@@ -177,15 +177,17 @@ def _choice(results: Results) -> str:
         "with made-up Gaussian rows: differences of the means in few features and in "
         "all, features uncorrelated and with common factors, covariances equal and "
         "unequal, classes of equal and of unequal size. "
-        f"{' and '.join(SET_ASIDE)} were set aside and looked at once, for this page. "
-        "semeion, libras and spectf have more rows than features, where the default "
-        "does not choose; they were looked at, too, and changed nothing.",
+        f"{' and '.join(SET_ASIDE)} were set aside and looked at only when that "
+        "was settled, for this page. "
+        "semeion, libras and spectf have several times as many rows as features, where "
+        "the default does not choose; they were looked at, too, and changed nothing.",
         "",
     ]
     if shown:
         lines += [
             f"On the sets set aside, `{OTHER}` compares with the default as follows: "
-            f"{', '.join(shown)}. Nothing was changed after that look.",
+            f"{', '.join(shown)}. How it chooses was not changed after that "
+            "look; up to how many rows it does was, which changes no figure here.",
             "",
         ]
     return "\n".join(lines)
