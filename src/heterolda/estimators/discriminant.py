@@ -131,7 +131,7 @@ class GaussianLinearDiscriminant(
         Fisher's rule, `guarded_` says so, and if it is more than chance, a
         :class:`ModelMisfitWarning`, too. Classes with fewer than five rows per feature
         are judged by leaving rows out, unless there is a `covariance_estimator`. With
-        fewer rows than features and `shrinkage=None`, scores of left-out rows set the
+        few rows and `shrinkage=None`, see there, scores of left-out rows set the
         thresholds instead. It applies to the solver "global" with the criterion
         "bayes", and where there are rows: `fit_statistics` and `partial_fit` have none
         and are the same as with False, which stands for the pure model.
@@ -144,9 +144,10 @@ class GaussianLinearDiscriminant(
         Move each class covariance towards the pooled one, by this weight; two numbers,
         ``(to_pooled, to_diagonal)``, move the pooled one towards its diagonal first, by
         the second. "auto" means ``d / (n_k + d)``. With None only classes of no more
-        than d + 1 samples, which cannot stand alone, borrow so much; but with fewer
-        rows than features in all, `fit` gives all classes the pooled covariance, moved
-        towards its diagonal as far as rows that are left out choose. With 0 none does.
+        than d + 1 samples, which cannot stand alone, borrow so much; but with few rows
+        in all, of fewer than 2 d degrees of freedom, `fit` gives all classes the pooled
+        covariance, moved towards its diagonal as far as rows that are left out choose.
+        With 0 none does.
         See :meth:`ClassStatistics.covariances`. Use it when some class has few samples
         for the number of features. "cv" chooses both numbers, the first for each class
         and none included, by the likelihood of rows that are left out; it needs the
@@ -197,7 +198,7 @@ class GaussianLinearDiscriminant(
         Weights, means and scatter of the classes. Those of a `covariance_estimator`
         cannot be added to others.
     shrinkage_ : Shrinkage or None
-        What rows have chosen, by "cv" or because they are fewer than the features:
+        What rows have chosen, by "cv" or because they are few:
         `to_pooled`, for each class the weight of the pooled covariance, and
         `to_diagonal`, the weight of its diagonal in the pooled one. Else None.
     pairs_ : ndarray of shape (n_pairs, 2)
