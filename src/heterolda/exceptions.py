@@ -76,7 +76,8 @@ class SmallClassWarning(SpeaksOfSettings, UserWarning):
     --------
     >>> import warnings
     >>> from heterolda import GaussianLinearDiscriminant, SmallClassWarning
-    >>> X, y = [[0, 1], [1, 3], [2, 0], [7, 5], [8, 8]], [0, 0, 0, 1, 1]
+    >>> X = [[0, 1], [1, 3], [2, 0], [7, 5], [8, 8], [9, 5]]
+    >>> y = [0, 0, 0, 1, 1, 1]
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", SmallClassWarning)
     ...     GaussianLinearDiscriminant().fit(X, y)
