@@ -10,6 +10,9 @@ import os
 import signal
 import sys
 
+# Seconds after which an interrupt that had no effect is repeated.
+_AGAIN = 5.0
+
 
 def main() -> None:
     """Run the command ``heterolda``."""
@@ -20,6 +23,8 @@ def main() -> None:
 
         app()
     except KeyboardInterrupt:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
         sys.exit("heterolda: interrupted")
 
 
@@ -33,9 +38,15 @@ def _end_tidily() -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """Raise what Ctrl-C raises. A shell repeats what the terminal has sent: do not."""
+    """Raise what Ctrl-C raises. A shell repeats what the terminal has sent: do not.
+
+    Python drops what is raised while an object is deleted: then it is raised again.
+    """
     if number != signal.SIGTERM:
         signal.signal(number, signal.SIG_IGN)
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
     raise KeyboardInterrupt
 
 
