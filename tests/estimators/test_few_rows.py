@@ -171,6 +171,8 @@ def test_a_class_of_one_row_and_classes_of_few():
     assert_allclose(model.bayes_error_[1:], [1 / 9, 1 / 4])
     left_out = model.leave_one_out(X, y)
     assert left_out.predictions[-1] != 2  # the class is gone without its row
+    tiny = GaussianLinearDiscriminant().fit(X[6:9], y[6:9])  # two rows and one
+    assert_array_equal(tiny.leave_one_out(X[6:9], y[6:9]).predictions, [1, 1, 0])
     with pytest.raises(ValueError, match="all rows"):
         winners_without(model, X[:5], y[:5], np.ones(5))
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Judgement
+from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.inspection.judging import (
-    PooledLDA,
     judge_by_leave_one_out,
     judge_by_some_rows,
 )

@@ -27,7 +27,7 @@ from heterolda import (
     heteroscedasticity_report,
     recommended,
 )
-from heterolda.inspection.judging import PooledLDA
+from heterolda.estimators.pooled_lda import PooledLDA
 
 mpl.use("Agg")
 MATRICES = "heterolda.statistics.factors.NARROW", 10**9

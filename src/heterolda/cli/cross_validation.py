@@ -18,9 +18,9 @@ from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.fit_record import Judgement
+from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import named
-from heterolda.inspection.judging import PooledLDA
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.inspection.sentences import observed_error
 from heterolda.statistics.class_statistics import ClassStatistics

@@ -10,14 +10,13 @@ import numpy as np
 from sklearn.base import clone
 
 from heterolda.estimators.few_rows import copies_of
+from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import SINGULAR
-from heterolda.statistics.span import Span
 from heterolda.tradeoff.criteria import check_costs
 
 
@@ -43,8 +42,9 @@ def winners_anew(
     for out, w in _left_out(X, codes, weight, n_folds):
         rest = np.flatnonzero(w > 0)
         places, y = np.unique(codes[rest], return_inverse=True)
-        if len(places) < 2:
-            winners[out] = lda[out] = places[0]
+        if len(places) < 2 or np.bincount(y, w[rest]).max() <= 1:
+            # Nothing can be fitted: the rows go to another class.
+            winners[out] = lda[out] = places[places != codes[out[0]]][0]
             continue
         if again.priors is not None:
             again.priors = model.priors_[places]
@@ -57,7 +57,8 @@ def winners_anew(
                 known = ClassStatistics.from_data(X[rest], y, w[rest])
                 again.fit_statistics(known)
         winners[out] = places[again.predict(X[out])]
-        lda[out] = places[_lda_winners(again.statistics_, again.priors_, X[out])]
+        rival = PooledLDA(again.statistics_, again.priors_)
+        lda[out] = places[rival.winners(dense(X[out]))]
     return winners, lda
 
 
@@ -82,23 +83,3 @@ def _left_out(
         if fold == 0:
             share = progress_of("leaving rows out", n * (time() - seconds))
         share((fold + 1) / n)
-
-
-def _lda_winners(statistics: ClassStatistics, priors: Array, rows: Any) -> Index:
-    """Classes of rows by linear discriminant analysis, in the span of the rest."""
-    rows = dense(rows)
-    if statistics.factors is not None:
-        span = Span.of(statistics)
-        statistics, rows = span.statistics, span.coordinates(rows)
-        scale = np.ones(statistics.n_features)
-    else:
-        squares = statistics.squares.sum(axis=0)
-        scale = np.sqrt(np.where(squares > 0, squares, 1.0))
-    pooled = statistics.scatters.sum(axis=0) / scale / scale[:, None]
-    values, vectors = np.linalg.eigh(pooled)
-    kept = values > SINGULAR * values[-1]
-    freedom = statistics.weights.sum() - len(priors)
-    whiten = vectors[:, kept] / np.sqrt(values[kept] / freedom) / scale[:, None]
-    z = (rows[:, None] - statistics.means) @ whiten
-    winners: Index = np.argmax(np.log(priors) - (z * z).sum(axis=2) / 2, axis=1)
-    return winners
