@@ -363,7 +363,8 @@ def names_of_both(
     if names is not None and others is not None and not np.array_equal(names, others):
         raise ValueError(
             "statistics of different features cannot be combined: feature_names "
-            f"are {list(names)} and {list(others)}; reorder or rename the columns first"
+            f"are {listed(names)} and {listed(others)}; reorder or rename the columns "
+            "first"
         )
     return others if names is None else names
 
