@@ -64,7 +64,7 @@ class LinearRules:
     """Methods of a classifier that holds linear rules and a committee of them.
 
     Fitting sets `classes_`, `coef_`, `intercept_` and `_committee`, one of
-    :mod:`heterolda.estimators.votes`.
+    :mod:`heterolda.estimators.votes`; and `transform_`, if features are transformed.
     """
 
     def _check_ready(self):
@@ -76,7 +76,7 @@ class LinearRules:
         self._check_ready()
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
-        committee = self._committee
+        committee, transform = self._committee, getattr(self, "transform_", None)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
         width = max(committee.numbers_per_row(), X.shape[1])
@@ -88,6 +88,8 @@ class LinearRules:
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
                 check_array(rows, input_name="X", estimator=self)  # says what is wrong
+            if transform is not None:
+                rows = transform.apply(rows)
             found = committee.of_rows(method, rows, coef, intercept)
             return found if method == "winners" else _rounded(found, X)
 
@@ -114,9 +116,10 @@ class LinearRules:
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: ``X @ coef_[0] + intercept_[0]``, positive for the second
-            class. More: the logarithms of the probabilities, as `predict_log_proba`
-            returns them. In float32 if X is, although computed in float64.
+            Two classes: ``X @ coef_[0] + intercept_[0]`` (of transformed features, if
+            there is a `transform_`), positive for the second class. More: the
+            logarithms of the probabilities, as `predict_log_proba` returns them. In
+            float32 if X is, although computed in float64.
         """
         self._check_ready()
         if len(self.classes_) > 2:

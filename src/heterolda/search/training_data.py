@@ -16,6 +16,7 @@ from heterolda.foundations.validation import (
     check_several_classes,
 )
 from heterolda.search.algorithm2 import check_range_of_weights
+from heterolda.statistics.power import PowerTransformation
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,10 @@ class TrainingData:
         return replace(
             two, y=codes, classes=np.arange(2), codes=codes, class_weight=costs
         )
+
+    def transformed(self, transform: PowerTransformation | None) -> TrainingData:
+        """The same rows with transformed features; as they are for None."""
+        return self if transform is None else replace(self, X=transform.apply(self.X))
 
     def hold_out(
         self, fraction: float, random_state: np.random.RandomState
