@@ -20,6 +20,7 @@ from heterolda import (
     Global,
     HeteroscedasticProjection,
     Judgement,
+    LocalNeighborhoodSearch,
     recommended,
 )
 from heterolda.data.categories import Category
@@ -62,6 +63,8 @@ def make_models():
     yield "discriminant", discriminant, frame
     X, y = make_data(rng, 4, 2)
     yield "search", recommended(random_state=3, class_weight={0: 2.5}).fit(X, y), X
+    powers = LocalNeighborhoodSearch(transformation="power", max_iter=20)
+    yield "transformed", powers.fit(np.exp(X), y), np.exp(X)
     X, y = make_data(rng, 4, 5)
     frame = pd.DataFrame(X, columns=["Länge", "width", "height", "age", "mass"])
     projection = HeteroscedasticProjection(3, priors=[0.1, 0.2, 0.3, 0.4])

@@ -103,7 +103,7 @@ class LocalNeighborhoodSearch(
     anchor : float in (0, 1e6], infinity or "auto", default="auto"
         For "smooth": the strength :math:`\kappa` of the anchor; infinity keeps the
         start. "auto" chooses by cross-validation, infinity included.
-    transform : {None, "power", "auto"}, default=None
+    transformation : {None, "power", "auto"}, default=None
         "power" transforms each feature by Yeo and Johnson's power transformation [2]_
         before anything else, with the power that makes it most nearly Gaussian; see
         Notes. Not for starts that are fitted already, nor for rows that are not in
@@ -149,11 +149,11 @@ class LocalNeighborhoodSearch(
     estimator_ : classifier
         The fitted start. A classifier that was fitted to each pair is a
         :class:`~sklearn.multiclass.OneVsOneClassifier` of them. With a transformation,
-        its features are the transformed ones, ``transform_.apply(X)``.
-    transform_ : PowerTransformation or None
-        The transformation of the features: with its `centre`, `scale` and `lambdas`,
-        arrays of shape (n_features,), ``transform_.apply(X)`` are the features that
-        `coef_` and `intercept_` are for. All methods take features as they are.
+        its features are the transformed ones, ``transformation_.apply(X)``.
+    transformation_ : PowerTransformation or None
+        What features are transformed by: it has a `centre`, a `scale` and a power, one
+        of its `lambdas`, for each. `coef_` and `intercept_` are for the transformed
+        features, ``transformation_.apply(X)``; all methods take features as they are.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule.
     coef_ : ndarray of shape (n_pairs, n_features)
@@ -207,8 +207,8 @@ class LocalNeighborhoodSearch(
     more than r + 1 rows keeps its start. The result is invariant to linear maps of the
     features, if the start is.
 
-    ``transform="power"`` makes of a feature with mean c and standard deviation s, with
-    :math:`z = (x - c) / s`,
+    ``transformation="power"`` makes of a feature with mean c and standard deviation s,
+    with :math:`z = (x - c) / s`,
 
     .. math::
         \frac{(1 + z)^\lambda - 1}{\lambda} \text{ if } z \ge 0, \qquad
@@ -251,7 +251,7 @@ class LocalNeighborhoodSearch(
             Options(Real, {np.inf}),
             StrOptions({"auto"}),
         ],
-        "transform": [StrOptions({"power", "auto"}), None],
+        "transformation": [StrOptions({"power", "auto"}), None],
         "voting": [StrOptions({"auto", *VOTINGS})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "early_stopping": ["boolean"],
@@ -275,7 +275,7 @@ class LocalNeighborhoodSearch(
         loss="auto",
         bandwidth="auto",
         anchor="auto",
-        transform=None,
+        transformation=None,
         voting="auto",
         class_weight=None,
         early_stopping=False,
@@ -295,7 +295,7 @@ class LocalNeighborhoodSearch(
         self.loss = loss
         self.bandwidth = bandwidth
         self.anchor = anchor
-        self.transform = transform
+        self.transformation = transformation
         self.voting = voting
         self.class_weight = class_weight
         self.early_stopping = early_stopping
@@ -342,7 +342,7 @@ class LocalNeighborhoodSearch(
                 'early_stopping is for the strategies "paper" and "exact": "smooth" '
                 "holds out rows of its own accord"
             )
-        self._check_transform()
+        self._check_transformation()
         progress = self._make_progress(data.classes)
         progress.begin(X, y)
 
@@ -351,9 +351,9 @@ class LocalNeighborhoodSearch(
             random_state = check_random_state(self.random_state)
         if self.early_stopping:
             data, held_out = data.hold_out(self.validation_fraction, random_state)
-        transform = self._chosen_transform(data)
-        data = data.transformed(transform)
-        held_out = None if held_out is None else held_out.transformed(transform)
+        transformation = self._chosen_transformation(data)
+        data = data.transformed(transformation)
+        held_out = None if held_out is None else held_out.transformed(transformation)
         start = self._fit_start(data)
         if self.strategy == "smooth":
             choice = self._choose(data, start, random_state, progress)
@@ -363,7 +363,7 @@ class LocalNeighborhoodSearch(
         results = progress.search_pairs(search, effective_n_jobs(self.n_jobs))
         counted = data.error_weights() is None
         self._set_fitted_attributes(
-            data.classes, start, results, counted, choice, transform
+            data.classes, start, results, counted, choice, transformation
         )
         self._end(progress, X, y)
         return self
@@ -384,9 +384,9 @@ class LocalNeighborhoodSearch(
                 'collection are searched with strategy="paper" and without '
                 "early_stopping"
             )
-        if self.transform is not None:
+        if self.transformation is not None:
             raise ParameterError(
-                Setting("transform", self.transform),
+                Setting("transformation", self.transformation),
                 " needs all rows in memory: leave it out",
             )
         statistics, sample, factor = as_frequencies(rows.statistics, rows.sample)
@@ -428,31 +428,29 @@ class LocalNeighborhoodSearch(
         if progress.stop.is_set():
             warn_of_interruption(progress.n_done, len(self.pairs_))
 
-    def _check_transform(self):
+    def _check_transformation(self):
         """Refuse transformations that would not do what they say."""
-        if self.transform == "auto" and self.strategy != "smooth":
+        if self.transformation == "auto" and self.strategy != "smooth":
             raise ParameterError(
-                Setting("transform", "auto"),
+                Setting("transformation", "auto"),
                 " chooses by rows held out, which only ",
                 Setting("strategy", "smooth"),
                 " does: use that, or ",
-                Setting("transform", "power"),
+                Setting("transformation", "power"),
             )
         start = self._given_start()
-        if self.transform is not None and isinstance(start, FrozenEstimator):
+        if self.transformation is not None and isinstance(start, FrozenEstimator):
             raise ParameterError(
-                Setting("transform", self.transform),
-                " needs a start that it can fit: this one is fitted already, to "
-                "features that are not transformed",
+                Setting("transformation", self.transformation),
+                " needs a start that it can fit, but this one is fitted already, to "
+                "features as they are: pass it unfitted, or transform X yourself",
             )
 
-    def _chosen_transform(self, data):
-        """The transformation of the features."""
-        return (
-            PowerTransformation.fit(data.X, data.weight)
-            if self.transform == "power"
-            else None
-        )
+    def _chosen_transformation(self, data):
+        """The transformation of the features, if any."""
+        if self.transformation != "power":
+            return None
+        return PowerTransformation.fit(data.X, data.weight)
 
     def _given_start(self):
         """The classifier to start from, frozen if it is fitted already."""
@@ -526,14 +524,14 @@ class LocalNeighborhoodSearch(
         return [getattr(start.estimator, "voting", "weighted"), "coupled"]
 
     def _set_fitted_attributes(
-        self, classes, start, results, counted, choice=None, transform=None
+        self, classes, start, results, counted, choice=None, transformation=None
     ):
         """Write what was found; `counted` says that errors have no weights."""
         kind = np.int64 if counted else np.float64
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = classes
         self.estimator_ = start.estimator
-        self.transform_ = transform
+        self.transformation_ = transformation
         self.pairs_ = np.array(list(combinations(range(len(classes)), 2)), np.intp)
         self.coef_ = np.array([-r.rule[1:] for r in results])
         self.intercept_ = np.array([r.rule[0] for r in results])

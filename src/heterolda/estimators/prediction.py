@@ -64,7 +64,7 @@ class LinearRules:
     """Methods of a classifier that holds linear rules and a committee of them.
 
     Fitting sets `classes_`, `coef_`, `intercept_` and `_committee`, one of
-    :mod:`heterolda.estimators.votes`; and `transform_`, if features are transformed.
+    :mod:`heterolda.estimators.votes`; a search sets `transformation_`, too.
     """
 
     def _check_ready(self):
@@ -76,7 +76,8 @@ class LinearRules:
         self._check_ready()
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
-        committee, transform = self._committee, getattr(self, "transform_", None)
+        committee = self._committee
+        transformation = getattr(self, "transformation_", None)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
         width = max(committee.numbers_per_row(), X.shape[1])
@@ -88,8 +89,8 @@ class LinearRules:
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
                 check_array(rows, input_name="X", estimator=self)  # says what is wrong
-            if transform is not None:
-                rows = transform.apply(rows)
+            if transformation is not None:
+                rows = transformation.apply(rows)
             found = committee.of_rows(method, rows, coef, intercept)
             return found if method == "winners" else _rounded(found, X)
 
@@ -117,7 +118,7 @@ class LinearRules:
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Two classes: ``X @ coef_[0] + intercept_[0]`` (of transformed features, if
-            there is a `transform_`), positive for the second class. More: the
+            there is a `transformation_`), positive for the second class. More: the
             logarithms of the probabilities, as `predict_log_proba` returns them. In
             float32 if X is, although computed in float64.
         """

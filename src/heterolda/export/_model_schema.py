@@ -43,6 +43,7 @@ from heterolda.export._schema import (
     text,
 )
 from heterolda.solvers.hyperplanes import Status
+from heterolda.statistics.power import LEAST_POWER, MOST_POWER, PowerTransformation
 from heterolda.statistics.shrinkage import Shrinkage
 
 DISCRIMINANT = GaussianLinearDiscriminant.__name__
@@ -237,6 +238,11 @@ CANDIDATE = {
     "voting": VOTING,
     "error": special(number(0), nan, None),
 }
+TRANSFORMATION = {
+    "centre": floats("features"),
+    "scale": floats("features", low=np.finfo(np.float64).smallest_subnormal),
+    "lambdas": floats("features", low=LEAST_POWER, high=MOST_POWER),
+}
 SELECTION = {**CANDIDATE, "candidates": list_of(record(CANDIDATE))}
 START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
 OF_DISCRIMINANT = {
@@ -256,6 +262,7 @@ PARAMETERS = {
     SEARCH: {
         **parameters(_names(LocalNeighborhoodSearch)),
         "anchor": special(parameter("anchor"), inf, "Infinity"),
+        "transformation": since(6, parameter("transformation"), _none),
         "estimator": optional(record(START_PARAMETER)),
     },
 }
@@ -272,6 +279,9 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
     },
     SEARCH: {
         "start": optional(record(START)),
+        "transformation": since(
+            6, optional(record(TRANSFORMATION, PowerTransformation)), _none
+        ),
         "n_errors": numbers("rules", low=0),
         "n_errors_start": numbers("rules", low=0),
         "n_errors_held_out": optional(numbers("rules", low=0)),

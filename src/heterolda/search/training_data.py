@@ -93,9 +93,11 @@ class TrainingData:
             two, y=codes, classes=np.arange(2), codes=codes, class_weight=costs
         )
 
-    def transformed(self, transform: PowerTransformation | None) -> TrainingData:
+    def transformed(self, transformation: PowerTransformation | None) -> TrainingData:
         """The same rows with transformed features; as they are for None."""
-        return self if transform is None else replace(self, X=transform.apply(self.X))
+        if transformation is None:
+            return self
+        return replace(self, X=transformation.apply(self.X))
 
     def hold_out(
         self, fraction: float, random_state: np.random.RandomState

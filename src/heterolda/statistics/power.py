@@ -16,9 +16,9 @@ from heterolda.statistics.row_sample import smallest
 # A value counts as no farther from the centre than so many units. No training row is
 # farther, and no power of it overflows, not even in single precision.
 FARTHEST = 1e6
-# Powers are 1 plus or minus at most this much. The halvings of that range never meet 0
-# or 2, where the formulas have a limit; the last is shorter than the rounding.
-_REACH = 3.0
+# The halvings of this range never meet 0 or 2, where the formulas have a limit. The
+# last is shorter than the rounding.
+LEAST_POWER, MOST_POWER = -2.0, 4.0
 _N_HALVINGS = 12
 _DIGITS = 2
 # Distinct rows that powers are found by.
@@ -130,7 +130,7 @@ def _likeliest(z: Array, share: Array) -> Array:
     """
     size = np.log1p(np.abs(z))
     tilt = np.copysign(size, z) @ share
-    low, high = (np.full(len(z), 1 + side * _REACH) for side in (-1, 1))
+    low, high = (np.full(len(z), end) for end in (LEAST_POWER, MOST_POWER))
     for _ in range(_N_HALVINGS):
         lambdas = (low + high) / 2
         power = np.where(z < 0, 2 - lambdas[:, None], lambdas[:, None])

@@ -11,9 +11,11 @@ from heterolda.foundations.choices import STRATEGIES
 from heterolda.search.training_data import TrainingData
 from heterolda.statistics.power import PowerTransformation
 
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+
 
 def search(strategy="smooth", start=None, **settings):
-    settings = {"transform": "power", "max_iter": 20, "n_restarts": 1, **settings}
+    settings = {"transformation": "power", "max_iter": 20, "n_restarts": 1, **settings}
     return LocalNeighborhoodSearch(start, strategy=strategy, **settings)
 
 
@@ -33,9 +35,11 @@ def test_a_transformed_search_is_a_search_of_transformed_features(
     X, y = (X, y) if n_classes == 4 else (X[y <= "b"], y[y <= "b"])
     model = search(strategy, GaussianLinearDiscriminant(shrinkage=0.1)).fit(X, y)
     T = PowerTransformation.fit(X).apply(X)
-    plain = search(strategy, GaussianLinearDiscriminant(shrinkage=0.1), transform=None)
+    plain = search(
+        strategy, GaussianLinearDiscriminant(shrinkage=0.1), transformation=None
+    )
     plain.fit(T, y)
-    assert plain.transform_ is None
+    assert plain.transformation_ is None
     assert_array_equal(model.coef_, plain.coef_)
     assert_array_equal(model.n_errors_, plain.n_errors_)
     for method in ("predict", "predict_proba", "decision_function"):
@@ -62,7 +66,7 @@ def test_weights_are_copies(rng, four):
     rows = rng.permutation(np.repeat(np.arange(len(y)), copies))
     one = search("paper").fit(X, y, sample_weight=copies)
     two = search("paper").fit(X[rows], y[rows])
-    assert_array_equal(one.transform_.lambdas, two.transform_.lambdas)
+    assert_array_equal(one.transformation_.lambdas, two.transformation_.lambdas)
     assert_allclose(one.coef_, two.coef_, rtol=1e-8)
 
 
@@ -71,7 +75,7 @@ def test_rows_held_out_play_no_part_in_the_transformation(four):
     model = search("paper", early_stopping=True, validation_fraction=0.3).fit(X, y)
     data = TrainingData.from_arrays(X, y, None, None, None)
     rest, _ = data.hold_out(0.3, check_random_state(0))
-    assert_allclose(model.transform_.centre, rest.X.mean(axis=0))
+    assert_allclose(model.transformation_.centre, rest.X.mean(axis=0))
 
 
 def test_far_rows_have_finite_scores(four):
@@ -85,8 +89,11 @@ def test_far_rows_have_finite_scores(four):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"transform": "log"}, "'transform' parameter"),
-        ({"transform": "auto", "strategy": "paper"}, "which only strategy='smooth'"),
+        ({"transformation": "log"}, "'transformation' parameter"),
+        (
+            {"transformation": "auto", "strategy": "paper"},
+            "which only strategy='smooth'",
+        ),
         ({"prefit": True}, "fitted already"),
         ({"start": "frozen"}, "fitted already"),
     ],
@@ -102,5 +109,7 @@ def test_what_cannot_be_transformed_is_refused(four, settings, message):
 def test_rows_out_of_memory_are_not_transformed(four):
     dask = pytest.importorskip("dask.array")
     X, y = (dask.from_array(part, chunks=(100, -1)[: part.ndim]) for part in four)
-    with pytest.raises(ValueError, match="transform='power' needs all rows in memory"):
+    with pytest.raises(
+        ValueError, match="transformation='power' needs all rows in memory"
+    ):
         search("paper").fit(X, y)
