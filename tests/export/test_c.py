@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -16,13 +17,16 @@ from helpers.exported import (
     MODELS,
     SINGLE,
     certain,
+    certain_if_transformed,
     data,
     errors_in_double,
     errors_in_int16,
     errors_in_single,
     fitted,
     random_rows,
+    rows_for_transformed,
     scaled,
+    transformed,
 )
 from heterolda import (
     BoundedErrorClassifier,
@@ -86,7 +90,7 @@ def build(header, code, command=C99, extra=()):
         code.format(header=header.path.name, kind=kind, d=d, name=header.name)
     )
     program = header.path.with_suffix(".out")
-    subprocess.run([*command, *STRICT, *extra, "-o", program, source], check=True)
+    subprocess.run([*command, *STRICT, "-o", program, source, *extra], check=True)
     return lambda rows: (
         subprocess.run(
             [program], input=np.ascontiguousarray(rows).tobytes(), stdout=-1, check=True
@@ -217,6 +221,50 @@ def test_pipelines_of_projections_become_rules_on_features(dtype, tmp_path):
     assert "64 features into 4 classes" in comment
     assert "pixel 63" in comment
     assert f"{model[-1].bayes_error_.max():.4g} the largest" in comment
+
+
+@pytest.mark.parametrize("dtype", ["float", "double"])
+@pytest.mark.parametrize(
+    ("kind", "command"), list(zip([(2,), (4,), (4, "coupled")], COMPILERS, strict=True))
+)
+def test_transformed_features(kind, command, dtype, tmp_path, rng):
+    model = transformed(*kind)
+    header = export_c(model, tmp_path / "model.h", dtype)
+    X = rows_for_transformed(model, 2000, rng).astype(TYPES[dtype])
+    exact = X.astype(np.float64)
+    place = places(header, X, command, ["-lm"])
+    clear = certain_if_transformed(model, exact, 1e-4 if dtype == "float" else 1e-11)
+    assert clear.mean() > 0.95
+    np.testing.assert_array_equal(
+        model.classes_[place[clear]], model.predict(exact[clear])
+    )
+    bad = np.repeat(X[2:3], 3, axis=0)
+    bad[[0, 1, 2], [0, 2, 4]] = np.inf, -np.inf, np.nan
+    assert (places(header, bad, command, ["-lm"]) == -1).all()
+    text = header.path.read_text()
+    assert "#include <math.h>" in text
+    assert "link with -lm" in text.partition("*/")[0]
+    assert header.multiplications >= model.coef_.size + 15
+
+
+def test_transformed_features_that_no_header_can_hold(tmp_path, rng):
+    model = transformed(4)
+    with pytest.raises(
+        ValueError, match="dtype='int16' cannot hold a model that trans"
+    ):
+        export_c(model, tmp_path / "model.h", "int16")
+    small = copy(model)
+    given = model.transformation_
+    small.transformation_ = replace(given, scale=given.scale * 1e-42)
+    with pytest.raises(ValueError, match="use dtype='double'"):
+        export_c(small, tmp_path / "model.h")
+    X = rng.normal(size=(80, 5))
+    search = LocalNeighborhoodSearch(max_iter=5, transformation="power")
+    pipeline = make_pipeline(HeteroscedasticProjection(2), search)
+    pipeline.fit(X, np.arange(80) % 4)
+    with pytest.raises(ValueError, match="model transforms components"):
+        export_c(pipeline, tmp_path / "model.h")
+    assert not list(tmp_path.iterdir())
 
 
 def test_ten_thousand_features(tmp_path):

@@ -26,12 +26,15 @@ from helpers.exported import (
     MODELS,
     SINGLE,
     certain,
+    certain_if_transformed,
     data,
     errors_in_double,
     errors_in_single,
     fitted,
     random_rows,
+    rows_for_transformed,
     scaled,
+    transformed,
 )
 from heterolda import (
     BoundedErrorClassifier,
@@ -87,6 +90,28 @@ def test_probabilities_are_those_of_predict_proba(name, graphs, rng):
     p = run(graphs(name, "float32"), X.astype(np.float32))[1]
     assert p.dtype == np.float32
     np.testing.assert_allclose(p[clear], expected[clear], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [(2,), (4,), (4, "coupled")])
+def test_transformed_features(kind, rng):
+    model = transformed(*kind)
+    for dtype, tolerance in (("float64", 1e-11), ("float32", 1e-6)):
+        X = rows_for_transformed(model, 2000, rng).astype(dtype)
+        exact = X.astype(np.float64)
+        label, p = run(heterolda.export.to_onnx(model, dtype=dtype), X)
+        clear = certain_if_transformed(model, exact, tolerance)
+        assert clear.mean() > 0.98
+        np.testing.assert_array_equal(label[clear], model.predict(exact[clear]))
+        expected = model.predict_proba(exact[clear])
+        np.testing.assert_allclose(p[clear], expected, atol=10 * tolerance)
+
+
+def test_transformed_components_in_a_pipeline(rng):
+    X, y = rng.normal(size=(80, 5)) ** 3, np.arange(80) % 4
+    search = LocalNeighborhoodSearch(max_iter=5, transformation="power")
+    pipeline = make_pipeline(HeteroscedasticProjection(2), search).fit(X, y)
+    p = run(heterolda.export.to_onnx(pipeline, dtype="float64"), X)[1]
+    np.testing.assert_allclose(p, pipeline.predict_proba(X), atol=1e-9)
 
 
 def test_a_bounded_discriminant_is_one_with_another_threshold(make_classes):

@@ -1,6 +1,7 @@
 """Models to export, rows to try them on, and how far rounding can move a score."""
 
 from copy import copy
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -48,6 +49,42 @@ def data(name):
 def fitted(name):
     """One of the models, fitted."""
     return MODELS[name]().fit(*data(name.partition("-")[0]))
+
+
+@cache
+def transformed(n_classes, voting="weighted"):
+    """A search that transforms features, among them by the logarithms."""
+    rng = np.random.default_rng(8)
+    y = np.repeat(np.arange(n_classes), 60)
+    X = np.exp(rng.normal(size=(len(y), 5)) + 0.4 * rng.normal(size=(n_classes, 5))[y])
+    X = X * [1, -1, 1e-4, 3, 1] + [0, 0, 0, 1e4, -2]
+    start = GaussianLinearDiscriminant(guard=False)
+    model = LocalNeighborhoodSearch(
+        start, transformation="power", voting=voting, max_iter=20
+    )
+    given = model.fit(X, y).transformation_
+    lambdas = np.array([0.0, 2.0, -2.0, given.lambdas[3], 4.0])
+    model.transformation_ = replace(given, lambdas=lambdas)
+    return model
+
+
+def rows_for_transformed(model, n, rng):
+    """Rows within the training range and far beyond, on both sides."""
+    given, d = model.transformation_, model.n_features_in_
+    z = rng.normal(size=(n, d)) * 10 ** rng.uniform(-2, 1, (n, 1))
+    z[0], z[1] = 1e7, -1e7
+    return given.centre + given.scale * z
+
+
+def certain_if_transformed(model, X, tolerance):
+    """Rows whose label does not hang on the last digits of a score."""
+    T = model.transformation_.apply(X)
+    scores = T @ model.coef_.T + model.intercept_
+    size = np.abs(T) @ np.abs(model.coef_).T + np.abs(model.intercept_)
+    last, first = np.sort(model.predict_proba(X), axis=1)[:, -2:].T
+    return (np.abs(scores) > tolerance * size).all(axis=1) & (
+        first - last > tolerance * first
+    )
 
 
 def scaled(name, factor):

@@ -106,6 +106,8 @@ def _write(
     header = export_c(fitted, out, dtype, name=name)
     kind = {"int16": "int16_t"}.get(dtype, dtype)
     labels = enumerate(fitted.classes_.tolist())
+    if getattr(fitted, "transformation_", None) is not None:
+        features.insert(0, "it transforms features by <math.h>: link with -lm")
     return [
         f"{out}: int {header.name}_predict(const {kind} *x), with "
         f"{header.constant_bytes} bytes of constants and at most "

@@ -20,6 +20,7 @@ from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
 from heterolda.export._rules import Rules
 from heterolda.foundations.types import Array
+from heterolda.statistics.power import FARTHEST, PowerTransformation
 
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
 _BYTES = {"int8_t": 1, "int16_t": 2, "float": 4, "double": 8}
@@ -88,6 +89,7 @@ class Source:
             "feature": "x[j]",
             "call": f"{self.name}_score",
             "compared": "s",
+            "decide": "decide" if self.rules.transformation else "predict",
             "weight": "1",
             "terms": str(_TERMS[real]),
             "largest": f"{LARGEST}.0",
@@ -97,6 +99,8 @@ class Source:
         self._blocks: list[str] = []
         self.multiplications = n_rules * d
         self._add("begin")
+        if self.rules.transformation:
+            self._add("begin-transformed")
         if self.dtype == "double":
             self._add("begin-exact")
         self._add("sizes")
@@ -114,6 +118,8 @@ class Source:
             # Two powers per rule, each with three products, terms, and seven squarings.
             self.multiplications += 2 * n_rules * (3 + 2 * _TERMS[real] + 14)
         self._add(kind)
+        if self.rules.transformation:
+            self._add_transformation(self.rules.transformation)
         if self.dtype == "double":
             self._add("end-exact")
         self._add("end")
@@ -169,6 +175,32 @@ class Source:
         self._add_table(self.dtype, "offset", arrays[1])
         self._add("score")
 
+    def _add_transformation(self, given: PowerTransformation) -> None:
+        unit = f"(x - {self.name}_centre[j]) / {self.name}_scale[j]"
+        tables: dict[str, NDArray[Any]] = {
+            "centre": given.centre,
+            "scale": given.scale,
+            "lambda": given.lambdas,
+        }
+        suffix = ""
+        if self.dtype == "float":
+            unit, suffix = f"{unit} + {self.name}_shift[j]", "f"
+            least = float(np.finfo(np.float32).tiny)
+            tables = {key: _single(values) for key, values in tables.items()}
+            tables["scale"] = _single(given.scale, least)
+            missing = (tables["centre"] - given.centre) / given.scale
+            tables["shift"] = _single(missing)
+        for key, values in tables.items():
+            self._add_table(self.dtype, key, values)
+        self._words |= {
+            "unit": unit,
+            "far": number(self._real(FARTHEST)),
+            "log1p": f"log1p{suffix}",
+            "expm1": f"expm1{suffix}",
+        }
+        self._add("transformed")
+        self.multiplications += 3 * len(given.lambdas)
+
     def _add_int16_scores(self, int16: Int16Rules) -> None:
         self._add_table("int16_t", "coef", int16.coef)
         self._add_table("int64_t", "offset", int16.offset)
@@ -215,7 +247,13 @@ def _provenance(model: Any) -> str:
     if isinstance(model, Pipeline):
         return _provenance(model[-1])
     if hasattr(model, "n_errors_"):
-        return f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
+        said = f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
+        if getattr(model, "transformation_", None) is None:
+            return said
+        return (
+            f"{said}\nTransformation:  a power of each feature, by a logarithm "
+            "and an\n                 exponential of <math.h>: link with -lm"
+        )
     error, bound = model.bayes_error_, getattr(model, "bound_", None)
     said = "" if bound is None else f"Bound:           {bound}\n"
     said += f"Solver:          {model._settings['solver']}"

@@ -31,6 +31,9 @@ Features, x[0] to x[$last]:
 
 #include <stdint.h>
 
+//// begin-transformed
+#include <math.h>
+
 //// begin-exact
 // Sums run from left to right without fused operations, in the order of
 // `kernels.ordered_scores`; so the two give the same double. Compilers would fuse.
@@ -138,7 +141,7 @@ static inline $real ${name}_exp($real x)
 //// binary
 // Scores of real numbers may not be finite: a NaN or an infinity less itself is not
 // zero.
-static inline int ${name}_predict(const $input *x)
+static inline int ${name}_$decide(const $input *x)
 {
     const $score s = $call(x, 0);
 
@@ -148,7 +151,7 @@ static inline int ${name}_predict(const $input *x)
 }
 
 //// votes
-static inline int ${name}_predict(const $input *x)
+static inline int ${name}_$decide(const $input *x)
 {
     uint64_t votes[$k] = {0};
     $score sums[$k] = {0};
@@ -171,7 +174,7 @@ static inline int ${name}_predict(const $input *x)
 }
 
 //// one-vs-all
-static inline int ${name}_predict(const $input *x)
+static inline int ${name}_$decide(const $input *x)
 {
     $real largest = 0;
     int k, best = 0;
@@ -192,7 +195,7 @@ static inline int ${name}_predict(const $input *x)
 //// coupled
 // Odds against a class are summed in units of the worst of the class that has the least
 // worst: the winner has it nearly so, and nothing that matters overflows.
-static inline int ${name}_predict(const $input *x)
+static inline int ${name}_$decide(const $input *x)
 {
     $real odds[$p], worst[$k], against[$k] = {0}, unit;
     int i, j, rule = 0, best = 0;
@@ -222,6 +225,29 @@ static inline int ${name}_predict(const $input *x)
         if (against[i] < against[best])
             best = i;
     return best;
+}
+
+//// transformed
+// As `PowerTransformation.apply` does it. Single precision rounds the centre to what it
+// can subtract exactly, and the shift makes up for that.
+static inline $real ${name}_transformed($real x, int j)
+{
+    const $real u = $unit, z = u > $far ? $far : u < -$far ? -$far : u;
+    const $real power = z < 0 ? 2 - ${name}_lambda[j] : ${name}_lambda[j];
+    const $real size = $log1p(z < 0 ? -z : z);
+    const $real t = power == 0 ? size : $expm1(power * size) / power;
+
+    return (z < 0 ? -t : t) + (x - x); /* not finite if x is not */
+}
+
+static inline int ${name}_predict(const $input *x)
+{
+    $real t[$d];
+    int j;
+
+    for (j = 0; j < $d; j++)
+        t[j] = ${name}_transformed(x[j], j);
+    return ${name}_decide(t);
 }
 
 //// quantise

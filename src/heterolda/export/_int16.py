@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.export._rules import Rules
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_finite
@@ -63,6 +64,14 @@ def to_int16(
     rules: Rules, ranges: ArrayLike | None = None, units: ArrayLike | None = None
 ) -> Int16Rules:
     """Round rules to whole numbers; see `export_c` for ranges and units."""
+    if rules.transformation:
+        raise ParameterError(
+            Setting("dtype", "int16"),
+            " cannot hold a model that transforms features, whose powers are not whole "
+            "numbers: use ",
+            Setting("dtype", "float"),
+            ", or fit it without transformation",
+        )
     zero, unit = _scales(rules, ranges, units)
     coef = rules.coef * unit
     offset = rules.intercept + rules.coef @ zero

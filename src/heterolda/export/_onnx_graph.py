@@ -1,7 +1,8 @@
 """The graphs of estimators, from standard operators of opset 13 or newer.
 
-Scores and components are computed in the format of the input. What follows from scores
-is little; it is in double precision, by the formulas of
+Scores and components are computed in the format of the input, but scores of transformed
+features in double precision. What follows from scores is little; it is in double, too,
+by the formulas of
 :mod:`heterolda.estimators.posterior` and :mod:`heterolda.estimators.votes`.
 """
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._rules import Rules, centred_projection, read_rules
+from heterolda.statistics.power import FARTHEST, PowerTransformation
 
 _OLDEST_OPSET = 13
 
@@ -142,13 +144,32 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
 
 
 def _scores(graph: _Graph, rules: Rules, x: str, double: bool) -> str:
-    """Scores of the rules, in the format of x."""
+    """Scores of the rules, in the format of x; of transformed features in double."""
+    if rules.transformation:
+        x = x if double else graph.cast(x, np.dtype(np.float64))
+        x, double = _transformed(graph, rules.transformation, x), True
     if double:
         return graph("Add", graph("MatMul", x, rules.coef.T), rules.intercept)
     centre, coef, offset = rules.centred()
     if centre.any():
         x = graph("Sub", x, centre)
     return graph("Add", graph("MatMul", x, coef.T), offset)
+
+
+def _transformed(graph: _Graph, given: PowerTransformation, x: str) -> str:
+    """Features by `PowerTransformation.apply`."""
+    one, far = np.ones(1), np.array([FARTHEST])
+    z = graph("Div", graph("Sub", x, given.centre), given.scale)
+    z = graph("Min", graph("Max", z, -far), far)
+    size = graph("Log", graph("Add", graph("Abs", z), one))
+    sides = []
+    for power in (2 - given.lambdas, given.lambdas):
+        flat, divisor = power == 0, np.where(power == 0, 1.0, power)
+        grown = graph("Exp", graph("Mul", size, power))
+        bent = graph("Div", graph("Sub", grown, one), divisor)
+        sides.append(graph("Where", flat, size, bent) if flat.any() else bent)
+    negative = graph("Less", z, np.zeros(1))
+    return graph("Where", negative, graph("Neg", sides[0]), sides[1])
 
 
 def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:

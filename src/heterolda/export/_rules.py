@@ -16,6 +16,7 @@ from heterolda.estimators.posterior import LogOdds, SidedLogOdds
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
 from heterolda.export._steps import own_steps
 from heterolda.foundations.types import Array
+from heterolda.statistics.power import PowerTransformation
 
 Array32 = NDArray[np.float32]
 
@@ -59,7 +60,9 @@ class Rules:
         Power of the coupled probabilities.
     ranges : ndarray of shape (n_features, 2) or None
         Least and largest values that the features should take, by the means and
-        variances of the classes; None if these are not known.
+        variances of the classes; None if these are not known, or not of features.
+    transformation : PowerTransformation or None
+        What features are transformed by before the rules see them.
     """
 
     kind: str
@@ -70,6 +73,7 @@ class Rules:
     log_odds: LogOdds | SidedLogOdds
     sharpness: float
     ranges: Array | None
+    transformation: PowerTransformation | None = None
 
     @property
     def pairs(self) -> NDArray[np.intp]:
@@ -145,6 +149,7 @@ def read_rules(model: Any) -> Rules:
     fitted._check_ready()
     committee = fitted._committee
     planes = committee.planes
+    transformation = getattr(fitted, "transformation_", None)
     weights = np.ones(len(planes.error))
     kind, sharpness = "binary", 1.0
     log_odds = committee.posterior
@@ -164,7 +169,8 @@ def read_rules(model: Any) -> Rules:
         vote_weights=weights,
         log_odds=log_odds,
         sharpness=sharpness,
-        ranges=_ranges(model),
+        ranges=None if transformation else _ranges(model),
+        transformation=transformation,
     )
 
 
@@ -172,6 +178,11 @@ def _rules_on_features(model: Pipeline) -> Rules:
     """The rules of a pipeline's last step, as functions of the features."""
     *projections, (_, last) = own_steps(model, "convert the whole by to_onnx")
     rules = read_rules(last)
+    if rules.transformation and projections:
+        raise ValueError(
+            "model transforms components, so that its rules are not rules on features: "
+            "convert the whole by to_onnx, or fit it without transformation"
+        )
     coef, intercept = rules.coef, rules.intercept
     with np.errstate(over="ignore", invalid="ignore"):
         for _, projection in reversed(projections):
@@ -184,7 +195,7 @@ def _rules_on_features(model: Pipeline) -> Rules:
         rules,
         coef=coef,
         intercept=intercept,
-        ranges=_ranges(model[0]),
+        ranges=_ranges(model[0]) if projections else rules.ranges,
     )
 
 

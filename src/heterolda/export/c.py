@@ -38,7 +38,8 @@ class CHeader:
         Size of the constants that a decision needs; labels and what turns features into
         whole numbers come on top where they are used.
     multiplications : int
-        Most multiplications and divisions of a decision.
+        Most multiplications and divisions of a decision. A model that transforms
+        features needs a logarithm and an exponential of each, besides.
     zero, unit : ndarray of shape (n_features,) or None
         For "int16": a feature x is ``(x - zero) / unit``, rounded to a whole number.
     """
@@ -66,7 +67,8 @@ def export_c(
     The header has ``int <name>_predict(const T *x)``, which returns the place of the
     class among the labels ``<name>_classes``, and -1 for features that are not finite
     or make scores that are not. It is C99 and C++11, includes only ``<stdint.h>`` and
-    allocates nothing.
+    allocates nothing. That of a model which transforms features includes ``<math.h>``,
+    too, and is linked with ``-lm``.
 
     Parameters
     ----------
@@ -78,10 +80,11 @@ def export_c(
     path : str or path-like
         File to write, whole or not at all.
     dtype : {"float", "double", "int16"}, default="float"
-        Type of the features. "double" decides as `predict` does, but for discriminants
-        and pipelines on rows within rounding of a threshold; "float" subtracts the
-        centres of the data first; "int16" is fixed point, with sums of 64 bits, and has
-        ``<name>_quantise`` to make whole features of double ones.
+        Type of the features. "double" decides as `predict` does, but for discriminants,
+        pipelines and models that transform features on rows within rounding of a
+        threshold; "float" subtracts the centres of the data first; "int16" is fixed
+        point, with sums of 64 bits, and has ``<name>_quantise`` to make whole features
+        of double ones, but cannot transform them.
     name : str or None, default=None
         Prefix of all names, an identifier. None makes one of the file's name.
     ranges : array-like of shape (n_features, 2) or None, default=None
