@@ -112,8 +112,8 @@ class _Lines:
     def __init__(self, rows: PairRows, rng: np.random.Generator):
         self.rows = rows
         self.rng = rng
-        n = len(rows.X)
-        self._weight = rows.weight if len(rows.weight) else np.ones(n)
+        weighted = len(rows.weight) > 0
+        self._weight = rows.weight.astype(float) if weighted else np.ones(len(rows.X))
 
     @cached_property
     def _uncorrelated(self) -> Array:
