@@ -223,6 +223,15 @@ def test_exact_is_never_worse_than_paper(four):
     assert search.n_errors_.sum() < paper.n_errors_.sum()
 
 
+def test_exact_reaches_the_proved_optimum_of_haberman(data_dir):
+    # E01Loss (arXiv 2306.12344) proves that 66 of the 306 rows are the fewest errors.
+    table = np.loadtxt(data_dir / "more/haberman.csv.gz", delimiter=",", skiprows=1)
+    X, y = table[:, :3], table[:, 3]
+    for seed in range(5):
+        search = LocalNeighborhoodSearch(strategy="exact", random_state=seed).fit(X, y)
+        assert np.count_nonzero(search.predict(X) != y) == 66 == search.n_errors_[0]
+
+
 def test_separable_classes_stop_at_once(rng):
     X = np.concatenate([rng.normal(size=(50, 2)), 100 + rng.normal(size=(50, 2))])
     search = LocalNeighborhoodSearch().fit(X, np.repeat([0, 1], 50))

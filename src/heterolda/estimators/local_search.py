@@ -83,9 +83,9 @@ class LocalNeighborhoodSearch(
         classes. A fitted classifier in a :class:`~sklearn.frozen.FrozenEstimator` is
         taken as it is; the difference of two classes' scores is then their rule.
     strategy : {"paper", "exact", "smooth"}, default="paper"
-        "paper" is Algorithm 2. "exact" follows it with searches along the
-        coordinates, each over all real steps, from several starts; it takes longer,
-        never ends with more training errors, and overfits more easily. "smooth"
+        "paper" is Algorithm 2. "exact" follows it with searches along coordinates
+        and random directions, each over all real steps, from several starts; it takes
+        longer, never ends with more training errors, and overfits more easily. "smooth"
         minimises a smooth count of the errors, anchored at the start; see Notes.
     step : float in (0, 1], default=0.1
         Length of a step, relative to the coefficient.
