@@ -109,6 +109,7 @@ def test_features_over_all_rules(frame, model, path):
 
 OTHERS = {
     "refined": lambda: LocalNeighborhoodSearch(),
+    "transformed": lambda: LocalNeighborhoodSearch(transformation="power", max_iter=9),
     "against the rest": lambda: GaussianLinearDiscriminant(multiclass="ova"),
     "costs": lambda: GaussianLinearDiscriminant(costs={"west": {"north": 5}}),
     "minimax": lambda: GaussianLinearDiscriminant(criterion="minimax"),
@@ -126,13 +127,32 @@ def test_every_kind_of_model_has_words_and_a_card(kind, frame, tmp_path):
         shown = succeed("inspect", path)
         assert ("no class statistics" in shown) == (not statistics)
         assert shown.count("The answer is") >= 3
+        words = "those of the transformed features", "times transformed feature exc"
+        for part in words:
+            assert (part in shown) == (kind == "transformed")
         succeed("inspect", path, "--html", page, "--rules", "1")
         text = page.read_text(encoding="utf-8")
+        assert (words[0] in text) == (kind == "transformed")
         of_a_pair = 4 if kind != "against the rest" else 0
         assert text.count("<img ") == (of_a_pair + 1 if statistics else 0)
         assert (
             'alt="Map of the classes: All classes in 2 components' in text
         ) == statistics
+
+
+def test_powers_of_transformed_features_are_shown(frame, tmp_path):
+    model = LocalNeighborhoodSearch(transformation="power", max_iter=9)
+    model.fit(np.exp(frame[FEATURES[:3]]), frame["kind"])
+    heterolda.save(model, tmp_path / "m.json")
+    shown = succeed("inspect", tmp_path / "m.json", "--rules", "1")
+    for name, power in zip(FEATURES, model.transformation_.lambdas, strict=False):
+        assert re.search(rf"^  {name} .* {power:g}$", shown, re.MULTILINE), name
+    told = succeed("export", tmp_path / "m.json", "--out", tmp_path / "rule.h")
+    assert "link with -lm" in told
+    command = "export", tmp_path / "m.json", "--out", tmp_path / "b.h", "--dtype=int16"
+    assert "--dtype int16 cannot hold" in invoke(*command).stderr
+    with pytest.raises(TypeError, match=r"model.transformation_.apply\(X\)"):
+        heterolda.BoundaryDisplay.from_estimator(model)
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")

@@ -68,6 +68,15 @@ def naive_figures(values):
     return np.mean(values), np.std(values, ddof=1) / np.sqrt(len(values))
 
 
+def test_boundaries_of_transformed_features_are_not_linear(four):
+    search = LocalNeighborhoodSearch(max_iter=5)
+    powers = LocalNeighborhoodSearch(max_iter=5, transformation="power")
+    found = compare(*four, models={"search": search, "powers": powers}, cv=3)
+    linear = dict(zip(found.names, found.linear.tolist(), strict=True))
+    assert linear["search"]
+    assert not linear["powers"]
+
+
 def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
     X, y = four
     models = CHEAP | {"SVM": LinearSVC()}

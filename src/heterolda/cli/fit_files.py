@@ -14,6 +14,7 @@ from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.recipes import recommended
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
@@ -142,8 +143,11 @@ class FitSettings:
             )
         if self.strategy is None:
             return start.set_params(voting=self.voting or start.voting)
-        return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
-            start,
+        make: Any = LocalNeighborhoodSearch
+        if self.strategy == "smooth":
+            make = recommended  # which knows what else suits it
+        return make(
+            estimator=start,
             strategy=self.strategy,
             voting=self.voting or "auto",
             class_weight=by_label("class_weight", self.class_weight, finder),

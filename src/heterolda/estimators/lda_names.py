@@ -73,7 +73,8 @@ class SummaryMixin:
 
             - "class 1" and "class 2", the labels of the pair;
             - "feature", its name or, if there are no names, its index;
-            - "coefficient", as in `coef_`: a positive one speaks for class 2;
+            - "coefficient", as in `coef_`: a positive one speaks for class 2. It is
+              that of the transformed feature where a search transforms features;
             - "standardised", the weight above; NaN where the class statistics are not
               known: in a model from a file without them, and in a search that starts
               from another classifier.

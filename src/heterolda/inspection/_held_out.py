@@ -87,7 +87,7 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
                 return HeldOut.failed(n, why, _counted(caught))
             report(len(seconds))
     last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
-    linear = hasattr(last, "coef_")
+    linear = hasattr(last, "coef_") and getattr(last, "transformation_", None) is None
     mean = float(np.mean(seconds))
     return HeldOut(predictions, loss, mean, linear, _counted(caught))
 

@@ -94,7 +94,8 @@ class Comparison:
     fit_seconds : ndarray of shape (n_models,)
         Mean time of one fit.
     linear : ndarray of bool of shape (n_models,)
-        Which models have linear boundaries: those with `coef_`.
+        Which models have linear boundaries: those with `coef_`, unless they transform
+        features.
     failures : dict
         Why models failed, by their names, also those that were not finished.
     notes : tuple of str

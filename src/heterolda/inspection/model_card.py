@@ -12,7 +12,7 @@ from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
 from heterolda.inspection.map_page import map_figure
-from heterolda.inspection.model_facts import COEFFICIENT_HEAD, ModelFacts, PairFacts
+from heterolda.inspection.model_facts import ModelFacts, PairFacts
 from heterolda.inspection.page import (
     features_table,
     figure,
@@ -113,7 +113,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> str:
     parts = [paragraph(facts.rule_sentence(pair))]
     features = facts.coefficients(pair)
     if features:
-        parts.append(features_table(COEFFICIENT_HEAD, features))
+        parts.append(features_table(facts.coefficient_head, features))
     points = facts.operating_points(pair)
     if points:
         names = ["rules on the optimal trade-off (plug-in)"]

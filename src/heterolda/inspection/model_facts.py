@@ -19,6 +19,7 @@ from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import amount, count, named, percent
 from heterolda.inspection.sentences import (
+    TRANSFORMED,
     accuracy_sentence,
     bound_sentence,
     few_rows_note,
@@ -29,7 +30,7 @@ from heterolda.inspection.sentences import (
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 
-COEFFICIENT_HEAD = ["feature", "weight", "coefficient", "deviation", "more speaks for"]
+_COEFFICIENT_HEAD = ["feature", "weight", "coefficient", "deviation", "more speaks for"]
 
 
 def discriminant_of(model: Any) -> Any:
@@ -83,6 +84,8 @@ class ModelFacts:
         self.classes = [str(label) for label in model.classes_.tolist()]
         self.features = feature_names(model)
 
+        # What features are transformed by, before rules and statistics see them.
+        self._transformation = getattr(model, "transformation_", None)
         # Whether a local search has replaced the rules of the discriminant.
         self.has_local_search = model is not self.discriminant
         # What is guaranteed of one class, if anything is.
@@ -225,6 +228,8 @@ class ModelFacts:
     ) -> list[str]:
         """What to know before the figures of the model are believed."""
         notes, record = [guarded_sentence(self.guarded)], self.record
+        if self._transformation is not None:
+            notes.append(TRANSFORMED)
         if self.has_few_rows:
             n = record.n_rows if record is not None else self.n_rows
             judged = record is not None and record.judgement is not None
@@ -304,12 +309,20 @@ class ModelFacts:
         order = np.argsort(-means, kind="stable")
         return [(self.features[j], float(means[j])) for j in order]
 
+    @property
+    def coefficient_head(self) -> list[str]:
+        """The head of the table of coefficients."""
+        return _COEFFICIENT_HEAD + ["power"] * (self._transformation is not None)
+
     def coefficients(self, pair: PairFacts) -> list[tuple[Any, ...]]:
-        """Rows below `COEFFICIENT_HEAD`, the largest share first; none if constant."""
+        """Rows below `coefficient_head`, the largest share first; none if constant."""
         coef, shares = self.model.coef_[pair.index], self.feature_shares[pair.index]
         deviations = self.deviations
         if not coef.any():
             return []
+        powers: list[list[str]] = [[] for _ in coef]
+        if self._transformation is not None:
+            powers = [[f"{power:g}"] for power in self._transformation.lambdas]
         return [
             (
                 self.features[j],
@@ -317,6 +330,7 @@ class ModelFacts:
                 f"{coef[j]:.6g}",
                 "-" if deviations is None else f"{deviations[pair.index, j]:.4g}",
                 "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)],
+                *powers[j],
             )
             for j in np.argsort(-shares, kind="stable")
         ]
@@ -328,8 +342,9 @@ class ModelFacts:
         if not self.model.coef_[pair.index].any():
             answer = second if intercept > 0 else first
             return f"The answer is always {answer}: no hyperplane is better."
+        feature = "feature" if self._transformation is None else "transformed feature"
         return (
-            f"The answer is {second} where the sum of coefficient times feature "
+            f"The answer is {second} where the sum of coefficient times {feature} "
             f"exceeds {-intercept:.6g}, else {first}."
         )
 

@@ -9,7 +9,6 @@ import numpy as np
 from heterolda.estimators.lda_names import OTHERS
 from heterolda.foundations.wording import amount, count, percent, text_table
 from heterolda.inspection.model_facts import (
-    COEFFICIENT_HEAD,
     ModelFacts,
     PairFacts,
 )
@@ -154,7 +153,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
     lines = [facts.rule_sentence(pair)]
     features = facts.coefficients(pair)
     if features:
-        lines += _features(features, COEFFICIENT_HEAD)
+        lines += _features(features, facts.coefficient_head)
     points = facts.operating_points(pair)
     if points:
         names = ["other rules (plug-in)", f"{first} wrong", f"{second} wrong", "error"]

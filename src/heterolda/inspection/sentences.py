@@ -16,6 +16,11 @@ MOST_NAMED = 5
 # Shares of all decisions below which a difference under the model is next to nothing.
 NEGLIGIBLE = 1e-3
 
+TRANSFORMED = (
+    "Each feature is transformed by a power first (Yeo and Johnson's transformation, "
+    "which rises with the feature): coefficients, deviations, plug-in figures and "
+    "pictures are those of the transformed features."
+)
 PLUG_IN = "plug-in, that is under the fitted Gaussian model, not counted on rows"
 
 

@@ -157,12 +157,19 @@ class PairDisplay:
         return self
 
 
+def inside(estimator):
+    """Where the discriminant of a search is, and which rows it sees."""
+    given = getattr(estimator, "transformation_", None)
+    rows = "" if given is None else " with the rows model.transformation_.apply(X)"
+    return f"model.estimator_{rows}"
+
+
 def check_estimator(estimator):
     """Reject what is not a fitted discriminant with a rule for each pair."""
     if not isinstance(estimator, GaussianLinearDiscriminant):
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, got "
-            f"{type(estimator).__name__}: pass the one inside, model.estimator_, or "
+            f"{type(estimator).__name__}: pass the one inside, {inside(estimator)}, or "
             "use from_statistics"
         )
     estimator._check_ready()

@@ -18,6 +18,7 @@ from heterolda.inspection.displays.base import (
     axes_for,
     check_rows,
     ellipse_of,
+    inside,
     limits_of,
     pyplot,
     thin,
@@ -309,7 +310,7 @@ def _check_projection(estimator):
         raise TypeError(
             "estimator must be a HeteroscedasticProjection or a "
             f"GaussianLinearDiscriminant, got {type(estimator).__name__}: pass the "
-            "one inside, model.estimator_, or use from_statistics"
+            f"one inside, {inside(estimator)}, or use from_statistics"
         )
     estimator._check_ready()
     check_has_statistics(estimator)
