@@ -125,9 +125,9 @@ class Power(TransformerMixin, BaseEstimator):
 class RegularizedDiscriminant(ClassifierMixin, BaseEstimator):
     """Regularised discriminant analysis of Friedman (1989), tuned by inner folds.
 
-    The covariance of a class is mixed with the pooled one, by `AMOUNTS`, and the result
-    with a multiple of the identity. Each inner fold gathers its statistics once, and
-    each mixture with the pooled one has one decomposition for all multiples.
+    The covariance of a class is mixed with the pooled one, by `POOLINGS`, and the
+    result with a multiple of the identity, by `RIDGES`. Each inner fold gathers its
+    statistics once, and each mixture has one decomposition for all ridges.
 
     Parameters
     ----------
@@ -136,7 +136,8 @@ class RegularizedDiscriminant(ClassifierMixin, BaseEstimator):
     """
 
     # Strongest first: among equals it is taken.
-    AMOUNTS = (1.0, 0.75, 0.5, 0.25, 0.0)
+    POOLINGS = (1.0, 0.75, 0.5, 0.25, 0.0)
+    RIDGES = (1.0, 0.5, 0.1, 0.01, 0.001)
 
     def __init__(self, seed: int = 0):
         self.seed = seed
@@ -144,15 +145,15 @@ class RegularizedDiscriminant(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Choose both amounts, then gather the statistics of all rows."""
         self.classes_ = np.unique(y)
-        hits = np.zeros((len(self.AMOUNTS), len(self.AMOUNTS)))
+        hits = np.zeros((len(self.POOLINGS), len(self.RIDGES)))
         for train, test in InnerFolds(self.seed, True).split(X, y):
             part = ClassStatistics.from_data(X[train], y[train])
-            for i, pooling in enumerate(self.AMOUNTS):
-                scores = _friedman_scores(part, pooling, self.AMOUNTS, X[test])
+            for i, pooling in enumerate(self.POOLINGS):
+                scores = _friedman_scores(part, pooling, self.RIDGES, X[test])
                 found = part.classes[scores.argmax(axis=1)]
                 hits[i] += np.sum(found == y[test][:, None], axis=0)
         i, j = np.unravel_index(hits.argmax(), hits.shape)
-        self.pooling_, self.ridge_ = self.AMOUNTS[i], self.AMOUNTS[j]
+        self.pooling_, self.ridge_ = self.POOLINGS[i], self.RIDGES[j]
         self.statistics_ = ClassStatistics.from_data(X, y)
         return self
 
@@ -172,7 +173,7 @@ def _friedman_scores(
     """Log densities and priors, of shape (n_rows, n_classes, n_ridges)."""
     scatters, weights = statistics.scatters, statistics.weights
     pooled, total = scatters.sum(axis=0), weights.sum()
-    # What a direction without variance counts as.
+    # What a direction without variance counts as, for a class of a single row.
     least = 1e-6 * np.trace(pooled) / total / len(pooled)
     amounts = np.array(ridges)
     scores = np.empty((len(X), len(weights), len(amounts)))
@@ -271,7 +272,9 @@ _SEARCHES: dict[str, tuple[Callable[[int], Any], str, list[Any], bool, str]] = {
 }
 _LANDMARKS: dict[str, tuple[Callable[[int], Any], str]] = {
     "QDA": (
-        lambda seed: QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=1e-3),
+        lambda seed: QuadraticDiscriminantAnalysis(
+            solver="eigen", shrinkage=1e-3, tol=1e-12
+        ),
         "QuadraticDiscriminantAnalysis(solver='eigen', shrinkage=1e-3)",
     ),
     "RDA": (RegularizedDiscriminant, "Friedman's, both amounts tuned"),
