@@ -8,6 +8,7 @@ rules and no rivals: they show what other boundaries reach.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
@@ -79,7 +80,11 @@ class InnerFolds:
                 rows, train_size=SAMPLE, stratify=y, random_state=self.seed
             )
         folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=self.seed)
-        for train, test in folds.split(rows, y[rows]):
+        with warnings.catch_warnings():
+            # A class of fewer rows than folds is spread over as many as it has rows.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            parts = list(folds.split(rows, y[rows]))
+        for train, test in parts:
             yield rows[train], rows[test]
 
 
@@ -105,8 +110,9 @@ class Power(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Transformed rows."""
         with np.errstate(all="ignore"):
-            found = self.steps_.transform(X)
-        return np.clip(np.nan_to_num(found), -1e6, 1e6)
+            power, scaler = self.steps_
+            found = scaler.transform(np.nan_to_num(power.transform(X)))
+        return np.clip(found, -1e6, 1e6)
 
     @staticmethod
     def _robust(X: Any) -> Any:
@@ -119,7 +125,7 @@ class Power(TransformerMixin, BaseEstimator):
                     power.lambdas_[j] = 1.0
             # What PowerTransformer does itself by default.
             scaler = StandardScaler().fit(power.transform(X))
-        return make_pipeline(power, scaler)
+        return power, scaler
 
 
 class RegularizedDiscriminant(ClassifierMixin, BaseEstimator):
