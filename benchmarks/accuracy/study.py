@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.accuracy.honesty import claimed_error
 from benchmarks.accuracy.methods import LIMITS, METHODS, work
 from benchmarks.accuracy.sets import SETS, SIZES, load
 from heterolda.experiments.folder import RunFolder
@@ -48,6 +49,8 @@ def shuffles(dataset: str, method: str) -> int:
 @dataclass(frozen=True)
 class Score(Row):
     """What a method did on a fold, with its probabilities where it has any.
+
+    The Bayes error is the error that the model itself expects at new rows, if it does.
 
     Attributes
     ----------
@@ -216,7 +219,7 @@ def measured(model: Any, split: Split) -> dict[str, Any]:
     hits = predicted == split.y_test
     return {
         "n_correct": int(np.sum(hits)),
-        "bayes_error": math.nan,
+        "bayes_error": claimed_error(model),
         "fit_seconds": fitted - begin,
         "predict_seconds": end - fitted,
         "iterations": math.nan,
