@@ -11,15 +11,15 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.accuracy.methods import (
-    LIMITS,
     METHODS,
     PEERS,
     RECOMMENDED,
     TIMED_PEER,
     TUNED_PEERS,
 )
-from benchmarks.accuracy.study import DATASETS, SET_ASIDE, TRIALS
-from heterolda.experiments.catalogue import CATALOGUE
+from benchmarks.accuracy.sets import SET_ASIDE, SIZES
+from benchmarks.accuracy.sets import SETS as DATASETS
+from benchmarks.accuracy.study import shuffles as planned
 from heterolda.experiments.results import Cell, Results, Row
 
 # Training times are compared on sets with at least so many rows.
@@ -84,11 +84,6 @@ def joined(parts: list[Results], trials: float = math.inf) -> Joined:
     return Joined(first, tuple(rows.values()), run, False, tuple(parts), origins)
 
 
-def planned(dataset: str, method: str) -> int:
-    """Shuffles of a method on a set in the full protocol."""
-    return min(TRIALS, LIMITS.get(f"{method}:{dataset}", TRIALS))
-
-
 def covers(plan: dict[str, dict[str, int]]) -> bool:
     """Whether a plan is the full protocol or more."""
     return all(
@@ -117,7 +112,7 @@ class Comparisons:
         self.results = results if isinstance(results, Joined) else joined([results])
         self.development = development
         hidden = SET_ASIDE if development else ()
-        order = [*DATASETS, *(n for n in CATALOGUE if n not in DATASETS)]
+        order = DATASETS
         there = self.results.datasets
         self.datasets = [n for n in order if n in there and n not in hidden]
         # A verdict needs the sets of the protocol, whether or not they were asked for.
@@ -265,7 +260,7 @@ class Comparisons:
     @property
     def timed(self) -> list[str]:
         """The sets on which training times are compared."""
-        return [d for d in self.expected if CATALOGUE[d].n >= ROWS_FOR_TIMES]
+        return [d for d in self.expected if SIZES[d][0] >= ROWS_FOR_TIMES]
 
     def time_ratios(self) -> dict[str, float]:
         """By set: training time of the recommended recipe over the timed peer's.

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.accuracy.comparisons import Comparisons
 from benchmarks.accuracy.methods import OURS, PEERS, TUNED
 from benchmarks.accuracy.report import MARK
-from benchmarks.accuracy.study import SET_ASIDE
+from benchmarks.accuracy.sets import SET_ASIDE
 
 RED, BLUE, PALE = "#c1272d", "#1f5fa8", "#9cc6ee"
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from benchmarks.accuracy.comparisons import CONTENDERS, ROWS_FOR_TIMES, Comparisons
 from benchmarks.accuracy.methods import (
-    DEAREST,
     ITERATIONS,
-    LIMITS,
     MANY_ROWS,
     METHODS,
     OURS,
@@ -21,9 +19,9 @@ from benchmarks.accuracy.methods import (
     TIMED_PEER,
     TUNED_PEERS,
 )
-from benchmarks.accuracy.study import BINS, SET_ASIDE, calibration_error
+from benchmarks.accuracy.sets import SET_ASIDE, SIZES
+from benchmarks.accuracy.study import unpacked
 from benchmarks.report import section
-from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.ranks import compare_ranks
 from heterolda.experiments.results import Cell
 
@@ -31,6 +29,7 @@ from heterolda.experiments.results import Cell
 # training times.
 LARGEST_LOSS, LARGEST_RATIO = 1.0, 1.0
 MARK = "†"
+BINS = 10
 
 
 def page(c: Comparisons) -> str:
@@ -231,7 +230,8 @@ def _times(c: Comparisons) -> str:
         return ""
     ratios = c.time_ratios()
     rows = [
-        (_name(d), CATALOGUE[d].size, f"{ratio:.2g}") for d, ratio in ratios.items()
+        (_name(d), "{} x {}, {} classes".format(*SIZES[d]), f"{ratio:.2g}")
+        for d, ratio in ratios.items()
     ]
     lines = [
         f"Training time of the recommended recipe as a ratio to {TIMED_PEER}: "
@@ -252,13 +252,19 @@ def _calibration(c: Comparisons) -> str:
     names = [
         m
         for m in c.methods
-        if any((cell := c.cell(d, m)) and cell.rows[0].excess for d in c.datasets)
+        if any((cell := c.cell(d, m)) and cell.rows[0].forecasts for d in c.datasets)
     ]
     if not names:
         return ""
 
     def error(cell: Cell) -> str:
-        return f"{calibration_error(cell.rows):.3f}"
+        parts = [unpacked(row.forecasts) for row in cell.rows if row.forecasts]
+        if not parts:
+            return ""
+        top, hits = (np.concatenate(column) for column in zip(*parts, strict=True))
+        bins = np.array_split(np.argsort(top, kind="stable"), BINS)
+        gaps = sum(abs(np.sum(top[rows] - hits[rows])) for rows in bins)
+        return f"{gaps / len(top):.3f}"
 
     def loss(cell: Cell) -> str:
         total = sum(row.n_test for row in cell.rows)
@@ -272,7 +278,7 @@ def _calibration(c: Comparisons) -> str:
 
     about = (
         "Expected calibration error of the largest probability: "
-        f"{BINS} bins of equal width, the rows of all folds of a shuffle together."
+        f"{BINS} bins of equal count, the rows of all folds and shuffles together."
     )
     head = "|".join(["set", *names])
     return "\n".join(
@@ -303,8 +309,6 @@ def _warnings(c: Comparisons, method: str) -> int:
 
 def _remarks(c: Comparisons) -> str:
     total = sum(_warnings(c, m) for m in c.methods)
-    large = [d for d in c.datasets if f"SVC-tuned:{d}" in LIMITS and d not in DEAREST]
-    dearest = [d for d in c.datasets if d in DEAREST]
     lines = [
         "## Limits",
         "",
@@ -315,13 +319,6 @@ def _remarks(c: Comparisons) -> str:
         "every set. Without either, a large C would take hours; with it, SVC-tuned can "
         "be worse than SVC where it stops too early, and its rank there says little.",
     ]
-    if large:
-        lines.append(
-            "- SVC-tuned has one shuffle only where it has more than "
-            f"{MANY_ROWS:,} training rows: {', '.join(large)}."
-        )
-    if dearest:
-        lines.append(f"- Every method has one shuffle only on {', '.join(dearest)}.")
     if {"D1", "D2"} & set(c.datasets):
         lines.append("- D1 and D2 are drawn anew for each shuffle.")
     return "\n".join([*lines, ""])

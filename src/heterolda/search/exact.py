@@ -17,6 +17,7 @@ import numpy as np
 from heterolda.foundations.types import Array, Mask
 from heterolda.kernels.best_step import best_step
 from heterolda.kernels.ordered_scores import ordered_scores
+from heterolda.kernels.whitening import whiten_numpy
 from heterolda.search.algorithm2 import (
     PairRows,
     Reporter,
@@ -31,7 +32,7 @@ from heterolda.search.smooth import Coordinates, median_size
 _PERTURBATIONS = (0.1, 0.3, 1.0)
 # Random directions that a sweep tries besides the coordinates. Where features are
 # correlated, the coordinates alone soon get stuck.
-_N_DIRECTIONS = 10
+_N_DIRECTIONS = 15
 
 
 def exact_search(
@@ -119,7 +120,8 @@ class _Lines:
     def _uncorrelated(self) -> Array:
         """Rules with uncorrelated scores of variance one, and the constant one."""
         weight = self._weight / self._weight.sum()
-        found = Coordinates.from_rows(self.rows.X, weight)
+        # Not the compiled form: that differs by a rotation, which would change all.
+        found = Coordinates(*whiten_numpy(self.rows.X, weight))
         normals, offsets = found.rules(np.eye(found.Z.shape[1]))
         return np.column_stack([-offsets, normals])
 
