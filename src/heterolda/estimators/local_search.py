@@ -21,7 +21,7 @@ from heterolda.estimators.lda_names import SummaryMixin
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.search_in_passes import search_in_passes
-from heterolda.estimators.smooth_search import Choice, cross_validate
+from heterolda.estimators.smooth_search import Choice, Fitting, cross_validate
 from heterolda.estimators.starts import fit_start, fit_start_out_of_memory
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.exceptions import ParameterError, Setting
@@ -244,14 +244,14 @@ class LocalNeighborhoodSearch(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
-        "loss": [StrOptions({"auto", "error", "logistic", "none"})],
+        "loss": [StrOptions({"auto", "error", "logistic", "ridge", "none"})],
         "bandwidth": [Interval(Real, 1e-6, 1e6, closed="both"), StrOptions({"auto"})],
         "anchor": [
             Interval(Real, 0, 1e6, closed="right"),
             Options(Real, {np.inf}),
             StrOptions({"auto"}),
         ],
-        "transformation": [StrOptions({"power", "auto"}), None],
+        "transformation": [StrOptions({"auto"}), None],
         "voting": [StrOptions({"auto", *VOTINGS})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "early_stopping": ["boolean"],
@@ -351,13 +351,16 @@ class LocalNeighborhoodSearch(
             random_state = check_random_state(self.random_state)
         if self.early_stopping:
             data, held_out = data.hold_out(self.validation_fraction, random_state)
-        transformation = self._chosen_transformation(data)
+        transformation = None
+        if self.strategy == "smooth":
+            choice = self._choose(data, random_state, progress)
+        if choice is None or choice.transforms:
+            transformation = self._find_transformation(data)
         data = data.transformed(transformation)
         held_out = None if held_out is None else held_out.transformed(transformation)
         start = self._fit_start(data)
         if self.strategy == "smooth":
-            choice = self._choose(data, start, random_state, progress)
-            search = self._smooth_search(data, start, choice.candidate)
+            search = self._smooth_search(data, start, choice)
         else:
             search = self._neighbour_search(data, held_out, start, random_state)
         results = progress.search_pairs(search, effective_n_jobs(self.n_jobs))
@@ -430,14 +433,6 @@ class LocalNeighborhoodSearch(
 
     def _check_transformation(self):
         """Refuse transformations that would not do what they say."""
-        if self.transformation == "auto" and self.strategy != "smooth":
-            raise ParameterError(
-                Setting("transformation", "auto"),
-                " chooses by rows held out, which only ",
-                Setting("strategy", "smooth"),
-                " does: use that, or ",
-                Setting("transformation", "power"),
-            )
         start = self._given_start()
         if self.transformation is not None and isinstance(start, FrozenEstimator):
             raise ParameterError(
@@ -446,12 +441,6 @@ class LocalNeighborhoodSearch(
                 "features as they are: pass it unfitted, or transform X yourself",
             )
 
-    def _chosen_transformation(self, data):
-        """The transformation of the features, if any."""
-        if self.transformation != "power":
-            return None
-        return PowerTransformation.fit(data.X, data.weight)
-
     def _given_start(self):
         """The classifier to start from, frozen if it is fitted already."""
         given = self.estimator
@@ -459,6 +448,13 @@ class LocalNeighborhoodSearch(
         if self.prefit and not isinstance(estimator, FrozenEstimator):
             estimator = FrozenEstimator(estimator)
         return estimator
+
+    def _find_transformation(self, data):
+        """The transformation that features need, if any."""
+        if self.transformation is None:
+            return None
+        found = PowerTransformation.fit(data.X, data.codes, data.weight)
+        return None if np.all(found.lambdas == 1) else found
 
     def _fit_start(self, data):
         """The rules to start from."""
@@ -489,39 +485,42 @@ class LocalNeighborhoodSearch(
 
         return search
 
-    def _smooth_search(self, data, start, candidate):
+    def _smooth_search(self, data, start, choice):
         """The refinement of pair k for the strategy "smooth"."""
         pairs = all_pairs(len(data.classes))
+        factors = choice.factors
+        if factors is None:
+            factors = np.ones((len(pairs), 1))
 
         def search(k, report):
             two = data.pair(*pairs[k])
-            return refine_rows(
-                two, start.coef[k], start.intercept[k], candidate, report
-            )
+            rule = start.coef[k], start.intercept[k]
+            return refine_rows(two, *rule, choice.candidates, factors[k], report)
 
         return search
 
-    def _choose(self, data, start, random_state, progress):
+    def _choose(self, data, random_state, progress):
         """The smooth refinement to take, by cross-validation."""
         candidates = list_candidates(self.loss, self.bandwidth, self.anchor)
         pairs = all_pairs(len(data.classes))
-        votings = self._votings(start)[: len(pairs)]  # one pair needs no vote
+        votings = self._votings()[: len(pairs)]  # one pair needs no vote
+        fitting = Fitting(self._find_transformation, self._fit_start)
         run = partial(progress.run_all, n_jobs=effective_n_jobs(self.n_jobs))
         try:
             choice = cross_validate(
-                data, self._fit_start, pairs, candidates, votings, random_state, run
+                data, fitting, pairs, candidates, votings, random_state, run
             )
             progress.show_choice(choice.record())
         except KeyboardInterrupt:
             progress.stop.set()
-            choice = Choice(NONE, votings[0])
+            choice = Choice((NONE,), votings[0])
         return choice
 
-    def _votings(self, start):
+    def _votings(self):
         """Ways of voting to choose from; where nothing is chosen, the first."""
         if self.voting != "auto":
             return [self.voting]
-        return [getattr(start.estimator, "voting", "weighted"), "coupled"]
+        return [getattr(self._given_start(), "voting", "weighted"), "coupled"]
 
     def _set_fitted_attributes(
         self, classes, start, results, counted, choice=None, transformation=None
@@ -546,7 +545,7 @@ class LocalNeighborhoodSearch(
             wrong = [r.errors_held_out for r in results]
             self.n_errors_held_out_ = np.array(wrong, kind)
         if choice is None:
-            choice = Choice(NONE, self._votings(start)[0])
+            choice = Choice((NONE,), self._votings()[0])
         else:
             self.selection_ = choice.record()
         error = choice.error if start.error is None else start.error

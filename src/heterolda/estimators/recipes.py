@@ -43,5 +43,5 @@ def recommended(**overrides: Any) -> LocalNeighborhoodSearch:
     'logistic'
     """
     start = GaussianLinearDiscriminant(shrinkage="cv")
-    search = LocalNeighborhoodSearch(start, strategy="smooth")
+    search = LocalNeighborhoodSearch(start, strategy="smooth", transformation="auto")
     return search.set_params(**overrides)

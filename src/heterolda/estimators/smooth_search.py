@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,18 @@ from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.search.calibration import power_of_probabilities
 from heterolda.search.refinement import FoldRules, refine_folds
 from heterolda.search.selection import (
     Candidate,
     assign_folds,
-    choose,
-    estimate_choice,
+    clearly_fewer,
+    near_best,
 )
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
+from heterolda.statistics.power import PowerTransformation
 
 # Does the work of all pairs, perhaps in threads.
 Run = Callable[[Callable[[int], Any]], list[Any]]
@@ -40,14 +41,16 @@ _LEAST_SLOPE = 1e-5
 
 @dataclass(frozen=True)
 class Choice:
-    """The refinement that was chosen.
+    """The refinement that was chosen: the mean of candidates.
 
     Attributes
     ----------
-    candidate : Candidate
-        The refinement.
+    candidates : tuple of Candidate
+        The candidates.
     voting : str
         How the pairs decide together.
+    transforms : bool
+        Whether features are transformed.
     log_odds : SidedLogOdds or None
         Log-odds as functions of scores in units of the median margin at the start;
         None if no row could be held out.
@@ -55,24 +58,33 @@ class Choice:
         Power of the coupled probabilities.
     error : ndarray of shape (n_pairs,) or None
         Errors of the pairs among the rows held out.
+    factors : ndarray of shape (n_pairs, n_candidates) or None
+        Factors of the candidates in the mean, which make their margins comparable;
+        None stands for a single candidate.
     estimate : float
         Estimated error of the whole.
     table : tuple of dict
         All candidates with their estimated errors.
     """
 
-    candidate: Candidate
+    candidates: tuple[Candidate, ...]
     voting: str
+    transforms: bool = False
     log_odds: SidedLogOdds | None = None
     sharpness: float = 1.0
     error: Array | None = None
+    factors: Array | None = None
     estimate: float = np.nan
     table: tuple[dict[str, Any], ...] = ()
 
     def record(self) -> dict[str, Any]:
         """What the user sees."""
-        chosen = _row(self.candidate, self.voting, self.estimate)
-        return {**chosen, "candidates": list(self.table)}
+        return {
+            "voting": self.voting,
+            "error": self.estimate,
+            "chosen": [_row(candidate) for candidate in self.candidates],
+            "candidates": list(self.table),
+        }
 
     def committee(self, planes: Hyperplanes, pairs: Index, units: Array) -> Committee:
         """How rules with the given units decide together."""
@@ -87,14 +99,87 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class _Folds:
-    """All rules that were fitted without the rows of a fold."""
+class Fitting:
+    """How features are transformed and starts are fitted.
 
-    X: Array
+    Attributes
+    ----------
+    transformation : callable
+        Finds the transformation of the features of rows; None if there is none.
+    start : callable
+        Fits the start to rows.
+    """
+
+    transformation: Callable[[TrainingData], PowerTransformation | None]
+    start: Callable[[TrainingData], Start]
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """What was fitted without the rows of each fold.
+
+    Attributes
+    ----------
+    X : list of ndarray of shape (n, n_features)
+        All rows, transformed as the rows without the fold suggest.
+    fold : ndarray of shape (n,)
+        Fold in which each row is held out, or -1.
+    pairs : ndarray of shape (n_pairs, 2)
+        Classes of the pairs.
+    starts : list of Start
+        Where the rules start.
+    transforms : bool
+        Whether any feature is transformed.
+    refined : list of FoldRules
+        The rules of each pair.
+    """
+
+    X: list[Array]
     fold: Index
     pairs: Index
     starts: list[Start]
-    refined: list[FoldRules]
+    transforms: bool
+    refined: list[FoldRules] = field(default_factory=list)
+
+    @classmethod
+    def fit(
+        cls,
+        data: TrainingData,
+        fold: Index,
+        pairs: Index,
+        fitting: Fitting,
+        *,
+        transforms: bool,
+    ) -> _Folds:
+        """Fit transformations, if they are wanted, and starts."""
+        X, starts, transformed = [], [], False
+        for f in range(int(fold.max()) + 1):
+            rows = data.take(fold != f)
+            found = fitting.transformation(rows) if transforms else None
+            X.append(data.transformed(found).float_rows())
+            start = fitting.start(rows.transformed(found))
+            starts.append(replace(start, estimator=None))  # it may be large
+            transformed = transformed or found is not None
+        return cls(X, fold, pairs, starts, transformed)
+
+    def refine(
+        self, data: TrainingData, candidates: list[Candidate], run: Run
+    ) -> _Folds:
+        """Refine all pairs by all candidates."""
+        coef = np.array([start.coef for start in self.starts])
+        intercept = np.array([start.intercept for start in self.starts])
+
+        def work(k: int) -> FoldRules:
+            i, j = self.pairs[k]
+            inside = (data.codes == i) | (data.codes == j)
+            two = data.pair(i, j), [X[inside] for X in self.X], self.fold[inside]
+            return refine_folds(*two, coef[:, k], intercept[:, k], candidates)
+
+        return replace(self, refined=run(work))
+
+    def mean(self, chosen: Index) -> _Folds:
+        """The mean of some candidates, as a single one."""
+        return replace(self, refined=[r.mean(chosen) for r in self.refined])
 
     def committees(
         self, c: int, choices: list[Choice]
@@ -113,10 +198,17 @@ class _Folds:
                 replace(it, log_odds=log_odds).committee(planes, self.pairs, units)
                 for it in choices
             ]
-            rows = np.flatnonzero(self.fold == f)
-            step = max(1, _BLOCK_SIZE // len(coef))
-            for some in (rows[k : k + step] for k in range(0, len(rows), step)):
-                yield some, linear_scores(self.X[some], coef.T, intercept), joined
+            for rows, scores in self._scores(f, coef, intercept):
+                yield rows, scores, joined
+
+    def _scores(
+        self, f: int, coef: Array, intercept: Array
+    ) -> Iterator[tuple[Index, Array]]:
+        """Rows held out in a fold, block by block, and their scores."""
+        rows = np.flatnonzero(self.fold == f)
+        step = max(1, _BLOCK_SIZE // len(coef))
+        for some in (rows[k : k + step] for k in range(0, len(rows), step)):
+            yield some, linear_scores(self.X[f][some], coef.T, intercept)
 
     def log_odds(self, c: int, f: int) -> SidedLogOdds:
         """Log-odds of all pairs by candidate c, from rows held out but in fold f."""
@@ -127,22 +219,132 @@ class _Folds:
         """Errors of all pairs by candidate c among rows held out but in fold f."""
         return np.array([r.error[c, f] for r in self.refined])
 
+    def wrong(self, codes: Index, c: int, votings: list[str]) -> Mask:
+        """Errors of candidate c by each way of voting, of shape (n_votings, n)."""
+        choices = [Choice((), voting) for voting in votings]
+        found = np.zeros((len(votings), len(codes)), dtype=bool)
+        for rows, scores, joined in self.committees(c, choices):
+            for v, one in enumerate(joined):
+                found[v, rows] = one.winners(scores) != codes[rows]
+        return found
+
+    def wrong_starts(self, codes: Index) -> Mask:
+        """Errors of the votes of the starts."""
+        found = np.zeros(len(codes), dtype=bool)
+        for f, start in enumerate(self.starts):
+            error = np.zeros(len(self.pairs)) if start.error is None else start.error
+            planes = _planes(start.coef, start.intercept, error)
+            units = np.ones(len(self.pairs))
+            one = Choice((), "weighted").committee(planes, self.pairs, units)
+            for rows, scores in self._scores(f, start.coef, start.intercept):
+                found[rows] = one.winners(scores) != codes[rows]
+        return found
+
+
+@dataclass(frozen=True)
+class _Judges:
+    """Rows held out: their folds, frequencies and costs."""
+
+    fold: Index
+    counts: Array
+    costs: Array
+
+    @property
+    def weight(self) -> Array:
+        """Costs of errors."""
+        return self.counts * self.costs
+
+    def without(self, f: int) -> _Judges:
+        """All but those of a fold, unless there are no others; all for -1."""
+        some = self.fold != f
+        if not some.any():
+            return self
+        return _Judges(self.fold[some], self.counts[some], self.costs[some])
+
+    def near_best(self, wrong: Mask) -> Mask:
+        """Which candidates nearly have the fewest errors."""
+        return near_best(wrong, self.counts, self.costs)
+
 
 def cross_validate(
     data: TrainingData,
-    fit_start: Callable[[TrainingData], Start],
+    fitting: Fitting,
     pairs: Index,
     candidates: list[Candidate],
     votings: list[str],
     rng: np.random.RandomState,
     run: Run,
 ) -> Choice:
-    """Choose among refinements, and calibrate the chosen one, by rows held out.
+    """Choose among refinements, and calibrate the chosen ones, by rows held out.
 
-    The start is fitted and all pairs are refined without the rows of each fold, and
-    the errors of the votes on those rows decide. The first candidate is taken if no row
-    can be held out. `run` does the work of all pairs.
+    Features are transformed and the start is fitted without the rows of each fold.
+    Errors of the starts on those rows decide whether features stay transformed. Then
+    all pairs are refined, and the errors of the votes decide. The first candidate is
+    taken if no row can be held out. `run` does the work of all pairs.
     """
+    fold = _assign_folds(data, rng)
+    if fold.max() < 0:
+        return Choice((candidates[0],), votings[0])
+    with no_warnings():
+        ways = [_Folds.fit(data, fold, pairs, fitting, transforms=True)]
+        if ways[0].transforms:
+            ways.append(_Folds.fit(data, fold, pairs, fitting, transforms=False))
+    held = fold >= 0
+    costs = np.ones(len(fold))
+    if data.class_weight is not None:
+        costs = data.class_weight[data.codes]
+    judges = _Judges(fold[held], data.frequencies()[held], costs[held])
+    starts = np.array([way.wrong_starts(data.codes)[held] for way in ways])
+    best = _better_way(starts, judges)
+    folds = ways[best].refine(data, candidates, run)
+    if not any(r.moved for r in folds.refined):  # all candidates are the same
+        candidates = candidates[:1]
+    wrong = np.array(
+        [folds.wrong(data.codes, c, votings)[:, held] for c in range(len(candidates))]
+    )
+    means: dict[tuple[int, ...], tuple[_Folds, Mask]] = {}
+
+    def choose(f: int) -> tuple[_Folds, Index, int, Mask]:
+        """The mean that rows held out but in fold f choose, its voting and errors."""
+        some, those = judges.without(f), _but(judges.fold, f)
+        near = some.near_best(wrong.reshape(-1, wrong.shape[2])[:, those])
+        chosen = np.flatnonzero(near.reshape(wrong.shape[:2]).any(axis=1))
+        if (key := tuple(chosen)) not in means:
+            mean = folds.mean(chosen)
+            means[key] = mean, mean.wrong(data.codes, 0, votings)[:, held]
+        mean, lost = means[key]
+        v = int(np.argmin(lost[:, those] @ some.weight))
+        return mean, chosen, v, lost[v]
+
+    # Each fold is judged by what the others choose: the fewest errors of several
+    # candidates would be too good to be true.
+    lost = 0.0
+    for f in range(len(folds.starts)):
+        way = _better_way(starts[:, _but(judges.fold, f)], judges.without(f))
+        here = judges.fold == f
+        errors = choose(f)[3] if way == best else starts[way]
+        lost += float(errors[here] @ judges.weight[here])
+    mean, chosen, v, _ = choose(-1)
+    choice = Choice(tuple(candidates[c] for c in chosen), votings[v])
+    total = judges.weight.sum()
+    return replace(
+        choice,
+        transforms=folds.transforms,
+        log_odds=mean.log_odds(0, -1),
+        sharpness=_sharpness(data, mean, choice, data.frequencies() * costs),
+        error=mean.error(0, -1),
+        factors=np.array([r.factors(chosen) for r in folds.refined]),
+        estimate=lost / float(total),
+        table=tuple(
+            _row(candidate) | {"voting": voting, "error": float(rate)}
+            for candidate, rates in zip(candidates, wrong @ judges.weight, strict=True)
+            for voting, rate in zip(votings, rates / total, strict=True)
+        ),
+    )
+
+
+def _assign_folds(data: TrainingData, rng: np.random.RandomState) -> Index:
+    """Fold in which each row is held out, from 0 without gaps; or -1."""
     X = data.float_rows()
     n, needed = data.totals().sum(), _MANY_EACH * len(data.classes) * (X.shape[1] + 1)
     many = n >= max(_MANY_ROWS, needed)
@@ -151,88 +353,41 @@ def cross_validate(
     if many and n >= _VERY_MANY_ROWS:
         fold[fold == n_folds - 1] = -1
     numbers = np.unique(fold[fold >= 0])
-    if not len(numbers):
-        return Choice(candidates[0], votings[0])
-    fold = np.where(fold < 0, -1, np.searchsorted(numbers, fold))
-    with no_warnings():
-        fits = (fit_start(data.take(fold != f)) for f in range(len(numbers)))
-        starts = [replace(fit, estimator=None) for fit in fits]  # it may be large
-    coef = np.array([start.coef for start in starts])
-    intercept = np.array([start.intercept for start in starts])
-
-    def work(k: int) -> FoldRules:
-        i, j = pairs[k]
-        inside = (data.codes == i) | (data.codes == j)
-        two = data.pair(i, j)
-        return refine_folds(two, fold[inside], coef[:, k], intercept[:, k], candidates)
-
-    folds = _Folds(X, fold, pairs, starts, run(work))
-    return _choose(data, folds, candidates, votings)
+    return np.where(fold < 0, -1, np.searchsorted(numbers, fold))
 
 
-def _choose(
-    data: TrainingData, folds: _Folds, candidates: list[Candidate], votings: list[str]
-) -> Choice:
-    """The candidate and the voting of fewest errors, or nearly so, calibrated."""
-    options = [
-        (c, Choice(candidate, voting))
-        for c, candidate in enumerate(candidates)
-        for voting in votings
-    ]
-    wrong = np.zeros((len(candidates), len(votings), len(data.codes)), dtype=bool)
-    moved = any(r.moved for r in folds.refined)  # else all candidates are the same
-    for c in range(len(candidates)):
-        if c and not moved:
-            wrong[c] = wrong[0]
-            continue
-        choices = [choice for k, choice in options if k == c]
-        for rows, scores, joined in folds.committees(c, choices):
-            for v, one in enumerate(joined):
-                wrong[c, v, rows] = one.winners(scores) != data.codes[rows]
-    held = folds.fold >= 0
-    counts = data.frequencies()
-    costs = np.ones(len(held))
-    if data.class_weight is not None:
-        costs = data.class_weight[data.codes]
-    anchors = np.array([choice.candidate.anchor for _, choice in options])
-    judged = wrong.reshape(len(options), -1)[:, held], counts[held], costs[held]
-    best, errors = choose(*judged, anchors)
-    c, choice = options[best]
-    table = tuple(
-        _row(option.candidate, option.voting, float(error))
-        for (_, option), error in zip(options, errors, strict=True)
-    )
-    return replace(
-        choice,
-        log_odds=folds.log_odds(c, -1),
-        sharpness=_sharpness(data, folds, c, choice, counts * costs),
-        error=folds.error(c, -1),
-        estimate=estimate_choice(*judged, anchors, folds.fold[held]),
-        table=table,
-    )
+def _but(fold: Index, f: int) -> Mask:
+    """Rows of other folds than f; all if there are no others."""
+    others = fold != f
+    return others if others.any() else np.ones(len(fold), dtype=bool)
+
+
+def _better_way(wrong: Mask, judges: _Judges) -> int:
+    """1 if the second of two ways has clearly fewer errors at rows held out."""
+    if len(wrong) == 1:
+        return 0
+    return int(clearly_fewer(wrong[1], wrong[0], judges.counts, judges.costs))
 
 
 def _sharpness(
-    data: TrainingData, folds: _Folds, c: int, choice: Choice, weight: Array
+    data: TrainingData, folds: _Folds, choice: Choice, weight: Array
 ) -> float:
     """Find the power that makes coupled probabilities fit the rows held out."""
     if len(folds.pairs) == 1:
         return 1.0
     held = np.flatnonzero(folds.fold >= 0)
     coupled = np.ones((len(data.codes), len(data.classes)))
-    for rows, scores, (one,) in folds.committees(c, [choice]):
+    for rows, scores, (one,) in folds.committees(0, [choice]):
         coupled[rows] = one.probabilities(scores)
     return power_of_probabilities(coupled[held], data.codes[held], weight[held])
 
 
-def _row(candidate: Candidate, voting: str, error: float) -> dict[str, Any]:
-    """A candidate as a row of the table."""
+def _row(candidate: Candidate) -> dict[str, Any]:
+    """A candidate as the beginning of a row of the table."""
     return {
         "loss": candidate.loss,
         "bandwidth": candidate.bandwidth,
         "anchor": candidate.anchor,
-        "voting": voting,
-        "error": error,
     }
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.types import Array, Index
 from heterolda.kernels.descent import descend
 from heterolda.kernels.log_odds import sides_of_log_odds
 from heterolda.kernels.ordered_scores import ordered_scores
@@ -34,24 +35,69 @@ class FoldRules:
         Normals, in units of the median margin of their starts.
     intercept : ndarray of shape (n_candidates, n_folds)
         Offsets.
-    sides : ndarray of shape (2, 2, n_candidates, n_folds + 1)
-        Offsets and slopes of the log-odds on the two sides, in these units, that fit
-        the rows held out in the other folds; last, those that fit all rows held out.
-    error : ndarray of shape (n_candidates, n_folds + 1)
-        Error rates among the same rows; 1 where there are none.
+    margins : ndarray of shape (n_candidates, n_held)
+        Margins of the rows held out.
+    sign, weight, fold : ndarray of shape (n_held,)
+        Classes of these rows as -1 and +1, their weights and folds.
     moved : bool
         Whether any rule has left its start; if not, all candidates are the same.
     """
 
     coef: Array
     intercept: Array
-    sides: Array
-    error: Array
+    margins: Array
+    sign: Array
+    weight: Array
+    fold: Index
     moved: bool
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return self.coef.shape[1]
+
+    @cached_property
+    def sides(self) -> Array:
+        """Log-odds on the two sides, of shape (2, 2, n_candidates, n_folds + 1).
+
+        Offsets and slopes that fit the rows held out in the other folds; last, those
+        that fit all rows held out.
+        """
+        rows = self.sign, self.weight, self.fold
+        return sides_of_log_odds(self.margins, *rows, self.n_folds)
+
+    @cached_property
+    def error(self) -> Array:
+        """Error rates among the same rows, (n_candidates, n_folds + 1); 1 if none."""
+        kept = self.weight * (self.fold != np.arange(self.n_folds + 1)[:, None])
+        total = kept.sum(axis=1)
+        rates = np.ones((len(self.margins), self.n_folds + 1))
+        np.divide((self.margins <= 0) @ kept.T, total, out=rates, where=total > 0)
+        return rates
+
+    def factors(self, chosen: Index) -> Array:
+        """Factors of some candidates in their mean, in which all weigh the same.
+
+        Each is divided by the median size of its margins at rows held out.
+        """
+        share = self.weight / self.weight.sum() if len(self.weight) else self.weight
+        sizes = [median_size(self.margins[c], share) for c in chosen]
+        return np.mean(sizes) / np.array(sizes) / len(sizes)
+
+    def mean(self, chosen: Index) -> FoldRules:
+        """The mean of some candidates, as a single one."""
+        factors = self.factors(chosen)
+        return replace(
+            self,
+            coef=np.tensordot(factors, self.coef[chosen], 1)[None],
+            intercept=(factors @ self.intercept[chosen])[None],
+            margins=(factors @ self.margins[chosen])[None],
+        )
 
 
 def refine_folds(
     data: TrainingData,
+    X: list[Array],
     fold: Index,
     coef: Array,
     intercept: Array,
@@ -60,159 +106,203 @@ def refine_folds(
     """Refine the rule of a pair by all candidates, without the rows of each fold.
 
     `fold` has the fold in which each row is held out, or -1. The starts, `coef` of
-    shape (n_folds, n_features) and `intercept`, were fitted without its rows.
+    shape (n_folds, n_features) and `intercept`, were fitted without its rows, and so
+    were the transformations of the features, `X` for each fold.
     """
-    n_folds = len(coef)
-    X, sign, weight = _arrays(data)
+    sign, weight = _signs(data), _weights(data)
     counts = data.frequencies()
-    scores = linear_scores(X, coef.T, intercept)
-    starts = sign[:, None] * scores
-    units, shifts = np.ones(n_folds), []
-    for f in range(n_folds):
-        rows = np.flatnonzero(fold != f)
-        share = weight[rows] / weight[rows].sum()
-        units[f] = median_size(starts[rows, f], share)
-        arrays = X[rows], sign[rows], share, starts[rows, f] / units[f]
-        problem = _Problem.from_rows(*arrays, float(counts[rows].sum()))
-        if problem is not None:
-            u = problem.shifts(candidates, tol=_ROUGHLY, max_iter=100)
-            shifts.append((f, problem.space.rules(u)))
-    shape = len(candidates), *coef.shape
-    normals = np.broadcast_to(coef / units[:, None], shape)
-    offsets = np.broadcast_to(intercept / units, shape[:2])
-    if shifts:  # else all candidates share the memory of the starts
-        normals, offsets = normals.copy(), offsets.copy()
-    for f, (normal, offset) in shifts:
-        normals[:, f] += normal
-        offsets[:, f] += offset
-
     held = np.flatnonzero(fold >= 0)
-    X, sign, fold = X[held], sign[held], fold[held]
-    margins = np.empty((len(candidates), len(held)))
-    margins[:] = starts[held, fold] / units[fold]
-    for f, _ in shifts:
-        rows = fold == f
-        found = linear_scores(X[rows], normals[:, f].T, offsets[:, f])
-        margins[:, rows] = sign[rows] * found.T
+    margins = np.empty((len(candidates), len(fold)))
+    normals = np.empty((len(candidates), *coef.shape))
+    offsets = np.empty((len(candidates), len(coef)))
+    moved = False
+    for f, rows_of in enumerate(X):
+        rows, out = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        share = weight[rows] / weight[rows].sum()
+        refinement = _Refinement.from_rows(
+            *(rows_of[rows], sign[rows], share, float(counts[rows].sum())),
+            *(coef[f], float(intercept[f])),
+        )
+        normals[:, f], offsets[:, f] = refinement.rules(
+            candidates, tol=_ROUGHLY, max_iter=100
+        )
+        moved = moved or bool(np.any(normals[1:, f] != normals[0, f]))
+        found = linear_scores(rows_of[out], normals[:, f].T, offsets[:, f])
+        margins[:, out] = sign[out] * found.T
     # Class weights count, but do not make rows more or fewer than there are.
     weight = weight[held] * (counts[held].sum() / weight[held].sum())
-    return FoldRules(
-        coef=normals,
-        intercept=offsets,
-        sides=sides_of_log_odds(margins, sign, weight, fold, n_folds),
-        error=_error_rates(margins <= 0, weight, fold, n_folds),
-        moved=bool(shifts),
-    )
-
-
-def _error_rates(wrong: Mask, weight: Array, fold: Index, n_folds: int) -> Array:
-    """Shares of wrong rows, without those of a fold, as `FoldRules` has them."""
-    kept = weight * (fold != np.arange(n_folds + 1)[:, None])
-    total = kept.sum(axis=1)
-    rates = np.ones((len(wrong), n_folds + 1))
-    np.divide(wrong @ kept.T, total, out=rates, where=total > 0)
-    return rates
+    here = sign[held], weight, fold[held]
+    return FoldRules(normals, offsets, margins[:, held], *here, moved=moved)
 
 
 def refine_rows(
     data: TrainingData,
     coef: Array,
     intercept: float,
-    candidate: Candidate,
+    candidates: list[Candidate],
+    factors: Array,
     report: Reporter,
 ) -> PairResult:
-    """Refine the rule of a pair on all its rows.
+    """Refine the rule of a pair on all its rows: the sum of candidates with factors.
 
     `report` is called at each iteration with the number of iterations, the errors and
     the fewest so far. A KeyboardInterrupt that it raises ends the refinement with the
-    rule reached so far.
+    rules reached so far.
     """
     errors_start = errors = _count(data, coef, intercept)
     history: list[float] = []
 
-    def watch(n_iter: int, errors: float) -> None:
+    def watch(_: int, errors: float) -> None:
         history.append(errors if history else errors_start)
-        report(n_iter, history[-1], min(history))
+        report(len(history), history[-1], min(history))
 
-    X, sign, weight = _arrays(data)
-    start = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
-    share = weight / weight.sum()
-    unit = median_size(start, share)
-    problem = None
-    if candidate.moves:
-        n = float(data.frequencies().sum())
-        problem = _Problem.from_rows(X, sign, share, start / unit, n)
-    if problem is not None:
-        shift = np.zeros((1, problem.Z.shape[1]))
+    X, sign, weight = data.float_rows(), _signs(data), _weights(data)
+    n = float(data.frequencies().sum())
+    start = X, sign, weight / weight.sum(), n, coef, intercept
+    refinement = _Refinement.from_rows(*start)
+    rule = np.append(coef, intercept)
+    if any(candidate.moves for candidate in candidates):
+        rules = np.broadcast_to(rule / refinement.unit, (len(factors), len(rule)))
+        rules = rules.copy()
         with suppress(KeyboardInterrupt):
-            problem.shifts([candidate], costs=weight, report=watch, out=shift)
-        if np.any(shift):
-            normals, offsets = problem.space.rules(unit * shift)
-            coef, intercept = coef + normals[0], intercept + float(offsets[0])
-            errors = _count(data, coef, intercept)
+            for k, candidate in enumerate(candidates):
+                refinement.follow(candidate, weight, watch, rules[k])
+        rule = refinement.unit * (factors @ rules)
+        coef, intercept = rule[:-1], float(rule[-1])
+        errors = _count(data, coef, intercept)
     return PairResult.from_rows(
         data,
         np.append(intercept, -coef),
         errors_start=errors_start,
         errors=errors,
         history=np.array(history or [errors_start]),
-        unit=unit,
+        unit=refinement.unit,
     )
 
 
 @dataclass(frozen=True)
-class _Problem:
-    """A start and the rows that it is refined on, in coordinates of their own.
+class _Refinement:
+    """A start and the rows that it is refined on.
 
     Rows held out must have no part in the coordinates: only by their labels are they
     rows of this pair, and where rows are few for the features that would tell.
 
     Attributes
     ----------
-    space : Coordinates
-        The coordinates, in which the rows have unit second moment.
-    Z : ndarray of shape (n, r + 1)
-        The rows there, times +1 in the second class and -1 in the first.
-    start, weight : ndarray of shape (n,)
-        Margins at the start in units of their median size, and weights of sum one.
-    penalty : float
-        Factor lambda of the anchor for kappa = 1.
+    X, sign, weight : ndarray
+        Rows, +1 in the second class and -1 in the first, and weights of sum one.
+    n : float
+        Total frequency of the rows.
+    coef, intercept : ndarray and float
+        The start, in units of its median margin.
+    unit : float
+        That unit.
     """
 
-    space: Coordinates
-    Z: Array
-    start: Array
+    X: Array
+    sign: Array
     weight: Array
-    penalty: float
+    n: float
+    coef: Array
+    intercept: float
+    unit: float
 
     @classmethod
     def from_rows(
-        cls, X: Array, sign: Array, weight: Array, start: Array, n: float
-    ) -> _Problem | None:
-        """Rows of total frequency n; None if these are too few to leave the start."""
-        if n <= len(X) and independent(X, weight):
-            return None
-        space = Coordinates.from_rows(X, weight)
-        size = space.Z.shape[1]
-        if n <= size:
-            return None
-        return cls(space, sign[:, None] * space.Z, start, weight, size / (n - size))
+        cls,
+        X: Array,
+        sign: Array,
+        weight: Array,
+        n: float,
+        coef: Array,
+        intercept: float,
+    ) -> _Refinement:
+        """Rows of total frequency n and a start in any units."""
+        margins = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
+        unit = median_size(margins, weight)
+        return cls(X, sign, weight, n, coef / unit, intercept / unit, unit)
 
-    def shifts(self, candidates: list[Candidate], **settings: Any) -> Array:
-        """Shifts (n_candidates, r + 1) from the start."""
-        moving = [c for c, candidate in enumerate(candidates) if candidate.moves]
-        some = [candidates[c] for c in moving]
-        found = np.zeros((len(candidates), self.Z.shape[1]))
-        found[moving] = descend(
-            self.Z,
-            self.start,
-            self.weight,
-            np.array([it.loss for it in some]),
-            np.array([it.bandwidth for it in some]),
-            self.penalty * np.array([it.anchor for it in some]),
+    @cached_property
+    def _anchored(self) -> tuple[Coordinates, Array, Array, float] | None:
+        """Coordinates, signed rows there, margins at the start and factor of kappa.
+
+        None if rows are too few to leave the start.
+        """
+        if self.n <= len(self.X) and independent(self.X, self.weight):
+            return None
+        space = Coordinates.from_rows(self.X, self.weight)
+        size = space.Z.shape[1]
+        if self.n <= size:
+            return None
+        start = self.X @ self.coef + self.intercept
+        penalty = size / (self.n - size)
+        return space, self.sign[:, None] * space.Z, self.sign * start, penalty
+
+    @cached_property
+    def _ridged(self) -> tuple[Coordinates, Array, Array, float]:
+        """The same for rules near zero, with features in units of their deviations."""
+        space = Coordinates.standardised(self.X, self.weight)
+        return space, self.sign[:, None] * space.Z, np.zeros(len(self.X)), 1 / self.n
+
+    def rules(
+        self, candidates: list[Candidate], **settings: Any
+    ) -> tuple[Array, Array]:
+        """Normals and offsets of all candidates."""
+        normals = np.tile(self.coef, (len(candidates), 1))
+        offsets = np.full(len(candidates), self.intercept)
+        for ridge in (False, True):
+            some = [
+                k
+                for k, it in enumerate(candidates)
+                if it.moves and it.anchored is not ridge
+            ]
+            found = self._descend([candidates[k] for k in some], **settings)
+            if found is not None:
+                normals[some], offsets[some] = found
+        return normals, offsets
+
+    def follow(
+        self, candidate: Candidate, costs: Array, report: Any, out: Array
+    ) -> None:
+        """Put the rule of a candidate, with its offset last, into `out`.
+
+        It is there, too, if the report raises an error.
+        """
+        space = self._ridged if candidate.loss == "ridge" else self._anchored
+        if not candidate.moves or space is None:
+            return
+        shift = np.zeros((1, space[1].shape[1]))
+        try:
+            self._descend([candidate], costs=costs, report=report, out=shift)
+        finally:
+            out[:-1], out[-1] = (part[0] for part in self._moved(candidate, shift))
+
+    def _descend(
+        self, candidates: list[Candidate], **settings: Any
+    ) -> tuple[Array, Array] | None:
+        """Rules of candidates of one kind; None if there are none, or too few rows."""
+        if not candidates:
+            return None
+        known = self._anchored if candidates[0].anchored else self._ridged
+        if known is None:
+            return None
+        _, Z, start, penalty = known
+        losses = ["logistic" if it.loss == "ridge" else it.loss for it in candidates]
+        u = descend(
+            *(Z, start, self.weight, np.array(losses)),
+            np.array([it.bandwidth for it in candidates]),
+            penalty * np.array([it.anchor for it in candidates]),
             **settings,
         )
-        return found
+        return self._moved(candidates[0], u)
+
+    def _moved(self, candidate: Candidate, u: Array) -> tuple[Array, Array]:
+        """Normals and offsets of shifts for candidates of this kind."""
+        if not candidate.anchored:
+            return self._ridged[0].rules(u)
+        assert self._anchored is not None
+        normals, offsets = self._anchored[0].rules(u)
+        return self.coef + normals, self.intercept + offsets
 
 
 def _count(data: TrainingData, coef: Array, intercept: float) -> float:
@@ -224,9 +314,12 @@ def _count(data: TrainingData, coef: Array, intercept: float) -> float:
     return float(np.count_nonzero(wrong) if weight is None else weight[wrong].sum())
 
 
-def _arrays(data: TrainingData) -> tuple[Array, Array, Array]:
-    """Rows, +1 for the second class and -1 for the first, and weights of errors."""
-    X = data.float_rows()
-    sign = np.where(data.codes == 1, 1.0, -1.0)
+def _signs(data: TrainingData) -> Array:
+    """+1 for the second class and -1 for the first."""
+    return np.where(data.codes == 1, 1.0, -1.0)
+
+
+def _weights(data: TrainingData) -> Array:
+    """Weights of errors."""
     weight = data.error_weights()
-    return X, sign, np.ones(len(X)) if weight is None else weight
+    return np.ones(len(data.codes)) if weight is None else weight

@@ -9,18 +9,22 @@ import numpy as np
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.descent import LOSSES
 
-# Strengths of the anchor that are tried.
-_ANCHORS = (0.003, 0.03, 0.3, 3.0)
+# Strengths of the anchor that are tried, at the start and at zero.
+_ANCHORS = (0.003, 0.3)
+_RIDGES = (2.0, 20.0, 200.0)
 # Of candidates whose errors differ by less than this many standard errors from the
-# fewest, the one that stays closest to the start is taken.
-_STANDARD_ERRORS = 0.5
+# fewest the mean is taken; and features stay as they are only if that has fewer errors
+# by more than so many.
+_NEAR = 1.0
+_CLEARLY_FEWER = 0.5
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A refinement: its loss, its width h and the strength kappa of its anchor.
 
-    An infinite anchor keeps the start, whatever the loss.
+    An infinite anchor keeps the start, whatever the loss. The loss "ridge" is the
+    logistic loss with the anchor at zero: its rule does not depend on the start.
     """
 
     loss: str
@@ -32,8 +36,16 @@ class Candidate:
         """Whether the rule may leave its start."""
         return self.anchor < np.inf
 
+    @property
+    def anchored(self) -> bool:
+        """Whether the rule descends from its start."""
+        return self.moves and self.loss != "ridge"
+
 
 NONE = Candidate("none", np.nan, np.inf)
+# Anchors and customary width of each loss.
+_GRIDS = {name: (_ANCHORS, width) for name, (_, _, width) in LOSSES.items()}
+_GRIDS["ridge"] = _RIDGES, 1.0
 
 
 def list_candidates(
@@ -41,7 +53,7 @@ def list_candidates(
 ) -> list[Candidate]:
     """What there is to choose from, the start itself first; one if all is given.
 
-    The loss "auto" stands for both, the bandwidth "auto" for that of the loss, and the
+    The loss "auto" stands for all, the bandwidth "auto" for that of the loss, and the
     anchor "auto" for a grid that ends with infinity.
     """
     for name, value in (("bandwidth", bandwidth), ("anchor", anchor)):
@@ -51,12 +63,12 @@ def list_candidates(
             )
     if loss == "none" or anchor == np.inf:
         return [NONE]
-    losses = list(LOSSES) if loss == "auto" else [loss]
-    anchors = _ANCHORS if isinstance(anchor, str) else (anchor,)
     found = [NONE] if isinstance(anchor, str) else []
-    for name in losses:
-        h = LOSSES[name][2] if isinstance(bandwidth, str) else float(bandwidth)
-        found += [Candidate(name, h, float(kappa)) for kappa in anchors]
+    for name in list(_GRIDS) if loss == "auto" else [loss]:
+        anchors, width = _GRIDS[name]
+        h = width if isinstance(bandwidth, str) else float(bandwidth)
+        kappas = anchors if isinstance(anchor, str) else (anchor,)
+        found += [Candidate(name, h, float(kappa)) for kappa in kappas]
     return found
 
 
@@ -90,38 +102,21 @@ def assign_folds(
     return fold
 
 
-def choose(
-    wrong: Mask, counts: Array, costs: Array, anchors: Array
-) -> tuple[int, Array]:
-    """The candidate to take, and the estimated errors of all.
+def near_best(wrong: Mask, counts: Array, costs: Array) -> Mask:
+    """Which candidates nearly have the fewest errors.
 
     `wrong`, of shape (n_candidates, n), has the errors at rows held out, of which each
-    has a frequency and a cost. Of the candidates whose errors are not half a standard
-    error (of the difference) above the fewest, it is the one with the strongest anchor;
-    of those the one with the fewest errors, and of equals the first.
+    has a frequency and a cost. Near are those whose errors are not one standard error
+    (of the difference) above the fewest.
     """
-    total = counts @ costs
-    error = wrong @ (counts * costs) / total
-    differs = wrong ^ wrong[np.argmin(error)]
-    deviation = np.sqrt(differs @ (counts * costs**2)) / total
-    near = error <= error.min() + _STANDARD_ERRORS * deviation + 1e-12
-    order = np.lexsort((error, -anchors, ~near))
-    return int(order[0]), error
+    error = wrong @ (counts * costs)
+    best = wrong[np.argmin(error)]
+    deviation = np.sqrt((wrong ^ best) @ (counts * costs**2))
+    return error <= error.min() + _NEAR * deviation + 1e-12 * (counts @ costs)
 
 
-def estimate_choice(
-    wrong: Mask, counts: Array, costs: Array, anchors: Array, fold: Index
-) -> float:
-    """Error of what `choose` takes, judged by rows that it did not choose by.
-
-    The errors of each fold are those of the candidate that the other folds would
-    choose. The fewest errors of several candidates would be too good to be true.
-    """
-    weight = counts * costs
-    lost = 0.0
-    for f in np.unique(fold):
-        here = fold == f
-        others = ~here if not here.all() else here
-        best, _ = choose(wrong[:, others], counts[others], costs[others], anchors)
-        lost += float(wrong[best, here] @ weight[here])
-    return lost / float(weight.sum())
+def clearly_fewer(one: Mask, other: Mask, counts: Array, costs: Array) -> bool:
+    """Whether one candidate has fewer errors than another, by half a standard error."""
+    gain = (other.astype(float) - one) @ (counts * costs)
+    deviation = np.sqrt((one ^ other) @ (counts * costs**2))
+    return bool(gain > _CLEARLY_FEWER * deviation + 1e-12 * (counts @ costs))

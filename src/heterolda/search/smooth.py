@@ -12,9 +12,14 @@ coefficients moves the margins of new rows more than those of the n rows that it
 fitted to, by n / (n - r - 1) in the mean of squares. So the anchor says how far those
 of new rows may move, and with n <= r + 1 the rule stays where it starts.
 
+The loss "ridge" is the logistic loss with another anchor, at zero: kappa / n times the
+sum of squares of the coefficients of features in units of their deviations. It needs no
+start and few rows.
+
 In coordinates in which the rows (1, x) have the unit matrix as their second moment, the
-anchor is lambda times the squared distance from the start. So everything is invariant
-to linear maps of the features, and the problems are well conditioned.
+anchor is lambda times the squared distance from the start. So everything but
+"ridge" is invariant to linear maps of the features, and the problems are well
+conditioned.
 """
 
 from __future__ import annotations
@@ -29,17 +34,17 @@ from heterolda.kernels.whitening import whiten
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Rows in coordinates of unit second moment: (1, ((x - centre) / size - mean) B).
+    """Rows in coordinates (z0, ((x - centre) / size - mean) B).
 
     Attributes
     ----------
     Z : ndarray of shape (n, r + 1)
-        The rows; the first column is one.
+        The rows; the first column is a constant z0.
     centre, size, mean : ndarray of shape (d,)
         Middle and half of the range of each feature, and mean of the features so
         scaled. The size of a constant feature is infinite.
-    basis : ndarray of shape (d, r)
-        B.
+    basis : ndarray of shape (d, r) or (d,)
+        B, or its diagonal.
     """
 
     Z: Array
@@ -50,13 +55,33 @@ class Coordinates:
 
     @classmethod
     def from_rows(cls, X: Array, weight: Array) -> Coordinates:
-        """Whiten rows with weights that sum to one."""
+        """Coordinates of unit second moment, for weights that sum to one; z0 is one."""
         return cls(*whiten(X, weight))
+
+    @classmethod
+    def standardised(cls, X: Array, weight: Array) -> Coordinates:
+        """Features in units of their deviations; z0 is 10.
+
+        So a penalty of all coordinates hardly touches the offset of a rule.
+        """
+        low, high = X.min(axis=0) / 2, X.max(axis=0) / 2
+        centre, size = low + high, high - low
+        size[size == 0] = np.inf
+        scaled = (X - centre) / size
+        mean = weight @ scaled
+        scaled -= mean
+        deviation = np.sqrt(weight @ scaled**2)
+        scale = np.divide(1, deviation, out=np.zeros_like(mean), where=deviation > 0)
+        Z = np.empty((X.shape[1] + 1, len(X)))
+        Z[0] = 10.0
+        np.multiply(scaled.T, scale[:, None], out=Z[1:])
+        return cls(Z.T, centre, size, mean, scale)
 
     def rules(self, u: Array) -> tuple[Array, Array]:
         """Normals (n_rules, d) and offsets (n_rules,) from coordinates of rules."""
-        normals = u[:, 1:] @ self.basis.T
-        offsets = u[:, 0] - normals @ self.mean
+        diagonal = self.basis.ndim == 1
+        normals = u[:, 1:] * self.basis if diagonal else u[:, 1:] @ self.basis.T
+        offsets = u[:, 0] * self.Z[0, 0] - normals @ self.mean
         normals /= self.size
         return normals, offsets - normals @ self.centre
 

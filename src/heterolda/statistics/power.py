@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Array, Index
 from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics.row_sample import smallest
 
@@ -21,6 +21,8 @@ FARTHEST = 1e6
 LEAST_POWER, MOST_POWER = -2.0, 4.0
 _N_HALVINGS = 12
 _DIGITS = 2
+# Added to the variance of each class, in units of that of all rows.
+_LEAST_VARIANCE = 1e-6
 # Distinct rows that powers are found by.
 _MOST_ROWS = 5000
 # Numbers that are taken at a time, to stay in cache.
@@ -54,24 +56,33 @@ class PowerTransformation:
     lambdas: Array
 
     @classmethod
-    def fit(cls, X: NDArray[Any], weight: Array | None = None) -> PowerTransformation:
-        """The powers of largest Gaussian likelihood, to two digits.
+    def fit(
+        cls, X: NDArray[Any], codes: Index, weight: Array | None = None
+    ) -> PowerTransformation:
+        """The powers that make features Gaussian within classes, to two digits.
 
-        A feature with one or two values keeps the power 1. Of many rows, the powers are
-        those of a sample, which depends on neither order nor copies of rows.
+        The power of a feature has the largest likelihood of Gaussian classes, each with
+        its mean and variance. It stays 1, which changes nothing but the units, where
+        that is not likelier by the Bayesian information criterion, and where a feature
+        has one or two values. Of many rows, the powers are those of a sample, which
+        depends on neither order nor copies of rows.
         """
         weight = np.ones(len(X)) if weight is None else weight
         centre, scale = _units(X, weight / weight.sum())
         if len(X) > _MOST_ROWS:
             some = np.flatnonzero(smallest(row_hashes(X), _MOST_ROWS))
-            X, weight = X[some], weight[some]
-        share = weight / weight.sum()
+            X, codes, weight = X[some], codes[some], weight[some]
+        # A class that weighs no more than one row has no variance to speak of.
+        kept = (np.bincount(codes, weight) > 1)[codes]
+        order = np.flatnonzero(kept)[np.argsort(codes[kept], kind="stable")]
         lambdas = np.ones(X.shape[1])
-        step = max(1, _BLOCK // len(X))
-        for start in range(0, len(lambdas), step):
-            here = slice(start, start + step)
-            z = _in_units(X[:, here], centre[here], scale[here])
-            lambdas[here] = _likeliest(np.ascontiguousarray(z.T), share)
+        if len(order):
+            X, rows = X[order], _Rows.of(codes[order], weight[order])
+            step = max(1, _BLOCK // len(X))
+            for start in range(0, len(lambdas), step):
+                here = slice(start, start + step)
+                z = _in_units(X[:, here], centre[here], scale[here])
+                lambdas[here] = _likeliest(np.ascontiguousarray(z.T), rows)
         return cls(centre, scale, lambdas)
 
     def apply(self, X: NDArray[Any]) -> Array:
@@ -122,14 +133,58 @@ def _bent(z: Array, lambdas: Array) -> Array:
     return np.asarray(np.copysign(bent, z))
 
 
-def _likeliest(z: Array, share: Array) -> Array:
-    """The power of each feature, a row of z, of which the parts `share` sum to 1.
+@dataclass(frozen=True)
+class _Rows:
+    """Rows, sorted by class.
 
-    The likelihood is concave (Marchand et al., 2022), so halving finds its maximum by
-    the sign of its slope: that of mean(+-log(1 + |z|)) - cov(t, dt/dlambda) / var(t).
+    Attributes
+    ----------
+    total : float
+        Their weight.
+    share : ndarray of shape (n,)
+        Shares of it.
+    starts : ndarray of shape (n_classes,)
+        Where each class begins.
+    places : ndarray of shape (n,)
+        Place of the class of each row.
+    shares : ndarray of shape (n_classes,)
+        Shares of the classes.
+    """
+
+    total: float
+    share: Array
+    starts: Index
+    places: Index
+    shares: Array
+
+    @classmethod
+    def of(cls, codes: Index, weight: Array) -> _Rows:
+        new = np.append(True, np.diff(codes) != 0)
+        starts, places = np.flatnonzero(new), np.cumsum(new) - 1
+        total = float(weight.sum())
+        share = weight / total
+        return cls(total, share, starts, places, np.add.reduceat(share, starts))
+
+    def sums(self, values: Array) -> Array:
+        """Weighted sums of each class."""
+        found: Array = np.add.reduceat(values * self.share, self.starts, axis=1)
+        return found
+
+    def centred(self, t: Array) -> tuple[Array, Array]:
+        """Values less the means of their classes, and variances of the classes."""
+        t = t - (self.sums(t) / self.shares)[:, self.places]
+        return t, self.sums(t**2) / self.shares + _LEAST_VARIANCE
+
+
+def _likeliest(z: Array, rows: _Rows) -> Array:
+    """The power of each feature, a row of z.
+
+    The likelihood of a class is concave (Marchand et al., 2022), and so is that of all,
+    so halving finds its maximum by the sign of its slope: the mean of +-log(1 + |z|)
+    less that of cov(t, dt/dlambda) / var(t) over the classes.
     """
     size = np.log1p(np.abs(z))
-    tilt = np.copysign(size, z) @ share
+    tilt = np.copysign(size, z) @ rows.share
     low, high = (np.full(len(z), end) for end in (LEAST_POWER, MOST_POWER))
     for _ in range(_N_HALVINGS):
         lambdas = (low + high) / 2
@@ -137,10 +192,14 @@ def _likeliest(z: Array, share: Array) -> Array:
         grown = np.expm1(power * size)
         bent = grown / power
         slope = (size * (grown + 1) - bent) / power
-        t = np.copysign(bent, z)
-        t -= (t @ share)[:, None]
-        rises = tilt * (t**2 @ share) > (t * slope) @ share
+        t, variances = rows.centred(np.copysign(bent, z))
+        rises = tilt > (rows.sums(t * slope) / variances).sum(axis=1)
         low, high = np.where(rises, lambdas, low), np.where(rises, high, lambdas)
+    lambdas = np.round((low + high) / 2, _DIGITS)
+    spread, before = (
+        np.log(rows.centred(t)[1]) @ rows.shares for t in (_bent(z.T, lambdas).T, z)
+    )
+    gain = rows.total * (2 * (lambdas - 1) * tilt + before - spread)
     ends = z.min(axis=1, keepdims=True), z.max(axis=1, keepdims=True)
     one_or_two = ((z == ends[0]) | (z == ends[1])).all(axis=1)
-    return np.where(one_or_two, 1.0, np.round((low + high) / 2, _DIGITS))
+    return np.where(one_or_two | (gain <= np.log(rows.total)), 1.0, lambdas)
