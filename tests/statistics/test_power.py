@@ -8,7 +8,7 @@ from sklearn.preprocessing import PowerTransformer, StandardScaler
 from heterolda.statistics import power
 from heterolda.statistics.power import PowerTransformation
 
-TWO_DIGITS = 0.006
+TWO_DIGITS = 0.0081  # half of the last digit, and half of the last interval
 
 
 @pytest.fixture
