@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.posterior import SidedLogOdds
+from heterolda.estimators.selection_text import explained
 from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
@@ -72,7 +73,7 @@ class Choice:
     def record(self) -> dict[str, Any]:
         """What the user sees."""
         chosen = _row(self.candidate, self.voting, self.estimate)
-        return {**chosen, "candidates": list(self.table)}
+        return explained(**chosen, candidates=list(self.table))
 
     def committee(self, planes: Hyperplanes, pairs: Index, units: Array) -> Committee:
         """How rules with the given units decide together."""
