@@ -1,5 +1,6 @@
 """The smooth refinement: its arrays, its choice, and the estimator that uses it."""
 
+import re
 import warnings
 
 import numpy as np
@@ -19,6 +20,7 @@ from heterolda import (
     recommended,
 )
 from heterolda.estimators import progress, smooth_search
+from heterolda.estimators.selection_text import reason
 from heterolda.kernels.descent import LOSSES, descend, objective
 from heterolda.kernels.lbfgs import minimise
 from heterolda.kernels.log_odds import sides_of_log_odds
@@ -467,6 +469,7 @@ def test_the_choice_is_explained(four):
     own = table[chosen.index(str([selection[k] for k in keys]))]["error"]
     fewest = min(row["error"] for row in table)
     assert fewest <= own <= fewest + 0.05
+    assert selection["reason"] == reason(table, selection)
     # The estimate is that of choosing, not the least of all.
     assert own - 0.02 < selection["error"] < 0.5
     fixed = smooth(loss="logistic", bandwidth=1, anchor=2.0, voting="coupled")
@@ -475,6 +478,50 @@ def test_the_choice_is_explained(four):
     assert selection["error"] == selection["candidates"][0]["error"]
     assert [selection[k] for k in keys] == ["logistic", 1.0, 2.0, "coupled"]
     assert not hasattr(search.set_params(strategy="paper").fit(X, y), "selection_")
+
+
+def test_the_reason_is_what_was_compared():
+    def row(loss, anchor, error, voting="weighted", **more):
+        row = {"loss": loss, "bandwidth": np.nan, "anchor": anchor, "voting": voting}
+        return row | {"error": error} | more
+
+    start, error = row("none", np.inf, 0.042), row("error", 0.3, 0.045)
+    logistic = row("logistic", 0.03, 0.0421)
+    three = [start, error, logistic]
+    assert reason(three, start | {"error": 0.05}) == (
+        "Of 3 candidates the start itself had the fewest errors at rows held out, "
+        "4.2 %; the best refinement had nearly as many."
+    )
+    assert reason(three, error) == (
+        "Of 3 candidates the refinement with loss 'error' and anchor 0.3 was taken, "
+        "with 4.5 % errors at rows held out: the start itself had the fewest, 4.2 %, "
+        "but not clearly fewer."
+    )
+    moved = row("error", 3.0, 0.01, "coupled", transformation="power")
+    assert reason([*three, moved], moved) == (
+        "Of 4 candidates the refinement with loss 'error' and anchor 3 of transformed "
+        "features (voting 'coupled') had the fewest errors at rows held out, 1.0 %; "
+        "the start itself had 4.2 %."
+    )
+    weighted = [start | {"weight": 0.5}, error | {"weight": 0.0}]
+    assert reason([*weighted, logistic | {"weight": 0.5}], start) == (
+        "The rules of 2 of 3 candidates were averaged, all with few errors at rows "
+        "held out; the start itself had the fewest, 4.2 %; the best refinement had "
+        "nearly as many."
+    )
+    same = [start, error | {"error": 0.042}]
+    assert reason(same, start) == (
+        "All 2 candidates had 4.2 % errors at rows held out: the start itself was "
+        "taken."
+    )
+    assert reason([*same, logistic], start).endswith("the best refinement had as many.")
+    assert reason([error], error) == (
+        "The only candidate, the refinement with loss 'error' and anchor 0.3, had "
+        "4.5 % errors at rows held out."
+    )
+    assert reason([], start) == (
+        "Nothing was compared at rows held out: the start itself was taken."
+    )
 
 
 @pytest.mark.parametrize("settings", [{"loss": "none"}, {"anchor": np.inf}])
@@ -733,7 +780,7 @@ def test_verbose_tells_the_course(four, capsys):
     assert "[6/6]" in told
     smooth(verbose=1).fit(*four)
     told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("cross-validation of 18 candidates: loss ")
+    assert re.match(r"Of 18 candidates the .* %.*\. Expected error: 0\.\d{4}$", told[0])
     assert len(told) == 7
 
 

@@ -174,6 +174,7 @@ class LocalNeighborhoodSearch(
         `error` to be expected at new rows: that of rows held out, each judged by what
         the other folds would choose. `candidates` is the list of all that there were,
         each with its own error at rows held out; the least of these is too low.
+        `reason` says in a sentence what was chosen and why.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str of shape (n_features,)

@@ -48,12 +48,7 @@ class SearchProgress:
     def show_choice(self, chosen: dict[str, Any]) -> None:
         """A refinement was chosen for all pairs, by cross-validation."""
         if self.verbose:
-            shown = [k for k in chosen if k not in ("candidates", "error")]
-            print(
-                f"cross-validation of {len(chosen['candidates'])} candidates: "
-                + "".join(f"{k} {chosen[k]}, " for k in shown)
-                + f"error {chosen['error']:.4f}"
-            )
+            print(f"{chosen['reason']} Expected error: {chosen['error']:.4f}")
 
     def begin_pair(self, k: int) -> tuple[Any, Reporter]:
         """The search of a pair begins; returns its task and what it reports to."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.posterior import SidedLogOdds
+from heterolda.estimators.selection_text import explained
 from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
@@ -46,7 +47,7 @@ class Choice:
     Attributes
     ----------
     candidates : tuple of Candidate
-        The candidates.
+        The candidates, that of the fewest errors first.
     voting : str
         How the pairs decide together.
     transforms : bool
@@ -79,12 +80,9 @@ class Choice:
 
     def record(self) -> dict[str, Any]:
         """What the user sees."""
-        return {
-            "voting": self.voting,
-            "error": self.estimate,
-            "chosen": [_row(candidate) for candidate in self.candidates],
-            "candidates": list(self.table),
-        }
+        chosen = _row(self.candidates[0], self.voting, self.estimate)
+        chosen["transformed"] = self.transforms
+        return explained(**chosen, candidates=list(self.table))
 
     def committee(self, planes: Hyperplanes, pairs: Index, units: Array) -> Committee:
         """How rules with the given units decide together."""
@@ -325,20 +323,21 @@ def cross_validate(
         errors = choose(f)[3] if way == best else starts[way]
         lost += float(errors[here] @ judges.weight[here])
     mean, chosen, v, _ = choose(-1)
-    choice = Choice(tuple(candidates[c] for c in chosen), votings[v])
-    total = judges.weight.sum()
+    rates = wrong @ judges.weight / judges.weight.sum()
+    chosen = chosen[np.argsort(rates[chosen, v], kind="stable")]
+    choice = Choice(tuple(candidates[c] for c in chosen), votings[v], folds.transforms)
     return replace(
         choice,
-        transforms=folds.transforms,
         log_odds=mean.log_odds(0, -1),
         sharpness=_sharpness(data, mean, choice, data.frequencies() * costs),
         error=mean.error(0, -1),
         factors=np.array([r.factors(chosen) for r in folds.refined]),
-        estimate=lost / float(total),
+        estimate=lost / float(judges.weight.sum()),
         table=tuple(
-            _row(candidate) | {"voting": voting, "error": float(rate)}
-            for candidate, rates in zip(candidates, wrong @ judges.weight, strict=True)
-            for voting, rate in zip(votings, rates / total, strict=True)
+            _row(candidates[c], voting, float(rates[c, k]))
+            | {"weight": float(c in chosen and k == v) / len(chosen)}
+            for c in range(len(candidates))
+            for k, voting in enumerate(votings)
         ),
     )
 
@@ -382,12 +381,14 @@ def _sharpness(
     return power_of_probabilities(coupled[held], data.codes[held], weight[held])
 
 
-def _row(candidate: Candidate) -> dict[str, Any]:
-    """A candidate as the beginning of a row of the table."""
+def _row(candidate: Candidate, voting: str, error: float) -> dict[str, Any]:
+    """A candidate as a row of the table."""
     return {
         "loss": candidate.loss,
         "bandwidth": candidate.bandwidth,
         "anchor": candidate.anchor,
+        "voting": voting,
+        "error": error,
     }
 
 

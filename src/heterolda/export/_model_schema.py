@@ -19,6 +19,7 @@ from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.projection import HeteroscedasticProjection
+from heterolda.estimators.selection_text import explained
 from heterolda.export._labels import labels
 from heterolda.export._parameters import not_kept, parameter, parameters
 from heterolda.export._schema import (
@@ -285,7 +286,7 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
         "n_errors": numbers("rules", low=0),
         "n_errors_start": numbers("rules", low=0),
         "n_errors_held_out": optional(numbers("rules", low=0)),
-        "selection": optional(record(SELECTION)),
+        "selection": optional(record(SELECTION, explained)),
         "history": list_of(floats(None, low=0), "rules"),
     },
 }

@@ -132,7 +132,13 @@ class ModelFacts:
             parts.append(f"refined by the strategy {self.model.strategy}")
         if self.statistics is not None and self.record is None:
             parts.append(f"fitted to {count(self.n_rows, 'row')}")
-        return f"{text}: {', '.join(parts)}."
+        return f"{text}: {', '.join(parts)}.{self.reason}"
+
+    @property
+    def reason(self) -> str:
+        """Why the refinement is as it is, to follow a sentence; empty if not known."""
+        chosen = getattr(self.model, "selection_", None)
+        return "" if chosen is None else f" {chosen['reason']}"
 
     @cached_property
     def pairs(self) -> list[PairFacts]:

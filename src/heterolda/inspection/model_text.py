@@ -106,13 +106,9 @@ def _local_search(facts: ModelFacts) -> list[str]:
     if not hasattr(model, "n_errors_start_"):
         return []
     before, after = model.n_errors_start_.sum(), model.n_errors_.sum()
-    chosen = getattr(model, "selection_", None)
-    settings = ""
-    if chosen is not None:
-        settings = f" (loss {chosen['loss']}, anchor {chosen['anchor']:g})"
     return [
-        f"Refined by the strategy {model.strategy}{settings}: {amount(before)} errors "
-        f"of all pairs on the training rows became {amount(after)}."
+        f"Refined by the strategy {model.strategy}: {amount(before)} errors of all "
+        f"pairs on the training rows became {amount(after)}.{facts.reason}"
     ]
 
 
