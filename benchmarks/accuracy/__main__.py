@@ -1,10 +1,15 @@
 """Compare accuracies by cross-validation, then write the page and the picture.
 
-python -m benchmarks.accuracy [--datasets NAMES] [--methods NAMES] [--trials 3]
-    [--jobs N] [--out FOLDER] [--report] [--development] [--join FOLDER]
-    [--page FOLDER]
+python -m benchmarks.accuracy [--datasets NAMES] [--methods NAMES] [--trials N]
+    [--jobs N] [--out FOLDER] [--published] [--report] [--development]
+    [--join FOLDER] [--page FOLDER]
 
-The page is docs/accuracy.md only for the full protocol; a selection needs --page.
+Names are those of sets and methods, or of groups of them. --published computes, in the
+folder `published` of the results, the recommended recipe alone by the protocol of
+published figures, on the sets that have some.
+
+The page is docs/accuracy.md only for the full protocol; a selection has a page only
+with --page.
 """
 
 from __future__ import annotations
@@ -14,24 +19,25 @@ import sys
 from pathlib import Path
 
 from benchmarks.accuracy.comparisons import Comparisons, covers, joined
-from benchmarks.accuracy.methods import LIMITS, METHODS, resolve
-from benchmarks.accuracy.picture import draw
+from benchmarks.accuracy.methods import METHODS, RECOMMENDED, resolve
+from benchmarks.accuracy.picture import pictures
 from benchmarks.accuracy.report import page
+from benchmarks.accuracy.sets import SET_ASIDE, SETS, published
+from benchmarks.accuracy.sets import resolve as resolve_sets
 from benchmarks.accuracy.study import (
-    DATASETS,
-    DEVELOPMENT,
     FOLDS,
-    SET_ASIDE,
+    PUBLISHED_FOLDS,
     TRIALS,
     AccuracyStudy,
     Score,
+    run,
 )
 from heterolda.cli.progress import StudyProgress
-from heterolda.experiments.catalogue import resolve_datasets
-from heterolda.experiments.protocol import run_study
 from heterolda.experiments.results import read_results
 from heterolda.foundations.files import written_whole
 
+# In the folder of results: the recommended recipe by the protocol of published figures.
+PUBLISHED = "published"
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
@@ -40,32 +46,38 @@ def main(arguments: list[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     selection = "a selection is not the page of the full protocol: name its --page"
-    if options.page is None and _is_selection(options):
+    pageless = options.page is None and _is_selection(options)
+    if pageless and options.report:
         parser.error(selection)
     if not options.report:
         with StudyProgress() as display:
             try:
-                run_study(_study(options), options.out, display, jobs=options.jobs)
+                run(*_asked(options), display, options.jobs)
+            except FileNotFoundError as error:
+                parser.error(str(error))
             except KeyboardInterrupt:
                 print("interrupted; the same command goes on", file=sys.stderr)
                 return 1
+    if pageless or options.published:
+        print(options.out)
+        return 0
     folders = [options.out, *options.join]
     results = joined([read_results(f, Score) for f in folders], options.trials)
     if options.page is None and not covers(results.run["plan"]):
         parser.error(f"{selection} (the folders of results have less)")
     target = options.page or DOCS
-    write(Comparisons(results, options.development), target)
+    beside = options.out / PUBLISHED
+    fourfold = read_results(beside, Score) if beside.is_dir() else None
+    write(Comparisons(results, options.development, fourfold), target)
     print(target / "accuracy.md")
     return 0
 
 
 def write(comparisons: Comparisons, target: Path) -> None:
-    """Write accuracy.md and images/accuracy.png."""
+    """Write accuracy.md and its images."""
     (target / "images").mkdir(parents=True, exist_ok=True)
-    content = {
-        "accuracy.md": page(comparisons).encode(),
-        "images/accuracy.png": draw(comparisons),
-    }
+    content = {"accuracy.md": page(comparisons).encode()}
+    content |= {f"images/{k}": data for k, data in pictures(comparisons).items()}
     for name, data in content.items():
         with written_whole(target / name) as file:
             file.write(data)
@@ -81,18 +93,18 @@ def _is_selection(options: argparse.Namespace) -> bool:
     )
 
 
-def _study(options: argparse.Namespace) -> AccuracyStudy:
+def _asked(options: argparse.Namespace) -> tuple[AccuracyStudy, Path]:
+    """The study, and its folder."""
+    if options.published:
+        sets = resolve_sets(list(published()))
+        study = AccuracyStudy(sets, [RECOMMENDED], 1, PUBLISHED_FOLDS)
+        return study, options.out / PUBLISHED
     methods = resolve(options.methods.split(","))
-    datasets = DEVELOPMENT if options.development else DATASETS
+    datasets = [n for n in SETS if not (options.development and n in SET_ASIDE)]
     if options.datasets:
-        datasets = resolve_datasets(options.datasets.split(","))
-    return AccuracyStudy(
-        datasets=datasets,
-        methods=methods,
-        trials=options.trials,
-        folds=options.folds,
-        limits=LIMITS,
-    )
+        datasets = resolve_sets(options.datasets.split(","))
+    study = AccuracyStudy(datasets, methods, options.trials, options.folds)
+    return study, options.out
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,16 +112,22 @@ def _parser() -> argparse.ArgumentParser:
         "benchmarks.accuracy", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument
-    add("--datasets", help="names separated by commas (default: all of the study)")
+    add(
+        "--datasets",
+        help=f"of {', '.join(SETS)}; or all, study, development (the new ones but for "
+        "those that are set aside), aside",
+    )
     add(
         "--methods",
         default="all",
-        help=f"of {', '.join(METHODS)}; or all, ours, peers, default, tuned",
+        help=f"of {', '.join(METHODS)}; or all, ours, peers, default, tuned, "
+        "landmarks, plain, power",
     )
     add("--trials", type=int, default=TRIALS, help="shuffles")
     add("--folds", type=int, default=FOLDS, help="parts of each shuffle")
     add("--jobs", type=int, default=1, help="processes")
     add("--out", type=Path, default=Path("build/accuracy"), help="folder of results")
+    add("--published", action="store_true", help="compute what compares with those")
     add("--report", action="store_true", help="compute nothing, write the page")
     add(
         "--join",
@@ -122,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--page",
         type=Path,
-        help="folder of the page (default: docs; must be given for a selection)",
+        help="folder of the page (default: docs, and none for a selection)",
     )
     add(
         "--development",

@@ -285,7 +285,7 @@ def _remarks(c: Comparisons) -> str:
     ]
     left_out = [(d, m) for d in c.expected for m in METHODS if not shuffles(d, m)]
     for text, cells in (
-        ("Left out, because they take too long", left_out),
+        ("Left out, because they fail or take too long", left_out),
         ("Missing, without a whole shuffle", c.missing(c.methods)),
     ):
         by_set = defaultdict(list)

@@ -1,33 +1,48 @@
-"""The protocol: 10 stratified folds, 3 shuffles, every method on the same rows."""
+"""The protocol: stratified folds and shuffles, every method on the same rows.
+
+Five shuffles of sets with few rows, one of the others.
+"""
 
 from __future__ import annotations
 
+import base64
 import math
 import time
 import warnings
+import zlib
 from collections.abc import Container
+from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.accuracy.methods import METHODS, TUNED
-from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
-from heterolda.experiments.protocol import Split, Study, Task
+from benchmarks.accuracy.methods import LIMITS, METHODS, work
+from benchmarks.accuracy.sets import SETS, SIZES, load
+from heterolda.experiments.folder import RunFolder
+from heterolda.experiments.protocol import Observer, Split, Study, Task
 from heterolda.experiments.results import Row
+from heterolda.experiments.workers import computed
 
-# optdigits is the set whose size the paper prints in row (j), and pendigits the one
-# that the row was computed on: both are here.
-DATASETS = resolve_datasets(["paper", "optdigits", "breast_cancer", "wine", "digits"])
-# These five are set aside before the first full run and looked at once in the end:
-# nothing is chosen by what happens on them.
-SET_ASIDE = ("D2", "shuttle", "wine_white", "optdigits", "breast_cancer")
-DEVELOPMENT = [name for name in DATASETS if name not in SET_ASIDE]
+FOLDS, TRIALS = 5, 5
+# Sets of at least so many rows have one shuffle.
+ENOUGH_ROWS = 2000
+# The protocol of the published figures.
+PUBLISHED_FOLDS = 4
+# Cells of more estimated seconds come last.
+DEAR = 60.0
+_STEPS = 32767
 
-FOLDS, TRIALS = 10, 3
-BINS = 10
+
+def shuffles(dataset: str, method: str) -> int:
+    """Shuffles of a method on a set in the full protocol; 0 if it is left out."""
+    usual = TRIALS if SIZES[dataset][0] < ENOUGH_ROWS else 1
+    return min(usual, LIMITS.get((method, dataset), usual))
 
 
 @dataclass(frozen=True)
@@ -39,20 +54,31 @@ class Score(Row):
     log_loss : float
         Mean negative logarithm of the probability of the true class; NaN without
         probabilities.
-    excess : str
-        For each of `BINS` bins of the largest probability of a row, the sum of that
-        probability less the number of hits, with spaces between; empty without
-        probabilities. Sums over folds give the calibration error of a whole trial.
     n_warnings : int
         Number of ConvergenceWarnings, those of inner folds too.
+    forecasts : str
+        Largest probability of each test row, and whether its class was right, as
+        `unpacked` returns them; empty without probabilities.
     """
 
     log_loss: float
-    excess: str
     n_warnings: int
+    forecasts: str
 
     FORMATS: ClassVar[dict[str, str]] = Row.FORMATS | {"log_loss": ".6g"}
     OPTIONAL: ClassVar[frozenset[str]] = Row.OPTIONAL | {"log_loss"}
+
+
+def packed(top: Any, hits: Any) -> str:
+    """Largest probabilities and hits as a short text."""
+    codes = np.round(np.asarray(top) * _STEPS).astype("<u2") * 2 + np.asarray(hits)
+    return base64.b64encode(zlib.compress(codes.astype("<u2").tobytes(), 9)).decode()
+
+
+def unpacked(text: str) -> tuple[np.ndarray, np.ndarray]:
+    """Largest probabilities, up to rounding, and hits."""
+    codes = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<u2")
+    return (codes >> 1) / _STEPS, (codes & 1).astype(bool)
 
 
 @dataclass(frozen=True)
@@ -62,15 +88,7 @@ class CellTask(Task):
     @property
     def work(self) -> float:
         """Rough seconds that it takes."""
-        row = CATALOGUE[self.dataset]
-        (method,) = self.methods
-        direct = method.startswith(("LDA", "ridge"))  # no iterations
-        seconds = (2e-8 if direct else 2e-7) * row.n * row.d * row.k
-        if method.startswith("SVC"):
-            seconds += 1.2e-8 * row.n**2
-        if method.endswith(TUNED):
-            seconds *= 12
-        return seconds + 0.01
+        return work(self.methods[0], *SIZES[self.dataset])
 
 
 @dataclass(frozen=True)
@@ -80,11 +98,24 @@ class AccuracyStudy(Study):
     table: ClassVar = METHODS
     kind: ClassVar[type[Row]] = Score
 
+    def plan(self) -> dict[str, dict[str, int]]:
+        """Number of trials of each method on each data set, where there are any."""
+        plan = {
+            dataset: {
+                method: min(self.trials, n)
+                for method in self.methods
+                if (n := shuffles(dataset, method))
+            }
+            for dataset in self.datasets
+        }
+        return {dataset: counts for dataset, counts in plan.items() if counts}
+
     def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
         """What remains to be computed: within a trial the cheapest first.
 
-        Those that have a limit, because they take so long, come last in it.
+        Cells that take long in all come last.
         """
+        plan = self.plan()
         tasks: list[Task] = [
             CellTask(task.dataset, task.trial, task.fold, (method,))
             for task in super().tasks(done)
@@ -92,8 +123,9 @@ class AccuracyStudy(Study):
         ]
 
         def place(task: Task) -> tuple[Any, ...]:
-            limited = f"{task.methods[0]}:{task.dataset}" in self.limits
-            return task.trial, limited, task.work, task.dataset, task.methods
+            (method,) = task.methods
+            total = task.work * self.folds * plan[task.dataset][method]
+            return total > DEAR, task.trial, task.work, task.dataset, method, task.fold
 
         return sorted(tasks, key=place)
 
@@ -105,6 +137,19 @@ class AccuracyStudy(Study):
             f"--folds {self.folds} --jobs {jobs}"
         )
         return super().description(jobs) | {"command": command}
+
+    def warm_up(self) -> None:
+        """Import and warm up, without warnings of this small data."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            super().warm_up()
+
+    def split(self, task: Task, data_dir: Any = None) -> Split:
+        """The data of a task, the same for every method."""
+        seed = self.seed + task.trial
+        X, y = load(task.dataset, _draw(task.dataset, seed))
+        train, test = _splits(task.dataset, self.folds, seed)[task.fold]
+        return Split(X[train], y[train], X[test], y[test])
 
     def evaluate(self, task: Task, data_dir: Any = None) -> list[Row]:
         """Run the method of a task."""
@@ -118,6 +163,40 @@ class AccuracyStudy(Study):
                 **measured(model, split),
             )
         ]
+
+    def attempt(self, task: Task) -> list[Row] | str:
+        """The rows of a task, or why there are none."""
+        try:
+            return self.evaluate(task)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".partition("\n")[0]
+
+
+def run(study: AccuracyStudy, out: Path, observer: Observer, jobs: int = 1) -> None:
+    """Compute what a folder of results lacks.
+
+    As `run_study` does, for sets that are not in its catalogue; and what fails is
+    missing in the end, told, and tried again by the next run.
+    """
+    for name in study.datasets:  # so that a file that is missing comes before the work
+        load(name, _draw(name, study.seed))
+    failures = []
+    with RunFolder(out, study.description(jobs), study.kind) as folder:
+        for text in folder.notices:
+            observer.notice(text)
+        tasks = study.tasks({row.key for row in folder.rows})
+        observer.begin(tasks, len(folder.rows))
+        with closing(computed(tasks, study.warm_up, study.attempt, jobs)) as results:
+            for task, rows in results:
+                if isinstance(rows, str):
+                    failures.append(f"{task.methods[0]} on {task} failed: {rows}")
+                    observer.notice(failures[-1])
+                else:
+                    folder.append(rows)
+                observer.finish(task)
+        folder.sort(list(SETS), list(study.table))
+    if failures:
+        observer.notice("\n".join(["missing, because they failed:", *failures]))
 
 
 def measured(model: Any, split: Split) -> dict[str, Any]:
@@ -147,29 +226,28 @@ def measured(model: Any, split: Split) -> dict[str, Any]:
 
 
 def _probability_scores(model: Any, split: Split) -> dict[str, Any]:
-    if not hasattr(model, "predict_proba"):
-        return {"log_loss": math.nan, "excess": ""}
-    proba = model.predict_proba(split.X_test)
-    top = proba.max(axis=1)
-    hits = model.classes_[proba.argmax(axis=1)] == split.y_test
-    bins = np.minimum((top * BINS).astype(int), BINS - 1)
-    excess = np.bincount(bins, top - hits, minlength=BINS)
-    return {
-        "log_loss": float(log_loss(split.y_test, proba, labels=model.classes_)),
-        "excess": " ".join(f"{value:.6g}" for value in excess),
-    }
+    if hasattr(model, "predict_proba"):
+        proba = model.predict_proba(split.X_test)
+        if np.isfinite(proba).all():
+            hits = model.classes_[proba.argmax(axis=1)] == split.y_test
+            return {
+                "log_loss": float(log_loss(split.y_test, proba, labels=model.classes_)),
+                "forecasts": packed(proba.max(axis=1), hits),
+            }
+    return {"log_loss": math.nan, "forecasts": ""}
 
 
-def calibration_error(rows: tuple[Score, ...]) -> float:
-    """Expected calibration error of the trials of a cell, averaged over them.
+def _draw(name: str, seed: int) -> int:
+    """The seed of a set; all trials share what is not drawn."""
+    return seed if name in ("D1", "D2") else 0
 
-    The rows of all folds of a trial are put in bins together: folds of few rows would
-    overstate the error.
-    """
-    errors = []
-    for trial in sorted({row.trial for row in rows}):
-        mine = [row for row in rows if row.trial == trial and row.excess]
-        if mine:
-            sums = np.sum([np.fromstring(row.excess, sep=" ") for row in mine], axis=0)
-            errors.append(np.abs(sums).sum() / sum(row.n_test for row in mine))
-    return float(np.mean(errors)) if errors else math.nan
+
+@lru_cache(maxsize=4)
+def _splits(name: str, folds: int, seed: int) -> list[tuple[Any, Any]]:
+    """Training and test rows of the folds of a trial."""
+    X, y = load(name, _draw(name, seed))
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is spread over as many as it has rows.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        folding = StratifiedKFold(folds, shuffle=True, random_state=seed)
+        return list(folding.split(X, y))
