@@ -171,13 +171,9 @@ def _rank_diagram(
         va="center",
         fontsize=8,
     )
-    sets = "all" if title == "all" else "the"
-    aside = "" if title == "all" else " set aside"
-    panel.set_title(
-        f"mean ranks, {sets} {diagram.n_datasets} sets{aside} (1 is the best)",
-        fontsize=10,
-        color="0.3",
-    )
+    sets = f"{diagram.n_datasets} sets{' set aside' if title == ASIDE else ''}"
+    title = f"mean ranks on {sets} (1 is the best)"
+    panel.set_title(title, fontsize=10, color="0.3")
     panel.set_xlim(low - pad, high + pad)
     panel.set_ylim(first + (half - 0.5) * 0.75, -2)
     panel.axis("off")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,17 @@ def _by_set(c: Comparisons, title: str, about: str, columns: Columns) -> str:
 
 def _figure(value: float, form: str) -> str:
     return "" if math.isnan(value) else format(value, form)
+
+
+def _columns(
+    methods: Iterable[str], figure: Callable[[str, str], float], form: str
+) -> Columns:
+    """A column for each method."""
+
+    def column(method: str) -> Callable[[str], str]:
+        return lambda dataset: _figure(figure(dataset, method), form)
+
+    return {m: column(m) for m in methods}
 
 
 def _mean(values: list[float], form: str, mean: Any = np.mean) -> str:
@@ -203,10 +214,10 @@ def _probabilities(c: Comparisons) -> list[str]:
         f"true and all these rows independent ({DRAWS} draws of hits). Rows recur in "
         "the shuffles, so a perfect forecast would show more than that."
     )
-    columns: Columns = {m: lambda d, m=m: _figure(error(d, m), ".3f") for m in shown}  # type: ignore[misc]
+    columns = _columns(shown, error, ".3f")
     columns["perfect"] = lambda d: _figure(perfect.get(d, math.nan), ".3f")
     found.append(_by_set(c, "Calibration", about, columns))
-    columns = {m: lambda d, m=m: _figure(c.mean(d, m, LOSS), ".3f") for m in shown}  # type: ignore[misc]
+    columns = _columns(shown, lambda d, m: c.mean(d, m, LOSS), ".3f")
     return [*found, _by_set(c, "Log loss", "", columns)]
 
 
@@ -215,11 +226,7 @@ def _times(c: Comparisons) -> str:
         f"Training time as a ratio to {TIMED_PEER}: processor time of one thread, "
         "the median over the folds that both have from one run."
     )
-    columns: Columns = {
-        m: lambda d, m=m: _figure(c.time_ratio(d, m), ".2g")
-        for m in TIMED  # type: ignore[misc]
-    }
-    return _by_set(c, "Training time", about, columns)
+    return _by_set(c, "Training time", about, _columns(TIMED, c.time_ratio, ".2g"))
 
 
 def _published(c: Comparisons) -> str:
