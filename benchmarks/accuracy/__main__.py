@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
         with StudyProgress() as display:
             try:
                 run(*_asked(options), display, options.jobs)
-            except FileNotFoundError as error:
+            except (OSError, ValueError) as error:
                 parser.error(str(error))
             except KeyboardInterrupt:
                 print("interrupted; the same command goes on", file=sys.stderr)

@@ -8,6 +8,7 @@ rules and no rivals: they show what other boundaries reach.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
@@ -79,7 +80,11 @@ class InnerFolds:
                 rows, train_size=SAMPLE, stratify=y, random_state=self.seed
             )
         folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=self.seed)
-        for train, test in folds.split(rows, y[rows]):
+        with warnings.catch_warnings():
+            # A class of fewer rows than folds is spread over as many as it has rows.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            parts = list(folds.split(rows, y[rows]))
+        for train, test in parts:
             yield rows[train], rows[test]
 
 
@@ -105,8 +110,9 @@ class Power(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Transformed rows."""
         with np.errstate(all="ignore"):
-            found = self.steps_.transform(X)
-        return np.clip(np.nan_to_num(found), -1e6, 1e6)
+            power, scaler = self.steps_
+            found = scaler.transform(np.nan_to_num(power.transform(X)))
+        return np.clip(found, -1e6, 1e6)
 
     @staticmethod
     def _robust(X: Any) -> Any:
@@ -119,15 +125,15 @@ class Power(TransformerMixin, BaseEstimator):
                     power.lambdas_[j] = 1.0
             # What PowerTransformer does itself by default.
             scaler = StandardScaler().fit(power.transform(X))
-        return make_pipeline(power, scaler)
+        return power, scaler
 
 
 class RegularizedDiscriminant(ClassifierMixin, BaseEstimator):
     """Regularised discriminant analysis of Friedman (1989), tuned by inner folds.
 
-    The covariance of a class is mixed with the pooled one, by `AMOUNTS`, and the result
-    with a multiple of the identity. Each inner fold gathers its statistics once, and
-    each mixture with the pooled one has one decomposition for all multiples.
+    The covariance of a class is mixed with the pooled one, by `POOLINGS`, and the
+    result with a multiple of the identity, by `RIDGES`. Each inner fold gathers its
+    statistics once, and each mixture has one decomposition for all ridges.
 
     Parameters
     ----------
@@ -136,7 +142,8 @@ class RegularizedDiscriminant(ClassifierMixin, BaseEstimator):
     """
 
     # Strongest first: among equals it is taken.
-    AMOUNTS = (1.0, 0.75, 0.5, 0.25, 0.0)
+    POOLINGS = (1.0, 0.75, 0.5, 0.25, 0.0)
+    RIDGES = (1.0, 0.5, 0.1, 0.01, 0.001)
 
     def __init__(self, seed: int = 0):
         self.seed = seed
@@ -144,15 +151,15 @@ class RegularizedDiscriminant(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Choose both amounts, then gather the statistics of all rows."""
         self.classes_ = np.unique(y)
-        hits = np.zeros((len(self.AMOUNTS), len(self.AMOUNTS)))
+        hits = np.zeros((len(self.POOLINGS), len(self.RIDGES)))
         for train, test in InnerFolds(self.seed, True).split(X, y):
             part = ClassStatistics.from_data(X[train], y[train])
-            for i, pooling in enumerate(self.AMOUNTS):
-                scores = _friedman_scores(part, pooling, self.AMOUNTS, X[test])
+            for i, pooling in enumerate(self.POOLINGS):
+                scores = _friedman_scores(part, pooling, self.RIDGES, X[test])
                 found = part.classes[scores.argmax(axis=1)]
                 hits[i] += np.sum(found == y[test][:, None], axis=0)
         i, j = np.unravel_index(hits.argmax(), hits.shape)
-        self.pooling_, self.ridge_ = self.AMOUNTS[i], self.AMOUNTS[j]
+        self.pooling_, self.ridge_ = self.POOLINGS[i], self.RIDGES[j]
         self.statistics_ = ClassStatistics.from_data(X, y)
         return self
 
@@ -172,7 +179,7 @@ def _friedman_scores(
     """Log densities and priors, of shape (n_rows, n_classes, n_ridges)."""
     scatters, weights = statistics.scatters, statistics.weights
     pooled, total = scatters.sum(axis=0), weights.sum()
-    # What a direction without variance counts as.
+    # What a direction without variance counts as, for a class of a single row.
     least = 1e-6 * np.trace(pooled) / total / len(pooled)
     amounts = np.array(ridges)
     scores = np.empty((len(X), len(weights), len(amounts)))
@@ -271,7 +278,9 @@ _SEARCHES: dict[str, tuple[Callable[[int], Any], str, list[Any], bool, str]] = {
 }
 _LANDMARKS: dict[str, tuple[Callable[[int], Any], str]] = {
     "QDA": (
-        lambda seed: QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=1e-3),
+        lambda seed: QuadraticDiscriminantAnalysis(
+            solver="eigen", shrinkage=1e-3, tol=1e-12
+        ),
         "QuadraticDiscriminantAnalysis(solver='eigen', shrinkage=1e-3)",
     ),
     "RDA": (RegularizedDiscriminant, "Friedman's, both amounts tuned"),

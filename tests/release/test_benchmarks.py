@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from benchmarks import paper, small_samples
 from benchmarks.__main__ import main, measure_all, write
-from benchmarks.accuracy.study import SET_ASIDE
+from benchmarks.accuracy.sets import SET_ASIDE
 from benchmarks.cases import FIT_REAL, MEANS, TRANSCRIBED, all_cases
 from benchmarks.growth import Sweep, exponents
 from benchmarks.installed import Installed, needed
