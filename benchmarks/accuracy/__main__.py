@@ -96,7 +96,8 @@ def _is_selection(options: argparse.Namespace) -> bool:
 def _asked(options: argparse.Namespace) -> tuple[AccuracyStudy, Path]:
     """The study, and its folder."""
     if options.published:
-        sets = resolve_sets(list(published()))
+        hidden = SET_ASIDE if options.development else ()
+        sets = resolve_sets([name for name in published() if name not in hidden])
         study = AccuracyStudy(sets, [RECOMMENDED], 1, PUBLISHED_FOLDS)
         return study, options.out / PUBLISHED
     methods = resolve(options.methods.split(","))

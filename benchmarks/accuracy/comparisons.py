@@ -30,10 +30,10 @@ from heterolda.experiments.results import Results, Row
 # The recipe is ranked among these alone: our other methods, which are its variants,
 # would push peers down the ranking.
 CONTENDERS = [RECOMMENDED, *PEERS, *TUNED_PEERS]
-ASIDE = "set aside"
+ASIDE, DEVELOPMENT = "set aside", "development half"
 HALVES = {
     ASIDE: SET_ASIDE,
-    "development half": NEW_DEVELOPMENT,
+    DEVELOPMENT: NEW_DEVELOPMENT,
     "study and scikit-learn": STUDY,
 }
 FEW_ROWS = 1000

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.comparisons import ASIDE, CONTENDERS, FEW_ROWS, Comparisons
+from benchmarks.accuracy.comparisons import (
+    ASIDE,
+    CONTENDERS,
+    DEVELOPMENT,
+    FEW_ROWS,
+    Comparisons,
+)
 from benchmarks.accuracy.methods import RECOMMENDED
 from benchmarks.accuracy.verdicts import by_size
 from heterolda.experiments.ranks import Comparison
@@ -16,7 +22,7 @@ RED, BLUE, GREY = "#c1272d", "#1f5fa8", "0.55"
 # Colour and mark of the sets of each half.
 MARKS = {
     ASIDE: (RED, "o"),
-    "development half": (BLUE, "s"),
+    DEVELOPMENT: (BLUE, "s"),
     "study and scikit-learn": (GREY, "D"),
 }
 

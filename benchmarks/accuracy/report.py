@@ -9,7 +9,9 @@ from collections import defaultdict
 
 from benchmarks.accuracy import tables
 from benchmarks.accuracy.comparisons import (
+    ASIDE,
     CONTENDERS,
+    DEVELOPMENT,
     FEW_ROWS,
     Against,
     Comparisons,
@@ -56,6 +58,7 @@ def page(c: Comparisons) -> str:
 
 
 def _head(c: Comparisons) -> str:
+    plain = [sum(POWER not in m for m in peers) for peers in (PEERS, TUNED_PEERS)]
     lines = ["# Accuracy", ""]
     if c.leads(CONTENDERS[1:]):
         lines += [
@@ -69,11 +72,11 @@ def _head(c: Comparisons) -> str:
         "Made by `python -m benchmarks.accuracy` (or `make accuracy`; it goes on where "
         "it was stopped); do not edit. Every figure is of rows held out. "
         "*Recommended* is `heterolda.recommended()`; its peers are linear classifiers "
-        f"of scikit-learn, {len(PEERS)} at their defaults and {len(TUNED_PEERS)} "
-        f"tuned, each with and without a power transformation (`{POWER}`) of the "
-        "features. The picture shows the difference to the peer that did best on a "
-        "set, in hindsight, with two standard errors: the best of so many is ahead of "
-        "an equal on most sets, by luck alone.",
+        f"of scikit-learn, {plain[0]} at their defaults and {plain[1]} tuned, each "
+        f"with and without a power transformation of the features (`{POWER}`), "
+        f"{len(CONTENDERS) - 1} in all. The picture shows the difference to the peer "
+        "that did best on a set, in hindsight, with two standard errors: the best of "
+        "so many is ahead of an equal on most sets, by luck alone.",
         "",
     ]
     if c.rank_diagrams():
@@ -99,14 +102,15 @@ def _head(c: Comparisons) -> str:
 
 def _sentences(c: Comparisons) -> list[str]:
     """Who is first, by how much, and where not."""
-    title, names = next(iter(c.halves.items()))
-    where = {
-        "set aside": f"On the {len(names)} sets that were set aside",
-        "development half": f"On the {len(names)} new sets to develop on",
-    }.get(title, f"On the {len(names)} sets of the study and of scikit-learn")
-    sentences = [f"{where}, `recommended()` {_standing(c.rivals(names))}."]
+    halves = {title: names for title, names in c.halves.items() if c.rivals(names)}
+    title, names = next(iter(halves.items()))
+    kind = {ASIDE: "that were set aside", DEVELOPMENT: "to develop on"}.get(
+        title, "of the study and of scikit-learn"
+    )
+    standing = _standing(c.rivals(names))
+    sentences = [f"On the {len(names)} sets {kind}, `recommended()` {standing}."]
     everywhere = c.rivals(c.datasets)
-    if names != c.datasets:
+    if len(halves) > 1:
         n = max(a.sets for a in everywhere.values())
         sentences.append(f"Over all {n} sets it {_standing(everywhere)}.")
     worse = [m for m, a in everywhere.items() if a.p_ours < LEVEL]
@@ -205,8 +209,8 @@ def _tests(c: Comparisons) -> str:
     about = (
         "Sets on which the recommended recipe is better, equal and worse; mean "
         "difference in points; p-values of Wilcoxon's signed-rank test over the sets, "
-        "one-sided: the first is small if ours is better, the second, bold "
-        " below the level, if the peer is."
+        "one-sided: the first is small if ours is better, the second if the peer is, "
+        "and bold below the level."
     )
     return "\n".join(
         [
@@ -220,26 +224,27 @@ def _against(
     c: Comparisons, title: str, about: str, groups: dict[str, list[str]]
 ) -> str:
     found = [c.rivals(names) for names in groups.values()]
-    rows = []
-    for peer in CONTENDERS[1:]:
-        cells = []
-        for rivals in found:
-            if a := rivals.get(peer):
-                cells += [
-                    f"{a.won}/{a.tied}/{a.lost}",
-                    f"{a.points:+.2f}",
-                    f"{a.p_ours:.2g}, {_bold(a.p_peer)}",
-                ]
-            else:
-                cells += ["", "", ""]
-        if any(cells):
-            rows.append((peer, *cells))
-    head = "|".join(["peer", *(f"{title}|points|p" for title in groups)])
-    return section(title, about, head, rows)
+
+    def cell(a: Against | None) -> str:
+        if a is None:
+            return ""
+        counts, p = f"{a.won}/{a.tied}/{a.lost}", f"{_p(a.p_ours)}/{_p(a.p_peer, True)}"
+        return f"{counts}, {a.points:+.2f}, {p}"
+
+    rows = [
+        (peer, *(cell(rivals.get(peer)) for rivals in found))
+        for peer in CONTENDERS[1:]
+        if any(peer in rivals for rivals in found)
+    ]
+    return section(title, about, "|".join(["peer", *groups]), rows)
 
 
-def _bold(p: float) -> str:
-    return f"**{p:.2g}**" if p < LEVEL else f"{p:.2g}"
+def _p(p: float, bold: bool = False) -> str:
+    """A p-value in few characters, bold below the level if that is asked for."""
+    digits = 3 if p < 0.1 else 2
+    text = f"{p:.{digits}f}".removeprefix("0").removesuffix(".00")
+    text = "<.001" if p < 0.001 else text
+    return f"**{text}**" if bold and p < LEVEL else text
 
 
 def _protocol(c: Comparisons) -> str:

@@ -28,7 +28,11 @@ MARK = "†"
 # Columns of published figures that are names, and those that are not of linear rules.
 NAMES = ("set", "row_of_the_study")
 NOT_LINEAR = ("rda_R", "qda_caret", "QdaCov_caret", "best_of_183")
-# Methods whose times are shown for each set.
+# Methods whose probabilities, or times, are shown for each set.
+FORECASTING = (
+    *(RECOMMENDED, "GLD", "LDA", "LDA-tuned", "logistic", "logistic-tuned"),
+    "elastic-net-tuned",
+)
 TIMED = (RECOMMENDED, "GLD", "LDA", "logistic-tuned", "SVC-tuned")
 
 # By head: what a column says of a set, or of a method.
@@ -89,15 +93,15 @@ def _sets(c: Comparisons) -> str:
         return f"{found.points:+.1f} ± {2 * found.error:.1f}" if found else ""
 
     about = (
-        "Accuracy in %, of the best of each kind in hindsight. The size is rows x "
-        "features, classes. *Lead* is that of the recommended recipe over the best "
+        "Accuracy in %, of the recommended recipe and of the best of each kind in "
+        "hindsight. The size is rows x features, classes. *Lead* is ours over the best "
         "peer, tuned or not, in points with two standard errors. Landmarks are not "
         "linear."
     )
     columns: Columns = {
         "size": lambda d: "{:,} x {}, {}".format(*SIZES[d]),
         "shuffles": lambda d: str(c.most_shuffles(d)),
-        "recommended": lambda d: _figure(c.mean(d, RECOMMENDED), ".1f"),
+        "ours": lambda d: _figure(c.mean(d, RECOMMENDED), ".1f"),
         "lead": lead,
         "best untuned peer": best(PEERS),
         "best tuned peer": best(TUNED_PEERS),
@@ -206,7 +210,7 @@ def _probabilities(c: Comparisons) -> list[str]:
     }
     others = [m for m in names if m not in CONTENDERS]
     found = [_standings(c, "Probabilities", about, LOSS, others, more)]
-    shown = [m for m in names if POWER not in m and m not in LANDMARKS]
+    shown = [m for m in FORECASTING if m in names]
     about = (
         "Expected calibration error of the largest probability: "
         f"{BINS} bins of equal count, the rows of all folds and shuffles together. "
@@ -214,8 +218,9 @@ def _probabilities(c: Comparisons) -> list[str]:
         f"true and all these rows independent ({DRAWS} draws of hits). Rows recur in "
         "the shuffles, so a perfect forecast would show more than that."
     )
-    columns = _columns(shown, error, ".3f")
-    columns["perfect"] = lambda d: _figure(perfect.get(d, math.nan), ".3f")
+    columns: Columns = {
+        "perfect": lambda d: _figure(perfect.get(d, math.nan), ".3f")
+    } | _columns(shown, error, ".3f")
     found.append(_by_set(c, "Calibration", about, columns))
     columns = _columns(shown, lambda d, m: c.mean(d, m, LOSS), ".3f")
     return [*found, _by_set(c, "Log loss", "", columns)]

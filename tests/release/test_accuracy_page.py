@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,12 +12,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import wilcoxon
 
+from benchmarks.accuracy import __main__ as command
 from benchmarks.accuracy import report, tables
+from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.calibration import calibration_error, perfect_error
 from benchmarks.accuracy.comparisons import (
     CONTENDERS,
     LOSS,
     Comparisons,
+    covers,
     joined,
     p_value,
 )
@@ -26,6 +30,7 @@ from benchmarks.accuracy.report import page
 from benchmarks.accuracy.sets import SET_ASIDE, SETS
 from benchmarks.accuracy.study import Score, packed, shuffles
 from benchmarks.accuracy.verdicts import verdicts
+from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.results import Results
 
 FEW_SETS = (
@@ -238,7 +243,7 @@ def test_forecasts_of_all_folds_and_shuffles_are_one():
     assert set(c.perfect_errors) == set(FEW_SETS)
     (row,) = [x for k, x in verdicts(c).items() if "calibration" in k]
     assert all(cell.startswith("**not met**") for cell in row)
-    assert "| shuttle | 0.300 |" in page(c)
+    assert f"| shuttle | {c.perfect_errors['shuttle']:.3f} | 0.300 |" in page(c)
 
 
 def test_log_loss_is_ranked_among_those_that_have_any():
@@ -286,13 +291,11 @@ def test_the_page_of_the_full_protocol_decides(monkeypatch):
     assert "No peer is ahead of it on 49 of 51 sets" in text
     assert "most on biomed (-10.0), ecoli (-10.0)." in text
     assert "| ecoli † | -10.00 ± 0.00 | SVC | -10.00 ± 0.00 | SVC | classes of" in text
-    assert "| SVC | 15/0/2 | +7.65 |" in text
+    assert "| SVC | 15/0/2, +7.65, .001/1 |" in text  # (1 + 17 + 136) / 2^17
     assert "Left out, because they fail or take too long: plant_margin" in text
     found = verdicts(c)
     assert [row[0][:3] for row in found.values()][:4] == ["met"] * 4
     assert "0.5" in found[list(found)[-1]][0]  # of the time
-    for data in pictures(c).values():
-        assert data.startswith(b"\x89PNG")
     diagrams = c.rank_diagrams()
     assert diagrams["set aside"].n_datasets == 17
     assert diagrams["all"].methods[:2] == [RECOMMENDED, "SVC"]
@@ -366,6 +369,81 @@ def test_versions_of_all_folders_are_named():
     text = page(Comparisons(joined([ours, peers])))
     assert "\n- Versions of LDA, ridge: numpy 0.2.\n" in text
     assert "\n- Versions of GLD: numpy 0.1.\n" in text
+
+
+def test_what_is_set_aside_may_have_peers_alone():
+    results = made(drawn())
+    peers = without(
+        results, lambda r: r.dataset in SET_ASIDE and r.method in ("GLD", RECOMMENDED)
+    )
+    c = Comparisons(peers)
+    text = page(c)
+    assert "\nOn the 2 sets to develop on, `recommended()` is " in text
+    assert "Over all 5 sets it is " in text
+    assert [row[0] for row in verdicts(c).values()] == ["not decided"] * 8
+    assert pictures(c)
+
+
+def test_folders_can_be_joined():
+    """Ours beside peers that were computed elsewhere, some shuffles only."""
+    ours = made(lambda *key: 99, ["wine"], [RECOMMENDED], trials=1)
+    parts = [ours, made(drawn())]
+    assert Comparisons(joined(parts)).n_shuffles("wine", RECOMMENDED) == 5
+    both = Comparisons(joined(parts, 1))
+    assert {row.trial for row in both.rows} == {0}
+    assert both.mean("wine", RECOMMENDED) == 99
+    assert both.mean("wine", "LDA") < 99
+    ours.run["seed"] = 1
+    with pytest.raises(ValueError, match="do not compare"):
+        joined(parts)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Results in a folder, and those of the published protocol in it."""
+    studies = {
+        "": made(drawn()),
+        "published": made(drawn(), ["wine"], [RECOMMENDED], 4, 1),
+    }
+    for name, results in studies.items():
+        run = results.run | {"command": "made", "machine": {}}
+        with RunFolder(tmp_path / "out" / name, run, Score) as out:
+            out.append(list(results.rows))
+    return tmp_path / "out"
+
+
+def test_the_report_alone_computes_nothing(folder, tmp_path, monkeypatch, capsys):
+    before = (folder / "results.csv").read_bytes()
+    figures = {"wine": {"set": "wine", "lda_R": "50"}}
+    monkeypatch.setattr(tables, "published", lambda: figures)
+    assert main(["--report", "--out", str(folder), "--page", str(tmp_path)]) == 0
+    assert (folder / "results.csv").read_bytes() == before
+    text = (tmp_path / "accuracy.md").read_text(encoding="utf-8")
+    assert "| wine | 6" in text.partition("## Published figures")[2]
+    for image in re.findall(r"\(images/(.*?)\)", text):
+        assert (tmp_path / "images" / image).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        "--datasets wine",
+        "--methods ours",
+        "--trials 1",
+        "--folds 3",
+        "--development",
+        "",
+    ],
+)
+def test_a_selection_must_say_where_its_page_goes(
+    selection, folder, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(command, "DOCS", tmp_path / "docs")
+    with pytest.raises(SystemExit):
+        main([*selection.split(), "--report", "--out", str(folder)])
+    assert "name its --page" in capsys.readouterr().err
+    assert not (tmp_path / "docs").exists()
+    assert covers(made(drawn(), SETS, METHODS).run["plan"])
 
 
 @pytest.mark.parametrize(
