@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.accuracy.comparisons import Comparisons, covers, joined
 from benchmarks.accuracy.methods import METHODS, RECOMMENDED, resolve
-from benchmarks.accuracy.picture import draw
+from benchmarks.accuracy.picture import pictures
 from benchmarks.accuracy.report import page
 from benchmarks.accuracy.sets import SET_ASIDE, SETS, published
 from benchmarks.accuracy.sets import resolve as resolve_sets
@@ -36,6 +36,8 @@ from heterolda.cli.progress import StudyProgress
 from heterolda.experiments.results import read_results
 from heterolda.foundations.files import written_whole
 
+# In the folder of results: the recommended recipe by the protocol of published figures.
+PUBLISHED = "published"
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
@@ -64,18 +66,18 @@ def main(arguments: list[str] | None = None) -> int:
     if options.page is None and not covers(results.run["plan"]):
         parser.error(f"{selection} (the folders of results have less)")
     target = options.page or DOCS
-    write(Comparisons(results, options.development), target)
+    beside = options.out / PUBLISHED
+    fourfold = read_results(beside, Score) if beside.is_dir() else None
+    write(Comparisons(results, options.development, fourfold), target)
     print(target / "accuracy.md")
     return 0
 
 
 def write(comparisons: Comparisons, target: Path) -> None:
-    """Write accuracy.md and images/accuracy.png."""
+    """Write accuracy.md and its images."""
     (target / "images").mkdir(parents=True, exist_ok=True)
-    content = {
-        "accuracy.md": page(comparisons).encode(),
-        "images/accuracy.png": draw(comparisons),
-    }
+    content = {"accuracy.md": page(comparisons).encode()}
+    content |= {f"images/{k}": data for k, data in pictures(comparisons).items()}
     for name, data in content.items():
         with written_whole(target / name) as file:
             file.write(data)
@@ -94,9 +96,10 @@ def _is_selection(options: argparse.Namespace) -> bool:
 def _asked(options: argparse.Namespace) -> tuple[AccuracyStudy, Path]:
     """The study, and its folder."""
     if options.published:
-        sets = resolve_sets(list(published()))
+        hidden = SET_ASIDE if options.development else ()
+        sets = resolve_sets([name for name in published() if name not in hidden])
         study = AccuracyStudy(sets, [RECOMMENDED], 1, PUBLISHED_FOLDS)
-        return study, options.out / "published"
+        return study, options.out / PUBLISHED
     methods = resolve(options.methods.split(","))
     datasets = [n for n in SETS if not (options.development and n in SET_ASIDE)]
     if options.datasets:

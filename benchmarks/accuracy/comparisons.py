@@ -1,32 +1,46 @@
-"""Which shuffles count, and what the page and the picture compare on them."""
+"""What the page and the pictures compare, computed from the rows of results."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
+from benchmarks.accuracy.calibration import calibration_error, perfect_error
 from benchmarks.accuracy.methods import (
     METHODS,
     PEERS,
+    POWER,
     RECOMMENDED,
     TIMED_PEER,
+    TUNED,
     TUNED_PEERS,
 )
-from benchmarks.accuracy.sets import SET_ASIDE, SIZES
-from benchmarks.accuracy.sets import SETS as DATASETS
-from benchmarks.accuracy.study import shuffles as planned
-from heterolda.experiments.results import Cell, Results, Row
+from benchmarks.accuracy.sets import NEW_DEVELOPMENT, SET_ASIDE, SETS, STUDY
+from benchmarks.accuracy.study import shuffles, unpacked
+from heterolda.experiments.ranks import Comparison, compare_ranks
+from heterolda.experiments.results import Results, Row
 
-# Training times are compared on sets with at least so many rows.
-ROWS_FOR_TIMES = 2000
-# The verdicts rank the recommended recipe among these alone: our other methods, which
-# are its variants, would push peers down the ranking.
+# The recipe is ranked among these alone: our other methods, which are its variants,
+# would push peers down the ranking.
 CONTENDERS = [RECOMMENDED, *PEERS, *TUNED_PEERS]
+ASIDE, DEVELOPMENT = "set aside", "development half"
+HALVES = {
+    ASIDE: SET_ASIDE,
+    DEVELOPMENT: NEW_DEVELOPMENT,
+    "study and scikit-learn": STUDY,
+}
+FEW_ROWS = 1000
+# Fields of rows: what is compared first, and last the folder that a row is from.
+HITS, LOSS = "n_correct", "log_loss"
+FIELDS = (HITS, "n_test", LOSS, "fit_seconds", "origin")
+PLACE = {method: k for k, method in enumerate(METHODS)}
 
 Key = tuple[str, str, int, int]
 
@@ -87,18 +101,48 @@ def joined(parts: list[Results], trials: float = math.inf) -> Joined:
 def covers(plan: dict[str, dict[str, int]]) -> bool:
     """Whether a plan is the full protocol or more."""
     return all(
-        plan.get(dataset, {}).get(method, 0) >= planned(dataset, method)
-        for dataset in DATASETS
+        plan.get(dataset, {}).get(method, 0) >= shuffles(dataset, method)
+        for dataset in SETS
         for method in METHODS
     )
 
 
-class Comparisons:
-    """What the page and the picture compare.
+class Lead(NamedTuple):
+    """Points of the recommended recipe above a peer, and their standard error."""
 
-    On each set the shuffles count that every method has completely; a method that is
-    planned to have fewer uses those of them that it has. Any two methods are compared
-    on the shuffles of the one with fewer, by exact fractions.
+    points: float
+    error: float
+    peer: str
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether the peer is ahead by more than two standard errors."""
+        return self.points < -2 * self.error
+
+
+class Against(NamedTuple):
+    """The recommended recipe and a peer, on the sets that have both.
+
+    Wilcoxon's signed-rank test over the sets is one-sided: a small `p_ours` says that
+    ours is better, a small `p_peer` that the peer is.
+    """
+
+    sets: int
+    won: int
+    tied: int
+    lost: int
+    points: float
+    p_ours: float
+    p_peer: float
+    ranks: tuple[float, ...]  # mean ranks of both
+    means: tuple[float, ...]  # mean accuracies of both, or log losses
+
+
+class Comparisons:
+    """What the page and the pictures compare.
+
+    Only whole shuffles count. Any two methods are compared on the shuffles that both
+    have, by counts of hits, so that equal ones tie.
 
     Parameters
     ----------
@@ -106,192 +150,295 @@ class Comparisons:
         What was computed.
     development : bool
         Whether the sets that are set aside are left out.
+    published : Results, default=None
+        The recommended recipe by the protocol of published figures.
     """
 
-    def __init__(self, results: Results, development: bool = False):
-        self.results = results if isinstance(results, Joined) else joined([results])
+    def __init__(
+        self,
+        results: Results,
+        development: bool = False,
+        published: Results | None = None,
+    ):
+        whole = results if isinstance(results, Joined) else joined([results])
         self.development = development
         hidden = SET_ASIDE if development else ()
-        order = DATASETS
-        there = self.results.datasets
-        self.datasets = [n for n in order if n in there and n not in hidden]
         # A verdict needs the sets of the protocol, whether or not they were asked for.
-        self.expected = [
-            n for n in order if n in {*there, *DATASETS} and n not in hidden
-        ]
-        self.methods = [m for m in METHODS if m in self.results.methods]
+        self.expected = [n for n in SETS if n not in hidden]
+        self.datasets = [n for n in self.expected if n in whole.datasets]
+        self.methods = [m for m in METHODS if m in whole.methods]
+        # Nothing below sees a row of a set that is hidden.
+        self.rows = [row for row in whole.rows if row.dataset in self.datasets]
+        self.folds, self._whole = whole.folds, whole
+        self._rivals: dict[tuple[str, ...], dict[str, Against]] = {}
+        cells = published.cells if published else {}
+        self.published = {
+            d: float(cells[d, RECOMMENDED].accuracies.mean())
+            for d in self.expected
+            if (d, RECOMMENDED) in cells and cells[d, RECOMMENDED].complete
+        }
+
+    @property
+    def halves(self) -> dict[str, list[str]]:
+        """The sets by how they were used; a half without any is not there."""
+        found = {
+            title: [d for d in self.datasets if d in names]
+            for title, names in HALVES.items()
+        }
+        return {title: names for title, names in found.items() if names}
 
     @cached_property
-    def _counts(self) -> dict[tuple[str, str], dict[int, tuple[int, int]]]:
-        """Hits and rows of each whole shuffle, by set and method."""
-        found = {}
-        for place, cell in self.results.cells.items():
-            folds: dict[int, list[Row]] = defaultdict(list)
-            for row in cell.rows:
-                folds[row.trial].append(row)
-            found[place] = {
-                trial: (sum(r.n_correct for r in rows), sum(r.n_test for r in rows))
-                for trial, rows in folds.items()
-                if {r.fold for r in rows} >= set(range(cell.folds))
-            }
-        return found
+    def _figures(self) -> dict[str, dict[str, Any]]:
+        """By set and field of a row: its value by method, shuffle and fold.
 
-    @cached_property
-    def _shuffles(self) -> dict[tuple[str, str], frozenset[int]]:
-        """Those that count: of methods with the same plan the common ones.
-
-        Those of a method with a smaller plan are a part of them, so that any two
-        methods share the shuffles of the one with fewer.
+        NaN where there is none, and in shuffles that are not whole.
         """
+        rows = defaultdict(list)
+        for row in self.rows:
+            rows[row.dataset].append(row)
         found = {}
         for dataset in self.datasets:
-            whole = {
-                m: frozenset(counts)
-                for m in self.methods
-                if (counts := self._counts.get((dataset, m)))
-            }
-            common = frozenset().union(*whole.values())
-            for n in sorted({planned(dataset, m) for m in whole}, reverse=True):
-                group = [m for m in whole if planned(dataset, m) == n]
-                shared = common.intersection(*(whole[m] for m in group))
-                found |= {(dataset, m): shared for m in group}
-                common = shared or common
+            trials = 1 + max((row.trial for row in rows[dataset]), default=0)
+            values = np.full((len(FIELDS), len(METHODS), trials, self.folds), np.nan)
+            for row in rows[dataset]:
+                figures = [getattr(row, name) for name in FIELDS[:-1]]
+                values[:, PLACE[row.method], row.trial, row.fold] = (
+                    *figures,
+                    self._whole.origins[row.key],
+                )
+            values[:, np.isnan(values[0]).any(axis=-1)] = np.nan
+            found[dataset] = dict(zip(FIELDS, values, strict=True))
         return found
 
-    def shuffles(self, dataset: str, method: str) -> frozenset[int]:
-        """The shuffles of a method on a set that count; none if it is missing."""
-        return self._shuffles.get((dataset, method), frozenset())
+    def n_shuffles(self, dataset: str, method: str) -> int:
+        """Whole shuffles of a method on a set."""
+        if dataset not in self.datasets:
+            return 0
+        hits = self._figures[dataset]["n_correct"][PLACE[method], :, 0]
+        return int(np.isfinite(hits).sum())
 
-    def n_shuffles(self, dataset: str) -> int:
-        """Shuffles of a set, which only methods with a smaller plan fall short of."""
-        return max((len(self.shuffles(dataset, m)) for m in self.methods), default=0)
+    def most_shuffles(self, dataset: str) -> int:
+        """Of the methods on a set, the largest number of whole shuffles."""
+        return max((self.n_shuffles(dataset, m) for m in self.methods), default=0)
+
+    def present(self, dataset: str, methods: list[str]) -> list[str]:
+        """The methods that have a whole shuffle of a set."""
+        return [m for m in methods if self.n_shuffles(dataset, m)]
 
     def missing(self, methods: list[str]) -> list[tuple[str, str]]:
-        """Sets and methods without a shuffle that counts."""
+        """Sets and methods that should have a whole shuffle, and have none."""
         return [
-            (d, m) for d in self.expected for m in methods if not self.shuffles(d, m)
+            (d, m)
+            for d in self.expected
+            for m in methods
+            if shuffles(d, m) and not self.n_shuffles(d, m)
         ]
 
-    def cell(self, dataset: str, method: str) -> Cell | None:
-        """The shuffles of a method on a set that count, if there are any."""
-        trials = self.shuffles(dataset, method)
-        if not trials:
-            return None
-        cell = self.results.cells[dataset, method]
-        return replace(cell, rows=tuple(r for r in cell.rows if r.trial in trials))
+    def _totals(self, dataset: str, what: str) -> tuple[Any, Any]:
+        """Hits in %, or log losses, and numbers of test rows, by method and shuffle."""
+        rows, values = (self._figures[dataset][name] for name in ("n_test", what))
+        values = values * (rows if what == LOSS else 100)
+        return values.sum(axis=-1), rows.sum(axis=-1)
 
-    def _share(self, dataset: str, method: str, trials: frozenset[int]) -> Fraction:
-        counts = self._counts[dataset, method]
-        hits = sum(counts[trial][0] for trial in trials)
-        return Fraction(100 * hits, sum(counts[trial][1] for trial in trials))
+    def mean(self, dataset: str, method: str, what: str = HITS) -> float:
+        """Accuracy in %, or log loss, over the whole shuffles; NaN without any."""
+        values, rows = (x[PLACE[method]] for x in self._totals(dataset, what))
+        there = np.isfinite(values)
+        if not there.any():
+            return math.nan
+        return float(values[there].sum() / rows[there].sum())
 
-    def accuracy(self, dataset: str, method: str) -> float:
-        """Over the shuffles that count in %, NaN without any."""
-        trials = self.shuffles(dataset, method)
-        return float(self._share(dataset, method, trials)) if trials else np.nan
+    @cached_property
+    def _gaps(self) -> dict[tuple[str, str], Any]:
+        """By how much each method (row) is better than each other (column).
 
-    def difference(self, dataset: str, first: str, second: str) -> Fraction:
-        """Points of one method above another, exactly, where neither is missing."""
-        trials = self.shuffles(dataset, first) & self.shuffles(dataset, second)
-        share = self._share
-        return share(dataset, first, trials) - share(dataset, second, trials)
+        By set and field, on the shuffles that both have; NaN where there are none.
+        """
+        found = {}
+        for dataset, what in product(self.datasets, (HITS, LOSS)):
+            values, rows = self._totals(dataset, what)
+            gaps = values[:, None] - values
+            both = np.isfinite(gaps)
+            # Sums of whole numbers are exact, so that equal counts of hits tie.
+            total = np.where(both, gaps, 0).sum(axis=-1) * (-1 if what == LOSS else 1)
+            size = np.where(both, rows, 0).sum(axis=-1)
+            found[dataset, what] = total / np.where(size, size, np.nan)
+        return found
 
-    def _present(self, dataset: str, methods: list[str]) -> list[str]:
-        return [m for m in methods if self.shuffles(dataset, m)]
-
-    def is_best(self, dataset: str, method: str) -> bool:
-        """Whether no other method is better on the shuffles that both have."""
-        others = self._present(dataset, self.methods)
-        return method in others and all(
-            self.difference(dataset, method, m) >= 0 for m in others
-        )
-
-    def ranks(self, methods: list[str]) -> np.ndarray:
+    def ranks(self, methods: list[str], datasets: list[str], what: str = HITS) -> Any:
         """Ranks among some methods, of shape (n_datasets, n_methods).
 
         One more than the number of methods that are better, of those that are there;
         an equal one counts half. NaN where a method is missing.
         """
-        found = np.full((len(self.datasets), len(methods)), np.nan)
-        for i, dataset in enumerate(self.datasets):
-            there = self._present(dataset, methods)
-            for method in there:
-                gaps = [self.difference(dataset, method, m) for m in there]
-                better = sum(gap < 0 for gap in gaps)
-                equal = sum(gap == 0 for gap in gaps) - 1  # it equals itself
-                found[i, methods.index(method)] = 1 + better + equal / 2
+        place = np.ix_(*2 * ([PLACE[m] for m in methods],))
+        found = np.full((len(datasets), len(methods)), np.nan)
+        for row, dataset in zip(found, datasets, strict=True):
+            gaps = self._gaps[dataset, what][place]
+            ranks = 0.5 + (gaps < 0).sum(axis=1) + (gaps == 0).sum(axis=1) / 2
+            row[:] = np.where(np.isnan(np.diagonal(gaps)), np.nan, ranks)
         return found
 
-    def mean_ranks(self, methods: list[str]) -> dict[str, tuple[float, int]]:
-        """Mean rank over the sets that a method has, and their number; best first."""
-        found = {}
-        for method, ranks in zip(methods, self.ranks(methods).T, strict=True):
-            own = ranks[np.isfinite(ranks)]
-            if len(own):
-                found[method] = float(own.mean()), len(own)
-        return dict(sorted(found.items(), key=lambda item: item[1][0]))
+    def mean_ranks(self, datasets: list[str], what: str = HITS) -> dict[str, float]:
+        """Of the contenders, over the sets that a method has, if any; best first."""
+        ranks = self.ranks(CONTENDERS, datasets, what)
+        found = {
+            method: float(np.nanmean(own))
+            for method, own in zip(CONTENDERS, ranks.T, strict=True)
+            if np.isfinite(own).any()
+        }
+        return dict(sorted(found.items(), key=lambda item: item[1]))
 
-    def rivals(self) -> dict[str, tuple[float, float]]:
-        """Mean ranks of the recommended recipe and of each peer, where both are."""
-        ours, *others = self.ranks(CONTENDERS).T
-        found = {}
-        for method, theirs in zip(CONTENDERS[1:], others, strict=True):
-            both = np.isfinite(ours) & np.isfinite(theirs)
-            if both.any():
-                found[method] = float(ours[both].mean()), float(theirs[both].mean())
-        return found
+    def difference(self, dataset: str, peer: str, what: str = HITS) -> float:
+        """Of the recommended recipe to a peer; NaN without a common shuffle."""
+        return float(self._gaps[dataset, what][PLACE[RECOMMENDED], PLACE[peer]])
 
-    def differences(self, peers: list[str]) -> dict[str, tuple[float, str]]:
-        """By set: points of the recommended recipe above the best peer, and that."""
-        found = {}
-        for dataset in self._present_sets(RECOMMENDED):
-            gaps = {
-                m: self.difference(dataset, RECOMMENDED, m)
-                for m in self._present(dataset, peers)
-            }
-            if gaps:
-                best = min(gaps, key=gaps.__getitem__)
-                found[dataset] = float(gaps[best]), best
-        return found
+    def standard_error(self, dataset: str, peer: str) -> float:
+        """Of the difference in points, over folds and shuffles.
 
-    def _present_sets(self, method: str) -> list[str]:
-        return [d for d in self.datasets if self.shuffles(d, method)]
-
-    @property
-    def timed(self) -> list[str]:
-        """The sets on which training times are compared."""
-        return [d for d in self.expected if SIZES[d][0] >= ROWS_FOR_TIMES]
-
-    def time_ratios(self) -> dict[str, float]:
-        """By set: training time of the recommended recipe over the timed peer's.
-
-        Times of different folders do not compare, so only folds count whose rows are
-        of the same one.
+        The variance over folds is corrected for the rows that training sets share: the
+        factor is 1 / folds + test rows / training rows (Nadeau and Bengio, 2003).
         """
+        figures = self._figures[dataset]
+        shares = 100 * figures[HITS] / figures["n_test"]
+        d = shares[PLACE[RECOMMENDED]] - shares[PLACE[peer]]
+        d = d[np.isfinite(d)]
+        return float(np.sqrt(d.var(ddof=1) * (1 / len(d) + 1 / (self.folds - 1))))
+
+    def lead(self, dataset: str, peers: list[str]) -> Lead | None:
+        """Of the recommended recipe over the best peer of a set, if both are there."""
+        gaps = {m: self.difference(dataset, m) for m in peers}
+        gaps = {m: gap for m, gap in gaps.items() if not math.isnan(gap)}
+        if not gaps:
+            return None
+        best = min(gaps, key=gaps.__getitem__)
+        return Lead(gaps[best], self.standard_error(dataset, best), best)
+
+    def leads(self, peers: list[str]) -> dict[str, Lead]:
+        """Over the best peer, by set."""
+        found = {d: self.lead(d, peers) for d in self.datasets}
+        return {d: lead for d, lead in found.items() if lead}
+
+    def loss(self, dataset: str) -> Lead | None:
+        """Of the peers ahead by more than two standard errors, the one furthest."""
+        found = [lead for m in CONTENDERS[1:] if (lead := self.lead(dataset, [m]))]
+        return min((lead for lead in found if lead.is_loss), default=None)
+
+    def rivals(self, datasets: list[str], what: str = HITS) -> dict[str, Against]:
+        """Against each peer, on the sets that have both, if there are any."""
+        key = what, *datasets
+        if key not in self._rivals:
+            self._rivals[key] = self._compared(datasets, what)
+        return self._rivals[key]
+
+    def _compared(self, datasets: list[str], what: str) -> dict[str, Against]:
+        cells = list(product(datasets, CONTENDERS))
+        shape = len(datasets), len(CONTENDERS)
+        # Rounded, so that equal differences on sets of other sizes tie.
+        gaps = np.round([self.difference(d, m, what) for d, m in cells], 9)
+        means = np.reshape([self.mean(d, m, what) for d, m in cells], shape)
+        ranks = self.ranks(CONTENDERS, datasets, what)
         found = {}
-        origins = self.results.origins
-        for dataset in self.timed:
-            ours = self.cell(dataset, RECOMMENDED)
-            peer = self.cell(dataset, TIMED_PEER)
-            if ours is None or peer is None:
-                continue
-            theirs = {(r.trial, r.fold): origins[r.key] for r in peer.rows}
-            rows = tuple(
-                r for r in ours.rows if theirs.get((r.trial, r.fold)) == origins[r.key]
-            )
-            ratio = replace(ours, rows=rows).time_ratio(peer)
-            if ratio is not None:
-                found[dataset] = ratio
+        for k, column in enumerate(gaps.reshape(shape).T):
+            both = np.isfinite(column)
+            d = column[both]
+            if k and len(d):
+                found[CONTENDERS[k]] = Against(
+                    *(len(d), *(int(np.sum(x)) for x in (d > 0, d == 0, d < 0))),
+                    *(float(d.mean()), p_value(d), p_value(-d)),
+                    *(tuple(x[both][:, [0, k]].mean(axis=0)) for x in (ranks, means)),
+                )
         return found
+
+    def rank_diagrams(self) -> dict[str, Comparison]:
+        """Ranks of the recommended recipe among the best variants of each peer.
+
+        Over all sets, and over those that are set aside, as far as all of them are
+        there; the variants are those with the best mean ranks over all sets.
+        """
+        best: dict[str, str] = {}
+        for method in self.mean_ranks(self.datasets):
+            best.setdefault(method.removesuffix(POWER).removesuffix(TUNED), method)
+        shown, found = list(best.values()), {}
+        groups = {"all": self.datasets, ASIDE: self.halves.get(ASIDE, [])}
+        for title, names in groups.items():
+            whole = [d for d in names if self.present(d, shown) == shown]
+            if RECOMMENDED in shown and len(shown) > 1 and len(whole) > 1:
+                found[title] = compare_ranks(shown, -self.ranks(shown, whole))
+        return found
+
+    def time_ratio(self, dataset: str, method: str) -> float:
+        """Training time over that of the timed peer, the median over folds.
+
+        Times of different runs do not compare, so only folds of one folder count; NaN
+        without any.
+        """
+        seconds = self._figures[dataset]["fit_seconds"]
+        origin = self._figures[dataset]["origin"]
+        k, peer = PLACE[method], PLACE[TIMED_PEER]
+        same = (origin[k] == origin[peer]) & (seconds[peer] > 0)
+        ratios = seconds[k][same] / seconds[peer][same]
+        return float(np.median(ratios)) if len(ratios) else math.nan
+
+    @cached_property
+    def _forecasts(self) -> dict[tuple[str, str], tuple[Any, Any]]:
+        parts = defaultdict(list)
+        for row in self.rows:
+            if row.forecasts:
+                parts[row.dataset, row.method].append(unpacked(row.forecasts))
+        return {
+            key: tuple(map(np.concatenate, zip(*found, strict=True)))
+            for key, found in parts.items()
+        }
+
+    @cached_property
+    def calibration_errors(self) -> dict[tuple[str, str], float]:
+        """By set and method, of the forecasts of all folds and shuffles together."""
+        return {
+            key: calibration_error(top, hits)
+            for key, (top, hits) in self._forecasts.items()
+        }
+
+    @cached_property
+    def perfect_errors(self) -> dict[str, float]:
+        """By set: the same if the recommended recipe's probabilities were true."""
+        return {
+            dataset: perfect_error(top)
+            for (dataset, method), (top, _) in self._forecasts.items()
+            if method == RECOMMENDED
+        }
+
+    def with_probabilities(self, methods: list[str]) -> list[str]:
+        """The methods that forecast probabilities."""
+        there = {method for _, method in self._forecasts}
+        return [m for m in methods if m in there]
+
+    def warnings(self, method: str) -> int:
+        """Number of convergence warnings."""
+        return sum(row.n_warnings for row in self.rows if row.method == method)
 
     def versions(self) -> dict[str, list[str]]:
         """Versions of libraries as a text, and the methods computed with them."""
         found: dict[str, set[str]] = defaultdict(set)
-        for row in self.results.rows:
-            part = self.results.parts[self.results.origins[row.key]]
+        for row in self.rows:
+            part = self._whole.parts[self._whole.origins[row.key]]
             text = ", ".join(f"{k} {v}" for k, v in part.run["versions"].items())
             found[text].add(row.method)
         return {
             text: [m for m in self.methods if m in methods]
             for text, methods in found.items()
         }
+
+
+def p_value(d: Any) -> float:
+    """One-sided p-value of Wilcoxon's signed-rank test: small if `d` is positive.
+
+    Exact for every number of differences, with ties too; those of zero do not count.
+    """
+    d = d[d != 0]
+    ranks = (2 * rankdata(np.abs(d))).astype(int)  # twice, so that they are whole
+    chances = np.zeros(ranks.sum() + 1)
+    chances[0] = 1
+    for rank in ranks:
+        chances = (chances + np.roll(chances, rank)) / 2
+    return float(min(1, chances[ranks[d > 0].sum() :].sum()))

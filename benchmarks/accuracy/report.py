@@ -1,328 +1,306 @@
-"""The page docs/accuracy.md, made from a folder of results."""
+"""The page docs/accuracy.md, made from a folder of results: what it says.
+
+The tables of single sets and methods are in `tables`.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 
-import numpy as np
-
-from benchmarks.accuracy.comparisons import CONTENDERS, ROWS_FOR_TIMES, Comparisons
+from benchmarks.accuracy import tables
+from benchmarks.accuracy.comparisons import (
+    ASIDE,
+    CONTENDERS,
+    DEVELOPMENT,
+    FEW_ROWS,
+    Against,
+    Comparisons,
+    Lead,
+)
 from benchmarks.accuracy.methods import (
+    INNER_FOLDS,
     ITERATIONS,
     MANY_ROWS,
     METHODS,
-    OURS,
     PEERS,
+    POWER,
     RECOMMENDED,
     SAMPLE,
-    TIMED_PEER,
     TUNED_PEERS,
 )
-from benchmarks.accuracy.sets import SET_ASIDE, SIZES
-from benchmarks.accuracy.study import unpacked
+from benchmarks.accuracy.sets import SET_ASIDE
+from benchmarks.accuracy.study import shuffles
+from benchmarks.accuracy.tables import MARK, named
+from benchmarks.accuracy.verdicts import LEVEL, by_size, verdicts
 from benchmarks.report import section
-from heterolda.experiments.ranks import compare_ranks
-from heterolda.experiments.results import Cell
 
-# What must hold: percentage points below the best untuned peer, and the ratio of
-# training times.
-LARGEST_LOSS, LARGEST_RATIO = 1.0, 1.0
-MARK = "†"
-BINS = 10
+# Why the recipe loses on a set, where that is known.
+REASONS: dict[str, str] = {}
+# What was tried for the recipe and did not help, as the lines of a list.
+TRIED: tuple[str, ...] = ()
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 
 
 def page(c: Comparisons) -> str:
     """The whole page."""
-    groups = {
-        "Ours": OURS,
-        "Peers at their defaults": PEERS,
-        "Peers, tuned": TUNED_PEERS,
-    }
     parts = [
         _head(c),
+        _losses(c),
         _verdicts(c),
-        *(_accuracies(c, title, names) for title, names in groups.items()),
-        _ranks(c),
-        _differences(c),
-        _times(c),
-        _calibration(c),
-        _methods(c),
+        _tests(c),
+        *tables.tables(c),
+        _protocol(c),
+        tables.methods(c),
         _remarks(c),
     ]
     return "\n".join(part for part in parts if part)
 
 
 def _head(c: Comparisons) -> str:
-    aside = ", ".join(SET_ASIDE)
-    lines = [
-        "# Accuracy",
-        "",
-        "Made by `python -m benchmarks.accuracy`; do not edit. "
-        f"{c.results.folds} stratified folds, the same for every method. Figures are "
-        "means over shuffles in %, with the standard deviation over shuffles. Peers "
-        "get standardised features; tuned ones choose among five values by three inner "
-        "folds.",
-        "",
-        "On each set those shuffles count that are complete for every method that has "
-        "a complete one; the column *shuffles* says how many. Where a method has fewer "
-        "by plan, their number is in brackets, and it is compared with each of the "
-        "others on these alone. All comparisons are of exact counts of hits. A method "
-        "that no other is better than on a set is bold. A figure in parentheses is of "
-        "a method without a complete shuffle that counts, and is not compared.",
+    plain = [sum(POWER not in m for m in peers) for peers in (PEERS, TUNED_PEERS)]
+    lines = ["# Accuracy", ""]
+    if c.leads(CONTENDERS[1:]):
+        lines += [
+            "![Points of the recommended recipe above or below the best linear peer "
+            "of each set](images/accuracy.png)",
+            "",
+            " ".join(_sentences(c)),
+            "",
+        ]
+    lines += [
+        "Made by `python -m benchmarks.accuracy` (or `make accuracy`; it goes on where "
+        "it was stopped); do not edit. Every figure is of rows held out. "
+        "*Recommended* is `heterolda.recommended()`; its peers are linear classifiers "
+        f"of scikit-learn, {plain[0]} at their defaults and {plain[1]} tuned, each "
+        f"with and without a power transformation of the features (`{POWER}`), "
+        f"{len(CONTENDERS) - 1} in all. The picture shows the difference to the peer "
+        "that did best on a set, in hindsight, with two standard errors: the best of "
+        "so many is ahead of an equal on most sets, by luck alone.",
         "",
     ]
+    if c.rank_diagrams():
+        lines += [
+            "![Mean ranks, with bars that join what cannot be told apart]"
+            "(images/accuracy_ranks.png)",
+            "",
+            "Mean ranks of the recommended recipe and of the variant of each peer, "
+            "tuned or not and transformed or not, that has the best mean rank of all "
+            "sets. Bars join methods whose ranks cannot be told apart (Nemenyi, 5 %).",
+            "",
+        ]
     if c.development:
-        lines += [f"**Without the sets that are set aside**: {aside}."]
+        lines += [f"**Without the {len(SET_ASIDE)} sets that are set aside.**", ""]
     else:
         lines += [
-            f"{MARK} These sets were set aside before the first full run and looked at "
-            f"once in the end: {aside}. (scikit-learn's digits are a part of "
-            "optdigits, so these two are not independent.)"
+            f"{MARK} Set aside before the first run of the recipe for this page, and "
+            "looked at once, in the end.",
+            "",
         ]
-    versions = c.versions()
-    for text, methods in versions.items():
-        where = f" of {', '.join(methods)}" if len(versions) > 1 else ""
-        lines += ["", f"Versions{where}: {text}."]
-    lines += ["", "![Mean ranks and differences](images/accuracy.png)", ""]
     return "\n".join(lines)
+
+
+def _sentences(c: Comparisons) -> list[str]:
+    """Who is first, by how much, and where not."""
+    halves = {title: names for title, names in c.halves.items() if c.rivals(names)}
+    title, names = next(iter(halves.items()))
+    kind = {ASIDE: "that were set aside", DEVELOPMENT: "to develop on"}.get(
+        title, "of the study and of scikit-learn"
+    )
+    standing = _standing(c.rivals(names))
+    sentences = [f"On the {len(names)} sets {kind}, `recommended()` {standing}."]
+    everywhere = c.rivals(c.datasets)
+    if len(halves) > 1:
+        n = max(a.sets for a in everywhere.values())
+        sentences.append(f"Over all {n} sets it {_standing(everywhere)}.")
+    worse = [m for m, a in everywhere.items() if a.p_ours < LEVEL]
+    better = [m for m, a in everywhere.items() if a.p_peer < LEVEL]
+    sentences[-1] = (
+        f"{sentences[-1][:-1]}; by a paired test it is better than {len(worse)} of the "
+        f"{len(everywhere)} peers and worse than {', '.join(better) or 'none'}."
+    )
+    leads = c.leads(CONTENDERS[1:])
+    losses = sorted((loss, d) for d in leads if (loss := c.loss(d)))
+    shown = ", ".join(f"{d} ({loss.points:+.1f})" for loss, d in losses[:3])
+    ahead = sum(lead.points >= 0 for lead in leads.values())
+    sentences.append(
+        f"No peer is ahead of it on {ahead} of {len(leads)} sets, and some peer is by "
+        f"more than two standard errors on {len(losses)}"
+        + (f", most on {shown}." if shown else ".")
+    )
+    return sentences
+
+
+def _standing(rivals: dict[str, Against]) -> str:
+    """Place by mean rank and by mean accuracy, with the best peer."""
+    places = []
+    for figures, sign, unit in (
+        ({m: a.ranks for m, a in rivals.items()}, -1, ""),
+        ({m: a.means for m, a in rivals.items()}, 1, " %"),
+    ):
+        gaps = {m: sign * (ours - theirs) for m, (ours, theirs) in figures.items()}
+        place = 1 + sum(gap < 0 for gap in gaps.values())
+        peer = min(gaps, key=gaps.__getitem__)
+        ours, theirs = (f"{x:.1f}{unit}" for x in figures[peer])
+        word = ORDINALS[place - 1] if place <= len(ORDINALS) else f"number {place}"
+        places.append((word, f"({ours}; the best peer is {peer}, {theirs})"))
+    (rank, ranks), (accuracy, accuracies) = places
+    return (
+        f"is {rank} of {len(rivals) + 1} linear methods by mean rank {ranks} and "
+        f"{accuracy} by mean accuracy {accuracies}"
+    )
+
+
+def _losses(c: Comparisons) -> str:
+    if not c.leads(CONTENDERS[1:]):
+        return ""
+
+    def cells(lead: Lead | None) -> tuple[str, str]:
+        if lead is None:
+            return "", ""
+        return f"{lead.points:+.2f} ± {2 * lead.error:.2f}", lead.peer
+
+    title = "Where it loses, and why"
+    rows = [
+        (named(d), *cells(loss), *cells(c.lead(d, PEERS)), REASONS.get(d, ""))
+        for d in c.datasets
+        if (loss := c.loss(d))
+    ]
+    if not rows:
+        return f"## {title}\n\nNo peer is ahead by more than two standard errors.\n"
+    about = (
+        "The sets on which some peer is ahead by more than two standard errors: "
+        "points of the recommended recipe above the peer that is furthest ahead, and "
+        "above the best peer at its defaults, with two standard errors. With "
+        f"{len(CONTENDERS) - 1} peers, some of it is luck."
+    )
+    head = "set|points|peer|points|best untuned peer|why"
+    return section(title, about, head, rows)
 
 
 def _verdicts(c: Comparisons) -> str:
     if RECOMMENDED not in c.methods:
         return ""
-    lines = ["## What should hold", ""]
-
-    def say(text: str, figures: str, holds: bool, lacking: list[str]) -> None:
-        verdict = "met" if holds else "**not met**"
-        if lacking:
-            so_far = f" (so far {verdict})" if figures else ""
-            verdict = f"**not decided**{so_far}; missing: {'; '.join(lacking)}"
-        lines.append(f"- {text}{figures}: {verdict}")
-
-    rivals = c.rivals()
-    gaps = {m: theirs - ours for m, (ours, theirs) in rivals.items()}
-    figures = ""
-    if gaps:
-        first = min(gaps, key=gaps.__getitem__)
-        ours, theirs = rivals[first]
-        figures = f" ({ours:.2f}; the best peer is {first}, {theirs:.2f})"
-    say(
-        "among the peers, the recommended recipe has the best mean rank",
-        figures,
-        all(gap >= 0 for gap in gaps.values()),
-        _by_set(c.missing(CONTENDERS)),
-    )
-    points = {d: difference for d, (difference, _) in c.differences(PEERS).items()}
-    worst = min(points, key=points.__getitem__, default="")
-    say(
-        f"nowhere more than {LARGEST_LOSS:.1f} points below the best untuned peer",
-        f" (at worst {points[worst]:+.2f}, on {worst})" if points else "",
-        all(difference >= -LARGEST_LOSS for difference in points.values()),
-        _by_set(c.missing([RECOMMENDED, *PEERS])),
-    )
-    ratios = c.time_ratios()
-    slow = max(ratios, key=ratios.__getitem__, default="")
-    untimed = [d for d in c.timed if d not in ratios]
-    say(
-        f"trains no longer than {TIMED_PEER} where n >= {ROWS_FOR_TIMES}",
-        f" (at worst {ratios[slow]:.2g} times as long, on {slow})" if ratios else "",
-        all(ratio <= LARGEST_RATIO for ratio in ratios.values()),
-        [f"times of one run on {', '.join(untimed)}"] if untimed else [],
-    )
-    return "\n".join([*lines, ""])
-
-
-def _by_set(cells: list[tuple[str, str]]) -> list[str]:
-    """Sets with the methods that are missing there."""
-    methods = defaultdict(list)
-    for dataset, method in cells:
-        methods[dataset].append(method)
-    return [f"{d} ({', '.join(names)})" for d, names in methods.items()]
-
-
-def _accuracies(c: Comparisons, title: str, names: list[str]) -> str:
-    names = [m for m in names if m in c.methods]
-    if not names:
-        return ""
-
-    def figure(dataset: str, method: str) -> str:
-        cell = c.cell(dataset, method)
-        if cell is None:
-            part = c.results.cells.get((dataset, method))
-            return f"({part.accuracies.mean():.2f})" if part else "-"
-        text = f"{c.accuracy(dataset, method):.2f}"
-        if c.is_best(dataset, method):
-            text = f"**{text}**"
-        if cell.n_trials > 1:
-            text += f" ± {cell.accuracies.std(ddof=1):.2f}"
-        fewer = cell.n_trials < c.n_shuffles(dataset)
-        return f"{text} [{cell.n_trials}]" if fewer else text
-
-    rows = [
-        (_name(d), str(c.n_shuffles(d)), *(figure(d, m) for m in names))
-        for d in c.datasets
-    ]
-    return section(title, "", "|".join(["set", "shuffles", *names]), rows)
-
-
-def _ranks(c: Comparisons) -> str:
-    if len(c.methods) < 2 or len(c.datasets) < 2:
-        return ""
-    ranks = dict(zip(c.methods, c.ranks(c.methods).T, strict=True))
-    among = c.mean_ranks(CONTENDERS) if RECOMMENDED in c.methods else {}
-    rows = [
-        (
-            m,
-            f"{mean:.2f}",
-            f"{among[m][0]:.2f}" if m in among else "",
-            str(n),
-            *("-" if np.isnan(r) else f"{r:g}" for r in ranks[m]),
-        )
-        for m, (mean, n) in c.mean_ranks(c.methods).items()
-    ]
-    shuffles = [str(c.n_shuffles(d)) for d in c.datasets]
-    rows.append(("*shuffles*", "", "", "", *shuffles))
+    rows = [(text, *cells) for text, cells in verdicts(c).items()]
     about = (
-        "One more than the number of methods that are better; an equal one counts "
-        "half. The mean is over the sets that a method has. *Among peers* is the mean "
-        f"rank without our methods other than {RECOMMENDED}."
+        "Ranks and means are compared with each peer on the sets that both have; the "
+        "figures after ours are those of the closest peer, or of the best. Tests are "
+        "Wilcoxon's signed-rank test over the sets, one-sided, "
+        f"{100 * LEVEL:g} %, for each peer alone: that {len(CONTENDERS) - 1} of them "
+        "are tried is not corrected for."
     )
-    whole = [m for m in c.methods if np.isfinite(ranks[m]).all()]
-    if len(whole) > 1:
-        test = compare_ranks(whole, -c.ranks(whole))
+    if c.missing(CONTENDERS):
         about += (
-            f" Of the {len(whole)} methods that have every set, mean ranks that differ "
-            f"by less than {test.critical_difference:.2f} cannot be told apart "
-            f"(Nemenyi, 5 %); Friedman's test: p = {test.p_value:.2g}."
+            " *So far*: some results are missing, and a verdict is of those that are "
+            "there."
         )
-    lacking = [(d, m) for d, m in c.missing(c.methods) if d in c.datasets]
-    if lacking:
-        about += f" Missing: {'; '.join(_by_set(lacking))}."
-    head = "|".join(["method", "mean", "among peers", "sets", *map(_name, c.datasets)])
-    return section("Ranks", about, head, rows)
+    head = "|".join(["what", *c.halves])
+    return section("What should hold", about, head, rows)
 
 
-def _differences(c: Comparisons) -> str:
-    groups = c.differences(PEERS), c.differences(TUNED_PEERS)
-    if not any(groups):
+def _tests(c: Comparisons) -> str:
+    if not c.rivals(c.datasets):
         return ""
-
-    def texts(found: dict[str, tuple[float, str]], dataset: str) -> tuple[str, str]:
-        if dataset not in found:
-            return "", ""
-        return f"{found[dataset][0]:+.2f}", found[dataset][1]
-
-    rows = [
-        (_name(d), str(c.n_shuffles(d)), *texts(groups[0], d), *texts(groups[1], d))
-        for d in c.datasets
-    ]
+    sizes = {
+        f"n < {FEW_ROWS:,}": by_size(c.datasets, True),
+        f"n >= {FEW_ROWS:,}": by_size(c.datasets, False),
+        "all": c.datasets,
+    }
     about = (
-        "Points of the recommended recipe above the best peer of each set, on the "
-        "shuffles that both have."
+        "Sets on which the recommended recipe is better, equal and worse; mean "
+        "difference in points; p-values of Wilcoxon's signed-rank test over the sets, "
+        "one-sided: the first is small if ours is better, the second if the peer is, "
+        "and bold below the level."
     )
-    head = "set|shuffles|at defaults|which|tuned|which"
-    return section("Recommended against the best peers", about, head, rows)
-
-
-def _times(c: Comparisons) -> str:
-    if not {RECOMMENDED, TIMED_PEER} <= set(c.methods):
-        return ""
-    ratios = c.time_ratios()
-    rows = [
-        (_name(d), "{} x {}, {} classes".format(*SIZES[d]), f"{ratio:.2g}")
-        for d, ratio in ratios.items()
-    ]
-    lines = [
-        f"Training time of the recommended recipe as a ratio to {TIMED_PEER}: "
-        "processor time of one thread, the median over folds."
-    ]
-    lacking = {d for d, _ in c.missing([RECOMMENDED, TIMED_PEER])}
-    apart = [d for d in c.timed if d not in ratios and d not in lacking]
-    if apart:
-        lines.append(
-            f"Left out because the two were not timed in one run: {', '.join(apart)}."
-        )
-    if not rows:
-        return "\n".join(["## Training time", "", *lines, ""]) if apart else ""
-    return section("Training time", " ".join(lines), "set|size|ratio", rows)
-
-
-def _calibration(c: Comparisons) -> str:
-    names = [
-        m
-        for m in c.methods
-        if any((cell := c.cell(d, m)) and cell.rows[0].forecasts for d in c.datasets)
-    ]
-    if not names:
-        return ""
-
-    def error(cell: Cell) -> str:
-        parts = [unpacked(row.forecasts) for row in cell.rows if row.forecasts]
-        if not parts:
-            return ""
-        top, hits = (np.concatenate(column) for column in zip(*parts, strict=True))
-        bins = np.array_split(np.argsort(top, kind="stable"), BINS)
-        gaps = sum(abs(np.sum(top[rows] - hits[rows])) for rows in bins)
-        return f"{gaps / len(top):.3f}"
-
-    def loss(cell: Cell) -> str:
-        total = sum(row.n_test for row in cell.rows)
-        return f"{sum(row.log_loss * row.n_test for row in cell.rows) / total:.3f}"
-
-    def rows(figure: Callable[[Cell], str]) -> list[tuple[str, ...]]:
-        return [
-            (_name(d), *(figure(cell) if (cell := c.cell(d, m)) else "" for m in names))
-            for d in c.datasets
-        ]
-
-    about = (
-        "Expected calibration error of the largest probability: "
-        f"{BINS} bins of equal count, the rows of all folds and shuffles together."
-    )
-    head = "|".join(["set", *names])
     return "\n".join(
         [
-            section("Calibration", about, head, rows(error)),
-            section("Log loss", "Of the test rows.", head, rows(loss)),
+            _against(c, "Against each peer", about, c.halves),
+            _against(c, "Against each peer, by number of rows", "", sizes),
         ]
     )
 
 
-def _methods(c: Comparisons) -> str:
+def _against(
+    c: Comparisons, title: str, about: str, groups: dict[str, list[str]]
+) -> str:
+    found = [c.rivals(names) for names in groups.values()]
+
+    def cell(a: Against | None) -> str:
+        if a is None:
+            return ""
+        counts, p = f"{a.won}/{a.tied}/{a.lost}", f"{_p(a.p_ours)}/{_p(a.p_peer, True)}"
+        return f"{counts}, {a.points:+.2f}, {p}"
+
     rows = [
-        (m, METHODS[m].description, str(n) if (n := _warnings(c, m)) else "")
-        for m in c.methods
+        (peer, *(cell(rivals.get(peer)) for rivals in found))
+        for peer in CONTENDERS[1:]
+        if any(peer in rivals for rivals in found)
     ]
-    about = "Warnings are scikit-learn's ConvergenceWarnings, in inner folds too."
-    return section("Methods", about, "method|what it is|warnings", rows)
+    return section(title, about, "|".join(["peer", *groups]), rows)
 
 
-def _warnings(c: Comparisons, method: str) -> int:
-    return sum(
-        row.n_warnings
-        for d in c.datasets
-        if (cell := c.cell(d, method))
-        for row in cell.rows
-    )
+def _p(p: float, bold: bool = False) -> str:
+    """A p-value in few characters, bold below the level if that is asked for."""
+    digits = 3 if p < 0.1 else 2
+    text = f"{p:.{digits}f}".removeprefix("0").removesuffix(".00")
+    text = "<.001" if p < 0.001 else text
+    return f"**{text}**" if bold and p < LEVEL else text
+
+
+def _protocol(c: Comparisons) -> str:
+    lines = [
+        "## Protocol",
+        "",
+        f"- {c.folds} stratified folds, the same for every method; five shuffles of "
+        "sets with fewer than 2,000 rows, one of the others. Any two methods are "
+        "compared on the whole shuffles that both have, by counts of hits, so that "
+        "equal ones tie.",
+        "- Peers get standardised features. Tuned ones choose among four values by "
+        f"{INNER_FOLDS} inner folds of the training rows.",
+        "- The standard error of a difference is that over folds and shuffles, with "
+        "the correction of Nadeau and Bengio (2003) for training sets that share rows: "
+        "the variance over folds times (1 / number of folds + test rows / training "
+        "rows). Of a set with one shuffle it rests on "
+        f"{c.folds} differences, and is rough.",
+        "- Some sets share rows or their origin, as their names say, and digits is a "
+        "part of optdigits: tests over sets count them twice.",
+    ]
+    for title, names in c.halves.items():
+        lines.append(f"- {title.capitalize()}: {', '.join(names)}.")
+    versions = c.versions()
+    for text, methods in versions.items():
+        where = f" of {', '.join(methods)}" if len(versions) > 1 else ""
+        lines.append(f"- Versions{where}: {text}.")
+    return "\n".join([*lines, ""])
 
 
 def _remarks(c: Comparisons) -> str:
-    total = sum(_warnings(c, m) for m in c.methods)
-    lines = [
+    lines = []
+    if TRIED:
+        lines += ["## What was tried and did not help", ""]
+        lines += [*(f"- {text}" for text in TRIED), ""]
+    lines += [
         "## Limits",
         "",
-        f"- Convergence warnings: {total}, see above by method.",
-        f"- With more than {MANY_ROWS:,} training rows, SVC-tuned chooses C with a "
-        f"stratified sample of {SAMPLE:,} of them and is then fitted to all. Its "
-        f"solver stops after {ITERATIONS:,} iterations for each pair of classes, on "
-        "every set. Without either, a large C would take hours; with it, SVC-tuned can "
-        "be worse than SVC where it stops too early, and its rank there says little.",
+        f"- With more than {MANY_ROWS:,} training rows the dear peers are tuned with a "
+        f"stratified sample of {SAMPLE:,} of them and then fitted to all. SVC stops "
+        f"after {ITERATIONS:,} iterations for each pair of classes, and can be worse "
+        "where that is too early.",
+        "- D1 and D2 are drawn anew for each shuffle.",
     ]
-    if {"D1", "D2"} & set(c.datasets):
-        lines.append("- D1 and D2 are drawn anew for each shuffle.")
+    left_out = [(d, m) for d in c.expected for m in METHODS if not shuffles(d, m)]
+    for text, cells in (
+        ("Left out, because they fail or take too long", left_out),
+        ("Missing, without a whole shuffle", c.missing(c.methods)),
+    ):
+        by_set = defaultdict(list)
+        for dataset, method in cells:
+            by_set[dataset].append(method)
+        found = [f"{d} ({_some(methods)})" for d, methods in by_set.items()]
+        if found:
+            lines.append(f"- {text}: {'; '.join(found)}.")
     return "\n".join([*lines, ""])
 
 
-def _name(dataset: str) -> str:
-    return f"{dataset} {MARK}" if dataset in SET_ASIDE else dataset
+def _some(methods: list[str]) -> str:
+    return ", ".join(methods) if len(methods) < 6 else f"{len(methods)} methods"

@@ -35,8 +35,9 @@ FOLDS, TRIALS = 5, 5
 ENOUGH_ROWS = 2000
 # The protocol of the published figures.
 PUBLISHED_FOLDS = 4
-# Cells of more estimated seconds come last.
-DEAR = 60.0
+# Cells of more estimated seconds in all come last: a run that is stopped after an hour
+# then lacks only these, about one of twenty.
+DEAR = 20.0
 _STEPS = 32767
 
 

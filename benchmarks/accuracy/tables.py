@@ -1,0 +1,282 @@
+"""The tables of the page docs/accuracy.md, of single sets and methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.calibration import BINS, DRAWS
+from benchmarks.accuracy.comparisons import CONTENDERS, HITS, LOSS, Comparisons
+from benchmarks.accuracy.methods import (
+    LANDMARKS,
+    METHODS,
+    OURS,
+    PEERS,
+    POWER,
+    RECOMMENDED,
+    TIMED_PEER,
+    TUNED,
+    TUNED_PEERS,
+)
+from benchmarks.accuracy.sets import SET_ASIDE, SIZES, published
+from benchmarks.report import section
+
+MARK = "†"
+# Columns of published figures that are names, and those that are not of linear rules.
+NAMES = ("set", "row_of_the_study")
+NOT_LINEAR = ("rda_R", "qda_caret", "QdaCov_caret", "best_of_183")
+# Methods whose probabilities, or times, are shown for each set.
+FORECASTING = (
+    *(RECOMMENDED, "GLD", "LDA", "LDA-tuned", "logistic", "logistic-tuned"),
+    "elastic-net-tuned",
+)
+TIMED = (RECOMMENDED, "GLD", "LDA", "logistic-tuned", "SVC-tuned")
+
+# By head: what a column says of a set, or of a method.
+Columns = dict[str, Callable[[str], str]]
+
+
+def named(dataset: str) -> str:
+    """The name of a set, with a mark if it is set aside."""
+    return f"{dataset} {MARK}" if dataset in SET_ASIDE else dataset
+
+
+def tables(c: Comparisons) -> list[str]:
+    """All of them but that of the methods."""
+    found = [_sets(c), _ranks(c), *_accuracies(c), *_probabilities(c), _times(c)]
+    return [*found, _published(c)]
+
+
+def _by_set(c: Comparisons, title: str, about: str, columns: Columns) -> str:
+    rows = [(named(d), *(column(d) for column in columns.values())) for d in c.datasets]
+    if not any(any(row[1:]) for row in rows):
+        return ""
+    return section(title, about, "|".join(["set", *columns]), rows)
+
+
+def _figure(value: float, form: str) -> str:
+    return "" if math.isnan(value) else format(value, form)
+
+
+def _columns(
+    methods: Iterable[str], figure: Callable[[str, str], float], form: str
+) -> Columns:
+    """A column for each method."""
+
+    def column(method: str) -> Callable[[str], str]:
+        return lambda dataset: _figure(figure(dataset, method), form)
+
+    return {m: column(m) for m in methods}
+
+
+def _mean(values: list[float], form: str, mean: Any = np.mean) -> str:
+    """Over what is there; empty where nothing is."""
+    there = [value for value in values if not math.isnan(value)]
+    return format(mean(there), form) if there else ""
+
+
+def _sets(c: Comparisons) -> str:
+    """An overview: ours beside the best of each kind."""
+
+    def best(methods: list[str]) -> Callable[[str], str]:
+        def column(dataset: str) -> str:
+            found = [(c.mean(dataset, m), m) for m in c.present(dataset, methods)]
+            return "{:.1f} {}".format(*max(found)) if found else ""
+
+        return column
+
+    def lead(dataset: str) -> str:
+        found = c.lead(dataset, CONTENDERS[1:])
+        return f"{found.points:+.1f} ± {2 * found.error:.1f}" if found else ""
+
+    about = (
+        "Accuracy in %, of the recommended recipe and of the best of each kind in "
+        "hindsight. The size is rows x features, classes. *Lead* is ours over the best "
+        "peer, tuned or not, in points with two standard errors. Landmarks are not "
+        "linear."
+    )
+    columns: Columns = {
+        "size": lambda d: "{:,} x {}, {}".format(*SIZES[d]),
+        "shuffles": lambda d: str(c.most_shuffles(d)),
+        "ours": lambda d: _figure(c.mean(d, RECOMMENDED), ".1f"),
+        "lead": lead,
+        "best untuned peer": best(PEERS),
+        "best tuned peer": best(TUNED_PEERS),
+        "best landmark": best(LANDMARKS),
+    }
+    return _by_set(c, "Each set", about, columns)
+
+
+def _ranks(c: Comparisons) -> str:
+    about = (
+        "Ranks of the recommended recipe and its peers on each set: one more than the "
+        "number of methods that are better, an equal one counts half. Means are over "
+        "the sets that a method has. Our other methods and the landmarks stand below "
+        f"and are not ranked. *Time* is the ratio of training time to {TIMED_PEER}, "
+        f"the median over the sets; methods with `{POWER}` share a transformation, and "
+        "have none."
+    )
+    columns: Columns = {
+        "accuracy": lambda m: _mean([c.mean(d, m) for d in c.datasets], ".2f"),
+        "sets": lambda m: str(sum(c.n_shuffles(d, m) > 0 for d in c.datasets)),
+        "time": lambda m: _mean(
+            [c.time_ratio(d, m) for d in c.datasets if POWER not in m], ".2g", np.median
+        ),
+    }
+    others = [m for m in c.methods if m not in CONTENDERS]
+    return _standings(c, "Mean ranks and accuracies", about, HITS, others, columns)
+
+
+def _standings(
+    c: Comparisons, title: str, about: str, what: str, others: list[str], more: Columns
+) -> str:
+    """Mean ranks of the contenders by halves, other methods, and further columns."""
+    groups = {"all": c.datasets, **c.halves}
+    means = [c.mean_ranks(names, what) for names in groups.values()]
+    rows = [
+        (
+            f"**{m}**" if m == RECOMMENDED else m,
+            *(f"{found[m]:.1f}" if m in found else "" for found in means),
+            *(column(m) for column in more.values()),
+        )
+        for m in [*means[0], *others]
+    ]
+    return section(title, about, "|".join(["method", *groups, *more]), rows)
+
+
+def _accuracies(c: Comparisons) -> list[str]:
+    linear = [m for m in c.methods if m not in LANDMARKS]
+    ranks = c.ranks(linear, c.datasets)
+    best = {
+        (d, m)
+        for d, row in zip(c.datasets, ranks, strict=True)
+        for m, rank in zip(linear, row, strict=True)
+        if rank == np.nanmin(row, initial=math.inf)
+    }
+
+    def column(method: str) -> Callable[[str], str]:
+        def figure(dataset: str) -> str:
+            n = c.n_shuffles(dataset, method)
+            text = _figure(c.mean(dataset, method), ".1f")
+            text = f"**{text}**" if (dataset, method) in best else text
+            return f"{text} [{n}]" if 0 < n < c.most_shuffles(dataset) else text
+
+        return figure
+
+    about = (
+        "In %, here and in the tables below. The best of all linear methods is bold. "
+        "Where a method has fewer shuffles than others on a set, their number is in "
+        "brackets; an empty cell has not been measured."
+    )
+    found = []
+    for title, methods, end in (
+        ("ours", OURS, ""),
+        ("peers at their defaults", [m for m in PEERS if POWER not in m], ""),
+        (f"peers at their defaults, {POWER}", [m for m in PEERS if POWER in m], POWER),
+        ("tuned peers", [m for m in TUNED_PEERS if POWER not in m], TUNED),
+        (
+            f"tuned peers, {POWER}",
+            [m for m in TUNED_PEERS if POWER in m],
+            TUNED + POWER,
+        ),
+        ("landmarks", LANDMARKS, ""),
+    ):
+        columns = {m.removesuffix(end): column(m) for m in methods if m in c.methods}
+        found.append(_by_set(c, f"Accuracies: {title}", about, columns))
+        about = ""
+    return found
+
+
+def _probabilities(c: Comparisons) -> list[str]:
+    names = c.with_probabilities(c.methods)
+    if not names:
+        return []
+    errors, perfect = c.calibration_errors, c.perfect_errors
+
+    def error(dataset: str, method: str) -> float:
+        return errors.get((dataset, method), math.nan)
+
+    about = (
+        "Mean ranks by log loss, of the recommended recipe and the peers with "
+        "probabilities; mean log loss and mean calibration error of all methods that "
+        "have any, over the sets that a method has."
+    )
+    more: Columns = {
+        "log loss": lambda m: _mean([c.mean(d, m, LOSS) for d in c.datasets], ".3f"),
+        "calibration error": lambda m: _mean([error(d, m) for d in c.datasets], ".3f"),
+    }
+    others = [m for m in names if m not in CONTENDERS]
+    found = [_standings(c, "Probabilities", about, LOSS, others, more)]
+    shown = [m for m in FORECASTING if m in names]
+    about = (
+        "Expected calibration error of the largest probability: "
+        f"{BINS} bins of equal count, the rows of all folds and shuffles together. "
+        "*Perfect* is its mean if the probabilities of the recommended recipe were "
+        f"true and all these rows independent ({DRAWS} draws of hits). Rows recur in "
+        "the shuffles, so a perfect forecast would show more than that."
+    )
+    columns: Columns = {
+        "perfect": lambda d: _figure(perfect.get(d, math.nan), ".3f")
+    } | _columns(shown, error, ".3f")
+    found.append(_by_set(c, "Calibration", about, columns))
+    columns = _columns(shown, lambda d, m: c.mean(d, m, LOSS), ".3f")
+    return [*found, _by_set(c, "Log loss", "", columns)]
+
+
+def _times(c: Comparisons) -> str:
+    about = (
+        f"Training time as a ratio to {TIMED_PEER}: processor time of one thread, "
+        "the median over the folds that both have from one run."
+    )
+    return _by_set(c, "Training time", about, _columns(TIMED, c.time_ratio, ".2g"))
+
+
+def _published(c: Comparisons) -> str:
+    """The recommended recipe by the published protocol, beside published figures."""
+    rows, leads = [], []
+    figures = published() if c.published else {}
+    for dataset, ours in c.published.items():
+        texts = figures[dataset].items()
+        theirs = {m: float(x) for m, x in texts if m not in NAMES and x}
+        best, which = max((x, m) for m, x in theirs.items() if m not in NOT_LINEAR)
+        leads.append(ours - best)
+        landmarks = [theirs.get(m, math.nan) for m in ("qda_caret", "best_of_183")]
+        rows.append(
+            (
+                *(named(dataset), f"{ours:.1f}", f"{leads[-1]:+.1f}"),
+                *(f"{best:.1f}", which, _figure(theirs.get("lda_R", math.nan), ".1f")),
+                *(_figure(x, ".1f") for x in landmarks),
+            )
+        )
+    if not rows:
+        return ""
+    about = (
+        "Accuracies in % by four folds: ours, of folds of our own, beside figures of "
+        'M. Fernandez-Delgado, E. Cernadas, S. Barro and D. Amorim (2014), "Do we need '
+        'hundreds of classifiers to solve real world classification problems?", JMLR '
+        "15, 3133-3181. They are landmarks, not peers in the same run: parameters were "
+        "tuned on rows that were tested too, failures are left blank, and versions of "
+        "a set may differ. The best linear one is chosen in hindsight. Ours is above "
+        f"it on {sum(lead > 0 for lead in leads)} of {len(leads)} sets, by "
+        f"{np.mean(leads):+.1f} points on average. *QDA* is qda_caret, *any* the best "
+        "of all 183 classifiers, linear or not."
+    )
+    head = "set|recommended|lead|best linear|which|lda_R|QDA|any"
+    return section("Published figures", about, head, rows)
+
+
+def methods(c: Comparisons) -> str:
+    """What the methods are, and their warnings."""
+    rows = [
+        (m, METHODS[m].description, str(c.warnings(m) or ""))
+        for m in c.methods
+        if m.removesuffix(POWER) == m or c.warnings(m)
+    ]
+    about = (
+        f"Those with `{POWER}` are the same after a power transformation. Warnings are "
+        "scikit-learn's ConvergenceWarnings, in inner folds too."
+    )
+    return section("Methods", about, "method|what it is|warnings", rows)
