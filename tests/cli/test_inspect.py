@@ -109,7 +109,7 @@ def test_features_over_all_rules(frame, model, path):
 
 OTHERS = {
     "refined": lambda: LocalNeighborhoodSearch(),
-    "transformed": lambda: LocalNeighborhoodSearch(transformation="power", max_iter=9),
+    "transformed": lambda: LocalNeighborhoodSearch(transformation="auto", max_iter=9),
     "against the rest": lambda: GaussianLinearDiscriminant(multiclass="ova"),
     "costs": lambda: GaussianLinearDiscriminant(costs={"west": {"north": 5}}),
     "minimax": lambda: GaussianLinearDiscriminant(criterion="minimax"),
@@ -141,7 +141,7 @@ def test_every_kind_of_model_has_words_and_a_card(kind, frame, tmp_path):
 
 
 def test_powers_of_transformed_features_are_shown(frame, tmp_path):
-    model = LocalNeighborhoodSearch(transformation="power", max_iter=9)
+    model = LocalNeighborhoodSearch(transformation="auto", max_iter=9)
     model.fit(np.exp(frame[FEATURES[:3]]), frame["kind"])
     heterolda.save(model, tmp_path / "m.json")
     shown = succeed("inspect", tmp_path / "m.json", "--rules", "1")

@@ -41,7 +41,7 @@ OTHERS = [
     GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
     LocalNeighborhoodSearch(LogisticRegression(), strategy="exact", n_restarts=2),
     LocalNeighborhoodSearch(strategy="smooth"),
-    LocalNeighborhoodSearch(strategy="smooth", transformation="power"),
+    LocalNeighborhoodSearch(strategy="smooth", transformation="auto"),
     HeteroscedasticProjection(method="chernoff"),
     HeteroscedasticProjection(method="fisher"),
     bounded(LogisticRegression()),

@@ -497,7 +497,7 @@ def test_the_reason_is_what_was_compared():
         "with 4.5 % errors at rows held out: the start itself had the fewest, 4.2 %, "
         "but not clearly fewer."
     )
-    moved = row("error", 3.0, 0.01, "coupled", transformation="power")
+    moved = row("error", 3.0, 0.01, "coupled", transformation="auto")
     assert reason([*three, moved], moved) == (
         "Of 4 candidates the refinement with loss 'error' and anchor 3 of transformed "
         "features (voting 'coupled') had the fewest errors at rows held out, 1.0 %; "

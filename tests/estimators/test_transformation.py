@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
 
 def search(strategy="smooth", start=None, **settings):
-    settings = {"transformation": "power", "max_iter": 20, "n_restarts": 1, **settings}
+    settings = {"transformation": "auto", "max_iter": 20, "n_restarts": 1, **settings}
     return LocalNeighborhoodSearch(start, strategy=strategy, **settings)
 
 
@@ -110,6 +110,6 @@ def test_rows_out_of_memory_are_not_transformed(four):
     dask = pytest.importorskip("dask.array")
     X, y = (dask.from_array(part, chunks=(100, -1)[: part.ndim]) for part in four)
     with pytest.raises(
-        ValueError, match="transformation='power' needs all rows in memory"
+        ValueError, match="transformation='auto' needs all rows in memory"
     ):
         search("paper").fit(X, y)

@@ -259,7 +259,7 @@ def test_transformed_features_that_no_header_can_hold(tmp_path, rng):
     with pytest.raises(ValueError, match="use dtype='double'"):
         export_c(small, tmp_path / "model.h")
     X = rng.normal(size=(80, 5))
-    search = LocalNeighborhoodSearch(max_iter=5, transformation="power")
+    search = LocalNeighborhoodSearch(max_iter=5, transformation="auto")
     pipeline = make_pipeline(HeteroscedasticProjection(2), search)
     pipeline.fit(X, np.arange(80) % 4)
     with pytest.raises(ValueError, match="model transforms components"):

@@ -68,7 +68,7 @@ FOUR_CLASSES = {
     "costs": GLD(costs={0: {1: 5, 2: 0.5}, 3: {0: 0.0}}),
     "minimax": GLD(criterion="minimax"),
     "paper": LNS(max_iter=30),
-    "powers": LNS(max_iter=20, transformation="power"),
+    "powers": LNS(max_iter=20, transformation="auto"),
     "exact": LNS(strategy="exact", max_iter=20, n_restarts=1),
     "early": LNS(max_iter=20, early_stopping=True, voting="majority"),
     "weights": LNS(GLD(shrinkage=0.1), max_iter=20, class_weight={0: 2.5, 3: 1}),
@@ -99,7 +99,7 @@ TWO_CLASSES = {
     "minimax two": GLD(criterion="minimax"),
     "paper two": LNS(max_iter=20),
     "smooth two": recommended(),
-    "smooth powers two": LNS(strategy="smooth", transformation="power"),
+    "smooth powers two": LNS(strategy="smooth", transformation="auto"),
     "bounded": BoundedErrorClassifier(max_error={1: 0.2}, confidence=0.9),
     "bounded fisher": BoundedErrorClassifier(
         GLD(solver=Fisher(), priors=[0.2, 0.8]), max_error=0.2, random_state=3
@@ -821,7 +821,7 @@ def test_no_key_may_be_missing(make_classes, name):
 
 def test_parts_of_a_search_are_checked(make_classes):
     X, y = make_classes(4)
-    text = json.dumps(to_document(recommended(transformation="power").fit(X, y)))
+    text = json.dumps(to_document(recommended(transformation="auto").fit(X, y)))
     for where, value, message in [
         ("start.frozen", None, "true or false"),
         ("start.model", json.loads(text)["model"], "must be one of"),

@@ -63,7 +63,7 @@ def make_models():
     yield "discriminant", discriminant, frame
     X, y = make_data(rng, 4, 2)
     yield "search", recommended(random_state=3, class_weight={0: 2.5}).fit(X, y), X
-    powers = LocalNeighborhoodSearch(transformation="power", max_iter=20)
+    powers = LocalNeighborhoodSearch(transformation="auto", max_iter=20)
     yield "transformed", powers.fit(np.exp(X), y), np.exp(X)
     X, y = make_data(rng, 4, 5)
     frame = pd.DataFrame(X, columns=["Länge", "width", "height", "age", "mass"])

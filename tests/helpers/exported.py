@@ -60,7 +60,7 @@ def transformed(n_classes, voting="weighted"):
     X = X * [1, -1, 1e-4, 3, 1] + [0, 0, 0, 1e4, -2]
     start = GaussianLinearDiscriminant(guard=False)
     model = LocalNeighborhoodSearch(
-        start, transformation="power", voting=voting, max_iter=20
+        start, transformation="auto", voting=voting, max_iter=20
     )
     given = model.fit(X, y).transformation_
     lambdas = np.array([0.0, 2.0, -2.0, given.lambdas[3], 4.0])

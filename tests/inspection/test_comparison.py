@@ -70,7 +70,7 @@ def naive_figures(values):
 
 def test_boundaries_of_transformed_features_are_not_linear(four):
     search = LocalNeighborhoodSearch(max_iter=5)
-    powers = LocalNeighborhoodSearch(max_iter=5, transformation="power")
+    powers = LocalNeighborhoodSearch(max_iter=5, transformation="auto")
     found = compare(*four, models={"search": search, "powers": powers}, cv=3)
     linear = dict(zip(found.names, found.linear.tolist(), strict=True))
     assert linear["search"]

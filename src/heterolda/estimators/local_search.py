@@ -208,7 +208,7 @@ class LocalNeighborhoodSearch(
     more than r + 1 rows keeps its start. The result is invariant to linear maps of the
     features, if the start is.
 
-    ``transformation="power"`` makes of a feature with mean c and standard deviation s,
+    ``transformation="auto"`` makes of a feature with mean c and standard deviation s,
     with :math:`z = (x - c) / s`,
 
     .. math::

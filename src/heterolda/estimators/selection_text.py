@@ -10,7 +10,7 @@ from heterolda.foundations.wording import percent
 Row = Mapping[str, Any]
 
 # What tells candidates apart; not every table has all.
-_KEYS = ("loss", "anchor", "voting", "transformation")
+_KEYS = ("loss", "anchor", "voting")
 
 
 def explained(**selection: Any) -> dict[str, Any]:
@@ -24,16 +24,25 @@ def reason(table: Sequence[Row], chosen: Row) -> str:
     Parameters
     ----------
     table : list of dict
-        All candidates: their `loss`, `anchor`, `voting`, the `error` at rows held out,
-        and perhaps their `transformation` and their `weight` in an average.
+        All candidates: their `loss`, `anchor`, `voting`, the `error` at rows held out
+        and the `weight` in the mean that was taken.
     chosen : dict
-        The same of what was chosen; its `error` does not matter.
+        The same of the best of them, and whether features are `transformed`; its
+        `error` does not matter.
 
     Returns
     -------
     str
         One sentence.
     """
+    text = _reason(table, chosen)
+    if chosen.get("transformed"):
+        text = f"Features were transformed. {text}"
+    return text
+
+
+def _reason(table: Sequence[Row], chosen: Row) -> str:
+    """The same without a word about features."""
     name = _name(chosen, table)
     if not table:
         return f"Nothing was compared at rows held out: {name} was taken."
@@ -45,9 +54,9 @@ def reason(table: Sequence[Row], chosen: Row) -> str:
     averaged = [row for row in table if row.get("weight", 0) > 0]
     if len(averaged) > 1:
         return (
-            f"The rules of {len(averaged)} of {number} were averaged, all with few "
-            f"errors at rows held out; {_name(best, table)} had the fewest, "
-            f"{percent(fewest)}{_rival(table, best)}."
+            f"The rule is the mean of {len(averaged)} of {number}, whose errors at "
+            f"rows held out can hardly be told apart; {_name(best, table)} had the "
+            f"fewest, {percent(fewest)}{_rival(table, best)}."
         )
     # A file may say anything, even that something else than a candidate was chosen.
     own = next((row for row in table if _key(row) == _key(chosen)), best)
@@ -92,9 +101,8 @@ def _name(row: Row, table: Sequence[Row]) -> str:
     """A candidate in words, by what tells it apart from the others."""
     name = "the start itself"
     if not _is_start(row):
-        name = f"the refinement with loss {row['loss']!r} and anchor {row['anchor']:g}"
-    if row.get("transformation") is not None:
-        name += " of transformed features"
+        kind = "rule" if row["loss"] == "ridge" else "refinement"
+        name = f"the {kind} with loss {row['loss']!r} and anchor {row['anchor']:g}"
     if len({other["voting"] for other in table}) > 1:
         name += f" (voting {row['voting']!r})"
     return name

@@ -233,7 +233,7 @@ STATISTICS = {
     "factors": since(5, optional(list_of(packed("features"), "classes")), _none),
 }
 CANDIDATE = {
-    "loss": text(["error", "logistic", "none"]),
+    "loss": text(["error", "logistic", "ridge", "none"]),
     "bandwidth": special(number(0), nan, None),
     "anchor": special(number(0), inf, "Infinity"),
     "voting": VOTING,
@@ -244,7 +244,12 @@ TRANSFORMATION = {
     "scale": floats("features", low=np.finfo(np.float64).smallest_subnormal),
     "lambdas": floats("features", low=LEAST_POWER, high=MOST_POWER),
 }
-SELECTION = {**CANDIDATE, "candidates": list_of(record(CANDIDATE))}
+WEIGHT = {"weight": since(6, number(0, 1), lambda at: 0.0)}
+SELECTION = {
+    **CANDIDATE,
+    "transformed": since(6, boolean(), lambda at: False),
+    "candidates": list_of(record(CANDIDATE | WEIGHT)),
+}
 START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
 OF_DISCRIMINANT = {
     **parameters(_names(GaussianLinearDiscriminant)),
