@@ -307,7 +307,7 @@ def cross_validate(
         some, those = judges.without(f), _but(judges.fold, f)
         near = some.near_best(wrong.reshape(-1, wrong.shape[2])[:, those])
         chosen = np.flatnonzero(near.reshape(wrong.shape[:2]).any(axis=1))
-        if (key := tuple(chosen)) not in means:
+        if (key := tuple(chosen.tolist())) not in means:
             mean = folds.mean(chosen)
             means[key] = mean, mean.wrong(data.codes, 0, votings)[:, held]
         mean, lost = means[key]

@@ -16,7 +16,7 @@ from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.whitening import independent
 from heterolda.search.algorithm2 import Reporter
 from heterolda.search.pair_search import PairResult
-from heterolda.search.selection import Candidate
+from heterolda.search.selection import NONE, Candidate
 from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores
@@ -54,7 +54,7 @@ class FoldRules:
     @property
     def n_folds(self) -> int:
         """Number of folds."""
-        return self.coef.shape[1]
+        return int(self.coef.shape[1])
 
     @cached_property
     def sides(self) -> Array:
@@ -82,7 +82,7 @@ class FoldRules:
         """
         share = self.weight / self.weight.sum() if len(self.weight) else self.weight
         sizes = [median_size(self.margins[c], share) for c in chosen]
-        return np.mean(sizes) / np.array(sizes) / len(sizes)
+        return np.asarray(np.mean(sizes) / np.array(sizes) / len(sizes))
 
     def mean(self, chosen: Index) -> FoldRules:
         """The mean of some candidates, as a single one."""
@@ -123,10 +123,10 @@ def refine_folds(
             *(rows_of[rows], sign[rows], share, float(counts[rows].sum())),
             *(coef[f], float(intercept[f])),
         )
-        normals[:, f], offsets[:, f] = refinement.rules(
+        normals[:, f], offsets[:, f], moves = refinement.rules(
             candidates, tol=_ROUGHLY, max_iter=100
         )
-        moved = moved or bool(np.any(normals[1:, f] != normals[0, f]))
+        moved = moved or moves
         found = linear_scores(rows_of[out], normals[:, f].T, offsets[:, f])
         margins[:, out] = sign[out] * found.T
     # Class weights count, but do not make rows more or fewer than there are.
@@ -160,15 +160,21 @@ def refine_rows(
     n = float(data.frequencies().sum())
     start = X, sign, weight / weight.sum(), n, coef, intercept
     refinement = _Refinement.from_rows(*start)
-    rule = np.append(coef, intercept)
-    if any(candidate.moves for candidate in candidates):
-        rules = np.broadcast_to(rule / refinement.unit, (len(factors), len(rule)))
-        rules = rules.copy()
+    if any(refinement.problem(candidate) is not None for candidate in candidates):
+        normals, offsets, _ = refinement.rules([NONE] * len(factors))
         with suppress(KeyboardInterrupt):
             for k, candidate in enumerate(candidates):
-                refinement.follow(candidate, weight, watch, rules[k])
-        rule = refinement.unit * (factors @ rules)
-        coef, intercept = rule[:-1], float(rule[-1])
+                problem = refinement.problem(candidate)
+                if problem is None:
+                    continue
+                shift = np.zeros((1, problem.Z.shape[1]))
+                settings = {"costs": weight, "report": watch, "out": shift}
+                try:
+                    problem.shifts(refinement.weight, [candidate], **settings)
+                finally:
+                    normals[k : k + 1], offsets[k : k + 1] = problem.rules(shift)
+        coef = refinement.unit * (factors @ normals)
+        intercept = refinement.unit * float(factors @ offsets)
         errors = _count(data, coef, intercept)
     return PairResult.from_rows(
         data,
@@ -178,6 +184,49 @@ def refine_rows(
         history=np.array(history or [errors_start]),
         unit=refinement.unit,
     )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Where a rule descends from and what holds it there.
+
+    Attributes
+    ----------
+    space : Coordinates
+        Coordinates of the rows.
+    Z : ndarray of shape (n, r + 1)
+        The rows there, times +1 in the second class and -1 in the first.
+    start : ndarray of shape (n,)
+        Margins where the descent begins.
+    coef, intercept : ndarray and float
+        The rule there.
+    penalty : float
+        Factor lambda of the anchor for kappa = 1.
+    """
+
+    space: Coordinates
+    Z: Array
+    start: Array
+    coef: Array
+    intercept: float
+    penalty: float
+
+    def rules(self, u: Array) -> tuple[Array, Array]:
+        """Normals and offsets of rules at shifts from the anchor."""
+        normals, offsets = self.space.rules(u)
+        return self.coef + normals, self.intercept + offsets
+
+    def shifts(
+        self, weight: Array, candidates: list[Candidate], **settings: Any
+    ) -> Array:
+        """Shifts (n_candidates, r + 1) that the candidates lead to."""
+        losses = ["logistic" if it.loss == "ridge" else it.loss for it in candidates]
+        return descend(
+            *(self.Z, self.start, weight, np.array(losses)),
+            np.array([it.bandwidth for it in candidates]),
+            self.penalty * np.array([it.anchor for it in candidates]),
+            **settings,
+        )
 
 
 @dataclass(frozen=True)
@@ -222,87 +271,47 @@ class _Refinement:
         unit = median_size(margins, weight)
         return cls(X, sign, weight, n, coef / unit, intercept / unit, unit)
 
-    @cached_property
-    def _anchored(self) -> tuple[Coordinates, Array, Array, float] | None:
-        """Coordinates, signed rows there, margins at the start and factor of kappa.
+    def problem(self, candidate: Candidate) -> _Problem | None:
+        """What a candidate solves; None if it keeps the start."""
+        if not candidate.moves:
+            return None
+        return self._ridge if candidate.loss == "ridge" else self._anchored
 
-        None if rows are too few to leave the start.
-        """
+    @cached_property
+    def _anchored(self) -> _Problem | None:
+        """From the start; None if rows are too few to leave it."""
         if self.n <= len(self.X) and independent(self.X, self.weight):
             return None
         space = Coordinates.from_rows(self.X, self.weight)
         size = space.Z.shape[1]
         if self.n <= size:
             return None
-        start = self.X @ self.coef + self.intercept
+        start = self.sign * (self.X @ self.coef + self.intercept)
         penalty = size / (self.n - size)
-        return space, self.sign[:, None] * space.Z, self.sign * start, penalty
+        Z = self.sign[:, None] * space.Z
+        return _Problem(space, Z, start, self.coef, self.intercept, penalty)
 
     @cached_property
-    def _ridged(self) -> tuple[Coordinates, Array, Array, float]:
-        """The same for rules near zero, with features in units of their deviations."""
+    def _ridge(self) -> _Problem:
+        """From zero, with features in units of their deviations."""
         space = Coordinates.standardised(self.X, self.weight)
-        return space, self.sign[:, None] * space.Z, np.zeros(len(self.X)), 1 / self.n
+        zero = np.zeros(len(self.X)), np.zeros(len(self.coef)), 0.0
+        return _Problem(space, self.sign[:, None] * space.Z, *zero, 1 / self.n)
 
     def rules(
         self, candidates: list[Candidate], **settings: Any
-    ) -> tuple[Array, Array]:
-        """Normals and offsets of all candidates."""
+    ) -> tuple[Array, Array, bool]:
+        """Normals and offsets of all candidates, and whether any leaves the start."""
         normals = np.tile(self.coef, (len(candidates), 1))
         offsets = np.full(len(candidates), self.intercept)
-        for ridge in (False, True):
-            some = [
-                k
-                for k, it in enumerate(candidates)
-                if it.moves and it.anchored is not ridge
-            ]
-            found = self._descend([candidates[k] for k in some], **settings)
-            if found is not None:
-                normals[some], offsets[some] = found
-        return normals, offsets
-
-    def follow(
-        self, candidate: Candidate, costs: Array, report: Any, out: Array
-    ) -> None:
-        """Put the rule of a candidate, with its offset last, into `out`.
-
-        It is there, too, if the report raises an error.
-        """
-        space = self._ridged if candidate.loss == "ridge" else self._anchored
-        if not candidate.moves or space is None:
-            return
-        shift = np.zeros((1, space[1].shape[1]))
-        try:
-            self._descend([candidate], costs=costs, report=report, out=shift)
-        finally:
-            out[:-1], out[-1] = (part[0] for part in self._moved(candidate, shift))
-
-    def _descend(
-        self, candidates: list[Candidate], **settings: Any
-    ) -> tuple[Array, Array] | None:
-        """Rules of candidates of one kind; None if there are none, or too few rows."""
-        if not candidates:
-            return None
-        known = self._anchored if candidates[0].anchored else self._ridged
-        if known is None:
-            return None
-        _, Z, start, penalty = known
-        losses = ["logistic" if it.loss == "ridge" else it.loss for it in candidates]
-        u = descend(
-            *(Z, start, self.weight, np.array(losses)),
-            np.array([it.bandwidth for it in candidates]),
-            penalty * np.array([it.anchor for it in candidates]),
-            **settings,
-        )
-        return self._moved(candidates[0], u)
-
-    def _moved(self, candidate: Candidate, u: Array) -> tuple[Array, Array]:
-        """Normals and offsets of shifts for candidates of this kind."""
-        if not candidate.anchored:
-            return self._ridged[0].rules(u)
-        assert self._anchored is not None
-        normals, offsets = self._anchored[0].rules(u)
-        return self.coef + normals, self.intercept + offsets
+        problems = [self.problem(candidate) for candidate in candidates]
+        for problem in (self._anchored, self._ridge):
+            some = [k for k, it in enumerate(problems) if it is problem is not None]
+            if problem is not None and some:
+                chosen = [candidates[k] for k in some]
+                u = problem.shifts(self.weight, chosen, **settings)
+                normals[some], offsets[some] = problem.rules(u)
+        return normals, offsets, any(problem is not None for problem in problems)
 
 
 def _count(data: TrainingData, coef: Array, intercept: float) -> float:

@@ -36,11 +36,6 @@ class Candidate:
         """Whether the rule may leave its start."""
         return self.anchor < np.inf
 
-    @property
-    def anchored(self) -> bool:
-        """Whether the rule descends from its start."""
-        return self.moves and self.loss != "ridge"
-
 
 NONE = Candidate("none", np.nan, np.inf)
 # Anchors and customary width of each loss.
