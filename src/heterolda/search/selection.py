@@ -39,8 +39,9 @@ class Candidate:
 
 NONE = Candidate("none", np.nan, np.inf)
 # Anchors and customary width of each loss.
-_GRIDS = {name: (_ANCHORS, width) for name, (_, _, width) in LOSSES.items()}
-_GRIDS["ridge"] = _RIDGES, 1.0
+_GRIDS: dict[str, tuple[tuple[float, ...], float]] = {
+    name: (_ANCHORS, width) for name, (_, _, width) in LOSSES.items()
+} | {"ridge": (_RIDGES, 1.0)}
 
 
 def list_candidates(
@@ -107,7 +108,8 @@ def near_best(wrong: Mask, counts: Array, costs: Array) -> Mask:
     error = wrong @ (counts * costs)
     best = wrong[np.argmin(error)]
     deviation = np.sqrt((wrong ^ best) @ (counts * costs**2))
-    return error <= error.min() + _NEAR * deviation + 1e-12 * (counts @ costs)
+    limit = error.min() + _NEAR * deviation + 1e-12 * (counts @ costs)
+    return np.asarray(error <= limit)
 
 
 def clearly_fewer(one: Mask, other: Mask, counts: Array, costs: Array) -> bool:
