@@ -451,8 +451,8 @@ class LocalNeighborhoodSearch(
         return estimator
 
     def _find_transformation(self, data):
-        """The transformation that features need, if any."""
-        if self.transformation is None:
+        """The transformation that features need, if any; rows must not be fewer."""
+        if self.transformation is None or len(data.X) <= data.X.shape[1]:
             return None
         found = PowerTransformation.fit(data.X, data.codes, data.weight)
         return None if np.all(found.lambdas == 1) else found

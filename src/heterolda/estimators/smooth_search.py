@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.selection_text import explained
 from heterolda.estimators.starts import Start
@@ -24,6 +25,7 @@ from heterolda.search.selection import (
 )
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
+from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 
 # Does the work of all pairs, perhaps in threads.
@@ -126,8 +128,6 @@ class _Folds:
         Classes of the pairs.
     starts : list of Start
         Where the rules start.
-    transforms : bool
-        Whether any feature is transformed.
     refined : list of FoldRules
         The rules of each pair.
     """
@@ -136,29 +136,7 @@ class _Folds:
     fold: Index
     pairs: Index
     starts: list[Start]
-    transforms: bool
     refined: list[FoldRules] = field(default_factory=list)
-
-    @classmethod
-    def fit(
-        cls,
-        data: TrainingData,
-        fold: Index,
-        pairs: Index,
-        fitting: Fitting,
-        *,
-        transforms: bool,
-    ) -> _Folds:
-        """Fit transformations, if they are wanted, and starts."""
-        X, starts, transformed = [], [], False
-        for f in range(int(fold.max()) + 1):
-            rows = data.take(fold != f)
-            found = fitting.transformation(rows) if transforms else None
-            X.append(data.transformed(found).float_rows())
-            start = fitting.start(rows.transformed(found))
-            starts.append(replace(start, estimator=None))  # it may be large
-            transformed = transformed or found is not None
-        return cls(X, fold, pairs, starts, transformed)
 
     def refine(
         self, data: TrainingData, candidates: list[Candidate], run: Run
@@ -196,17 +174,10 @@ class _Folds:
                 replace(it, log_odds=log_odds).committee(planes, self.pairs, units)
                 for it in choices
             ]
-            for rows, scores in self._scores(f, coef, intercept):
-                yield rows, scores, joined
-
-    def _scores(
-        self, f: int, coef: Array, intercept: Array
-    ) -> Iterator[tuple[Index, Array]]:
-        """Rows held out in a fold, block by block, and their scores."""
-        rows = np.flatnonzero(self.fold == f)
-        step = max(1, _BLOCK_SIZE // len(coef))
-        for some in (rows[k : k + step] for k in range(0, len(rows), step)):
-            yield some, linear_scores(self.X[f][some], coef.T, intercept)
+            rows = np.flatnonzero(self.fold == f)
+            step = max(1, _BLOCK_SIZE // len(coef))
+            for some in (rows[k : k + step] for k in range(0, len(rows), step)):
+                yield some, linear_scores(self.X[f][some], coef.T, intercept), joined
 
     def log_odds(self, c: int, f: int) -> SidedLogOdds:
         """Log-odds of all pairs by candidate c, from rows held out but in fold f."""
@@ -224,18 +195,6 @@ class _Folds:
         for rows, scores, joined in self.committees(c, choices):
             for v, one in enumerate(joined):
                 found[v, rows] = one.winners(scores) != codes[rows]
-        return found
-
-    def wrong_starts(self, codes: Index) -> Mask:
-        """Errors of the votes of the starts."""
-        found = np.zeros(len(codes), dtype=bool)
-        for f, start in enumerate(self.starts):
-            error = np.zeros(len(self.pairs)) if start.error is None else start.error
-            planes = _planes(start.coef, start.intercept, error)
-            units = np.ones(len(self.pairs))
-            one = Choice((), "weighted").committee(planes, self.pairs, units)
-            for rows, scores in self._scores(f, start.coef, start.intercept):
-                found[rows] = one.winners(scores) != codes[rows]
         return found
 
 
@@ -275,26 +234,33 @@ def cross_validate(
 ) -> Choice:
     """Choose among refinements, and calibrate the chosen ones, by rows held out.
 
-    Features are transformed and the start is fitted without the rows of each fold.
-    Errors of the starts on those rows decide whether features stay transformed. Then
-    all pairs are refined, and the errors of the votes decide. The first candidate is
-    taken if no row can be held out. `run` does the work of all pairs.
+    Features are transformed, the start is fitted and all pairs are refined without the
+    rows of each fold, and the errors of the votes on those rows decide; whether
+    features are transformed at all, those of linear discriminant analysis. The first
+    candidate is taken if no row can be held out. `run` does the work of all pairs.
     """
     fold = _assign_folds(data, rng)
     if fold.max() < 0:
         return Choice((candidates[0],), votings[0])
-    with no_warnings():
-        ways = [_Folds.fit(data, fold, pairs, fitting, transforms=True)]
-        if ways[0].transforms:
-            ways.append(_Folds.fit(data, fold, pairs, fitting, transforms=False))
     held = fold >= 0
     costs = np.ones(len(fold))
     if data.class_weight is not None:
         costs = data.class_weight[data.codes]
     judges = _Judges(fold[held], data.frequencies()[held], costs[held])
-    starts = np.array([way.wrong_starts(data.codes)[held] for way in ways])
-    best = _better_way(starts, judges)
-    folds = ways[best].refine(data, candidates, run)
+    parts = [data.take(fold != f) for f in range(int(fold.max()) + 1)]
+    powers = [fitting.transformation(part) for part in parts]
+    X, by_lda = _transformed(data, fold, parts, powers)
+    by_lda = by_lda[:, held]
+    possible = any(power is not None for power in powers)
+    transforms = possible and _transforms(by_lda, judges)
+    if not transforms:
+        X, powers = [data.float_rows()] * len(parts), [None] * len(parts)
+    with no_warnings():
+        starts = [
+            replace(fitting.start(part.transformed(power)), estimator=None)
+            for part, power in zip(parts, powers, strict=True)  # they may be large
+        ]
+    folds = _Folds(X, fold, pairs, starts).refine(data, candidates, run)
     if not any(r.moved for r in folds.refined):  # all candidates are the same
         candidates = candidates[:1]
     wrong = np.array(
@@ -317,15 +283,17 @@ def cross_validate(
     # Each fold is judged by what the others choose: the fewest errors of several
     # candidates would be too good to be true.
     lost = 0.0
-    for f in range(len(folds.starts)):
-        way = _better_way(starts[:, _but(judges.fold, f)], judges.without(f))
+    for f in range(len(starts)):
+        others = possible and _transforms(
+            by_lda[:, _but(judges.fold, f)], judges.without(f)
+        )
+        errors = choose(f)[3] if others == transforms else by_lda[int(others)]
         here = judges.fold == f
-        errors = choose(f)[3] if way == best else starts[way]
         lost += float(errors[here] @ judges.weight[here])
     mean, chosen, v, _ = choose(-1)
     rates = wrong @ judges.weight / judges.weight.sum()
     chosen = chosen[np.argsort(rates[chosen, v], kind="stable")]
-    choice = Choice(tuple(candidates[c] for c in chosen), votings[v], folds.transforms)
+    choice = Choice(tuple(candidates[c] for c in chosen), votings[v], transforms)
     return replace(
         choice,
         log_odds=mean.log_odds(0, -1),
@@ -361,11 +329,35 @@ def _but(fold: Index, f: int) -> Mask:
     return others if others.any() else np.ones(len(fold), dtype=bool)
 
 
-def _better_way(wrong: Mask, judges: _Judges) -> int:
-    """1 if the second of two ways has clearly fewer errors at rows held out."""
-    if len(wrong) == 1:
-        return 0
-    return int(clearly_fewer(wrong[1], wrong[0], judges.counts, judges.costs))
+def _transformed(
+    data: TrainingData,
+    fold: Index,
+    parts: list[TrainingData],
+    powers: list[PowerTransformation | None],
+) -> tuple[list[Array], Mask]:
+    """All rows as the rows without each fold transform them, and errors of LDA.
+
+    These are of shape (2, n): with features as they are, and transformed; the same if
+    none is transformed.
+    """
+    X, wrong = [], np.zeros((2, len(fold)), dtype=bool)
+    for f, (part, power) in enumerate(zip(parts, powers, strict=True)):
+        X.append(data.transformed(power).float_rows())
+        if all(it is None for it in powers):
+            continue
+        for k, rows in enumerate((data.float_rows(), X[f])):
+            known = ClassStatistics.from_data(
+                rows[fold != f], part.codes, sample_weight=part.weight
+            )
+            here = fold == f
+            wrong[k, here] = PooledLDA(known).winners(rows[here]) != data.codes[here]
+    return X, wrong
+
+
+def _transforms(wrong: Mask, judges: _Judges) -> bool:
+    """Whether features as they are do not have clearly fewer errors."""
+    plain, transformed = wrong
+    return not clearly_fewer(plain, transformed, judges.counts, judges.costs)
 
 
 def _sharpness(
