@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import minimize_scalar
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from heterolda.statistics import power
@@ -18,15 +19,79 @@ def skewed(rng):
     return X * rng.choice([-1, 1], 8) * 10 ** rng.uniform(-3, 3, 8)
 
 
-def test_the_power_is_that_of_the_largest_likelihood(skewed):
-    Z = StandardScaler().fit_transform(skewed)
-    model = PowerTransformation.fit(skewed, np.zeros(300, int))
-    theirs = PowerTransformer(standardize=False).fit(Z)
-    np.testing.assert_allclose(model.lambdas, theirs.lambdas_, atol=TWO_DIGITS)
-    single = PowerTransformation.fit(skewed.astype(np.float32), np.zeros(300, int))
+@pytest.fixture
+def classes(rng, skewed):
+    """Classes of the rows, which move and stretch the features."""
+    codes = rng.integers(0, 3, len(skewed))
+    centre, size = rng.normal(size=(3, 8)), rng.uniform(0.5, 2, (3, 8))
+    unit = skewed.std(axis=0)
+    return skewed * size[codes] + unit * centre[codes], codes
+
+
+def one_class(X):
+    return np.zeros(len(X), dtype=np.intp)
+
+
+def likelihood(power, z, codes):
+    """Twice the log-likelihood of Gaussian classes of z, transformed by a power."""
+    t = stats.yeojohnson(z, power)
+    stretch = (power - 1) * np.sum(np.sign(z) * np.log1p(np.abs(z)))
+    parts = [t[codes == k] for k in np.unique(codes)]
+    return 2 * stretch - sum(len(part) * np.log(part.var()) for part in parts)
+
+
+def test_the_power_is_that_of_the_largest_likelihood_of_classes(classes):
+    X, codes = classes
+    Z = StandardScaler().fit_transform(X)
+    model = PowerTransformation.fit(X, codes)
+    gains = []
+    for z, power in zip(Z.T, model.lambdas, strict=True):
+        best = minimize_scalar(
+            lambda x, z=z: -likelihood(x, z, codes), bounds=(-2, 4), method="bounded"
+        )
+        gains.append(-best.fun - likelihood(1, z, codes))
+        if power != 1:
+            np.testing.assert_allclose(power, best.x, atol=TWO_DIGITS)
+        # The Bayesian information criterion, but for what the digits cost.
+        assert (power != 1) == (gains[-1] > np.log(len(z))) or (
+            abs(gains[-1] - np.log(len(z))) < 0.1
+        )
+    assert max(gains) > 2 * np.log(len(X))  # there was something to find
+    single = PowerTransformation.fit(X.astype(np.float32), codes)
     np.testing.assert_allclose(single.lambdas, model.lambdas, atol=2 * TWO_DIGITS)
     expected = [stats.yeojohnson(z, p) for z, p in zip(Z.T, model.lambdas, strict=True)]
-    np.testing.assert_allclose(model.apply(skewed), np.transpose(expected), atol=1e-10)
+    np.testing.assert_allclose(model.apply(X), np.transpose(expected), atol=1e-10)
+
+
+def test_the_power_of_one_class_is_that_of_scikit_learn(skewed):
+    Z = StandardScaler().fit_transform(skewed)
+    model = PowerTransformation.fit(skewed, one_class(skewed))
+    theirs = PowerTransformer(standardize=False).fit(Z)
+    bent = model.lambdas != 1
+    assert bent.mean() > 0.5
+    expected = np.where(bent, theirs.lambdas_, 1)
+    np.testing.assert_allclose(model.lambdas, expected, atol=TWO_DIGITS)
+
+
+def test_what_classes_explain_is_not_skewness(rng):
+    # Two normal classes, one of them small: together they have a long tail.
+    codes = (np.arange(400) % 10 == 0).astype(np.intp)
+    X = rng.normal(size=(400, 5)) + 4 * codes[:, None]
+    assert np.all(PowerTransformation.fit(X, one_class(X)).lambdas != 1)
+    # By chance a normal feature asks for a power once in 70 times.
+    assert np.sum(PowerTransformation.fit(X, codes).lambdas != 1) <= 2
+
+
+def test_classes_of_one_row_have_no_say(rng, skewed):
+    codes = rng.integers(0, 2, len(skewed))
+    model = PowerTransformation.fit(skewed, codes)
+    alone = np.append(codes, 2), np.append(codes, 7)
+    far = np.concatenate([skewed, skewed.mean(axis=0)[None]])
+    for more in alone:
+        found = PowerTransformation.fit(far, more)
+        np.testing.assert_allclose(found.lambdas, model.lambdas, atol=0.02)
+    rows = skewed[:4]
+    assert np.all(PowerTransformation.fit(rows, np.arange(4)).lambdas == 1)
 
 
 def test_exponents_of_zero_are_logarithms():
@@ -41,7 +106,9 @@ def test_units_offsets_and_mirrors_do_not_matter(rng, skewed):
     # t of a mirrored feature with the power 2 - lambda is -t.
     factor, offset = rng.choice([-1e-200, -3.0, 7e150], 8), rng.normal(size=8) * 1e3
     moved = (skewed / skewed.std(axis=0) + offset) * factor
-    model, other = PowerTransformation.fit(skewed), PowerTransformation.fit(moved)
+    codes = np.arange(len(skewed)) % 2
+    model = PowerTransformation.fit(skewed, codes)
+    other = PowerTransformation.fit(moved, codes)
     mirrored = np.where(factor < 0, 2 - model.lambdas, model.lambdas)
     np.testing.assert_allclose(other.lambdas, mirrored, atol=1e-12)
     expected = np.sign(factor) * model.apply(skewed)
@@ -49,12 +116,14 @@ def test_units_offsets_and_mirrors_do_not_matter(rng, skewed):
 
 
 @pytest.mark.parametrize("most", [10**6, 100])
-def test_weights_are_copies_and_order_does_not_matter(rng, skewed, monkeypatch, most):
+def test_weights_are_copies_and_order_does_not_matter(rng, classes, monkeypatch, most):
     monkeypatch.setattr(power, "_MOST_ROWS", most)
-    counts = rng.integers(1, 4, size=len(skewed))
-    copies = rng.permutation(np.repeat(skewed, counts, axis=0))
-    model = PowerTransformation.fit(skewed, counts.astype(float))
-    other = PowerTransformation.fit(copies)
+    X, codes = classes
+    counts = rng.integers(1, 4, size=len(X))
+    rows = rng.permutation(np.repeat(np.arange(len(X)), counts))
+    model = PowerTransformation.fit(X, codes, counts.astype(float))
+    other = PowerTransformation.fit(X[rows], codes[rows])
+    assert np.any(model.lambdas != 1)
     np.testing.assert_array_equal(model.lambdas, other.lambdas)
     np.testing.assert_allclose(model.centre, other.centre, rtol=1e-12)
     np.testing.assert_allclose(model.scale, other.scale, rtol=1e-12)
@@ -64,7 +133,7 @@ def test_features_of_one_or_two_values_keep_their_shape(rng):
     X = np.column_stack(
         [np.full(50, 1e9), rng.integers(2, size=50), rng.normal(size=50)]
     )
-    model = PowerTransformation.fit(X)
+    model = PowerTransformation.fit(X, np.arange(len(X)) % 2)
     np.testing.assert_array_equal(model.lambdas[:2], 1)
     found = model.apply(X)
     np.testing.assert_array_equal(found[:, 0], 0)
@@ -86,7 +155,7 @@ def test_any_finite_number_stays_finite_and_in_order(rng):
         np.round(np.exp(noise)),
     ]
     X = np.column_stack(features)
-    model = PowerTransformation.fit(X)
+    model = PowerTransformation.fit(X, np.arange(len(X)) % 2)
     assert np.all((model.lambdas >= -2) & (model.lambdas <= 4) & (model.scale > 0))
     far = np.array([largest, 1e200, 1e7, 100, 1, 1e-5, 5e-324])
     every = np.concatenate([-far, [0], far[::-1]])[:, None] + np.zeros(X.shape[1])
