@@ -4,6 +4,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from numbers import Integral, Real
@@ -452,7 +453,7 @@ class LocalNeighborhoodSearch(
 
     def _find_transformation(self, data):
         """The transformation that features need, if any; rows must not be fewer."""
-        if self.transformation is None or len(data.X) <= data.X.shape[1]:
+        if self.transformation is None or data.totals().sum() <= data.X.shape[1]:
             return None
         found = PowerTransformation.fit(data.X, data.codes, data.weight)
         return None if np.all(found.lambdas == 1) else found
@@ -548,7 +549,8 @@ class LocalNeighborhoodSearch(
         if choice is None:
             choice = Choice((NONE,), self._votings()[0])
         else:
-            self.selection_ = choice.record()
+            transforms = transformation is not None  # perhaps only some folds do
+            self.selection_ = replace(choice, transforms=transforms).record()
         error = choice.error if start.error is None else start.error
         if error is None:
             error = np.array([r.error_rate for r in results])

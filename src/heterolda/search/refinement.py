@@ -172,7 +172,8 @@ def refine_rows(
                 try:
                     problem.shifts(refinement.weight, [candidate], **settings)
                 finally:
-                    normals[k : k + 1], offsets[k : k + 1] = problem.rules(shift)
+                    if shift.any():  # a rule of zeros is worse than the start
+                        normals[k : k + 1], offsets[k : k + 1] = problem.rules(shift)
         coef = refinement.unit * (factors @ normals)
         intercept = refinement.unit * float(factors @ offsets)
         errors = _count(data, coef, intercept)
