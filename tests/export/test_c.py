@@ -258,7 +258,7 @@ def test_transformed_features_that_no_header_can_hold(tmp_path, rng):
     small.transformation_ = replace(given, scale=given.scale * 1e-42)
     with pytest.raises(ValueError, match="use dtype='double'"):
         export_c(small, tmp_path / "model.h")
-    X = rng.normal(size=(80, 5))
+    X = rng.exponential(size=(80, 5)) ** 3
     search = LocalNeighborhoodSearch(max_iter=5, transformation="auto")
     pipeline = make_pipeline(HeteroscedasticProjection(2), search)
     pipeline.fit(X, np.arange(80) % 4)

@@ -150,11 +150,20 @@ def path(tmp_path):
     return tmp_path / "model.json"
 
 
+def fitted(name, make_classes):
+    """One of the models and the rows that it was fitted to."""
+    X, y = make_classes(4 if name in FOUR_CLASSES else 2)
+    X = np.exp(3 * X) if "powers" in name else X
+    model = clone((FOUR_CLASSES | TWO_CLASSES)[name]).fit(X, y)
+    if "powers" in name:
+        assert model.transformation_ is not None
+    return model, X
+
+
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.parametrize("name", [*FOUR_CLASSES, *TWO_CLASSES])
 def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
-    X, y = make_classes(4 if name in FOUR_CLASSES else 2)
-    model = clone((FOUR_CLASSES | TWO_CLASSES)[name]).fit(X, y)
+    model, X = fitted(name, make_classes)
     loaded = copy_of(model, path)
     check_predictions(model, loaded, X)
     assert same(loaded, model)
@@ -821,7 +830,7 @@ def test_no_key_may_be_missing(make_classes, name):
 
 def test_parts_of_a_search_are_checked(make_classes):
     X, y = make_classes(4)
-    text = json.dumps(to_document(recommended(transformation="auto").fit(X, y)))
+    text = json.dumps(to_document(recommended().fit(np.exp(3 * X), y)))
     for where, value, message in [
         ("start.frozen", None, "true or false"),
         ("start.model", json.loads(text)["model"], "must be one of"),
@@ -837,7 +846,9 @@ def test_parts_of_a_search_are_checked(make_classes):
         ("transformation.lambdas.1", -1e999, "from -2 to 4"),
         ("selection.loss", "x", "must be one of"),
         ("selection.anchor", "NaN", "a number"),
+        ("selection.transformed", 1, "true or false"),
         ("selection.candidates.1", [], "must be an object"),
+        ("selection.candidates.1.weight", 1.5, "from 0 to 1"),
         ("n_errors", [0] * 5, "6 entries"),
         ("n_errors.0", -1, "from 0"),
         ("history.0", [1.0] * 999, "entries"),
@@ -920,12 +931,12 @@ def trusted_types():
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
     trusted, needed = trusted_types(), set()
-    for n_classes, models in ((4, FOUR_CLASSES), (2, TWO_CLASSES)):
-        X, y = make_classes(n_classes)
-        for model in map(clone, models.values()):
-            data = skops.io.dumps(model.fit(X, y))
-            needed.update(skops.io.get_untrusted_types(data=data))
-            check_predictions(skops.io.loads(data, trusted=trusted), model, X)
+    for name in (*FOUR_CLASSES, *TWO_CLASSES):
+        model, X = fitted(name, make_classes)
+        data = skops.io.dumps(model)
+        needed.update(skops.io.get_untrusted_types(data=data))
+        check_predictions(skops.io.loads(data, trusted=trusted), model, X)
+    X, y = make_classes(2)
     search = copy_of(LNS(LogisticRegression(), max_iter=10).fit(X, y), path)
     judgement = Judgement("leave-one-out", 80.0, 0.9, 0.8, 0.01)
     city = Category("city", "Paris", ("Lyon",))

@@ -107,9 +107,10 @@ def test_transformed_features(kind, rng):
 
 
 def test_transformed_components_in_a_pipeline(rng):
-    X, y = rng.normal(size=(80, 5)) ** 3, np.arange(80) % 4
+    X, y = rng.exponential(size=(80, 5)) ** 3, np.arange(80) % 4
     search = LocalNeighborhoodSearch(max_iter=5, transformation="auto")
     pipeline = make_pipeline(HeteroscedasticProjection(2), search).fit(X, y)
+    assert pipeline[-1].transformation_ is not None
     p = run(heterolda.export.to_onnx(pipeline, dtype="float64"), X)[1]
     np.testing.assert_allclose(p, pipeline.predict_proba(X), atol=1e-9)
 

@@ -71,10 +71,15 @@ def naive_figures(values):
 def test_boundaries_of_transformed_features_are_not_linear(four):
     search = LocalNeighborhoodSearch(max_iter=5)
     powers = LocalNeighborhoodSearch(max_iter=5, transformation="auto")
-    found = compare(*four, models={"search": search, "powers": powers}, cv=3)
+    X, y = four
+    found = compare(np.exp(X), y, models={"search": search, "powers": powers}, cv=3)
     linear = dict(zip(found.names, found.linear.tolist(), strict=True))
     assert linear["search"]
     assert not linear["powers"]
+    two = np.sign(X)  # features of two values are not transformed
+    assert np.all(
+        compare(two, y, models={"powers": powers, "search": search}, cv=3).linear
+    )
 
 
 def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
