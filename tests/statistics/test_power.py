@@ -45,15 +45,15 @@ def test_the_power_is_that_of_the_largest_likelihood_of_classes(classes):
     Z = StandardScaler().fit_transform(X)
     model = PowerTransformation.fit(X, codes)
     gains = []
-    for z, power in zip(Z.T, model.lambdas, strict=True):
+    for z, found in zip(Z.T, model.lambdas, strict=True):
         best = minimize_scalar(
             lambda x, z=z: -likelihood(x, z, codes), bounds=(-2, 4), method="bounded"
         )
         gains.append(-best.fun - likelihood(1, z, codes))
-        if power != 1:
-            np.testing.assert_allclose(power, best.x, atol=TWO_DIGITS)
+        if found != 1:
+            np.testing.assert_allclose(found, best.x, atol=TWO_DIGITS)
         # The Bayesian information criterion, but for what the digits cost.
-        assert (power != 1) == (gains[-1] > np.log(len(z))) or (
+        assert (found != 1) == (gains[-1] > np.log(len(z))) or (
             abs(gains[-1] - np.log(len(z))) < 0.1
         )
     assert max(gains) > 2 * np.log(len(X))  # there was something to find
