@@ -384,7 +384,7 @@ def test_what_is_set_aside_may_have_peers_alone():
     text = page(c)
     assert "\nOn the 2 sets to develop on, `recommended()` is " in text
     assert "Over all 5 sets it is " in text
-    assert [row[0] for row in verdicts(c).values()] == ["not decided"] * 8
+    assert [row[0] for row in verdicts(c).values()] == ["not decided"] * 9
     assert pictures(c)
 
 
