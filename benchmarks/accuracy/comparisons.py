@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.accuracy.calibration import calibration_error, perfect_error
+from benchmarks.accuracy.honesty import Honesty, honesty
 from benchmarks.accuracy.methods import (
     METHODS,
     PEERS,
@@ -209,6 +210,11 @@ class Comparisons:
             values[:, np.isnan(values[0]).any(axis=-1)] = np.nan
             found[dataset] = dict(zip(FIELDS, values, strict=True))
         return found
+
+    def claims(self, names: list[str]) -> dict[str, Honesty]:
+        """What the recommended recipe expects of itself, and what it does."""
+        rows = (row for row in self.rows if row.dataset in names)
+        return honesty(row for row in rows if row.method == RECOMMENDED)
 
     def n_shuffles(self, dataset: str, method: str) -> int:
         """Whole shuffles of a method on a set."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.accuracy.calibration import BINS, DRAWS
 from benchmarks.accuracy.comparisons import CONTENDERS, HITS, LOSS, Comparisons
+from benchmarks.accuracy.honesty import ALL
 from benchmarks.accuracy.methods import (
     LANDMARKS,
     METHODS,
@@ -46,8 +47,39 @@ def named(dataset: str) -> str:
 
 def tables(c: Comparisons) -> list[str]:
     """All of them but that of the methods."""
-    found = [_sets(c), _ranks(c), *_accuracies(c), *_probabilities(c), _times(c)]
-    return [*found, _published(c)]
+    found = [_sets(c), _ranks(c), *_accuracies(c), *_probabilities(c), _claims(c)]
+    return [*found, _times(c), _published(c)]
+
+
+def _claims(c: Comparisons) -> str:
+    """What the recipe expects of itself beside what it does."""
+    claims = c.claims(c.datasets)
+    if not claims:
+        return ""
+
+    def columns(of: str, form: str) -> Callable[[str], str]:
+        return lambda d: format(getattr(claims[d], of), form) if d in claims else ""
+
+    whole = claims[ALL]
+    about = (
+        'Errors in % that the recipe expects at new rows (`selection_["error"]`), '
+        "and those at rows held out: means over fits, and the difference with its "
+        "standard error over shuffles, or folds of a single one. Over all sets the "
+        f"difference is {whole.difference:+.2f} ± {whole.standard_error:.2f} (standard "
+        "error over the sets). It expects too many errors rather than too few, because "
+        "it judges rules from fewer rows, and holds copies of a row out together."
+    )
+    return _by_set(
+        c,
+        "What it expects of itself",
+        about,
+        {
+            "expected": columns("claimed", ".1f"),
+            "held out": columns("error", ".1f"),
+            "difference": columns("difference", "+.2f"),
+            "standard error": columns("standard_error", ".2f"),
+        },
+    )
 
 
 def _by_set(c: Comparisons, title: str, about: str, columns: Columns) -> str:

@@ -13,6 +13,7 @@ from benchmarks.accuracy.comparisons import (
     LOSS,
     Comparisons,
 )
+from benchmarks.accuracy.honesty import ALL
 from benchmarks.accuracy.methods import PEERS, RECOMMENDED, TIMED_PEER
 from benchmarks.accuracy.sets import SIZES
 
@@ -104,6 +105,15 @@ def calibrated(c: Comparisons, names: list[str]) -> Verdict:
     return _limited(excess, LARGEST_EXCESS, "at worst ")
 
 
+def honest(c: Comparisons, names: list[str]) -> Verdict:
+    """It does not expect clearly fewer errors than it makes, over the sets."""
+    claims = c.claims(names)
+    if not claims:
+        return None
+    gap, error = claims[ALL].difference, claims[ALL].standard_error
+    return not gap < -2 * error, f"{gap:+.2f} ± {2 * error:.2f} points"
+
+
 def fast(c: Comparisons, names: list[str]) -> Verdict:
     """Training time at most that of the timed peer."""
     found = {d: c.time_ratio(d, RECOMMENDED) for d in names}
@@ -133,4 +143,5 @@ CRITERIA: dict[str, Criterion] = {
     "forecasts, on every set": calibrated,
     "log loss: best mean rank of the methods with probabilities": best_rank(LOSS),
     f"training time at most that of {TIMED_PEER}, on every set": fast,
+    "expects no fewer errors than it makes, over the sets": honest,
 }

@@ -153,6 +153,10 @@ class _Folds:
 
         return replace(self, refined=run(work))
 
+    def some(self, chosen: Index) -> _Folds:
+        """Some of the candidates."""
+        return replace(self, refined=[r.some(chosen) for r in self.refined])
+
     def mean(self, chosen: Index) -> _Folds:
         """The mean of some candidates, as a single one."""
         return replace(self, refined=[r.mean(chosen) for r in self.refined])
@@ -261,8 +265,10 @@ def cross_validate(
             for part, power in zip(parts, powers, strict=True)  # they may be large
         ]
     folds = _Folds(X, fold, pairs, starts).refine(data, candidates, run)
-    if not any(r.moved for r in folds.refined):  # all candidates are the same
-        candidates = candidates[:1]
+    moved = np.any([r.moved for r in folds.refined], axis=0)
+    moved[np.argmin(moved)] = True  # of those that have not, which are the same, one
+    folds = folds.some(np.flatnonzero(moved))
+    candidates = [candidates[c] for c in np.flatnonzero(moved)]
     wrong = np.array(
         [folds.wrong(data.codes, c, votings)[:, held] for c in range(len(candidates))]
     )

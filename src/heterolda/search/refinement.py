@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.descent import descend
 from heterolda.kernels.log_odds import sides_of_log_odds
 from heterolda.kernels.ordered_scores import ordered_scores
@@ -39,8 +39,8 @@ class FoldRules:
         Margins of the rows held out.
     sign, weight, fold : ndarray of shape (n_held,)
         Classes of these rows as -1 and +1, their weights and folds.
-    moved : bool
-        Whether any rule has left its start; if not, all candidates are the same.
+    moved : ndarray of bool of shape (n_candidates,)
+        Which candidates have left their start; all others are the same.
     """
 
     coef: Array
@@ -49,7 +49,7 @@ class FoldRules:
     sign: Array
     weight: Array
     fold: Index
-    moved: bool
+    moved: Mask
 
     @property
     def n_folds(self) -> int:
@@ -74,6 +74,13 @@ class FoldRules:
         rates = np.ones((len(self.margins), self.n_folds + 1))
         np.divide((self.margins <= 0) @ kept.T, total, out=rates, where=total > 0)
         return rates
+
+    def some(self, chosen: Index) -> FoldRules:
+        """Some of the candidates."""
+        if len(chosen) == len(self.coef):
+            return self
+        names = "coef", "intercept", "margins", "moved"
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def factors(self, chosen: Index) -> Array:
         """Factors of some candidates in their mean, in which all weigh the same.
@@ -115,7 +122,7 @@ def refine_folds(
     margins = np.empty((len(candidates), len(fold)))
     normals = np.empty((len(candidates), *coef.shape))
     offsets = np.empty((len(candidates), len(coef)))
-    moved = False
+    moved = np.zeros(len(candidates), dtype=bool)
     for f, rows_of in enumerate(X):
         rows, out = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
         share = weight[rows] / weight[rows].sum()
@@ -126,7 +133,7 @@ def refine_folds(
         normals[:, f], offsets[:, f], moves = refinement.rules(
             candidates, tol=_ROUGHLY, max_iter=100
         )
-        moved = moved or moves
+        moved |= moves
         found = linear_scores(rows_of[out], normals[:, f].T, offsets[:, f])
         margins[:, out] = sign[out] * found.T
     # Class weights count, but do not make rows more or fewer than there are.
@@ -301,8 +308,8 @@ class _Refinement:
 
     def rules(
         self, candidates: list[Candidate], **settings: Any
-    ) -> tuple[Array, Array, bool]:
-        """Normals and offsets of all candidates, and whether any leaves the start."""
+    ) -> tuple[Array, Array, Mask]:
+        """Normals and offsets of all candidates, and which may leave the start."""
         normals = np.tile(self.coef, (len(candidates), 1))
         offsets = np.full(len(candidates), self.intercept)
         problems = [self.problem(candidate) for candidate in candidates]
@@ -312,7 +319,7 @@ class _Refinement:
                 chosen = [candidates[k] for k in some]
                 u = problem.shifts(self.weight, chosen, **settings)
                 normals[some], offsets[some] = problem.rules(u)
-        return normals, offsets, any(problem is not None for problem in problems)
+        return normals, offsets, np.array([it is not None for it in problems])
 
 
 def _count(data: TrainingData, coef: Array, intercept: float) -> float:
