@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
+from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 
 from heterolda import kernels
-from heterolda.kernels.descent import descend, descend_numpy
+from heterolda.kernels import descent
+from heterolda.kernels.descent import descend, descend_numpy, objective
+from heterolda.kernels.lbfgs import minimise
 
 LOSSES = {
     "error": lambda x: expit(-x),
@@ -114,3 +116,72 @@ def test_arguments_are_checked(rng):
         kernels.compiled.descend(*good[:-1])
     with pytest.raises(TypeError, match="callable"):
         kernels.compiled.descend(*good[:-1], 7)
+
+
+def test_derivatives_are_those_of_the_values(rng):
+    n, r = 40, 3
+    Z, start = rng.normal(size=(n, r)), rng.normal(size=n)
+    weight = rng.dirichlet(np.ones(n))
+    loss = np.array(["error", "logistic", "error", "logistic"])
+    h, penalty = np.array([0.5, 0.3, 1.0, 0.7]), np.array([0.1, 0.0, 0.02, 0.1])
+    u = rng.normal(size=(3, r))
+    active = np.array([0, 2, 3])
+    arrays = Z, start, weight, loss, h, penalty
+    values, gradient = objective(*arrays, u, active)
+    for k, problem in enumerate(active):
+        at = (Z @ u[k] + start) / h[problem]
+        plain = LOSSES[loss[problem]](at) @ weight
+        assert_allclose(values[k], plain + penalty[problem] * u[k] @ u[k])
+        slope = approx_fprime(
+            u[k], lambda x, k=k: objective(*arrays, x[None], active[k : k + 1])[0][0]
+        )
+        assert_allclose(gradient[k], slope, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_losses_at_the_ends_of_the_numbers(loss):
+    x = np.array([-1e300, -800.0, -1.0, 0.0, 1.0, 800.0, 1e300])
+    value, slope = descent.LOSSES[loss][0](x)
+    assert np.isfinite(value).all()
+    assert np.isfinite(slope).all()
+    assert np.all(np.diff(value) <= 0)
+    expected = [1.0, 0.5, 0.0] if loss == "error" else [800.0, np.log(2), 0.0]
+    assert_allclose(value[[1, 3, 5]], expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_curvature_is_bounded_as_stated(loss):
+    function, bound, _ = descent.LOSSES[loss]
+    x = np.linspace(-10, 10, 100_001)
+    bend = np.diff(function(x)[1]) / np.diff(x)
+    assert bend.max() <= bound * (1 + 1e-6)
+    assert bend.max() >= bound * (1 - 1e-3)
+
+
+def test_minimise_finds_each_minimum_alone_or_together(rng):
+    centre, scale = rng.normal(size=(5, 4)), 10 ** rng.uniform(-1, 1, (5, 4))
+
+    def function(u, active):
+        away = u - centre[active]
+        value = np.sum(scale[active] * away**2 + away**4, axis=1)
+        return value, 2 * scale[active] * away + 4 * away**3
+
+    start, curvature = np.zeros((5, 4)), np.full(5, 20.0)
+    found = minimise(function, start, curvature, tol=1e-16, max_iter=500)
+    assert_allclose(found, centre, atol=1e-6)
+    alone = minimise(
+        lambda u, active: function(u, active + 3),
+        start[3:4],
+        curvature[3:4],
+        tol=1e-16,
+        max_iter=500,
+    )
+    assert_allclose(found[3], alone[0], atol=1e-7)
+
+
+def test_descent_stops_where_the_anchor_wins(rng):
+    Z = np.column_stack([np.ones(30), rng.normal(size=(30, 2))])
+    start, weight = rng.normal(size=30), np.full(30, 1 / 30)
+    loss, penalty = np.array(["error"]), np.array([1e9])
+    u = descend(Z, start, weight, loss, np.ones(1), penalty)
+    assert np.abs(u).max() < 1e-8
