@@ -204,27 +204,162 @@ class _Folds:
 
 @dataclass(frozen=True)
 class _Judges:
-    """Rows held out: their folds, frequencies and costs."""
+    """Rows held out.
 
+    Attributes
+    ----------
+    rows : ndarray of int
+        Which they are.
+    fold, counts, costs : ndarray of shape (n_held,)
+        Their folds, frequencies and costs.
+    """
+
+    rows: Index
     fold: Index
     counts: Array
     costs: Array
 
+    @classmethod
+    def of(cls, data: TrainingData, fold: Index) -> _Judges:
+        """Those of a fold that is not -1."""
+        rows = np.flatnonzero(fold >= 0)
+        costs = np.ones(len(rows))
+        if data.class_weight is not None:
+            costs = data.class_weight[data.codes[rows]]
+        return cls(rows, fold[rows], data.frequencies()[rows], costs)
+
     @property
     def weight(self) -> Array:
-        """Costs of errors."""
+        """What an error at each row costs."""
         return self.counts * self.costs
 
-    def without(self, f: int) -> _Judges:
-        """All but those of a fold, unless there are no others; all for -1."""
-        some = self.fold != f
-        if not some.any():
-            return self
-        return _Judges(self.fold[some], self.counts[some], self.costs[some])
+    def others(self, f: int) -> Mask:
+        """Those of other folds than f; all if there are no others, or if f is -1."""
+        found = self.fold != f
+        return found if found.any() else np.ones(len(found), dtype=bool)
 
-    def near_best(self, wrong: Mask) -> Mask:
-        """Which candidates nearly have the fewest errors."""
-        return near_best(wrong, self.counts, self.costs)
+
+@dataclass(frozen=True)
+class _Transformed:
+    """Rows as they are transformed without the rows of each fold.
+
+    Attributes
+    ----------
+    parts : list of TrainingData
+        The rows without each fold, transformed.
+    X : list of ndarray of shape (n, n_features)
+        All rows, transformed likewise.
+    wrong : ndarray of bool of shape (2, n_held) or None
+        Errors of linear discriminant analysis at rows held out, with features as they
+        are and with transformed ones; None if no feature asks to be transformed.
+    """
+
+    parts: list[TrainingData]
+    X: list[Array]
+    wrong: Mask | None
+
+    @classmethod
+    def fit(cls, data: TrainingData, judges: _Judges, fitting: Fitting) -> _Transformed:
+        """Find the transformations, and compare with none where there are any."""
+        fold = np.full(len(data.codes), -1)
+        fold[judges.rows] = judges.fold
+        plain = [data.take(fold != f) for f in range(int(fold.max()) + 1)]
+        powers = [fitting.transformation(part) for part in plain]
+        if all(power is None for power in powers):
+            return cls(plain, [data.float_rows()] * len(plain), None)
+        parts, X = [], []
+        wrong = np.zeros((2, len(fold)), dtype=bool)
+        for f, (part, power) in enumerate(zip(plain, powers, strict=True)):
+            parts.append(part.transformed(power))
+            X.append(data.transformed(power).float_rows())
+            here = fold == f
+            for k, (some, rows) in enumerate(((part, data.X), (parts[f], X[f]))):
+                known = ClassStatistics.from_data(some.X, some.codes, some.weight)
+                found = PooledLDA(known).winners(rows[here])
+                wrong[k, here] = found != data.codes[here]
+        wrong = wrong[:, judges.rows]
+        if _transforms(wrong, judges, -1):
+            return cls(parts, X, wrong)
+        return cls(plain, [data.float_rows()] * len(plain), wrong)
+
+    def errors(self, judges: _Judges, f: int) -> Mask | None:
+        """Errors by what rows but those of fold f would have decided otherwise.
+
+        None if they would not; else those of linear discriminant analysis, which has
+        been fitted that way, too.
+        """
+        if self.wrong is None:
+            return None
+        now, other = (_transforms(self.wrong, judges, fold) for fold in (-1, f))
+        return None if now == other else self.wrong[int(other)]
+
+
+def _transforms(wrong: Mask, judges: _Judges, f: int) -> bool:
+    """Whether rows but those of fold f say no word against the transformation.
+
+    They do if features as they are have clearly fewer errors.
+    """
+    some = judges.others(f)
+    plain, transformed = wrong[:, some]
+    return not clearly_fewer(
+        plain, transformed, judges.counts[some], judges.costs[some]
+    )
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """Candidates and their errors at rows held out.
+
+    Attributes
+    ----------
+    folds : _Folds
+        Their rules.
+    codes : ndarray of shape (n,)
+        Classes of all rows.
+    judges : _Judges
+        The rows held out.
+    votings : list of str
+        Ways of voting.
+    wrong : ndarray of bool of shape (n_candidates, n_votings, n_held)
+        Errors of the candidates.
+    means : dict
+        Means that were tried, by their candidates: rules and errors.
+    """
+
+    folds: _Folds
+    codes: Index
+    judges: _Judges
+    votings: list[str]
+    wrong: Mask
+    means: dict[tuple[int, ...], tuple[_Folds, Mask]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, folds: _Folds, codes: Index, judges: _Judges, votings: list[str]
+    ) -> _Contest:
+        """All candidates with all ways of voting."""
+        n = len(folds.refined[0].coef)
+        wrong = [folds.wrong(codes, c, votings)[:, judges.rows] for c in range(n)]
+        return cls(folds, codes, judges, votings, np.array(wrong))
+
+    def winner(self, f: int) -> tuple[_Folds, Index, int, Mask]:
+        """What rows held out but in fold f choose.
+
+        The mean of the candidates that are near the best, these candidates, the way of
+        voting and its errors.
+        """
+        some = self.judges.others(f)
+        counts, costs = self.judges.counts[some], self.judges.costs[some]
+        wrong = self.wrong[..., some]
+        near = near_best(wrong.reshape(-1, wrong.shape[2]), counts, costs)
+        chosen = np.flatnonzero(near.reshape(wrong.shape[:2]).any(axis=1))
+        if (key := tuple(chosen.tolist())) not in self.means:
+            mean = self.folds.mean(chosen)
+            errors = mean.wrong(self.codes, 0, self.votings)[:, self.judges.rows]
+            self.means[key] = mean, errors
+        mean, errors = self.means[key]
+        v = int(np.argmin(errors[:, some] @ (counts * costs)))
+        return mean, chosen, v, errors[v]
 
 
 def cross_validate(
@@ -246,67 +381,29 @@ def cross_validate(
     fold = _assign_folds(data, rng)
     if fold.max() < 0:
         return Choice((candidates[0],), votings[0])
-    held = fold >= 0
-    costs = np.ones(len(fold))
-    if data.class_weight is not None:
-        costs = data.class_weight[data.codes]
-    judges = _Judges(fold[held], data.frequencies()[held], costs[held])
-    parts = [data.take(fold != f) for f in range(int(fold.max()) + 1)]
-    powers = [fitting.transformation(part) for part in parts]
-    X, by_lda = _transformed(data, fold, parts, powers)
-    by_lda = by_lda[:, held]
-    possible = any(power is not None for power in powers)
-    transforms = possible and _transforms(by_lda, judges)
-    if not transforms:
-        X, powers = [data.float_rows()] * len(parts), [None] * len(parts)
+    judges = _Judges.of(data, fold)
     with no_warnings():
-        starts = [
-            replace(fitting.start(part.transformed(power)), estimator=None)
-            for part, power in zip(parts, powers, strict=True)  # they may be large
-        ]
-    folds = _Folds(X, fold, pairs, starts).refine(data, candidates, run)
+        given = _Transformed.fit(data, judges, fitting)
+        starts = [replace(fitting.start(part), estimator=None) for part in given.parts]
+    folds = _Folds(given.X, fold, pairs, starts).refine(data, candidates, run)
     moved = np.any([r.moved for r in folds.refined], axis=0)
     moved[np.argmin(moved)] = True  # of those that have not, which are the same, one
-    folds = folds.some(np.flatnonzero(moved))
     candidates = [candidates[c] for c in np.flatnonzero(moved)]
-    wrong = np.array(
-        [folds.wrong(data.codes, c, votings)[:, held] for c in range(len(candidates))]
-    )
-    means: dict[tuple[int, ...], tuple[_Folds, Mask]] = {}
-
-    def choose(f: int) -> tuple[_Folds, Index, int, Mask]:
-        """The mean that rows held out but in fold f choose, its voting and errors."""
-        some, those = judges.without(f), _but(judges.fold, f)
-        near = some.near_best(wrong.reshape(-1, wrong.shape[2])[:, those])
-        chosen = np.flatnonzero(near.reshape(wrong.shape[:2]).any(axis=1))
-        if (key := tuple(chosen.tolist())) not in means:
-            mean = folds.mean(chosen)
-            means[key] = mean, mean.wrong(data.codes, 0, votings)[:, held]
-        mean, lost = means[key]
-        v = int(np.argmin(lost[:, those] @ some.weight))
-        return mean, chosen, v, lost[v]
-
-    # Each fold is judged by what the others choose: the fewest errors of several
-    # candidates would be too good to be true.
-    lost = 0.0
-    for f in range(len(starts)):
-        others = possible and _transforms(
-            by_lda[:, _but(judges.fold, f)], judges.without(f)
-        )
-        errors = choose(f)[3] if others == transforms else by_lda[int(others)]
-        here = judges.fold == f
-        lost += float(errors[here] @ judges.weight[here])
-    mean, chosen, v, _ = choose(-1)
-    rates = wrong @ judges.weight / judges.weight.sum()
+    folds = folds.some(np.flatnonzero(moved))
+    contest = _Contest.of(folds, data.codes, judges, votings)
+    mean, chosen, v, _ = contest.winner(-1)
+    weight = judges.weight
+    rates = contest.wrong @ weight / weight.sum()
     chosen = chosen[np.argsort(rates[chosen, v], kind="stable")]
+    transforms = given.wrong is not None and _transforms(given.wrong, judges, -1)
     choice = Choice(tuple(candidates[c] for c in chosen), votings[v], transforms)
     return replace(
         choice,
         log_odds=mean.log_odds(0, -1),
-        sharpness=_sharpness(data, mean, choice, data.frequencies() * costs),
+        sharpness=_sharpness(data, mean, choice, judges),
         error=mean.error(0, -1),
         factors=np.array([r.factors(chosen) for r in folds.refined]),
-        estimate=lost / float(judges.weight.sum()),
+        estimate=_estimate(contest, given),
         table=tuple(
             _row(candidates[c], voting, float(rates[c, k]))
             | {"weight": float(c in chosen and k == v) / len(chosen)}
@@ -314,6 +411,22 @@ def cross_validate(
             for k, voting in enumerate(votings)
         ),
     )
+
+
+def _estimate(contest: _Contest, given: _Transformed) -> float:
+    """Error to be expected at new rows.
+
+    Each fold is judged by what the others choose: the fewest errors of several
+    candidates would be too good to be true.
+    """
+    judges, lost = contest.judges, 0.0
+    for f in range(int(judges.fold.max()) + 1):
+        errors = given.errors(judges, f)
+        if errors is None:
+            errors = contest.winner(f)[3]
+        here = judges.fold == f
+        lost += float(errors[here] @ judges.weight[here])
+    return lost / float(judges.weight.sum())
 
 
 def _assign_folds(data: TrainingData, rng: np.random.RandomState) -> Index:
@@ -329,54 +442,17 @@ def _assign_folds(data: TrainingData, rng: np.random.RandomState) -> Index:
     return np.where(fold < 0, -1, np.searchsorted(numbers, fold))
 
 
-def _but(fold: Index, f: int) -> Mask:
-    """Rows of other folds than f; all if there are no others."""
-    others = fold != f
-    return others if others.any() else np.ones(len(fold), dtype=bool)
-
-
-def _transformed(
-    data: TrainingData,
-    fold: Index,
-    parts: list[TrainingData],
-    powers: list[PowerTransformation | None],
-) -> tuple[list[Array], Mask]:
-    """All rows as the rows without each fold transform them, and errors of LDA.
-
-    These are of shape (2, n): with features as they are, and transformed; the same if
-    none is transformed.
-    """
-    X, wrong = [], np.zeros((2, len(fold)), dtype=bool)
-    for f, (part, power) in enumerate(zip(parts, powers, strict=True)):
-        X.append(data.transformed(power).float_rows())
-        if all(it is None for it in powers):
-            continue
-        for k, rows in enumerate((data.float_rows(), X[f])):
-            known = ClassStatistics.from_data(
-                rows[fold != f], part.codes, sample_weight=part.weight
-            )
-            here = fold == f
-            wrong[k, here] = PooledLDA(known).winners(rows[here]) != data.codes[here]
-    return X, wrong
-
-
-def _transforms(wrong: Mask, judges: _Judges) -> bool:
-    """Whether features as they are do not have clearly fewer errors."""
-    plain, transformed = wrong
-    return not clearly_fewer(plain, transformed, judges.counts, judges.costs)
-
-
 def _sharpness(
-    data: TrainingData, folds: _Folds, choice: Choice, weight: Array
+    data: TrainingData, folds: _Folds, choice: Choice, judges: _Judges
 ) -> float:
     """Find the power that makes coupled probabilities fit the rows held out."""
     if len(folds.pairs) == 1:
         return 1.0
-    held = np.flatnonzero(folds.fold >= 0)
     coupled = np.ones((len(data.codes), len(data.classes)))
     for rows, scores, (one,) in folds.committees(0, [choice]):
         coupled[rows] = one.probabilities(scores)
-    return power_of_probabilities(coupled[held], data.codes[held], weight[held])
+    held = judges.rows
+    return power_of_probabilities(coupled[held], data.codes[held], judges.weight)
 
 
 def _row(candidate: Candidate, voting: str, error: float) -> dict[str, Any]:
