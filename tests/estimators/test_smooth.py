@@ -589,7 +589,7 @@ def test_interrupt_leaves_usable_rules(four, monkeypatch, stage):
 @pytest.mark.parametrize(
     ("place", "n_classes"),
     [
-        ("_transformed", 2),
+        ("PooledLDA", 2),
         ("starts", 2),
         ("starts", 4),
         ("near_best", 2),
