@@ -11,7 +11,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
@@ -27,6 +27,7 @@ from heterolda.estimators.starts import fit_start, fit_start_out_of_memory
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
+from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
     DocumentationLinkMixin,
@@ -371,6 +372,8 @@ class LocalNeighborhoodSearch(
                 "holds out rows of its own accord"
             )
         self._check_transformation()
+        if self.strategy == "smooth":
+            data = self._with_priors(data)
         progress = self._make_progress(data.classes)
         progress.begin(X, y)
 
@@ -486,7 +489,27 @@ class LocalNeighborhoodSearch(
 
     def _fit_start(self, data):
         """The rules to start from."""
-        return fit_start(self._given_start(), data, self.n_jobs)
+        given = self._given_start()
+        if self.strategy == "smooth" and self._priors() is not None:
+            given = clone(given).set_params(priors=None)  # they are class weights now
+        return fit_start(given, data, self.n_jobs)
+
+    def _priors(self):
+        """Priors of a start that is to be fitted, if it has any."""
+        given = self._given_start()
+        frozen = isinstance(given, FrozenEstimator)
+        return None if frozen else getattr(given, "priors", None)
+
+    def _with_priors(self, data):
+        """Let errors cost what the priors of the start say, if it has any."""
+        if self._priors() is None:
+            return data
+        totals = data.totals()
+        priors = check_priors(self._priors(), data.classes, totals)
+        costs = priors * (totals.sum() / totals)
+        if data.class_weight is not None:
+            costs = costs * data.class_weight
+        return replace(data, class_weight=costs)
 
     def _neighbour_search(self, data, held_out, start, random_state):
         """The search of pair k for the strategies "paper" and "exact"."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
+
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 
@@ -44,5 +46,8 @@ def recommended(**overrides: Any) -> LocalNeighborhoodSearch:
     'logistic'
     """
     start = GaussianLinearDiscriminant(shrinkage="cv")
-    search = LocalNeighborhoodSearch(start, strategy="smooth", transformation="auto")
-    return search.set_params(**overrides)
+    search = LocalNeighborhoodSearch(start, strategy="smooth").set_params(**overrides)
+    fitted = search.prefit or isinstance(search.estimator, FrozenEstimator)
+    if "transformation" not in overrides and search.strategy == "smooth" and not fitted:
+        search.set_params(transformation="auto")
+    return search

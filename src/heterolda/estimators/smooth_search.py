@@ -245,42 +245,56 @@ class _Transformed:
 
     Attributes
     ----------
-    parts : list of TrainingData
-        The rows without each fold, transformed.
-    X : list of ndarray of shape (n, n_features)
-        All rows, transformed likewise.
+    data : TrainingData
+        The rows.
+    fold : ndarray of shape (n,)
+        Fold in which each row is held out, or -1.
+    powers : list of PowerTransformation or None
+        Transformations that rows without each fold have; None leaves features as they
+        are.
     wrong : ndarray of bool of shape (2, n_held) or None
         Errors of linear discriminant analysis at rows held out, with features as they
         are and with transformed ones; None if no feature asks to be transformed.
     """
 
-    parts: list[TrainingData]
-    X: list[Array]
-    wrong: Mask | None
+    data: TrainingData
+    fold: Index
+    powers: list[PowerTransformation | None]
+    wrong: Mask | None = None
 
     @classmethod
-    def fit(cls, data: TrainingData, judges: _Judges, fitting: Fitting) -> _Transformed:
+    def fit(
+        cls, data: TrainingData, fold: Index, judges: _Judges, fitting: Fitting
+    ) -> _Transformed:
         """Find the transformations, and compare with none where there are any."""
-        fold = np.full(len(data.codes), -1)
-        fold[judges.rows] = judges.fold
-        plain = [data.take(fold != f) for f in range(int(fold.max()) + 1)]
-        powers = [fitting.transformation(part) for part in plain]
+        plain = cls(data, fold, [None] * (int(fold.max()) + 1))
+        powers = [
+            fitting.transformation(plain.part(f)) for f in range(len(plain.powers))
+        ]
         if all(power is None for power in powers):
-            return cls(plain, [data.float_rows()] * len(plain), None)
-        parts, X = [], []
-        wrong = np.zeros((2, len(fold)), dtype=bool)
-        for f, (part, power) in enumerate(zip(plain, powers, strict=True)):
-            parts.append(part.transformed(power))
-            X.append(data.transformed(power).float_rows())
-            here = fold == f
-            for k, (some, rows) in enumerate(((part, data.X), (parts[f], X[f]))):
-                known = ClassStatistics.from_data(some.X, some.codes, some.weight)
-                found = PooledLDA(known).winners(rows[here])
-                wrong[k, here] = found != data.codes[here]
-        wrong = wrong[:, judges.rows]
-        if _transforms(wrong, judges, -1):
-            return cls(parts, X, wrong)
-        return cls(plain, [data.float_rows()] * len(plain), wrong)
+            return plain
+        found = cls(data, fold, powers)
+        wrong = np.array([it._wrong()[judges.rows] for it in (plain, found)])
+        best = found if _transforms(wrong, judges, -1) else plain
+        return replace(best, wrong=wrong)
+
+    def part(self, f: int) -> TrainingData:
+        """The rows without a fold, transformed."""
+        return self.data.take(self.fold != f).transformed(self.powers[f])
+
+    def rows(self) -> list[Array]:
+        """All rows, transformed as without each fold."""
+        return [self.data.transformed(power).float_rows() for power in self.powers]
+
+    def _wrong(self) -> Mask:
+        """Errors of linear discriminant analysis at rows held out."""
+        wrong = np.zeros(len(self.fold), dtype=bool)
+        for f, power in enumerate(self.powers):
+            part, out = self.part(f), self.fold == f
+            known = ClassStatistics.from_data(part.X, part.codes, part.weight)
+            held = self.data.take(out).transformed(power)
+            wrong[out] = PooledLDA(known).winners(held.float_rows()) != held.codes
+        return wrong
 
     def errors(self, judges: _Judges, f: int) -> Mask | None:
         """Errors by what rows but those of fold f would have decided otherwise.
@@ -383,9 +397,10 @@ def cross_validate(
         return Choice((candidates[0],), votings[0])
     judges = _Judges.of(data, fold)
     with no_warnings():
-        given = _Transformed.fit(data, judges, fitting)
-        starts = [replace(fitting.start(part), estimator=None) for part in given.parts]
-    folds = _Folds(given.X, fold, pairs, starts).refine(data, candidates, run)
+        given = _Transformed.fit(data, fold, judges, fitting)
+        fits = (fitting.start(given.part(f)) for f in range(len(given.powers)))
+        starts = [replace(start, estimator=None) for start in fits]  # it may be large
+    folds = _Folds(given.rows(), fold, pairs, starts).refine(data, candidates, run)
     moved = np.any([r.moved for r in folds.refined], axis=0)
     moved[np.argmin(moved)] = True  # of those that have not, which are the same, one
     candidates = [candidates[c] for c in np.flatnonzero(moved)]
@@ -395,7 +410,7 @@ def cross_validate(
     weight = judges.weight
     rates = contest.wrong @ weight / weight.sum()
     chosen = chosen[np.argsort(rates[chosen, v], kind="stable")]
-    transforms = given.wrong is not None and _transforms(given.wrong, judges, -1)
+    transforms = any(power is not None for power in given.powers)
     choice = Choice(tuple(candidates[c] for c in chosen), votings[v], transforms)
     return replace(
         choice,

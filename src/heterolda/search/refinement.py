@@ -40,7 +40,7 @@ class FoldRules:
     sign, weight, fold : ndarray of shape (n_held,)
         Classes of these rows as -1 and +1, their weights and folds.
     moved : ndarray of bool of shape (n_candidates,)
-        Which candidates have left their start; all others are the same.
+        Which candidates may leave their start; all others are the same.
     """
 
     coef: Array
@@ -313,12 +313,11 @@ class _Refinement:
         normals = np.tile(self.coef, (len(candidates), 1))
         offsets = np.full(len(candidates), self.intercept)
         problems = [self.problem(candidate) for candidate in candidates]
-        for problem in (self._anchored, self._ridge):
-            some = [k for k, it in enumerate(problems) if it is problem is not None]
-            if problem is not None and some:
-                chosen = [candidates[k] for k in some]
-                u = problem.shifts(self.weight, chosen, **settings)
-                normals[some], offsets[some] = problem.rules(u)
+        for problem in {id(it): it for it in problems if it is not None}.values():
+            some = [k for k, it in enumerate(problems) if it is problem]
+            chosen = [candidates[k] for k in some]
+            u = problem.shifts(self.weight, chosen, **settings)
+            normals[some], offsets[some] = problem.rules(u)
         return normals, offsets, np.array([it is not None for it in problems])
 
 

@@ -21,8 +21,9 @@ FARTHEST = 1e6
 LEAST_POWER, MOST_POWER = -2.0, 4.0
 _N_HALVINGS = 10
 _DIGITS = 2
-# Added to the variance of each class, in units of that of all rows.
-_LEAST_VARIANCE = 1e-6
+# Classes of less variance, in units of that of all rows, have no say: a class that is
+# all but constant would take any power that stretches its place.
+_LEAST_VARIANCE = 1e-4
 # Distinct rows that powers are found by.
 _MOST_ROWS = 5000
 # Numbers that are taken at a time, to stay in cache.
@@ -174,7 +175,7 @@ class _Rows:
     def centred(self, t: Array) -> tuple[Array, Array]:
         """Values less the means of their classes, and variances of the classes."""
         t = t - (self.sums(t) / self.shares)[:, self.places]
-        return t, self.sums(t**2) / self.shares + _LEAST_VARIANCE
+        return t, self.sums(t**2) / self.shares
 
 
 def _likeliest(z: Array, rows: _Rows) -> Array:
@@ -186,7 +187,10 @@ def _likeliest(z: Array, rows: _Rows) -> Array:
     """
     side = np.copysign(1.0, z)
     size = np.log1p(np.abs(z))
-    tilt = (side * size) @ rows.share
+    before = rows.centred(z)[1]
+    counts = before > _LEAST_VARIANCE
+    before[~counts] = 1.0
+    tilt = (rows.sums(side * size) * counts).sum(axis=1)
     low, high = (np.full(len(z), end) for end in (LEAST_POWER, MOST_POWER))
     for _ in range(_N_HALVINGS):
         lambdas = (low + high) / 2
@@ -195,13 +199,13 @@ def _likeliest(z: Array, rows: _Rows) -> Array:
         bent = grown / power
         slope = (size * (grown + 1) - bent) / power
         t, variances = rows.centred(side * bent)
-        rises = tilt > (rows.sums(t * slope) / variances).sum(axis=1)
+        pulls = np.divide(rows.sums(t * slope), variances, where=counts, out=0 * before)
+        rises = tilt > pulls.sum(axis=1)
         low, high = np.where(rises, lambdas, low), np.where(rises, high, lambdas)
     lambdas = np.round((low + high) / 2, _DIGITS)
-    spread, before = (
-        np.log(rows.centred(t)[1]) @ rows.shares for t in (_bent(z.T, lambdas).T, z)
-    )
-    gain = rows.total * (2 * (lambdas - 1) * tilt + before - spread)
+    after = np.where(counts, rows.centred(_bent(z.T, lambdas).T)[1], 1.0)
+    spread = np.log(after / before) @ rows.shares
+    gain = rows.total * (2 * (lambdas - 1) * tilt - spread)
     ends = z.min(axis=1, keepdims=True), z.max(axis=1, keepdims=True)
     one_or_two = ((z == ends[0]) | (z == ends[1])).all(axis=1)
     return np.where(one_or_two | (gain <= np.log(rows.total)), 1.0, lambdas)
