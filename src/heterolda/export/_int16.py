@@ -70,7 +70,11 @@ def to_int16(
             " cannot hold a model that transforms features, whose powers are not whole "
             "numbers: use ",
             Setting("dtype", "float"),
-            ", or fit it without transformation",
+            ", or fit another model (without ",
+            Setting("transformation"),
+            ", or with another ",
+            Setting("strategy"),
+            ")",
         )
     zero, unit = _scales(rules, ranges, units)
     coef = rules.coef * unit
