@@ -7,7 +7,7 @@ import heterolda.kernels as kernels
 from helpers.problems import is_first, random_problem
 from heterolda.kernels.best_step import best_step, best_step_numpy
 from heterolda.search.algorithm2 import PairRows
-from heterolda.search.exact import _margins, exact_search
+from heterolda.search.exact import _Lines, exact_search
 
 
 def test_both_forms_take_the_same_step(rng):
@@ -16,7 +16,7 @@ def test_both_forms_take_the_same_step(rng):
         X, first, weight, v = random_problem(rng)
         rows = PairRows.from_arrays(np.ascontiguousarray(X), first, weight)
         v = v + 0.3 * rng.normal(size=len(v)) * np.abs(v)
-        margins, errors = _margins(rows.X, v), rows.count(v)
+        margins, errors = _Lines(rows, rng)._margins(v), rows.count(v)
         for i in range(len(v)):
             arrays = rows.X, rows.first, rows.weight, margins, i, errors
             found = best_step(*arrays)

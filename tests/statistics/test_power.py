@@ -166,3 +166,12 @@ def test_any_finite_number_stays_finite_and_in_order(rng):
     assert np.isfinite(found).all()
     rises = np.diff(found, axis=0) >= -1e-15 * np.abs(found[1:])
     assert rises.all()
+
+
+@pytest.mark.parametrize("place", [-3.0, 3.0])
+def test_a_class_that_is_constant_has_no_say(rng, place):
+    x = np.append(stats.norm.ppf((np.arange(100) + 0.5) / 100), np.full(100, place))
+    codes = np.repeat([0, 1], 100)
+    assert PowerTransformation.fit(x[:, None], codes).lambdas == 1
+    tight = 1e-4 * rng.normal(size=(200, 1)) + 5 * codes[:, None]
+    assert PowerTransformation.fit(tight, codes).lambdas == 1

@@ -27,7 +27,6 @@ from heterolda.estimators.starts import fit_start, fit_start_out_of_memory
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
-from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
     DocumentationLinkMixin,
@@ -83,7 +82,8 @@ class LocalNeighborhoodSearch(
         `GaussianLinearDiscriminant()` by default. With more than two classes, a
         classifier other than `GaussianLinearDiscriminant` is fitted to each pair of
         classes. A fitted classifier in a :class:`~sklearn.frozen.FrozenEstimator` is
-        taken as it is; the difference of two classes' scores is then their rule.
+        taken as it is; the difference of two classes' scores is then their rule. For
+        "smooth", priors of a start that is fitted also say what errors cost.
     strategy : {"paper", "exact", "smooth"}, default="paper"
         "paper" is Algorithm 2. "exact" follows it with searches along coordinates
         and random directions, each over all real steps, from several starts; it takes
@@ -373,7 +373,7 @@ class LocalNeighborhoodSearch(
             )
         self._check_transformation()
         if self.strategy == "smooth":
-            data = self._with_priors(data)
+            data = data.with_priors(self._priors())
         progress = self._make_progress(data.classes)
         progress.begin(X, y)
 
@@ -499,17 +499,6 @@ class LocalNeighborhoodSearch(
         given = self._given_start()
         frozen = isinstance(given, FrozenEstimator)
         return None if frozen else getattr(given, "priors", None)
-
-    def _with_priors(self, data):
-        """Let errors cost what the priors of the start say, if it has any."""
-        if self._priors() is None:
-            return data
-        totals = data.totals()
-        priors = check_priors(self._priors(), data.classes, totals)
-        costs = priors * (totals.sum() / totals)
-        if data.class_weight is not None:
-            costs = costs * data.class_weight
-        return replace(data, class_weight=costs)
 
     def _neighbour_search(self, data, held_out, start, random_state):
         """The search of pair k for the strategies "paper" and "exact"."""
