@@ -23,21 +23,27 @@ def calibration_error(top: Any, hits: Any) -> float:
     -------
     float
         Mean over the rows of the distance, in the bin of a row, between the mean
-        probability and the share of hits.
+        probability and the share of hits. Rows of equal probability, which may fall
+        into several bins, count with their common share of hits: in which order they
+        stand says nothing.
     """
-    order = np.argsort(top, kind="stable")
-    return _error(top[order], hits[order])
+    values, places, counts = np.unique(top, return_inverse=True, return_counts=True)
+    return _error(values, counts, np.bincount(places, hits))
 
 
 def perfect_error(top: Any) -> float:
     """What `calibration_error` is on average if the probabilities are true."""
-    top = np.sort(top)
+    values, counts = np.unique(top, return_counts=True)
     random = np.random.default_rng(0)
-    draws = [_error(top, random.random(len(top)) < top) for _ in range(DRAWS)]
+    draws = [
+        _error(values, counts, random.binomial(counts, values)) for _ in range(DRAWS)
+    ]
     return float(np.mean(draws))
 
 
-def _error(top: Any, hits: Any) -> float:
-    """For sorted probabilities."""
-    starts = np.unique(np.arange(BINS) * len(top) // BINS)
-    return float(np.abs(np.add.reduceat(top - hits, starts)).sum() / len(top))
+def _error(values: Any, counts: Any, hits: Any) -> float:
+    """For sorted distinct probabilities, how many rows have each, and their hits."""
+    n = int(counts.sum())
+    starts = np.unique(np.arange(BINS) * n // BINS)
+    excess = np.repeat(values - hits / counts, counts)
+    return float(np.abs(np.add.reduceat(excess, starts)).sum() / n)

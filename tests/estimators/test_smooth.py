@@ -430,6 +430,16 @@ def test_weights_are_repetitions(rng, four):
     assert_allclose(one.n_errors_, two.n_errors_)
 
 
+@pytest.mark.parametrize("sizes", [(40, 30, 1, 1), (50, 1), (1, 1, 30)])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_pairs_of_which_no_row_is_held_out(rng, sizes):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(y), 3)) + 2 * y[:, None]
+    search = smooth().fit(X, y)
+    assert search.score(X, y) > 0.7
+    assert_allclose(search.predict_proba(X).sum(axis=1), 1)
+
+
 def test_priors_of_the_start_are_class_weights(four):
     X, y = four
     priors = np.array([0.4, 0.3, 0.2, 0.1])

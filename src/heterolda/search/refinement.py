@@ -87,9 +87,11 @@ class FoldRules:
 
         Each is divided by the median size of its margins at rows held out.
         """
-        share = self.weight / self.weight.sum() if len(self.weight) else self.weight
-        sizes = [median_size(self.margins[c], share) for c in chosen]
-        return np.asarray(np.mean(sizes) / np.array(sizes) / len(sizes))
+        sizes = np.ones(len(chosen))
+        if len(self.weight):  # some rows of the pair are held out
+            share = self.weight / self.weight.sum()
+            sizes[:] = [median_size(self.margins[c], share) for c in chosen]
+        return np.asarray(sizes.mean() / sizes / len(sizes))
 
     def mean(self, chosen: Index) -> FoldRules:
         """The mean of some candidates, as a single one."""
@@ -137,7 +139,9 @@ def refine_folds(
         found = linear_scores(rows_of[out], normals[:, f].T, offsets[:, f])
         margins[:, out] = sign[out] * found.T
     # Class weights count, but do not make rows more or fewer than there are.
-    weight = weight[held] * (counts[held].sum() / weight[held].sum())
+    weight = weight[held]
+    if len(held):
+        weight *= counts[held].sum() / weight.sum()
     here = sign[held], weight, fold[held]
     return FoldRules(normals, offsets, margins[:, held], *here, moved=moved)
 
