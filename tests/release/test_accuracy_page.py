@@ -224,7 +224,7 @@ def test_the_calibration_error_is_that_of_ten_bins():
         [calibration_error(top, random.random(97) < top) for _ in range(400)]
     )
     assert_allclose(perfect_error(top), perfect, rtol=0.1)
-    assert calibration_error(np.array([0.75, 0.75]), np.array([True, False])) == 0.5
+    assert calibration_error(np.array([0.75, 0.75]), np.array([True, False])) == 0.25
 
 
 def test_forecasts_of_all_folds_and_shuffles_are_one():
