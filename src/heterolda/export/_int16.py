@@ -70,11 +70,8 @@ def to_int16(
             " cannot hold a model that transforms features, whose powers are not whole "
             "numbers: use ",
             Setting("dtype", "float"),
-            ", or fit another model (without ",
-            Setting("transformation"),
-            ", or with another ",
+            ", or fit a model with another ",
             Setting("strategy"),
-            ")",
         )
     zero, unit = _scales(rules, ranges, units)
     coef = rules.coef * unit

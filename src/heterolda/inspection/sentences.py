@@ -17,7 +17,7 @@ MOST_NAMED = 5
 NEGLIGIBLE = 1e-3
 
 TRANSFORMED = (
-    "Each feature is transformed by a power first (Yeo and Johnson's transformation, "
+    "Features are transformed by powers first (Yeo and Johnson's transformation, "
     "which rises with the feature): coefficients, deviations, plug-in figures and "
     "pictures are those of the transformed features."
 )
