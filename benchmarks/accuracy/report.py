@@ -35,7 +35,10 @@ from benchmarks.accuracy.verdicts import LEVEL, by_size, verdicts
 from benchmarks.report import section
 
 # Why the recipe loses on a set, where that is known.
-REASONS: dict[str, str] = {}
+REASONS: dict[str, str] = {
+    "spectf": "163 of its 349 rows have an equal copy, which folds of rows separate; "
+    "the recipe holds copies out together",
+}
 # What was tried for the recipe and did not help, as the lines of a list.
 TRIED: tuple[str, ...] = (
     "Choosing one candidate instead of the mean of those that can hardly be told "
@@ -306,6 +309,10 @@ def _remarks(c: Comparisons) -> str:
         f"- Peers with `{POWER}` take scikit-learn's PowerTransformer as it comes, of "
         "features that are not standardised first.",
         "- D1 and D2 are drawn anew for each shuffle.",
+        "- When the sets set aside were looked at, the recipe failed on ecoli, "
+        "whose smallest classes have one training row: ecoli was run once that was "
+        "mended. Forecasts that are equal count together in the calibration error "
+        "since that look, too; before, it was 0.029 above on ringnorm, not 0.028.",
     ]
     left_out = [(d, m) for d in c.expected for m in METHODS if not shuffles(d, m)]
     for text, cells in (
