@@ -309,11 +309,14 @@ def _remarks(c: Comparisons) -> str:
         f"- Peers with `{POWER}` take scikit-learn's PowerTransformer as it comes, of "
         "features that are not standardised first.",
         "- D1 and D2 are drawn anew for each shuffle.",
-        "- When the sets set aside were looked at, the recipe failed on ecoli, "
-        "whose smallest classes have one training row: ecoli was run once that was "
-        "mended. Forecasts that are equal count together in the calibration error "
-        "since that look, too; before, it was 0.029 above on ringnorm, not 0.028.",
     ]
+    if not c.development:
+        lines.append(
+            "- When the sets set aside were looked at, the recipe failed on ecoli, "
+            "whose smallest classes have one training row: ecoli was run once that was "
+            "mended. Forecasts that are equal count together in the calibration error "
+            "since that look, too; before, it was 0.029 above on ringnorm, not 0.028."
+        )
     left_out = [(d, m) for d in c.expected for m in METHODS if not shuffles(d, m)]
     for text, cells in (
         ("Left out, because they fail or take too long", left_out),

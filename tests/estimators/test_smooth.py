@@ -440,21 +440,6 @@ def test_pairs_of_which_no_row_is_held_out(rng, sizes):
     assert_allclose(search.predict_proba(X).sum(axis=1), 1)
 
 
-def test_priors_of_the_start_are_class_weights(four):
-    X, y = four
-    priors = np.array([0.4, 0.3, 0.2, 0.1])
-    labels, counts = np.unique(y, return_counts=True)
-    weight = dict(zip(labels.tolist(), priors * len(y) / counts, strict=True))
-    one = smooth(GaussianLinearDiscriminant(priors=priors)).fit(X, y)
-    two = smooth(class_weight=weight).fit(X, y)
-    assert_allclose(one.estimator_.priors_, priors)
-    assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=1e-9)
-    assert_allclose(one.selection_["error"], two.selection_["error"])
-    often = smooth(GaussianLinearDiscriminant(priors=[0.97, 0.01, 0.01, 0.01]))
-    shares = [np.mean(it.fit(X, y).predict(X) == "a") for it in (smooth(), often)]
-    assert shares[1] > shares[0] + 0.05
-
-
 def test_classes_may_change_places(pair):
     X, y = pair
     for loss in LOSS_NAMES:

@@ -146,7 +146,7 @@ def test_figures_of_the_landing_page_are_those_of_the_accuracy_page():
                 names = row
             else:
                 for name, cell in zip(names, row, strict=True):
-                    if name in heads and (number := re.match(r"\d+\.\d\d", cell)):
+                    if name in heads and (number := re.match(r"\d+\.\d", cell)):
                         cells.setdefault((row[0], name), number[0])
         return cells
 

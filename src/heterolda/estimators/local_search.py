@@ -11,7 +11,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
@@ -82,8 +82,8 @@ class LocalNeighborhoodSearch(
         `GaussianLinearDiscriminant()` by default. With more than two classes, a
         classifier other than `GaussianLinearDiscriminant` is fitted to each pair of
         classes. A fitted classifier in a :class:`~sklearn.frozen.FrozenEstimator` is
-        taken as it is; the difference of two classes' scores is then their rule. For
-        "smooth", priors of a start that is fitted also say what errors cost.
+        taken as it is; the difference of two classes' scores is then their rule. Its
+        priors count for it alone; `class_weight` also says what errors cost.
     strategy : {"paper", "exact", "smooth"}, default="paper"
         "paper" is Algorithm 2. "exact" follows it with searches along coordinates
         and random directions, each over all real steps, from several starts; it takes
@@ -372,8 +372,6 @@ class LocalNeighborhoodSearch(
                 "holds out rows of its own accord"
             )
         self._check_transformation()
-        if self.strategy == "smooth":
-            data = data.with_priors(self._priors())
         progress = self._make_progress(data.classes)
         progress.begin(X, y)
 
@@ -489,16 +487,7 @@ class LocalNeighborhoodSearch(
 
     def _fit_start(self, data):
         """The rules to start from."""
-        given = self._given_start()
-        if self.strategy == "smooth" and self._priors() is not None:
-            given = clone(given).set_params(priors=None)  # they are class weights now
-        return fit_start(given, data, self.n_jobs)
-
-    def _priors(self):
-        """Priors of a start that is to be fitted, if it has any."""
-        given = self._given_start()
-        frozen = isinstance(given, FrozenEstimator)
-        return None if frozen else getattr(given, "priors", None)
+        return fit_start(self._given_start(), data, self.n_jobs)
 
     def _neighbour_search(self, data, held_out, start, random_state):
         """The search of pair k for the strategies "paper" and "exact"."""

@@ -42,7 +42,7 @@ def recommended(**overrides: Any) -> LocalNeighborhoodSearch:
     >>> X, y = load_wine(return_X_y=True)
     >>> bool(cross_val_score(recommended(), X, y).mean() > 0.95)
     True
-    >>> recommended(loss="logistic", estimator__priors=[0.2, 0.3, 0.5]).loss
+    >>> recommended(loss="logistic", estimator__shrinkage=0.1).loss
     'logistic'
     """
     start = GaussianLinearDiscriminant(shrinkage="cv")

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.priors import check_priors
-from heterolda.foundations.types import Array, Index, Priors
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_class_weight,
     check_labels,
@@ -93,19 +92,6 @@ class TrainingData:
         return replace(
             two, y=codes, classes=np.arange(2), codes=codes, class_weight=costs
         )
-
-    def with_priors(self, priors: Priors) -> TrainingData:
-        """Errors cost as if classes were as frequent as priors say; None: as they are.
-
-        Class weights multiply that.
-        """
-        if priors is None:
-            return self
-        totals = self.totals()
-        costs = check_priors(priors, self.classes, totals) * (totals.sum() / totals)
-        if self.class_weight is not None:
-            costs = costs * self.class_weight
-        return replace(self, class_weight=costs)
 
     def transformed(self, transformation: PowerTransformation | None) -> TrainingData:
         """The same rows with transformed features; as they are for None."""
