@@ -66,8 +66,7 @@ class Same(Judge):
     """The answers for the twin.
 
     The strategies "paper" and "exact" go another way in other coordinates: they must
-    not lose what the start of the twin has. "smooth" takes the mean with ridge rules,
-    to which a copied feature is twice as cheap: it may lose three points.
+    not lose what the start of the twin has.
 
     Attributes
     ----------
@@ -93,8 +92,6 @@ class Same(Judge):
             start = twin.model.estimator_
             before = min(before, start.score(twin.data.X, twin.data.y))
             lost, allowed = before - trial.accuracy, allowed + 0.01
-        elif trial.contender.name == "smooth":
-            lost, allowed = before - trial.accuracy, allowed + 0.03
         elif self.accuracy:
             lost = before - trial.accuracy
         else:
