@@ -268,3 +268,19 @@ def test_an_interrupt_keeps_what_was_reached(rng, pair, monkeypatch, compiled):
     assert_allclose(stopped(10**6), factors @ singles, rtol=1e-9)
     # Between two candidates: the first is there, the second still at the start.
     assert_allclose(stopped(n_iter + 1), factors @ [singles[0], start], rtol=1e-6)
+
+
+def test_an_interrupt_is_never_worse_than_the_start(pair):
+    X, y = pair
+    data = as_data(X, y)
+    start = refined(data, np.array([1.0, 0, 0, 0]), MIXED[0])[0]
+
+    def stop(number, *_):
+        if number == 2:
+            raise KeyboardInterrupt
+
+    heavy = Candidate("ridge", 1.0, 1e6)
+    rule, result = refined(data, start, heavy, report=stop)
+    whole = refined(data, start, heavy)[1]
+    assert result.errors <= result.errors_start < whole.errors
+    assert_allclose(rule, start, rtol=1e-12)

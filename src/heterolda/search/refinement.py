@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -173,7 +172,8 @@ def refine_rows(
     refinement = _Refinement.from_rows(*start)
     if any(refinement.problem(candidate) is not None for candidate in candidates):
         normals, offsets, _ = refinement.rules([NONE] * len(factors))
-        with suppress(KeyboardInterrupt):
+        interrupted = False
+        try:
             for k, candidate in enumerate(candidates):
                 problem = refinement.problem(candidate)
                 if problem is None:
@@ -185,9 +185,15 @@ def refine_rows(
                 finally:
                     if shift.any():  # a rule of zeros is worse than the start
                         normals[k : k + 1], offsets[k : k + 1] = problem.rules(shift)
-        coef = refinement.unit * (factors @ normals)
-        intercept = refinement.unit * float(factors @ offsets)
-        errors = _count(data, coef, intercept)
+        except KeyboardInterrupt:
+            interrupted = True
+        normal = refinement.unit * (factors @ normals)
+        offset = refinement.unit * float(factors @ offsets)
+        errors = _count(data, normal, offset)
+        if interrupted and errors > errors_start:
+            errors = errors_start  # halfway from zero, a ridge rule may be worse
+        else:
+            coef, intercept = normal, offset
     return PairResult.from_rows(
         data,
         np.append(intercept, -coef),
