@@ -1007,6 +1007,7 @@ def test_version_1_knew_no_guard_no_given_moments_and_no_record():
         assert discriminant.statistics_.given is False
         assert discriminant.statistics_.estimated_by is None
         assert discriminant.covariance_estimator is None
+        assert discriminant.missing == "error"
         assert not hasattr(model, "fit_record_")
     old = json.loads(golden(1, "discriminant").read_text(encoding="utf-8"))
     old["model"]["fit_record"] = None
@@ -1096,6 +1097,7 @@ def model_with_record(model, record):
         "pipeline",
         "bounded",
         "wide",
+        "gaps",
     ],
 )
 def test_a_change_of_the_schema_is_a_new_version(name):
