@@ -85,7 +85,10 @@ from heterolda.statistics.span import in_span
 
 _SAME = object()
 # Parameters of the fit that must not change with those of the constructor.
-_FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
+_FITTED_WITH = (
+    *("solver", "shrinkage", "criterion", "costs"),
+    *("priors", "multiclass", "max_error"),
+)
 
 
 class GaussianLinearDiscriminant(

@@ -30,7 +30,7 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.solvers import resolve_solver, solve_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Patterns of one call that get the optimum of their own: as many as take some seconds,
@@ -87,18 +87,18 @@ def chosen_features(features, n_features: int, names) -> Mask:
 
 def of_rows_with_gaps(model, X: Array, method: str):
     """What the committee of a model says of rows that all have gaps."""
-    check_has_statistics(model)
+    check_has_statistics(model, "the prediction of rows with missing values")
     rules, of_row = _rules_for(model, ~np.isnan(X))
     X = np.nan_to_num(X, nan=0.0)
     n_pairs, d = len(model.pairs_), X.shape[1]
     curve = LogOdds.from_hyperplanes(rules)
-    coef = rules.coef.reshape(-1, n_pairs, d)
+    normals = rules.coef.reshape(-1, n_pairs, d).transpose(0, 2, 1)
     step = max(1, _BLOCK_SIZE // (n_pairs * d))
     found = []
     for start in range(0, len(X), step):
         rows, mine = X[start : start + step], of_row[start : start + step]
         places = mine[:, None] * n_pairs + np.arange(n_pairs)
-        scores = np.einsum("rpj,rj->rp", coef[mine], rows) + rules.intercept[places]
+        scores = linear_scores(rows, normals[mine], rules.intercept[places])
         committee = replace(
             model._committee, planes=SimpleNamespace(error=rules.error[places])
         )
@@ -118,7 +118,12 @@ _PARTS = "bend", "slope", "low", "high", "unit"
 
 
 def _rules_for(model, there: Mask) -> tuple[Hyperplanes, Index]:
-    """Rules of all pairs for each pattern, and which pattern each row has."""
+    """Rules of all pairs for each pattern, and which pattern each row has.
+
+    A threshold that bounds an error rate is for scores that are the same in any call:
+    then all patterns have rules of their own.
+    """
+    model, threshold = getattr(model, "_moved_from", (model, None))
     bits, of_row, counts = np.unique(
         np.packbits(there, axis=1), axis=0, return_inverse=True, return_counts=True
     )
@@ -129,20 +134,22 @@ def _rules_for(model, there: Mask) -> tuple[Hyperplanes, Index]:
     if len(known) > 2 * most:
         known.clear()
     often = np.argsort(-counts, kind="stable")[:most]
-    own = np.isin(np.arange(len(bits)), often) | (model.statistics_.factors is not None)
+    every = threshold is not None or model.statistics_.factors is not None
+    own = np.isin(np.arange(len(bits)), often) | every
     rules = [None] * len(bits)
     for i in np.flatnonzero(own).tolist():
         key = bits[i].tobytes()
-        if key not in known:
-            known[key] = _own_rules(model, patterns[i])
-        rules[i] = known[key]
+        rules[i] = known.get(key)  # other threads may clear it
+        if rules[i] is None:
+            rules[i] = known[key] = _own_rules(model, patterns[i])
     order = np.concatenate([np.flatnonzero(own), np.flatnonzero(~own)])
     rules = [rule for rule in rules if rule is not None]
     if not own.all():
         rules.append(_by_conditional_means(model, patterns[~own]))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return Hyperplanes.concatenate(rules), place[of_row.ravel()]
+    found = Hyperplanes.concatenate(rules)
+    return found if threshold is None else found.less(threshold), place[of_row.ravel()]
 
 
 def _own_rules(model, there: Mask) -> Hyperplanes:

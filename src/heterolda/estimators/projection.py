@@ -454,6 +454,11 @@ class OwnProjectionMixin(TransformerMixin):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def __getstate__(self):
+        # Copies find anew what predictions have found.
+        state = super().__getstate__()
+        return {**state, "_found": {}} if "_found" in state else state
+
     def _fitted_projection(self):
         """The projection of the model's own statistics."""
         self._check_ready()

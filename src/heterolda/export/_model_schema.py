@@ -258,7 +258,15 @@ OF_DISCRIMINANT = {
     "covariance_estimator": since(3, not_kept("covariance_estimator"), _none),
     "missing": since(7, text(GAPS), lambda at: "error"),
 }
-FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
+# What older files do not say was as in the parameters.
+AS_NOW = "as now"
+FITTED_WITH = {
+    **parameters(["solver", "shrinkage", "criterion", "costs"]),
+    **{
+        name: since(7, parameter(name), lambda at: AS_NOW)
+        for name in ("priors", "multiclass", "max_error")
+    },
+}
 START_PARAMETER = {
     "name": text(),
     "frozen": boolean(),
