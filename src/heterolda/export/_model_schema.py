@@ -258,15 +258,7 @@ OF_DISCRIMINANT = {
     "covariance_estimator": since(3, not_kept("covariance_estimator"), _none),
     "missing": since(7, text(GAPS), lambda at: "error"),
 }
-# What older files do not say was as in the parameters.
-AS_NOW = "as now"
-FITTED_WITH = {
-    **parameters(["solver", "shrinkage", "criterion", "costs"]),
-    **{
-        name: since(7, parameter(name), lambda at: AS_NOW)
-        for name in ("priors", "multiclass", "max_error")
-    },
-}
+FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {
     "name": text(),
     "frozen": boolean(),

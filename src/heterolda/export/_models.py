@@ -21,13 +21,7 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary, OneVsAll, OneVsOne
-from heterolda.export._model_schema import (
-    AS_NOW,
-    ATTRIBUTES,
-    BOUNDED,
-    DISCRIMINANT,
-    VOTING,
-)
+from heterolda.export._model_schema import ATTRIBUTES, BOUNDED, DISCRIMINANT, VOTING
 from heterolda.export._parameters import NotKept
 from heterolda.export._schema import Place, text
 from heterolda.foundations.validation import check_covariance
@@ -181,12 +175,6 @@ def _discriminant(values: Values, fitted: Values, where: str) -> Any:
     fitted["gap_"] = planes.gap
     fitted["trivial_"] = planes.trivial
     fitted["_found"] = {}
-    values["fitted_with"] = {
-        name: values["parameters"][name] if value is AS_NOW else value
-        for name, value in values["fitted_with"].items()
-    }
-    if len(fitted["classes_"]) > 2:
-        values["fitted_with"]["multiclass"] = values["committee"]["multiclass"]
     unfitted(GaussianLinearDiscriminant, values["fitted_with"])
     if values["statistics"] is not None:
         values["statistics"] = statistics_from(values, fitted, f"{where}.statistics")
