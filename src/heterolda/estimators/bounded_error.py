@@ -150,6 +150,9 @@ class BoundedErrorClassifier(
     the bound counts rows: of a row of weight 3 each copy is set aside or not. Of the
     other class they may be any. All are scaled first if their mean is below one.
 
+    Rows with missing values, with ``missing="em"`` inside, are rows as all others: the
+    bound is on the mean over new rows with gaps as those set aside have them.
+
     `predict_proba` refers to the priors for which the threshold is the best, so that
     `predict` is its argmax; ``estimator_.predict_proba`` has those of the data.
 
