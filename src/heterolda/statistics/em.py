@@ -47,13 +47,16 @@ from heterolda.statistics.patterns import GapRows
 # Rows, in parts that fit in memory: a list, or what reads them anew each time.
 Passes = Iterable[GapRows]
 
-# Largest distance to the limit, as far as the last steps tell, in deviations: of
-# moments of largest likelihood, and of those that other classes have a part in.
-TOLERANCE, _ROUGH = 1e-7, 1e-4
 MAX_STEPS = 1000
 # What is added to variances, as a share of those of all classes: without it the
-# likelihood has no maximum where features depend on each other.
-_LEAST_VARIANCE = 1e-10
+# likelihood has no maximum where features depend on each other. And the largest
+# distance to the limit, as far as the last steps tell, in deviations.
+_LEAST_VARIANCE, _DISTANCE = 1e-10, 1e-7
+# Where features nearly depend on each other, the smallest eigenvalue of correlations
+# being below the limit, or a class borrows, and to begin with: more is added, and the
+# steps end where the log-likelihood of a row grows by no more than this.
+_DEPENDENT = 1e-4
+_ROUGH_VARIANCE, _GAIN = 1e-6, 1e-3
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -249,6 +252,13 @@ class Gaussians:
             (other.covariances - self.covariances) / (sd[:, :, None] * sd[:, None]),
         )
 
+    def smallest_eigenvalues(self) -> Array:
+        """Those of the correlations."""
+        sd = np.sqrt(np.einsum("gjj->gj", self.covariances))
+        found = np.linalg.eigvalsh(self.covariances / (sd[:, :, None] * sd[:, None]))
+        smallest: Array = found[:, 0]
+        return smallest
+
     def moved(self, means: Array, covariances: Array) -> Gaussians:
         """Others, by differences in deviations from these."""
         sd = np.sqrt(np.einsum("gjj->gj", self.covariances))
@@ -273,11 +283,14 @@ class Prior:
     rows : ndarray of shape (n_classes or 1,)
         Their number.
     scatters : ndarray of shape (n_classes or 1, d, d)
-        Sums of their squares.
+        Sums of their squares, without what keeps variances from zero.
+    fine : ndarray of bool of shape (n_classes or 1,)
+        Whether that is next to nothing, and the limit is wanted.
     """
 
     rows: Array
     scatters: Array
+    fine: Mask
 
 
 class Step(NamedTuple):
@@ -313,11 +326,13 @@ def em_step(passes: Passes, weights: Array, now: Gaussians, prior: Prior) -> Ste
     if pooled:
         scatters, totals = scatters.sum(axis=0)[None], weights.sum()[None]
         likelihood = likelihood.sum()[None]
+    least = totals * np.where(prior.fine, _LEAST_VARIANCE, _ROUGH_VARIANCE)
+    more = prior.scatters + least[:, None, None] * np.eye(now.means.shape[1])
     totals = totals + prior.rows
-    covariances = (scatters + prior.scatters) / totals[:, None, None]
+    covariances = (scatters + more) / totals[:, None, None]
     objective = likelihood - 0.5 * (
         totals * np.linalg.slogdet(now.covariances)[1]
-        + np.einsum("gij,gij->g", precisions, prior.scatters)
+        + np.einsum("gij,gij->g", precisions, more)
     )
     return Step(Gaussians(now.means + shift, covariances), scatters, objective)
 
@@ -333,14 +348,14 @@ class Fit(NamedTuple):
         Of the rows that are completed by them.
     objectives : list of ndarray
         Log-likelihoods, which never fall.
-    excess : float
-        Estimate of the distance to the limit, over what it may be.
+    converged : bool
+        Whether they led no further.
     """
 
     moments: Gaussians
     scatters: Array
     objectives: list[Array]
-    excess: float
+    converged: bool
 
 
 def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit:
@@ -349,6 +364,7 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
     def step(now: Gaussians) -> Step:
         return em_step(passes, weights, now, prior)
 
+    totals = weights if len(start.covariances) > 1 else weights.sum()
     zero, objectives = start, []
     for _ in range(0, MAX_STEPS, 3):
         first = step(zero)
@@ -359,14 +375,15 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         # Where the likelihood is flat, what is added to variances moves on for ever.
         then = np.maximum(then - 10 * _LEAST_VARIANCE, 0.0)
         rate = np.minimum(then / np.maximum(size, _TINY), 1 - 1e-9)
-        wanted = np.where(prior.rows > 0, _ROUGH, TOLERANCE)
-        excess = float((then * rate / (1 - rate) / wanted).max())
-        if excess <= 1:
+        near = then * rate / (1 - rate) <= _DISTANCE
+        flat = second.objective - first.objective <= _GAIN * totals
+        converged = bool((near | (flat & ~prior.fine)).all())
+        if converged:
             break
         third = step(_leap(zero, one, two))
         better = third.objective >= second.objective
         zero = second.after.where(better, third.after)
-    return Fit(second.after, second.scatters, objectives, excess)
+    return Fit(second.after, second.scatters, objectives, converged)
 
 
 def _norm(means: Array, covariances: Array) -> Array:
@@ -428,7 +445,7 @@ def class_moments_by_em(
 ) -> tuple[Array, Array, Array]:
     """Weights, means and scatters of classes; warns of what is doubtful in them."""
     found = em_moments(passes)
-    if found.fit.excess > 1:
+    if not found.fit.converged:
         warnings.warn(
             "the means and covariances of rows with missing values have not converged "
             f"after {MAX_STEPS} steps: leave out features that are missing in most "
@@ -462,20 +479,22 @@ def em_moments(passes: Passes) -> Moments:
     overall = (n * variances).sum(axis=0) / n.sum(axis=0)
     scale = np.sqrt(np.where(overall > 0, overall, 1.0))
     passes = _in_units(passes, known.origin, scale)
-    least = _LEAST_VARIANCE * np.eye(d)
-    diagonal = (variances / scale**2)[:, :, None] * np.eye(d) + least
+    diagonal = (variances / scale**2 + _ROUGH_VARIANCE)[:, :, None] * np.eye(d)
     start = Gaussians(known.means() / scale, diagonal)
-    prior = Prior(np.zeros(k), seen[:, None, None] * least)
+    prior = Prior(np.zeros(k), np.zeros((k, d, d)), np.zeros(k, bool))
     # Where fewer rows have all features, the likelihood has no maximum: in directions
     # in which no row was seen, the variance may be nothing.
     few = known.complete <= d + 1
     if few.any():
-        target = _pooled(passes, known, start.means, least)
+        target = _pooled(passes, known, start.means)
         more = np.where(few, float(d), 0.0)
-        prior = Prior(more, prior.scatters + more[:, None, None] * target)
+        prior = replace(prior, rows=more, scatters=more[:, None, None] * target)
         covariances = np.where(few[:, None, None], target, diagonal)
         start = replace(start, covariances=covariances)
     fit = climb(passes, seen, start, prior)
+    regular = ~few & (fit.moments.smallest_eigenvalues() > _DEPENDENT)
+    if regular.any():
+        fit = climb(passes, seen, fit.moments, replace(prior, fine=regular))
     means, scatters = fit.moments.means, fit.scatters
     # What is too small to stand alone borrows from others later, as without gaps.
     inside = few & (weights > d + 1)
@@ -489,13 +508,13 @@ def em_moments(passes: Passes) -> Moments:
     return Moments(weights, means, scatters * varies, n == 0, fit)
 
 
-def _pooled(passes: Passes, known: Available, means: Array, least: Array) -> Array:
+def _pooled(passes: Passes, known: Available, means: Array) -> Array:
     """The covariance of all classes, which has its diagonal where rows are few."""
-    d, seen = len(least), known.weights - known.blank
+    d, seen = means.shape[1], known.weights - known.blank
     rows = float(d) * (known.complete.sum() <= d + 1)
-    scatter = seen.sum() * least + rows * np.eye(d)
-    start = Gaussians(means, (np.eye(d) + least)[None])
-    fit = climb(passes, seen, start, Prior(np.array([rows]), scatter[None]))
+    start = Gaussians(means, np.eye(d)[None])
+    prior = Prior(np.array([rows]), rows * np.eye(d)[None], np.zeros(1, bool))
+    fit = climb(passes, seen, start, prior)
     pooled: Array = fit.moments.covariances[0]
     return pooled
 
