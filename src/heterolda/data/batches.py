@@ -26,13 +26,15 @@ class Batch(NamedTuple):
     n_dropped: int  # number of rows that were left out for missing values
 
 
-def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
+def decoded(
+    files: Iterable[OpenFile], *, drop: bool, gaps: bool = False
+) -> Iterator[Batch]:
     """Batches as arrays, without the rows that have missing values."""
-    return (batch for _, _, batch in decoded_with_records(files, drop=drop))
+    return (b for _, _, b in decoded_with_records(files, drop=drop, gaps=gaps))
 
 
 def decoded_with_records(
-    files: Iterable[OpenFile], *, drop: bool
+    files: Iterable[OpenFile], *, drop: bool, gaps: bool = False
 ) -> Iterator[tuple[Any, Mask | None, Batch]]:
     """The same after all rows as the file has them, and which are kept, if not all."""
     for file in files:
@@ -43,7 +45,7 @@ def decoded_with_records(
             weight = None
             if file.columns.weight is not None:
                 weight = numbers_of(records, file.columns.weight, file, n_before)
-            good = _complete(file, X, codes, weight, drop, n_before)
+            good = _complete(file, X, codes, weight, drop or gaps, n_before, gaps)
             n_before += records.num_rows
             if good is not None:
                 X, codes = X[good], codes[good]
@@ -64,6 +66,7 @@ def _complete(
     weight: Array | None,
     drop: bool,
     n_before: int,
+    gaps_stay: bool = False,
 ) -> Mask | None:
     """Rows without missing values; None if that is all of them."""
     absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
@@ -72,7 +75,7 @@ def _complete(
         if np.isfinite(X.sum()) and not np.any(absent):
             return None
     check_finite(X, file, n_before)
-    gaps = np.column_stack([np.isnan(X), *absent])
+    gaps = np.column_stack([np.isnan(X) & (not gaps_stay), *absent])
     good = np.asarray(~gaps.any(axis=1))
     if good.all():
         return None

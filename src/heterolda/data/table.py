@@ -162,7 +162,7 @@ class Table:
         """Batches with and without rows, decoded in a thread."""
         files = open_source(self.source, self.wanted)
         n_rows = 0
-        rows = prefetch(decoded(files, drop=self.missing == "drop"), self.source)
+        rows = prefetch(decoded(files, drop=self.missing == "drop", gaps=self.missing == "em"), self.source)
         try:
             for batch in rows:
                 n_rows += len(batch.X) + batch.n_dropped
@@ -195,6 +195,16 @@ class Table:
         """Statistics of all rows, and some of the rows if asked for, else None."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
+        if self.missing == "em":
+            from heterolda.statistics.em import filled
+            from heterolda.statistics.moments import total_moments
+
+            X, y, weight, names = self.in_memory(progress)
+            found = ClassStatistics.from_data(X, y, weight, missing="em")
+            found.feature_names = np.array(names, dtype=object)
+            moments = found.means, found.scatters, found.weights
+            rows = filled(X, *total_moments(*moments))
+            return found, RowSample.from_arrays(rows, y, weight)
         numbers = LabelNumbers()
         total: ClassStatistics | None = None
         sample: RowSample | None = None
