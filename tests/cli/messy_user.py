@@ -169,7 +169,7 @@ def is_right(case, done, folder):
         new = new.dropna()
     lines = [line for line in lines if line.strip(";,|\t ")]
     decided = new.notna().all(axis=1).to_numpy()
-    decided |= "--missing keep" not in done["predict"].typed[-1]
+    decided = decided | ("--missing keep" not in done["predict"].typed[-1])
     expected = clean.predict(new[names].to_numpy()[decided])
     cells = [line.replace('""', '"').rstrip('"') for line in lines]
     return (
