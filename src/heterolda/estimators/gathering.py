@@ -13,7 +13,6 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.validation import check_sample_weight, validate_rows
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.em import filled
 from heterolda.statistics.frequencies import (
     check_frequencies,
     without_empty_classes,
@@ -21,7 +20,7 @@ from heterolda.statistics.frequencies import (
 from heterolda.statistics.labels import coded_labels
 from heterolda.statistics.moments import check_decay
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.row_sample import ClassRows, filled_rows
 
 
 def check_statistics(statistics) -> ClassStatistics:
@@ -44,8 +43,8 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
     if getattr(estimator, "missing", "error") == "em" and has_gaps(X):
         gaps = GapRows.from_arrays(X, codes, weight, len(classes))
         statistics = ClassStatistics.from_gaps([gaps], classes, names)
-        X = filled(X, statistics.means, statistics.scatters, statistics.weights)
-        return statistics, ClassRows(X, y, weight, classes, codes)
+        rows = ClassRows(filled_rows(X, statistics), y, weight, classes, codes)
+        return statistics, rows
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)
 

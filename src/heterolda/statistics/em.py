@@ -46,19 +46,15 @@ from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.wording import listed
 from heterolda.statistics.factors import is_wide
-from heterolda.statistics.moments import (
-    RangeError,
-    check_range,
-    check_room,
-    total_moments,
-)
+from heterolda.statistics.moments import RangeError, check_range, check_room
 from heterolda.statistics.patterns import GapRows
 
 # Rows, in parts that fit in memory: a list, or what reads them anew each time.
 Passes = Iterable[GapRows]
 
-# Largest distance to the limit, as far as the last steps tell, in deviations.
-TOLERANCE = 1e-7
+# Largest distance to the limit, as far as the last steps tell, in deviations: of
+# moments of largest likelihood, and of those that other classes have a part in.
+TOLERANCE, _ROUGH = 1e-7, 1e-4
 MAX_STEPS = 1000
 # How much nearer three steps come to the limit, about.
 _GAIN = 5.0
@@ -134,12 +130,8 @@ def completed(
     return r, products.reshape(k, d, d), -0.5 * (log_det + quadratic)
 
 
-def filled(X: NDArray[Any], means: Array, scatters: Array, weights: Array) -> Array:
-    """Rows with their gaps filled in by linear regression on what is there.
-
-    The regression is that of the rows of all classes together.
-    """
-    mean, covariance = total_moments(means, scatters, weights)
+def filled(X: NDArray[Any], mean: Array, covariance: Array) -> Array:
+    """Rows with their gaps filled in by linear regression on what is there."""
     variances = np.diag(covariance)
     scale = np.sqrt(np.where(variances > 0, variances, 1.0))
     least = _LEAST_VARIANCE * np.eye(len(mean))
@@ -358,14 +350,14 @@ class Fit(NamedTuple):
         Of the rows that are completed by them.
     objectives : list of ndarray
         Log-likelihoods, which never fall.
-    distance : float
-        Estimate of the distance to the limit, in deviations.
+    excess : float
+        Estimate of the distance to the limit, over what it may be.
     """
 
     moments: Gaussians
     scatters: Array
     objectives: list[Array]
-    distance: float
+    excess: float
 
 
 def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit:
@@ -383,8 +375,9 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         one, two = zero.between(first.after), zero.between(second.after)
         size, then = _norm(*one), _norm(two[0] - one[0], two[1] - one[1])
         rate = np.minimum(then / np.maximum(size, _TINY), 1 - 1e-9)
-        distance = float((then * rate / (1 - rate)).max())
-        left = np.log(max(distance, TOLERANCE) / TOLERANCE)
+        wanted = np.where(prior.rows > 0, _ROUGH, TOLERANCE)
+        excess = float((then * rate / (1 - rate) / wanted).max())
+        left = np.log(max(excess, 1.0))
         if show is None:
             far, pace = left, (monotonic() - begin) / np.log(_GAIN)
             show = progress_of("estimating moments of rows with gaps", pace * left)
@@ -394,7 +387,7 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         third = step(_leap(zero, one, two))
         better = third.objective >= second.objective
         zero = second.after.where(better, third.after)
-    return Fit(second.after, second.scatters, objectives, distance)
+    return Fit(second.after, second.scatters, objectives, excess)
 
 
 def _norm(means: Array, covariances: Array) -> Array:
@@ -456,11 +449,11 @@ def class_moments_by_em(
 ) -> tuple[Array, Array, Array]:
     """Weights, means and scatters of classes; warns of what is doubtful in them."""
     found = em_moments(passes)
-    if found.fit.distance > TOLERANCE:
+    if found.fit.excess > 1:
         warnings.warn(
-            f"the means and covariances of rows with missing values are still about "
-            f"{found.fit.distance:.1g} deviations from their limit after {MAX_STEPS} "
-            "steps: leave out features that are missing in most rows",
+            "the means and covariances of rows with missing values have not converged "
+            f"after {MAX_STEPS} steps: leave out features that are missing in most "
+            "rows, or nearly depend on others",
             ConvergenceWarning,
             stacklevel=2,
         )
