@@ -36,11 +36,15 @@ def evaluate(
     columns: opt.Columns = None,
     sample_weight: opt.SampleWeight = None,
     missing: Annotated[
-        str,
+        str | None,
         opt.one_of(
-            MISSING, "A missing value is an error, or its row is left out.", **opt.READ
+            MISSING,
+            "A row with a missing value is an error, is left out, or is decided by the "
+            "values that it has (em). By default em for models that were fitted so, "
+            "else error.",
+            **opt.READ,
         ),
-    ] = "error",
+    ] = None,
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     no_header: opt.NoHeader = False,
@@ -64,7 +68,10 @@ def evaluate(
     """
     with errors_in_one_line(debug), warnings_as_notes():
         from heterolda.cli.evaluate_files import (
+            can_take_gaps,
             evaluate_rows,
+            gap_notes,
+            gaps_for,
             load_classifier,
             needs_of,
         )
@@ -86,12 +93,13 @@ def evaluate(
                 needed.features,
                 (),
                 sample_weight,
-                missing,
+                gaps_for(fitted, missing),
                 categories=needed.categories,
                 n_columns=needed.n_columns,
+                takes_gaps=can_take_gaps(fitted),
             )
-            scores = evaluate_rows(fitted, rows, status.rows("predicting"))
-        for text in rows.unseen.notes(rows.categories):
+            scores, n_gaps = evaluate_rows(fitted, rows, status.rows("predicting"))
+        for text in [*rows.unseen.notes(rows.categories), *gap_notes(n_gaps)]:
             print_to_stderr(f"note: {text}")
         if record is not None and record.data == name_of(data):
             print_to_stderr(

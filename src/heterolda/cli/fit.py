@@ -101,6 +101,7 @@ def fit(
                 strategy=strategy or chosen,
                 class_weight=parse_numbers("--class-weight", class_weight, "balanced"),
                 seed=seed,
+                missing=missing,
             )
             settings.check(recommended)
             if date is not None:
@@ -110,7 +111,15 @@ def fit(
         reading = reading_of(delimiter, decimal, no_header, na)
         with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
-            rows = Table(source, target, names, others, sample_weight, missing)
+            rows = Table(
+                source,
+                target,
+                names,
+                others,
+                sample_weight,
+                missing,
+                takes_gaps=settings.can_take_gaps,
+            )
             rows = categories_of(rows, categorical)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
 

@@ -49,6 +49,7 @@ class FitSettings:
     strategy: str | None = None
     class_weight: Numbers | str | None = None
     seed: int = 0
+    missing: str = "error"
 
     def check(self, recommended: bool) -> None:
         """Reject combinations in which one option would silently be ignored."""
@@ -56,6 +57,12 @@ class FitSettings:
             raise ValueError(
                 "--recommended means --strategy smooth --shrinkage cv: leave it out to "
                 "choose others"
+            )
+        if self.missing == "em" and not self.can_take_gaps:
+            raise ValueError(
+                "--missing em cannot go with --recommended, --strategy, --refine and "
+                "--confidence, which need all values of a row: leave these out, or use "
+                "--missing drop"
             )
         aims = self.costs, self.max_error, self.criterion != "bayes"
         if self.strategy is not None and any(aims):
@@ -99,10 +106,17 @@ class FitSettings:
                 "--costs and --criterion minimax"
             )
 
+    @property
+    def can_take_gaps(self) -> bool:
+        """Whether the estimator can do without some values of a row."""
+        return self.strategy is None and self.confidence is None
+
     def needs_memory(self, folds: int | None) -> bool:
         """Whether all rows have to be in memory, perhaps to be cross-validated."""
         if self.strategy == "paper" and self.shrinkage != "cv":
             return folds is not None  # a single search goes through the files
+        if self.missing == "em" and folds is not None:
+            return True  # moments by EM do not add up
         aside = self.confidence is not None
         return aside or self.strategy is not None or self.shrinkage == "cv"
 
@@ -132,6 +146,7 @@ class FitSettings:
             priors=by_label("priors", self.priors, finder),
             costs=by_label("costs", self.costs, finder),
             max_error=None if bounded else max_error,
+            missing="em" if self.missing == "em" else "error",
             random_state=self.seed,
         )
         if bounded:
@@ -188,6 +203,12 @@ class Fitted:
     def size(self) -> int:
         """Number of rows times features."""
         return self.n_rows * int(self.model.n_features_in_)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether rows had missing values, so that nothing adds up over rows."""
+        statistics = getattr(self.model, "statistics_", None)
+        return statistics is not None and statistics.estimated_by == "EM"
 
     @property
     def some_rows(self) -> Rows:

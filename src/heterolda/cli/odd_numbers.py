@@ -83,8 +83,8 @@ def note_odd_numbers(
     ]
     given = getattr(data.source, "reading", None)
     options = [Setting("na", [*(given.marks if given else ()), *marks])]
-    if data.missing != "drop":
-        options.append(Setting("missing", "drop"))
+    if data.advice:
+        options.append(Setting("missing", data.advice))
     elsewhere = ", ".join(text for text in columns if text not in marks)
     empty = f"empty the cells of {elsewhere}, which other columns have, too"
     condition = ": if it stands for a missing value, "

@@ -26,13 +26,19 @@ class Batch(NamedTuple):
     n_dropped: int  # number of rows that were left out for missing values
 
 
-def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
-    """Batches as arrays, without the rows that have missing values."""
-    return (batch for _, _, batch in decoded_with_records(files, drop=drop))
+def decoded(
+    files: Iterable[OpenFile], missing: str, advice: str | None = None
+) -> Iterator[Batch]:
+    """Batches as arrays, without the rows that have missing values.
+
+    `missing` is "error", with a value of it that is advised then; "drop"; or "em",
+    which leaves out only rows without label or weight.
+    """
+    return (batch for _, _, batch in decoded_with_records(files, missing, advice))
 
 
 def decoded_with_records(
-    files: Iterable[OpenFile], *, drop: bool
+    files: Iterable[OpenFile], missing: str, advice: str | None = None
 ) -> Iterator[tuple[Any, Mask | None, Batch]]:
     """The same after all rows as the file has them, and which are kept, if not all."""
     for file in files:
@@ -43,7 +49,8 @@ def decoded_with_records(
             weight = None
             if file.columns.weight is not None:
                 weight = numbers_of(records, file.columns.weight, file, n_before)
-            good = _complete(file, X, codes, weight, drop, n_before)
+            absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
+            good = _usable(file, X, absent, missing, n_before, advice)
             n_before += records.num_rows
             if good is not None:
                 X, codes = X[good], codes[good]
@@ -57,29 +64,35 @@ def decoded_with_records(
             yield records, good, Batch(file, X, codes, labels, weight, n_dropped)
 
 
-def _complete(
+def _usable(
     file: OpenFile,
     X: Array,
-    codes: NDArray[np.int64],
-    weight: Array | None,
-    drop: bool,
+    absent: list[Mask],
+    missing: str,
     n_before: int,
+    advice: str | None,
 ) -> Mask | None:
-    """Rows without missing values; None if that is all of them."""
-    absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
+    """Rows without missing values that matter; None if that is all of them.
+
+    `absent` says which rows lack a label or a weight.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum is finite unless some number is not, or nearly so.
         if np.isfinite(X.sum()) and not np.any(absent):
             return None
     check_finite(X, file, n_before)
-    gaps = np.column_stack([np.isnan(X), *absent])
+    gaps = np.column_stack([np.isnan(X) & (missing != "em"), *absent])
     good = np.asarray(~gaps.any(axis=1))
     if good.all():
         return None
-    if not drop:
+    if missing == "error":
+        keep: tuple[str | Setting, ...] = ("or ",)
+        if advice == "em" and np.isnan(X).any():
+            keep = "keep such rows by ", Setting("missing", "em"), ", or "
         raise ParameterError(
-            f"{place_of(gaps, file, n_before)} is missing: fill it in, or leave such "
-            "rows out by ",
+            f"{place_of(gaps, file, n_before)} is missing: fill it in, ",
+            *keep,
+            "leave such rows out by ",
             Setting("missing", "drop"),
         )
     return good

@@ -122,6 +122,7 @@ class Table:
     batch_size: int | None = None
     categories: tuple[Category, ...] = ()
     n_columns: tuple[int, ...] = ()  # that files without header may have
+    takes_gaps: bool = True  # whether to advise "em" where there are gaps
     unseen: UnseenLevels = field(default_factory=UnseenLevels, compare=False)
 
     def __post_init__(self) -> None:
@@ -154,6 +155,13 @@ class Table:
             unseen=self.unseen,
         )
 
+    @property
+    def advice(self) -> str | None:
+        """The value of `missing` to advise for gaps, if none is given."""
+        if self.missing != "error":
+            return None
+        return "em" if self.takes_gaps else "drop"
+
     def batches(self, progress: RowProgress = silent) -> Iterator[Batch]:
         """Read the rows, batch by batch; batches without rows are left out."""
         return (batch for batch in self._all_batches(progress) if len(batch.X))
@@ -162,14 +170,14 @@ class Table:
         """Batches with and without rows, decoded in a thread."""
         files = open_source(self.source, self.wanted)
         n_rows = 0
-        rows = prefetch(decoded(files, drop=self.missing == "drop"), self.source)
+        rows = prefetch(decoded(files, self.missing, self.advice), self.source)
         try:
             for batch in rows:
                 n_rows += len(batch.X) + batch.n_dropped
                 progress(n_rows)
                 yield batch
         except NotNumbersError as error:
-            error.complete(self.missing)
+            error.complete(self.advice)
             raise
 
     def _batches_to_fit(self, progress: RowProgress) -> Iterator[Batch]:
@@ -177,7 +185,7 @@ class Table:
         try:
             yield from self._all_batches(progress)
         except NotNumbersError as error:
-            raise diagnosed(error, self.source, self.wanted, self.missing) from error
+            raise diagnosed(error, self.source, self.wanted, self.advice) from error
 
     def statistics(self, progress: RowProgress = silent) -> ClassStatistics:
         """Gather the class statistics, in one pass."""
@@ -195,6 +203,16 @@ class Table:
         """Statistics of all rows, and some of the rows if asked for, else None."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
+        if self.missing == "em":
+            from heterolda.statistics.em import filled
+            from heterolda.statistics.moments import total_moments
+
+            X, y, weight, names = self.in_memory(progress)
+            found = ClassStatistics.from_data(X, y, weight, missing="em")
+            found.feature_names = np.array(names, dtype=object)
+            moments = found.means, found.scatters, found.weights
+            rows = filled(X, *total_moments(*moments))
+            return found, RowSample.from_arrays(rows, y, weight)
         numbers = LabelNumbers()
         total: ClassStatistics | None = None
         sample: RowSample | None = None
