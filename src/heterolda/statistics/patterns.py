@@ -111,7 +111,7 @@ class GapRows:
 
     @classmethod
     def from_moments(
-        cls, weights: Array, means: Array, factors: Sequence[Array]
+        cls, weights: Array, means: Array, factors: Sequence[Array], n_classes: int
     ) -> GapRows:
         """Rows without gaps that have these moments: means, and factors of scatters."""
         classes = np.flatnonzero(weights)
@@ -133,7 +133,7 @@ class GapRows:
             np.ones((len(classes), X.shape[1]), bool),
             classes,
             weights[classes],
-            np.zeros(len(weights)),
+            np.zeros(n_classes),
             np.full(bounds[-1], -1),
         )
 
