@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heterolda.data.columns import OpenFile
 from heterolda.data.decoding import features_of, labels_of, numbers_of
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.validation import check_sample_weight
 
@@ -24,6 +25,12 @@ class Batch(NamedTuple):
     labels: list[Any]  # as the file has them
     weight: Array | None  # sample weights, (n_rows,)
     n_dropped: int  # number of rows that were left out for missing values
+    whole: Mask | None = None  # rows without gaps; None: all
+
+    @property
+    def n_gaps(self) -> int:
+        """Number of rows with gaps."""
+        return 0 if self.whole is None else int(np.count_nonzero(~self.whole))
 
 
 def decoded(
@@ -61,7 +68,9 @@ def decoded_with_records(
                 where = f"{file.name}: column {file.columns.weight!r}: "
                 raise ParameterError(where, *error.args) from error
             n_dropped = records.num_rows - len(X)
-            yield records, good, Batch(file, X, codes, labels, weight, n_dropped)
+            arrays = X, codes, labels, weight
+            whole = _without_gaps(X) if missing == "em" else None
+            yield records, good, Batch(file, *arrays, n_dropped, whole)
 
 
 def _usable(
@@ -96,6 +105,15 @@ def _usable(
             Setting("missing", "drop"),
         )
     return good
+
+
+def _without_gaps(X: Array) -> Mask | None:
+    """Rows in which no feature is missing; None if that is all of them."""
+    if not has_gaps(X):
+        return None
+    gaps = np.isnan(X)
+    X[gaps] = np.nan  # of one kind, so that copies of rows are alike
+    return np.asarray(~gaps.any(axis=1))
 
 
 def check_finite(X: Array, file: OpenFile, n_before: int) -> None:

@@ -23,7 +23,7 @@ from heterolda.data.not_numbers import (
     other_decimal,
 )
 from heterolda.data.reading import Reading
-from heterolda.data.sources import open_source
+from heterolda.data.sources import is_read_once, open_source
 from heterolda.exceptions import Setting
 from heterolda.foundations.types import Mask
 from heterolda.foundations.wording import named
@@ -66,7 +66,7 @@ def diagnosed(
     It is the error given if the rows are gone, or if the first of them are as they
     should be. The advice is a value of `missing` for gaps, if one is needed.
     """
-    if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
+    if is_read_once(source):
         return error
     try:
         with warnings.catch_warnings():

@@ -33,15 +33,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.wording import listed
-from heterolda.statistics.moments import RangeError, check_room
+from heterolda.statistics.factors import is_wide
+from heterolda.statistics.moments import RangeError, check_range, check_room
 from heterolda.statistics.patterns import GapRows
 
 # Rows, in parts that fit in memory: a list, or what reads them anew each time.
@@ -51,6 +56,8 @@ Passes = Iterable[GapRows]
 # moments of largest likelihood, and of those that other classes have a part in.
 TOLERANCE, _ROUGH = 1e-7, 1e-4
 MAX_STEPS = 1000
+# How much nearer three steps come to the limit, about.
+_GAIN = 5.0
 # What is added to variances, as a share of those of all classes: without it the
 # likelihood has no maximum where features depend on each other.
 _LEAST_VARIANCE = 1e-10
@@ -73,6 +80,10 @@ class Expectation(NamedTuple):
     sums: Array
     products: Array
     log_likelihood: Array
+
+    def plus(self, other: Expectation) -> Expectation:
+        """Those over the rows of both."""
+        return Expectation(*map(np.add, self, other))
 
 
 def expectation(rows: GapRows, means: Array, precisions: Array) -> Expectation:
@@ -152,7 +163,8 @@ class Available:
     sums, squares : ndarray of shape (n_classes, d)
         Of what was observed, less the origin.
     low, high : ndarray of shape (n_classes, d)
-        The smallest and the largest value, less the origin.
+        The smallest and the largest value, less the origin; or they are infinite where
+        values vary.
     origin : ndarray of shape (d,)
         About the mean of all values.
     """
@@ -182,18 +194,25 @@ class Available:
     def _of_part(cls, rows: GapRows, origin: Array | None) -> Available:
         k, d = len(rows.blank), rows.X.shape[1]
         there, w = rows.row_observed, rows.weight[:, None]
+        located = rows.located[:, None]
+        once, at = w * located, located > 0
         if origin is None:
-            n = np.maximum((w * there).sum(axis=0), _TINY)
-            origin = (w * rows.X).sum(axis=0) / n
-        z = np.where(there, rows.X - origin, 0.0)
+            n = np.maximum((once * there).sum(axis=0), _TINY)
+            origin = (once * rows.X).sum(axis=0) / n
+        z = np.where(there, rows.X - located * origin, 0.0)
+        # Where a factor is not zero, values vary.
+        told = there & (at | (z != 0))
+        apart = np.where(at, 0.0, np.inf)
         n_values, sums, squares = np.zeros((3, k, d))
         low, high = np.full((k, d), np.inf), np.full((k, d), -np.inf)
         for i, one in enumerate(rows.classes()):
-            mask = there[one]
-            n_values[i] = rows.weight[one] @ mask
-            sums[i], squares[i] = (w[one] * [z[one], z[one] ** 2]).sum(axis=1)
-            low[i] = z[one].min(axis=0, initial=np.inf, where=mask)
-            high[i] = z[one].max(axis=0, initial=-np.inf, where=mask)
+            n_values[i] = once[one, 0] @ there[one]
+            sums[i] = once[one, 0] @ z[one]
+            with np.errstate(over="ignore"):
+                squares[i] = (w[one] * z[one] ** 2).sum(axis=0)
+            mask, ends = told[one], (z[one] - apart[one], z[one] + apart[one])
+            low[i] = ends[0].min(axis=0, initial=np.inf, where=mask)
+            high[i] = ends[1].max(axis=0, initial=-np.inf, where=mask)
         totals = rows.blank + np.bincount(rows.codes, rows.totals, k)
         whole = rows.totals * rows.observed.all(axis=1)
         complete: Array = np.bincount(rows.codes, whole, k).astype(np.float64)
@@ -303,10 +322,8 @@ def em_step(passes: Passes, weights: Array, now: Gaussians, prior: Prior) -> Ste
     k, pooled = len(now.means), len(now.covariances) == 1
     precisions = np.linalg.inv(now.covariances)
     each = np.broadcast_to(precisions, (k, *precisions.shape[1:]))
-    parts = [expectation(rows, now.means, each) for rows in passes]
-    sums, products, likelihood = (
-        np.sum(one, axis=0) for one in zip(*parts, strict=True)
-    )
+    found = (expectation(rows, now.means, each) for rows in passes)
+    sums, products, likelihood = reduce(Expectation.plus, found)
     shift = sums / np.maximum(weights, _TINY)[:, None]
     scatters = products - weights[:, None, None] * shift[:, :, None] * shift[:, None]
     totals = weights
@@ -350,6 +367,7 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         return em_step(passes, weights, now, prior)
 
     zero, objectives = start, []
+    show, begin, far = None, monotonic(), 0.0
     for _ in range(0, MAX_STEPS, 3):
         first = step(zero)
         second = step(first.after)
@@ -359,7 +377,12 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         rate = np.minimum(then / np.maximum(size, _TINY), 1 - 1e-9)
         wanted = np.where(prior.rows > 0, _ROUGH, TOLERANCE)
         excess = float((then * rate / (1 - rate) / wanted).max())
-        if excess <= 1:
+        left = np.log(max(excess, 1.0))
+        if show is None:
+            far, pace = left, (monotonic() - begin) / np.log(_GAIN)
+            show = progress_of("estimating moments of rows with gaps", pace * left)
+        show(1 - left / far if 0 < left < far else float(not left))
+        if not left:
             break
         third = step(_leap(zero, one, two))
         better = third.objective >= second.objective
@@ -422,7 +445,7 @@ class Moments(NamedTuple):
 
 
 def class_moments_by_em(
-    passes: Passes, classes: NDArray[Any]
+    passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
 ) -> tuple[Array, Array, Array]:
     """Weights, means and scatters of classes; warns of what is doubtful in them."""
     found = em_moments(passes)
@@ -434,9 +457,12 @@ def class_moments_by_em(
             ConvergenceWarning,
             stacklevel=2,
         )
-    lost = found.unseen.any(axis=1)
+    unseen = found.unseen & (found.weights > 0)[:, None]
+    lost = unseen.any(axis=1)
     if lost.any():
-        features = np.flatnonzero(found.unseen.any(axis=0))
+        features = np.flatnonzero(unseen.any(axis=0))
+        if names is not None:
+            features = names[features]
         warnings.warn(
             f"features {listed(features)} have no value in some of the classes "
             f"{listed(classes[lost])}, which take the means of all classes there: "
@@ -449,12 +475,11 @@ def class_moments_by_em(
 
 def em_moments(passes: Passes) -> Moments:
     """Moments of classes of largest likelihood, given what was observed."""
+    if isinstance(passes, list):
+        passes = [rows.compacted() for rows in passes]
     known = Available.from_rows(passes)
-    check_room(*known.sums.shape)
+    _check_values(known)
     n, weights, seen = known.n_values, known.weights, known.weights - known.blank
-    if not n.sum(axis=0).all():
-        lost = int(np.argmin(n.sum(axis=0)))
-        raise RangeError.of_feature("X", lost, "are all missing: leave the feature out")
     k, d = n.shape
     variances = known.variances()
     overall = (n * variances).sum(axis=0) / n.sum(axis=0)
@@ -485,6 +510,24 @@ def em_moments(passes: Passes) -> Moments:
     varies = ~(constant[:, :, None] | constant[:, None])
     means = np.where(constant, known.low, means * scale) + known.origin
     return Moments(weights, means, scatters * varies, n == 0, fit)
+
+
+def _check_values(known: Available) -> None:
+    """Refuse rows that are too few, features without values, and squares at limits."""
+    n_rows, (k, d) = int(known.weights.sum()), known.sums.shape
+    if is_wide(n_rows, d):
+        raise ParameterError(
+            f"there are missing values and fewer rows ({n_rows}) than features ({d}), "
+            "which say too little of what is missing: choose fewer features, or fill "
+            "the values in"
+        )
+    check_room(k, d)
+    n = known.n_values.sum(axis=0)
+    if not n.all():
+        lost = int(np.argmin(n))
+        raise RangeError.of_feature("X", lost, "are all missing: leave the feature out")
+    varies = known.low.min(axis=0) < known.high.max(axis=0)
+    check_range(known.squares.sum(axis=0), varies)
 
 
 def _pooled(passes: Passes, known: Available, means: Array, least: Array) -> Array:
