@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 
 from heterolda.data.categories import Category, raw_columns
@@ -144,7 +143,7 @@ def evaluate_rows(model: Any, data: Table, progress: RowProgress) -> tuple[Score
     scores, finder = Scores(model.classes_), ClassFinder(model.classes_)
     plain, n_gaps = without_names(model), 0
     for rows in data.batches(progress):
-        n_gaps += int(np.isnan(rows.X).any(axis=1).sum())
+        n_gaps += rows.n_gaps
         scores.add(finder.of(rows), plain.predict_proba(rows.X), rows.weight)
     if not scores.weight:
         raise ValueError("the data have no rows")

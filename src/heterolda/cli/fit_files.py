@@ -227,7 +227,7 @@ class Fitted:
         if self.size <= MOST_NUMBERS:
             rows = self.rows_in_memory(data)
             return Fitted(self.model, self.n_rows, rows, n_gaps=_with_gaps(rows[0]))
-        n_gaps = sum(_with_gaps(batch.X) for batch in data.batches())
+        n_gaps = sum(batch.n_gaps for batch in data.batches())
         return Fitted(self.model, self.n_rows, n_gaps=n_gaps)
 
 
