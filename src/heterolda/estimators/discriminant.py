@@ -639,15 +639,19 @@ class GaussianLinearDiscriminant(
         names = getattr(self, "feature_names_in_", None)
         return self._for_features(chosen_features(features, self.n_features_in_, names))
 
+    def _fitted_with(self):
+        """The parameters of the fit, whatever set_params says since."""
+        multiclass = MULTICLASS[int(self.pairs_[0, 0] < 0)]
+        priors = None if self.priors is None else self.priors_
+        return self._settings | {"multiclass": multiclass, "priors": priors}
+
     def _for_features(self, there):
         """The same for a mask, in which no feature may be left."""
         statistics = restricted(self.statistics_, there)
-        kept = None
-        if self.guarded_.any():
-            shrunk = is_shrunk(self._settings["shrinkage"]) and self.pairs_[0, 0] >= 0
-            kept = KeptFisher(self.guarded_, statistics if shrunk else None)
+        shrunk = is_shrunk(self._settings["shrinkage"]) and self.pairs_[0, 0] >= 0
+        kept = KeptFisher(self.guarded_, statistics if shrunk else None)
         choice = Choice(self.shrinkage_, review=kept)
-        copy = solved_again(self, self._settings, statistics, choice)
+        copy = solved_again(self, self._fitted_with(), statistics, choice)
         copy.n_features_in_ = int(there.sum())
         if hasattr(copy, "feature_names_in_"):
             copy.feature_names_in_ = copy.feature_names_in_[there]

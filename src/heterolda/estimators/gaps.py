@@ -17,13 +17,14 @@ covariances are equal, that is the optimum, too.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
 from sklearn.base import clone
 
 from heterolda.estimators.gathering import check_has_statistics
+from heterolda.estimators.guard import KeptFisher
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.posterior import LogOdds
 from heterolda.exceptions import ParameterError, Setting
@@ -88,104 +89,111 @@ def chosen_features(features, n_features: int, names) -> Mask:
 def of_rows_with_gaps(model, X: Array, method: str):
     """What the committee of a model says of rows that all have gaps."""
     check_has_statistics(model)
-    rules, of_row = _rules_for(model, ~np.isnan(X))
-    X = np.nan_to_num(X, nan=0.0)
-    n_pairs, d = len(model.pairs_), X.shape[1]
-    curve = LogOdds.from_hyperplanes(rules)
-    coef = rules.coef.reshape(-1, n_pairs, d)
+    bits, of_row, counts = np.unique(
+        np.packbits(~np.isnan(X), axis=1),
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
+    )
+    n_pairs, d = model.coef_.shape
+    patterns = np.unpackbits(bits, axis=1, count=d).astype(bool)
+    most = int(np.clip(_WORK / (n_pairs * d**3), _LEAST, _MOST))
+    if model.statistics_.factors is not None:
+        most = len(bits)
+    order = np.argsort(-counts, kind="stable")
     step = max(1, _BLOCK_SIZE // (n_pairs * d))
-    found = []
-    for start in range(0, len(X), step):
-        rows, mine = X[start : start + step], of_row[start : start + step]
+    rare = [order[start : start + step] for start in range(most, len(order), step)]
+    rows_of = np.argsort(of_row.ravel(), kind="stable")
+    ends = np.append(0, np.cumsum(counts))
+    X, result = np.nan_to_num(X, nan=0.0), None
+    for some in [order[:most], *rare]:
+        rules = _by_conditional_means if result is not None else _own_rules
+        planes = rules(model, patterns[some])
+        mine = [rows_of[ends[i] : ends[i + 1]] for i in some]
+        of_pattern = np.repeat(np.arange(len(some)), counts[some])
+        rows = np.concatenate(mine)
+        found = _decided(model, planes, X, rows, of_pattern, method)
+        if result is None:
+            result = np.empty((len(X), *found.shape[1:]), found.dtype)
+        result[rows] = found
+    return result
+
+
+def _decided(model, planes: Hyperplanes, X, rows: Index, of_pattern: Index, method):
+    """What the committee says of some rows, by the rules of the pattern of each."""
+    n_pairs, d = model.coef_.shape
+    curve = LogOdds.from_hyperplanes(planes)
+    coef = planes.coef.reshape(-1, n_pairs, d)
+    found, step = [], max(1, _BLOCK_SIZE // (n_pairs * d))
+    for start in range(0, len(rows), step):
+        here, mine = rows[start : start + step], of_pattern[start : start + step]
         places = mine[:, None] * n_pairs + np.arange(n_pairs)
-        scores = np.einsum("rpj,rj->rp", coef[mine], rows) + rules.intercept[places]
-        committee = replace(
-            model._committee, planes=SimpleNamespace(error=rules.error[places])
-        )
-        vars(committee)["posterior"] = _taken(curve, places)
+        scores = np.einsum("rpj,rj->rp", coef[mine], X[here])
+        scores += planes.intercept[places]
+        errors = SimpleNamespace(error=planes.error[places])
+        committee = replace(model._committee, planes=errors)
+        vars(committee)["posterior"] = _each_by_its_own(curve, places)
         found.append(getattr(committee, method)(scores))
     return np.concatenate(found)
 
 
-def _taken(curve: LogOdds, places: Index):
-    """Log-odds of rows, each by curves of its own."""
-    parts = (getattr(curve, name)[places].ravel() for name in _PARTS)
-    mine = LogOdds(*parts)
+def _each_by_its_own(curve: LogOdds, places: Index):
+    """Log-odds as a function of scores, of which each has a curve of its own."""
+    mine = LogOdds(*(getattr(curve, f.name)[places].ravel() for f in fields(curve)))
     return lambda scores: mine(scores.reshape(1, -1)).reshape(scores.shape)
 
 
-_PARTS = "bend", "slope", "low", "high", "unit"
-
-
-def _rules_for(model, there: Mask) -> tuple[Hyperplanes, Index]:
-    """Rules of all pairs for each pattern, and which pattern each row has."""
-    bits, of_row, counts = np.unique(
-        np.packbits(there, axis=1), axis=0, return_inverse=True, return_counts=True
-    )
-    patterns = np.unpackbits(bits, axis=1, count=there.shape[1]).astype(bool)
-    n_pairs, d = model.coef_.shape
-    most = int(np.clip(_WORK / (n_pairs * d**3), _LEAST, _MOST))
+def _own_rules(model, patterns: Mask) -> Hyperplanes:
+    """The optima of the features that are there, with zeros for the others."""
     known = model._found.setdefault("gaps", {})
-    if len(known) > 2 * most:
+    if len(known) > _MOST:
         known.clear()
-    often = np.argsort(-counts, kind="stable")[:most]
-    own = np.isin(np.arange(len(bits)), often) | (model.statistics_.factors is not None)
-    rules = [None] * len(bits)
-    for i in np.flatnonzero(own).tolist():
-        key = bits[i].tobytes()
+    found = []
+    for there in patterns:
+        key = np.packbits(there).tobytes()
         if key not in known:
-            known[key] = _own_rules(model, patterns[i])
-        rules[i] = known[key]
-    order = np.concatenate([np.flatnonzero(own), np.flatnonzero(~own)])
-    rules = [rule for rule in rules if rule is not None]
-    if not own.all():
-        rules.append(_by_conditional_means(model, patterns[~own]))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return Hyperplanes.concatenate(rules), place[of_row.ravel()]
-
-
-def _own_rules(model, there: Mask) -> Hyperplanes:
-    """The optimum of the features that are there, with zeros for the others."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit has said what there is to say
-        planes = model._for_features(there)._committee.planes
-    coef = np.zeros((len(planes.coef), len(there)))
-    coef[:, there] = planes.coef[:, : there.sum()]
-    return replace(planes, coef=coef)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit has said what there is to say
+                planes = model._for_features(there)._committee.planes
+            coef = np.zeros((len(planes.coef), len(there)))
+            coef[:, there] = planes.coef[:, : there.sum()]
+            known[key] = replace(planes, coef=coef)
+        found.append(known[key])
+    return Hyperplanes.concatenate(found)
 
 
 def _by_conditional_means(model, patterns: Mask) -> Hyperplanes:
-    """Rules for patterns by those of all features; one after the other."""
-    settings = clone(model).set_params(**model._settings)
+    """Rules for patterns by those of all features."""
+    settings = clone(model).set_params(**model._fitted_with())
     solver = resolve_solver(settings.solver)
     problem = PairProblem.of(settings, model.statistics_, solver, model.shrinkage_)
     means, cov, shares, weights = problem.moments
-    pairs, n = problem.solved, len(problem.solved)
+    pairs, n, weighted = problem.solved, len(patterns), problem.weighted_priors()
     pooled = np.tensordot(weights, cov, axes=1) / weights.sum()
-    coef = np.zeros((len(patterns), *model.coef_.shape))
+    variances = np.diag(pooled)
+    unit = np.sqrt(np.where(variances > 0, variances, 1.0))
+    pooled = pooled / np.outer(unit, unit)
+    coef = np.zeros((n, *model.coef_.shape))
     for there, found in zip(patterns, coef, strict=True):
-        to_all = pooled[there] @ model.coef_.T
-        found[:, there] = np.linalg.lstsq(pooled[there][:, there], to_all)[0].T
+        some = np.linalg.lstsq(pooled[there][:, there], pooled[there])[0]
+        found[:, there] = (model.coef_ * unit) @ some.T / unit[there]
     # Along each normal, a problem of one feature.
-    both = cov[pairs]
     along = np.einsum("npj,pkj->npk", coef, means[pairs])
+    both = cov[pairs]
     variance = np.array([np.einsum("pi,pkij,pj->pk", c, both, c) for c in coef])
     none = ~(variance > 0).all(axis=2, keepdims=True)
     along, variance = np.where(none, 0.0, along), np.where(none, 1.0, variance)
-    size = 2 * n * len(patterns)
-    one = np.arange(size).reshape(-1, 2)
-    each = np.tile(pairs, (len(patterns), 1))
-    weighted = problem.weighted_priors()
-    found = solve_pairs(
-        along.reshape(size, 1),
-        variance.reshape(size, 1, 1),
+    each = np.tile(pairs, (n, 1))
+    planes = solve_pairs(
+        along.reshape(-1, 1),
+        variance.reshape(-1, 1, 1),
         shares[each].ravel(),
         weights[each].ravel(),
-        one,
+        np.arange(each.size).reshape(-1, 2),
         problem.criterion.solver,
         problem.seed,
-        None if weighted is None else np.tile(weighted, (len(patterns), 1)),
+        None if weighted is None else np.tile(weighted, (n, 1)),
+        KeptFisher(np.tile(model.guarded_, n), None),
     )
-    found = problem.criterion.rate(found, shares, each).planes
-    return replace(found, coef=found.coef * coef.reshape(-1, coef.shape[2]))
+    planes = problem.criterion.rate(planes, shares, each).planes
+    return replace(planes, coef=planes.coef * coef.reshape(len(each), -1))

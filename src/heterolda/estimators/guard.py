@@ -275,11 +275,13 @@ class KeptFisher:
         self, moments: PairMoments, planes: Hyperplanes, at: slice
     ) -> Hyperplanes:
         """The rules of a batch of pairs, some replaced by Fisher's."""
+        some = np.flatnonzero(self.guarded[at] & (planes.status != Status.SEPARABLE))
+        if not len(some):
+            return planes
         plain = moments
         if self.unshrunk is not None:
             plain = moments.with_covariances(self.unshrunk.covariances())
-        some = np.flatnonzero(self.guarded[at] & (planes.status != Status.SEPARABLE))
-        return _with_fisher(some, moments, plain, planes) if len(some) else planes
+        return _with_fisher(some, moments, plain, planes)
 
 
 def _with_fisher(
