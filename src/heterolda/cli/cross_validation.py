@@ -153,8 +153,9 @@ def cross_validate_rows(
 
 def _lda_by_em(model: Any) -> Any:
     """LDA from the moments of a fitted discriminant, which takes gaps as that does."""
-    settings = {"solver": "fisher", "shrinkage": 1, "missing": "em"}
-    lda: Any = GaussianLinearDiscriminant(**settings, priors=model.priors)
+    lda: Any = GaussianLinearDiscriminant(
+        solver="fisher", shrinkage=1, missing="em", priors=model.priors
+    )
     return lda.fit_statistics(model.statistics_)
 
 

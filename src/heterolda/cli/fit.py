@@ -154,6 +154,7 @@ def _fit_and_report(
     from heterolda.estimators.bounded_error import linear_form
     from heterolda.estimators.fit_record import FitRecord
     from heterolda.export import save
+    from heterolda.foundations.wording import count
     from heterolda.inspection.model_facts import ModelFacts
     from heterolda.inspection.model_text import describe_fit
 
@@ -178,6 +179,12 @@ def _fit_and_report(
                 f"Accuracy on rows left out is not known: {error}. Evaluate the model "
                 f"on other rows{cross}."
             )
+    if fitted.n_gaps:
+        print_to_stderr(
+            f"note: {fitted.n_gaps} of {count(fitted.n_rows, 'row')} have missing "
+            "values: they count by what they have (EM), which is right if values are "
+            "missing at random given those that are there"
+        )
     facts = ModelFacts(linear_form(fitted.model))
     X, _, weight = fitted.some_rows
     note_odd_numbers(data, X, facts.features, weight)

@@ -20,12 +20,15 @@ from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
+from heterolda.statistics.moments import RangeError
 from heterolda.statistics.row_sample import RowSample
 
 Numbers = dict[str, float]
 # Features, labels and weights.
 Rows = tuple[Array, NDArray[Any], Array | None]
 
+# Numbers, rows times features, up to which models are fitted again unasked.
+MOST_NUMBERS = 2_000_000
 _MEMORY = 2**30  # bytes for the rows that a search of files keeps
 
 
@@ -198,17 +201,12 @@ class Fitted:
     n_rows: int
     rows: Rows | None = None
     sample: RowSample | None = None
+    n_gaps: int = 0  # rows with missing values
 
     @property
     def size(self) -> int:
         """Number of rows times features."""
         return self.n_rows * int(self.model.n_features_in_)
-
-    @property
-    def has_gaps(self) -> bool:
-        """Whether rows had missing values, so that nothing adds up over rows."""
-        statistics = getattr(self.model, "statistics_", None)
-        return statistics is not None and statistics.estimated_by == "EM"
 
     @property
     def some_rows(self) -> Rows:
@@ -223,6 +221,19 @@ class Fitted:
             return self.rows
         X, y, weight, _ = data.in_memory()
         return X, y, check_frequencies(weight, len(y))
+
+    def with_gaps(self, data: Table) -> Fitted:
+        """The same with rows as they are, if not too many, for a sample filled in."""
+        if self.size <= MOST_NUMBERS:
+            rows = self.rows_in_memory(data)
+            return Fitted(self.model, self.n_rows, rows, n_gaps=_with_gaps(rows[0]))
+        n_gaps = sum(_with_gaps(batch.X) for batch in data.batches())
+        return Fitted(self.model, self.n_rows, n_gaps=n_gaps)
+
+
+def _with_gaps(X: Array) -> int:
+    """Number of rows with missing values."""
+    return int(np.isnan(X).any(axis=1).sum())
 
 
 def fit_files(
@@ -239,12 +250,17 @@ def fit_files(
     if in_memory:
         X, y, weight, names = data.in_memory(count)
         weight = check_frequencies(weight, len(y))
-        model = settings.estimator(np.unique(y)).fit(X, y, sample_weight=weight)
+        model = settings.estimator(np.unique(y))
+        try:
+            model.fit(X, y, sample_weight=weight)
+        except RangeError as error:
+            column = f"column {names[error.feature]!r}"
+            raise ValueError(f"the values of {column} {error.problem}") from error
         for estimator in (model, discriminant_of(model)):
             estimator.feature_names_in_ = np.array(names, dtype=object)
             if hasattr(estimator, "statistics_"):
                 estimator.statistics_.feature_names = estimator.feature_names_in_
-        return Fitted(model, n_rows, (X, y, weight))
+        return Fitted(model, n_rows, (X, y, weight), n_gaps=_with_gaps(X))
     if settings.strategy is not None:
         rows = FileRows(data, _MEMORY, count)
         model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
@@ -253,5 +269,6 @@ def fit_files(
         statistics, sample, _ = as_frequencies(*data.statistics_and_sample(count))
         estimator = settings.estimator(statistics.classes)
         model = estimator._fit_sampled(statistics, sample)
-        return Fitted(model, n_rows, sample=sample)
+        fitted = Fitted(model, n_rows, sample=sample)
+        return fitted.with_gaps(data) if statistics.estimated_by else fitted
     return Fitted(model, n_rows, sample=rows.sample)

@@ -96,7 +96,7 @@ def _usable(
         return None
     if missing == "error":
         keep: tuple[str | Setting, ...] = ("or ",)
-        if advice == "em" and np.isnan(X).any():
+        if advice == "em" and np.isnan(X[good.argmin()]).any():
             keep = "keep such rows by ", Setting("missing", "em"), ", or "
         raise ParameterError(
             f"{place_of(gaps, file, n_before)} is missing: fill it in, ",
