@@ -78,9 +78,13 @@ class LinearRules:
         self._check_ready()
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
-        missing = getattr(self, "missing", None)
-        if missing == "em" and has_gaps(X):
+        if getattr(self, "missing", None) == "em" and has_gaps(X):
             return self._with_gaps(X, method)
+        return self._of_blocks(X, method)
+
+    def _of_blocks(self, X, method: str):
+        """The same for rows that have been validated, if they have no gaps."""
+        missing = getattr(self, "missing", None)
         committee = self._committee
         transformation = getattr(self, "transformation_", None)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
@@ -121,7 +125,7 @@ class LinearRules:
         result = np.empty((len(X), *values.shape[1:]), values.dtype)
         result[gaps] = values
         if not gaps.all():
-            result[~gaps] = self._blockwise(X[~gaps], method)
+            result[~gaps] = self._of_blocks(X[~gaps], method)
         return result
 
     @also_lazily
