@@ -78,9 +78,12 @@ class LinearRules:
         self._check_ready()
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
-        missing = getattr(self, "missing", None)
-        if missing == "em" and has_gaps(X):
+        if getattr(self, "missing", None) == "em" and has_gaps(X):
             return self._with_gaps(X, method)
+        return self._of_blocks(X, method)
+
+    def _of_blocks(self, X, method: str):
+        """The same for rows that are validated, but for numbers that are not finite."""
         committee = self._committee
         transformation = getattr(self, "transformation_", None)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
@@ -93,6 +96,7 @@ class LinearRules:
             rows = dense(X[start:stop]).astype(np.float64, copy=False)
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
+                missing = getattr(self, "missing", None)
                 with gaps_as(missing) as finite:  # says what is wrong
                     check_array(rows, input_name="X", estimator=self, **finite)
             if transformation is not None:
@@ -121,7 +125,7 @@ class LinearRules:
         result = np.empty((len(X), *values.shape[1:]), values.dtype)
         result[gaps] = values
         if not gaps.all():
-            result[~gaps] = self._blockwise(X[~gaps], method)
+            result[~gaps] = self._of_blocks(X[~gaps], method)
         return result
 
     @also_lazily
