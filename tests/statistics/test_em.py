@@ -192,6 +192,18 @@ def test_features_that_depend_on_each_other_or_do_not_vary():
     np.testing.assert_allclose(found.means @ along, 0, atol=1e-6)
 
 
+def test_an_indicator_of_gaps_beside_them():
+    # It does not vary where the value is there, so that nothing tells how the two go
+    # together: the likelihood is flat, and steps once went on without end.
+    rng, y = np.random.default_rng(0), np.arange(500) % 2
+    X = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], size=500) + y[:, None]
+    lost = X[:, 0] > 2.2
+    X[lost, 1] = np.nan
+    found = em_moments([GapRows.from_arrays(np.c_[X, lost], y, None, 2)])
+    assert found.fit.excess <= 1
+    assert len(found.fit.objectives) < 20
+
+
 def test_they_do_not_add():
     X, y = with_gaps(0)
     found = ClassStatistics.from_data(X, y, missing="em")

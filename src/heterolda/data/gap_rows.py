@@ -16,6 +16,8 @@ from heterolda.statistics.patterns import GapRows
 
 # Copies of the rows that there are at the same time, at most.
 _COPIES = 6
+# Batches of fewer rows are put together.
+_AT_ONCE = 1 << 13
 
 
 class GapPool:
@@ -83,17 +85,22 @@ class RereadRows:
     source: Any
 
     def __iter__(self) -> Iterator[GapRows]:
-        yield from self.complete
+        parts = self.complete
         n_rows, n_classes = 0, len(self.numbers)
         for batch in self.batches():
             codes = self.numbers.of(batch)
             n_rows += batch.n_gaps
             if len(self.numbers) > n_classes:
                 break
-            if batch.n_gaps:
-                yield rows_with_gaps(batch, codes, n_classes).scaled(self.scale)
+            some = rows_with_gaps(batch, codes, n_classes).scaled(self.scale)
+            parts = [*parts, some]
+            if sum(len(part.X) for part in parts) > _AT_ONCE:
+                yield GapRows.merged(parts)
+                parts = []
         if n_rows != self.n_rows or len(self.numbers) > n_classes:
             raise too_large_for_one_pass(self.source)
+        if parts:
+            yield GapRows.merged(parts)
 
 
 def too_large_for_one_pass(source: Any) -> TypeError:

@@ -83,7 +83,8 @@ class LinearRules:
         return self._of_blocks(X, method)
 
     def _of_blocks(self, X, method: str):
-        """The same for rows that are validated, but for numbers that are not finite."""
+        """The same for rows that have been validated, if they have no gaps."""
+        missing = getattr(self, "missing", None)
         committee = self._committee
         transformation = getattr(self, "transformation_", None)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
@@ -96,7 +97,6 @@ class LinearRules:
             rows = dense(X[start:stop]).astype(np.float64, copy=False)
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
-                missing = getattr(self, "missing", None)
                 with gaps_as(missing) as finite:  # says what is wrong
                     check_array(rows, input_name="X", estimator=self, **finite)
             if transformation is not None:

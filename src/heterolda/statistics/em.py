@@ -374,6 +374,8 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         objectives.append(first.objective)
         one, two = zero.between(first.after), zero.between(second.after)
         size, then = _norm(*one), _norm(two[0] - one[0], two[1] - one[1])
+        # Where the likelihood is flat, what is added to variances moves on for ever.
+        then = np.maximum(then - 10 * _LEAST_VARIANCE, 0.0)
         rate = np.minimum(then / np.maximum(size, _TINY), 1 - 1e-9)
         wanted = np.where(prior.rows > 0, _ROUGH, TOLERANCE)
         excess = float((then * rate / (1 - rate) / wanted).max())
