@@ -135,10 +135,12 @@ def winners(model: Any, X: Array) -> Index:
     return places
 
 
-def evaluate_rows(model: Any, data: Table, progress: RowProgress) -> tuple[Scores, int]:
+def evaluate_rows(
+    model: Any, data: Table, progress: RowProgress
+) -> tuple[Scores, list[str]]:
     """Compare a model with rows of known class, in one pass over the files.
 
-    The number of rows with gaps comes with it.
+    Notes about the rows come with it.
     """
     scores, finder = Scores(model.classes_), ClassFinder(model.classes_)
     plain, n_gaps = without_names(model), 0
@@ -147,4 +149,4 @@ def evaluate_rows(model: Any, data: Table, progress: RowProgress) -> tuple[Score
         scores.add(finder.of(rows), plain.predict_proba(rows.X), rows.weight)
     if not scores.weight:
         raise ValueError("the data have no rows")
-    return scores, n_gaps
+    return scores, [*data.unseen.notes(data.categories), *gap_notes(n_gaps)]

@@ -88,6 +88,12 @@ def chosen_features(features, n_features: int, names) -> Mask:
 
 def of_rows_with_gaps(model, X: Array, method: str):
     """What the committee of a model says of rows that all have gaps."""
+    if hasattr(model, "bound_"):  # on scores that rows without gaps have set
+        raise ParameterError(
+            Setting("X"),
+            " has missing values, and the bound on the error rate holds for rows that "
+            "have all of them: fill them in, or leave such rows out",
+        )
     check_has_statistics(model)
     bits, of_row, counts = np.unique(
         np.packbits(~np.isnan(X), axis=1),
