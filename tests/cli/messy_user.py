@@ -87,7 +87,7 @@ def _value(rest):
     is_quoted = rest.lstrip()[:1] in "'\""
     word = word if is_quoted else word.rstrip(",.:;)")
     is_prose = not is_quoted and not re.search(r"[\d_,;|=.?-]", word)
-    known = word in ("drop", "keep", "auto", "tab", "space")
+    known = word in ("em", "drop", "keep", "auto", "tab", "space")
     return word if word and (known or not is_prose) else None
 
 
@@ -157,8 +157,9 @@ def is_right(case, done, folder):
     """Whether predictions and accuracy are those of the clean table."""
     train, test, new = case.parts
     names = list(train.columns[:-1])
-    train, test = train.dropna(), test.dropna()
-    clean = GaussianLinearDiscriminant()
+    clean = GaussianLinearDiscriminant(missing="em")
+    if "--missing em" not in done["fit"].typed[-1]:
+        train, test = train.dropna(), test.dropna()
     clean.fit(train[names].to_numpy(), train[case.label].to_numpy(str))
     accuracy = clean.score(test[names].to_numpy(), test[case.label].to_numpy(str))
     found = re.search(r"^accuracy +([\d.]+) %", done["evaluate"].output, re.MULTILINE)
@@ -167,15 +168,16 @@ def is_right(case, done, folder):
     if "--missing drop" in done["predict"].typed[-1]:
         new = new.dropna()
     lines = [line for line in lines if line.strip(";,|\t ")]
-    complete = new.notna().all(axis=1).to_numpy()
-    expected = clean.predict(new[names].to_numpy()[complete])
+    decided = new.notna().all(axis=1).to_numpy()
+    decided = decided | ("--missing keep" not in done["predict"].typed[-1])
+    expected = clean.predict(new[names].to_numpy()[decided])
     cells = [line.replace('""', '"').rstrip('"') for line in lines]
     return (
         abs(float(found[1]) - 100 * accuracy) < 0.01
         and len(cells) == len(new)
         and all(
             cell.endswith(label.rstrip('"'))
-            for cell, label in zip(np.array(cells)[complete], expected, strict=True)
+            for cell, label in zip(np.array(cells)[decided], expected, strict=True)
         )
     )
 

@@ -170,7 +170,7 @@ def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_
     result = invoke("predict", path, data)
     assert result.exit_code == 1
     assert "holes.csv: column 'x1', row 4 is missing: fill it in" in result.stderr
-    assert "--missing keep or drop" in result.stderr
+    assert "--missing em, keep or drop" in result.stderr
     gaps = [3, 150, 151]
     truth = model.predict(frame[FEATURES]).astype(object)
     truth[gaps] = ""

@@ -95,7 +95,7 @@ def test_what_columns_are_taken_for(rng, tmp_path):
     assert advised(said) == [
         *("--na", "?,n.d.,two", "--categorical", "city,code,yes"),
         *out,
-        *("--missing", "drop"),
+        *("--missing", "em"),
     ]
     assert said.endswith("or by the month as a category")
 
@@ -113,7 +113,7 @@ def test_the_options_to_add_make_the_next_command_work(rng, tmp_path):
         assert "4 columns are not all numbers" in said
         options = advised(said)
         assert options[:2] == ["--na", "?"]
-        assert options[-2:] == ["--missing", "drop"]
+        assert options[-2:] == ["--missing", "em" if command == FIT else "drop"]
         succeed(*arguments, *options)
         # What the user leaves out already stays so, and gaps that are provided for.
         given = "--exclude", "u,x0", "--missing", "drop"
@@ -195,7 +195,7 @@ def test_thousands_set_apart_beside_a_mark(rng, tmp_path):
     frame_with(rng, v=[*values, "?"]).to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
     assert "'v' is numbers except for '?' (row 200)" in said
-    assert advised(said) == ["--na", "?", "--missing", "drop"]
+    assert advised(said) == ["--na", "?", "--missing", "em"]
     succeed(*FIT, path, "-t", "kind", *advised(said))
 
 
@@ -207,7 +207,7 @@ def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
     pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
     said = message_of("fit", path, "-t", "kind")
     assert "'v' has decimal commas ('1,5', '?')" in said
-    options = ["--na", "?", "--decimal", ",", "--missing", "drop"]
+    options = ["--na", "?", "--decimal", ",", "--missing", "em"]
     assert advised(said) == options
     model = tmp_path / "m.json"
     succeed(*FIT, path, "-t", "kind", *options, "-o", model)
@@ -256,7 +256,7 @@ def test_only_some_rows_are_looked_at(rng, tmp_path, monkeypatch):
     monkeypatch.setattr("heterolda.data.csv_reader._READ_BYTES", 5000)
     said = message_of("fit", path, "-t", "kind")
     assert "column 'v' must be numbers, but row 999 has 'two': correct it" in said
-    assert advised(said) == ["--na", "two", "--missing", "drop"]
+    assert advised(said) == ["--na", "two", "--missing", "em"]
 
 
 def test_models_know_what_must_be_numbers(rng, tmp_path):
@@ -271,7 +271,7 @@ def test_models_know_what_must_be_numbers(rng, tmp_path):
     for command in commands:
         said = message_of(*command)
         assert "column 'x1' must be numbers, but row 8 has '?'" in said
-        assert advised(said) == ["--na", "?", "--missing", "drop"]
+        assert advised(said) == ["--na", "?", "--missing", "em"]
         succeed(*command, *advised(said))
     kept = *commands[1], "--missing", "keep"
     assert advised(message_of(*kept)) == ["--na", "?"]
@@ -356,7 +356,8 @@ def test_a_note_of_odd_numbers_can_be_followed(rng, tmp_path):
         assert result.exit_code == 0, result.stderr
         (note,) = [k for k in result.stderr.splitlines() if "-999" in k]
         assert "-999 makes up 5.0 % of column 'x0', -999 makes up" in note
-        assert advised(note) == ["--na", "-999", "--missing", "drop"]
+        missing = "em" if command == FIT else "drop"
+        assert advised(note) == ["--na", "-999", "--missing", missing]
         result = invoke(*command, path, "-t", "kind", *advised(note))
         assert result.exit_code == 0, result.stderr
         assert "-999" not in result.stderr

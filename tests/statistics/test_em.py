@@ -229,7 +229,7 @@ def test_bad_input_is_refused(monkeypatch):
         with pytest.raises(ValueError, match="infinity"):
             ClassStatistics.from_data(worse, y, missing="em")
     wide = np.where(np.arange(200) % 7 == 0, np.nan, np.ones((10, 200)))
-    with pytest.raises(ValueError, match=r"X has missing values and fewer rows \(10\)"):
+    with pytest.raises(ValueError, match=r"missing values and fewer rows \(10\)"):
         ClassStatistics.from_data(wide, y[:10], missing="em")
     monkeypatch.setattr(em, "MAX_STEPS", 3)
     with pytest.warns(ConvergenceWarning, match="not converged after 3 steps"):

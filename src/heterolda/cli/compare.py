@@ -15,7 +15,13 @@ from heterolda.cli.data_source import (
     reading_of,
     source_of,
 )
-from heterolda.cli.fit_options import Categorical, Exclude, Features, Missing, Target
+from heterolda.cli.fit_options import (
+    Categorical,
+    Exclude,
+    Features,
+    Target,
+    WholeRows,
+)
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -46,7 +52,7 @@ def compare(
     exclude: Exclude = None,
     categorical: Categorical = None,
     sample_weight: SampleWeight = None,
-    missing: Missing = "error",
+    missing: WholeRows = "error",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     no_header: NoHeader = False,
@@ -99,7 +105,15 @@ def compare(
         reading = reading_of(delimiter, decimal, no_header, na)
         with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
-            rows = Table(source, target, names, others, sample_weight, missing)
+            rows = Table(
+                source,
+                target,
+                names,
+                others,
+                sample_weight,
+                missing,
+                takes_gaps=False,
+            )
             found = _compare_rows(categories_of(rows, categorical), cv)
         print_result([f"Models for {name_of(data)}:", "", str(found)])
         if not found.finished:

@@ -17,8 +17,10 @@ from heterolda.cli.messages import in_options, print_to_stderr
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import linear_form
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.pooled_lda import PooledLDA
+from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
@@ -119,25 +121,42 @@ def _sums_of_others(parts: list[Any]) -> Iterator[Any]:
 def cross_validate_rows(
     model: Any, rows: Rows, n_folds: int, progress: ShareProgress
 ) -> Judgement:
-    """Cross-validate any fitted classifier with the same folds, given all rows."""
+    """Cross-validate any fitted classifier with the same folds, given all rows.
+
+    LDA of rows with gaps has the same moments, and answers by the features there are.
+    """
     X, y, weight = rows
-    ours = np.empty(len(y), np.intp)
+    ours, lda = np.empty((2, len(y)), np.intp)
+    gaps, method = has_gaps(X), _method(n_folds)
+    if gaps:
+        method += " (EM for both)"
     folds = _folds_of(rows, model.classes_, n_folds)
     for k, (held, (some, labels, others)) in enumerate(folds):
         with _errors_name_fold(k):
             fitted = clone(model).fit(some, labels, sample_weight=others)
             _check_classes(fitted, model.classes_)
         ours[held] = _winners(fitted, X[held])
+        if gaps:
+            lda[held] = _winners(_lda_by_em(fitted), X[held])
         progress((k + 1) / n_folds)
-    lda = cross_validate_lda(model, rows, n_folds)
+    if not gaps:
+        lda = cross_validate_lda(model, rows, n_folds)
     truth = np.searchsorted(model.classes_, y)
     if hasattr(model, "bound_"):
         mine = y == model.bound_.label
         rows_of = np.ones(mine.sum()) if weight is None else weight[mine]
         wrong = rows_of @ (ours != truth)[mine] / rows_of.sum()
         said = observed_error(model.bound_, wrong, rows_of.sum())
-        print_to_stderr(f"note: by {_method(n_folds)}, {said}")
-    return Judgement.of(_method(n_folds), truth, ours, lda, weight)
+        print_to_stderr(f"note: by {method}, {said}")
+    return Judgement.of(method, truth, ours, lda, weight)
+
+
+def _lda_by_em(model: Any) -> Any:
+    """LDA from the moments of a fitted discriminant, which takes gaps as that does."""
+    lda: Any = GaussianLinearDiscriminant(
+        solver="fisher", shrinkage=1, missing="em", priors=model.priors
+    )
+    return lda.fit_statistics(model.statistics_)
 
 
 def cross_validate_lda(model: Any, rows: Rows, n_folds: int) -> Index:

@@ -18,6 +18,17 @@ from heterolda.cli.messages import (
 from heterolda.cli.parsing import split_names
 from heterolda.foundations.choices import MISSING
 
+Missing = Annotated[
+    str | None,
+    opt.one_of(
+        MISSING,
+        "A row with a missing value is an error, is left out, or is decided by the "
+        "values that it has (em). By default em for models that were fitted so, else "
+        "error.",
+        **opt.READ,
+    ),
+]
+
 
 def evaluate(
     model: opt.ModelFile,
@@ -35,12 +46,7 @@ def evaluate(
     ] = None,
     columns: opt.Columns = None,
     sample_weight: opt.SampleWeight = None,
-    missing: Annotated[
-        str,
-        opt.one_of(
-            MISSING, "A missing value is an error, or its row is left out.", **opt.READ
-        ),
-    ] = "error",
+    missing: Missing = None,
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     no_header: opt.NoHeader = False,
@@ -64,7 +70,9 @@ def evaluate(
     """
     with errors_in_one_line(debug), warnings_as_notes():
         from heterolda.cli.evaluate_files import (
+            can_take_gaps,
             evaluate_rows,
+            gaps_for,
             load_classifier,
             needs_of,
         )
@@ -86,12 +94,13 @@ def evaluate(
                 needed.features,
                 (),
                 sample_weight,
-                missing,
+                gaps_for(fitted, missing),
                 categories=needed.categories,
                 n_columns=needed.n_columns,
+                takes_gaps=can_take_gaps(fitted),
             )
-            scores = evaluate_rows(fitted, rows, status.rows("predicting"))
-        for text in rows.unseen.notes(rows.categories):
+            scores, notes = evaluate_rows(fitted, rows, status.rows("predicting"))
+        for text in notes:
             print_to_stderr(f"note: {text}")
         if record is not None and record.data == name_of(data):
             print_to_stderr(

@@ -15,6 +15,7 @@ from heterolda.data.labels import ClassFinder
 from heterolda.data.reading import Reading
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.bounded_error import linear_form
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.export import load
 from heterolda.foundations.types import Array, Index
@@ -31,6 +32,40 @@ def load_classifier(path: str | os.PathLike[str]) -> Any:
             "classifier, or a pipeline of the projection and a classifier"
         )
     return model
+
+
+def can_take_gaps(model: Any) -> bool:
+    """Whether rows with gaps can be decided by what they have."""
+    plain = isinstance(model, GaussianLinearDiscriminant)
+    return plain and hasattr(model, "statistics_") and not hasattr(model, "bound_")
+
+
+def gaps_for(model: Any, missing: str | None) -> str:
+    """What to do with gaps: what was asked for, or what the model was fitted for.
+
+    The model is set to it.
+    """
+    can = can_take_gaps(model)
+    if missing is None:
+        return model.missing if can else "error"
+    if missing == "em" and not can:
+        raise ParameterError(
+            Setting("missing", "em"),
+            " needs a GaussianLinearDiscriminant with class statistics, such as plain "
+            "heterolda fit writes: choose ",
+            Setting("missing", "drop"),
+        )
+    if can:
+        model.set_params(missing="em" if missing == "em" else "error")
+    return missing
+
+
+def gap_notes(n_gaps: int) -> list[str]:
+    """How many rows had gaps and were decided nevertheless, if any."""
+    if not n_gaps:
+        return []
+    rows = count(n_gaps, "row")
+    return [f"{rows} with missing values: decided by the values that are there"]
 
 
 def needs_of(
@@ -100,12 +135,18 @@ def winners(model: Any, X: Array) -> Index:
     return places
 
 
-def evaluate_rows(model: Any, data: Table, progress: RowProgress) -> Scores:
-    """Compare a model with rows of known class, in one pass over the files."""
+def evaluate_rows(
+    model: Any, data: Table, progress: RowProgress
+) -> tuple[Scores, list[str]]:
+    """Compare a model with rows of known class, in one pass over the files.
+
+    Notes about the rows come with it.
+    """
     scores, finder = Scores(model.classes_), ClassFinder(model.classes_)
-    plain = without_names(model)
+    plain, n_gaps = without_names(model), 0
     for rows in data.batches(progress):
+        n_gaps += rows.n_gaps
         scores.add(finder.of(rows), plain.predict_proba(rows.X), rows.weight)
     if not scores.weight:
         raise ValueError("the data have no rows")
-    return scores
+    return scores, [*data.unseen.notes(data.categories), *gap_notes(n_gaps)]

@@ -101,6 +101,7 @@ def fit(
                 strategy=strategy or chosen,
                 class_weight=parse_numbers("--class-weight", class_weight, "balanced"),
                 seed=seed,
+                missing=missing,
             )
             settings.check(recommended)
             if date is not None:
@@ -110,7 +111,15 @@ def fit(
         reading = reading_of(delimiter, decimal, no_header, na)
         with source_of(data, reading) as source, warnings_as_notes():
             names, others = split_names(columns) or None, split_names(exclude)
-            rows = Table(source, target, names, others, sample_weight, missing)
+            rows = Table(
+                source,
+                target,
+                names,
+                others,
+                sample_weight,
+                missing,
+                takes_gaps=settings.can_take_gaps,
+            )
             rows = categories_of(rows, categorical)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
 
@@ -145,6 +154,7 @@ def _fit_and_report(
     from heterolda.estimators.bounded_error import linear_form
     from heterolda.estimators.fit_record import FitRecord
     from heterolda.export import save
+    from heterolda.foundations.wording import count
     from heterolda.inspection.model_facts import ModelFacts
     from heterolda.inspection.model_text import describe_fit
 
@@ -169,6 +179,12 @@ def _fit_and_report(
                 f"Accuracy on rows left out is not known: {error}. Evaluate the model "
                 f"on other rows{cross}."
             )
+    if fitted.n_gaps:
+        print_to_stderr(
+            f"note: {fitted.n_gaps} of {count(fitted.n_rows, 'row')} have missing "
+            "values: they count by what they have (EM), which is right if values are "
+            "missing at random given those that are there"
+        )
     facts = ModelFacts(linear_form(fitted.model))
     X, _, weight = fitted.some_rows
     note_odd_numbers(data, X, facts.features, weight)

@@ -20,12 +20,15 @@ from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
+from heterolda.statistics.moments import RangeError
 from heterolda.statistics.row_sample import RowSample
 
 Numbers = dict[str, float]
 # Features, labels and weights.
 Rows = tuple[Array, NDArray[Any], Array | None]
 
+# Numbers, rows times features, up to which models are fitted again unasked.
+MOST_NUMBERS = 2_000_000
 _MEMORY = 2**30  # bytes for the rows that a search of files keeps
 
 
@@ -49,6 +52,7 @@ class FitSettings:
     strategy: str | None = None
     class_weight: Numbers | str | None = None
     seed: int = 0
+    missing: str = "error"
 
     def check(self, recommended: bool) -> None:
         """Reject combinations in which one option would silently be ignored."""
@@ -56,6 +60,12 @@ class FitSettings:
             raise ValueError(
                 "--recommended means --strategy smooth --shrinkage cv: leave it out to "
                 "choose others"
+            )
+        if self.missing == "em" and not self.can_take_gaps:
+            raise ValueError(
+                "--missing em cannot go with --recommended, --strategy, --refine and "
+                "--confidence, which need all values of a row: leave these out, or use "
+                "--missing drop"
             )
         aims = self.costs, self.max_error, self.criterion != "bayes"
         if self.strategy is not None and any(aims):
@@ -99,10 +109,17 @@ class FitSettings:
                 "--costs and --criterion minimax"
             )
 
+    @property
+    def can_take_gaps(self) -> bool:
+        """Whether the estimator can do without some values of a row."""
+        return self.strategy is None and self.confidence is None
+
     def needs_memory(self, folds: int | None) -> bool:
         """Whether all rows have to be in memory, perhaps to be cross-validated."""
         if self.strategy == "paper" and self.shrinkage != "cv":
             return folds is not None  # a single search goes through the files
+        if self.missing == "em" and folds is not None:
+            return True  # moments by EM do not add up
         aside = self.confidence is not None
         return aside or self.strategy is not None or self.shrinkage == "cv"
 
@@ -132,6 +149,7 @@ class FitSettings:
             priors=by_label("priors", self.priors, finder),
             costs=by_label("costs", self.costs, finder),
             max_error=None if bounded else max_error,
+            missing="em" if self.missing == "em" else "error",
             random_state=self.seed,
         )
         if bounded:
@@ -183,6 +201,7 @@ class Fitted:
     n_rows: int
     rows: Rows | None = None
     sample: RowSample | None = None
+    n_gaps: int = 0  # rows with missing values
 
     @property
     def size(self) -> int:
@@ -203,6 +222,19 @@ class Fitted:
         X, y, weight, _ = data.in_memory()
         return X, y, check_frequencies(weight, len(y))
 
+    def with_gaps(self, data: Table) -> Fitted:
+        """The same with rows as they are, if not too many, for a sample filled in."""
+        if self.size <= MOST_NUMBERS:
+            rows = self.rows_in_memory(data)
+            return Fitted(self.model, self.n_rows, rows, n_gaps=_with_gaps(rows[0]))
+        n_gaps = sum(batch.n_gaps for batch in data.batches())
+        return Fitted(self.model, self.n_rows, n_gaps=n_gaps)
+
+
+def _with_gaps(X: Array) -> int:
+    """Number of rows with missing values."""
+    return int(np.isnan(X).any(axis=1).sum())
+
 
 def fit_files(
     settings: FitSettings, data: Table, progress: RowProgress, *, in_memory: bool
@@ -218,12 +250,17 @@ def fit_files(
     if in_memory:
         X, y, weight, names = data.in_memory(count)
         weight = check_frequencies(weight, len(y))
-        model = settings.estimator(np.unique(y)).fit(X, y, sample_weight=weight)
+        model = settings.estimator(np.unique(y))
+        try:
+            model.fit(X, y, sample_weight=weight)
+        except RangeError as error:
+            column = f"column {names[error.feature]!r}"
+            raise ValueError(f"the values of {column} {error.problem}") from error
         for estimator in (model, discriminant_of(model)):
             estimator.feature_names_in_ = np.array(names, dtype=object)
             if hasattr(estimator, "statistics_"):
                 estimator.statistics_.feature_names = estimator.feature_names_in_
-        return Fitted(model, n_rows, (X, y, weight))
+        return Fitted(model, n_rows, (X, y, weight), n_gaps=_with_gaps(X))
     if settings.strategy is not None:
         rows = FileRows(data, _MEMORY, count)
         model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
@@ -232,5 +269,6 @@ def fit_files(
         statistics, sample, _ = as_frequencies(*data.statistics_and_sample(count))
         estimator = settings.estimator(statistics.classes)
         model = estimator._fit_sampled(statistics, sample)
-        return Fitted(model, n_rows, sample=sample)
+        fitted = Fitted(model, n_rows, sample=sample)
+        return fitted.with_gaps(data) if statistics.estimated_by else fitted
     return Fitted(model, n_rows, sample=rows.sample)

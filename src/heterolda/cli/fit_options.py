@@ -54,6 +54,16 @@ Missing = Annotated[
     str,
     one_of(
         MISSING,
+        "A missing value is an error, or its row is left out and counted. em keeps "
+        "such rows: the fit and the model make use of the values that are there.",
+        **READ,
+    ),
+]
+# For commands that need all values of a row.
+WholeRows = Annotated[
+    str,
+    one_of(
+        MISSING[:2],
         "A missing value is an error, or its row is left out and counted.",
         **READ,
     ),

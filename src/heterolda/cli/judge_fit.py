@@ -12,7 +12,7 @@ from heterolda.cli.cross_validation import (
     cross_validate_lda,
     cross_validate_rows,
 )
-from heterolda.cli.fit_files import FitSettings, Fitted
+from heterolda.cli.fit_files import MOST_NUMBERS, FitSettings, Fitted
 from heterolda.cli.progress import StatusLine
 from heterolda.data.table import Table
 from heterolda.estimators.fit_record import Judgement
@@ -20,8 +20,6 @@ from heterolda.exceptions import SearchInterruptedWarning
 from heterolda.inspection.judging import judge_by_leave_one_out, judge_by_some_rows
 
 _FOLDS = 5
-# Searches of more numbers than this, rows times features, are not repeated unasked.
-_MOST_NUMBERS = 2_000_000
 
 
 def judge_fit(
@@ -45,12 +43,14 @@ def judge_fit(
             raise NotJudgedError(
                 "fits without some rows set fewer aside, and are stricter than this one"
             )
-        if settings.has_leave_one_out:
+        if fitted.n_gaps and fitted.size > MOST_NUMBERS:
+            raise NotJudgedError("so many rows with gaps take long to be fitted again")
+        if settings.has_leave_one_out and not fitted.n_gaps:
             status.rows("leaving rows out")
             return _leave_one_out(fitted)
         if settings.strategy == "smooth":
             return _own_estimate(fitted)
-        if settings.strategy is not None and fitted.size > _MOST_NUMBERS:
+        if settings.strategy is not None and fitted.size > MOST_NUMBERS:
             raise NotJudgedError("the search takes long on so many rows")
         return _cross_validate(settings, fitted, data, _FOLDS, status)
 

@@ -42,19 +42,17 @@ def find_odd_numbers(
     total = w.sum()
     if not len(X):
         return found
-    ends = np.array([X.min(axis=0), X.max(axis=0)])
+    ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
     often = np.array([w @ np.equal(X, end) for end in ends])
     odd = (often >= _SHARE * total) & (often >= _NUMBER)
     for j in np.flatnonzero(odd.any(axis=0)).tolist():
         name, column = names[j], X[:, j]
         for value, n_same in zip(ends[odd[:, j], j], often[odd[:, j], j], strict=True):
-            same = column == value
+            rest = (column != value) & ~np.isnan(column)
             share = n_same / total
-            others = column[~same]
+            others = column[rest]
             gap = np.abs(others - value).min(initial=np.inf)
-            spread = (
-                np.sqrt(np.cov(others, aweights=w[~same])) if len(others) > 1 else 0
-            )
+            spread = np.sqrt(np.cov(others, aweights=w[rest])) if len(others) > 1 else 0
             if gap > spread and len(np.unique(others)) >= _DISTINCT:
                 found.append(OddNumber(name, float(value), float(share)))
     return found
@@ -83,8 +81,8 @@ def note_odd_numbers(
     ]
     given = getattr(data.source, "reading", None)
     options = [Setting("na", [*(given.marks if given else ()), *marks])]
-    if data.missing != "drop":
-        options.append(Setting("missing", "drop"))
+    if data.advice:
+        options.append(Setting("missing", data.advice))
     elsewhere = ", ".join(text for text in columns if text not in marks)
     empty = f"empty the cells of {elsewhere}, which other columns have, too"
     condition = ": if it stands for a missing value, "

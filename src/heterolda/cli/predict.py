@@ -19,11 +19,12 @@ from heterolda.cli.messages import (
 from heterolda.cli.parsing import split_names
 
 Missing = Annotated[
-    str,
+    str | None,
     opt.one_of(
-        ("error", "keep", "drop"),
-        "A missing value is an error, gets an empty prediction, or its row is "
-        "left out.",
+        ("error", "em", "keep", "drop"),
+        "A row with a missing value is an error, is decided by the values that it has "
+        "(em), gets an empty prediction, or is left out. By default em for models that "
+        "were fitted so, else error.",
         **opt.READ,
     ),
 ]
@@ -64,7 +65,7 @@ def predict(
     model: opt.ModelFile,
     data: opt.Data,
     columns: opt.Columns = None,
-    missing: Missing = "error",
+    missing: Missing = None,
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     no_header: opt.NoHeader = False,
@@ -86,7 +87,11 @@ def predict(
     Files are read and written piece by piece, so they may be larger than memory.
     """
     with errors_in_one_line(debug):
-        from heterolda.cli.evaluate_files import load_classifier, needs_of
+        from heterolda.cli.evaluate_files import (
+            gaps_for,
+            load_classifier,
+            needs_of,
+        )
         from heterolda.cli.predict_files import Output, predict_batches
         from heterolda.cli.progress import StatusLine
         from heterolda.data.parquet_reader import PARQUET
@@ -102,7 +107,7 @@ def predict(
             column=column,
             proba=proba,
             only=split_names(identifier),
-            missing=missing,
+            missing=gaps_for(fitted, missing),
             numbers=out.lower().endswith(PARQUET),
         )
         quiet = out == "-" and sys.stdout.isatty()

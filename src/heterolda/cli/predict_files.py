@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.cli.evaluate_files import winners, without_names
+from heterolda.cli.evaluate_files import (
+    can_take_gaps,
+    gap_notes,
+    winners,
+    without_names,
+)
 from heterolda.data.batches import check_finite, place_of
 from heterolda.data.categories import encoded
 from heterolda.data.columns import Columns, OpenFile
@@ -29,7 +34,7 @@ class Output:
     column: str = "prediction"
     proba: bool = False  # whether the probability of each class follows
     only: tuple[str, ...] = ()  # columns of the data to keep, if not all of them
-    missing: str = "error"  # or keep, an empty prediction, or drop, no row at all
+    missing: str = "error"  # or em, a prediction; keep, an empty one; drop, no row
     numbers: bool = False  # whether features of text files are written as numbers
 
     def new_columns(self, classes: NDArray[Any]) -> list[str]:
@@ -53,7 +58,7 @@ def predict_batches(
     """
     wanted = replace(needed, exclude=output.only, keep=True)
     plain = without_names(model)
-    n_dropped = 0
+    n_dropped = n_gaps = 0
     batches = _batches(open_source(source, wanted))
     for number, (file, batch, n_before) in enumerate(prefetch(batches, source)):
         if number == 0:
@@ -65,14 +70,18 @@ def predict_batches(
         try:
             X = features_of(batch, file, n_before)
         except NotNumbersError as error:
-            error.complete(output.missing)
+            if output.missing == "error":
+                error.complete("em" if can_take_gaps(model) else "drop")
             raise
-        absent = _absent(X, file, n_before, output.missing)
+        absent = _absent(X, file, n_before, model, output.missing)
+        if output.missing == "em":
+            n_gaps += int(absent.sum())
+            absent[:] = False
         if output.missing == "drop" and absent.any():
             n_dropped += int(absent.sum())
             batch, X, absent = batch.filter(~absent), X[~absent], absent[~absent]
         yield _appended(batch, X, absent, file, plain, output), file.reading
-    for text in needed.unseen.notes(needed.categories):
+    for text in [*needed.unseen.notes(needed.categories), *gap_notes(n_gaps)]:
         notice(text)
     if n_dropped:
         notice(f"{n_dropped} rows have missing values and were left out")
@@ -126,14 +135,14 @@ def _check_names(file: OpenFile, added: list[str], output: Output) -> None:
         )
 
 
-def _absent(X: Array, file: OpenFile, n_before: int, missing: str) -> Mask:
+def _absent(X: Array, file: OpenFile, n_before: int, model: Any, missing: str) -> Mask:
     """Rows with missing values, if there may be such; infinity may never be there."""
     gaps = np.isnan(X)
     check_finite(X, file, n_before)
     if missing == "error" and gaps.any():
         raise ValueError(
             f"{place_of(gaps, file, n_before)} is missing: fill it in, or choose "
-            "--missing keep or drop"
+            f"--missing {'em, ' if can_take_gaps(model) else ''}keep or drop"
         )
     return np.asarray(gaps.any(axis=1))
 

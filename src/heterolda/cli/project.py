@@ -16,7 +16,13 @@ from heterolda.cli.data_source import (
     reading_of,
     source_of,
 )
-from heterolda.cli.fit_options import Categorical, Exclude, Features, Missing, Target
+from heterolda.cli.fit_options import (
+    Categorical,
+    Exclude,
+    Features,
+    Target,
+    WholeRows,
+)
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
@@ -120,7 +126,7 @@ def project(
     exclude: Exclude = None,
     categorical: Categorical = None,
     sample_weight: SampleWeight = None,
-    missing: Missing = "error",
+    missing: WholeRows = "error",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     no_header: NoHeader = False,
@@ -169,6 +175,7 @@ def project(
                 [*split_names(exclude), *others],
                 sample_weight,
                 missing,
+                takes_gaps=False,
             )
             rows = categories_of(rows, categorical)
             _project(projection, rows, shares, only, out, html, name_of(data))

@@ -71,9 +71,7 @@ def project_batches(
         keep=True,
     )
     files = open_source(data.source, wanted)
-    rows = decoded_with_records(
-        same_columns(files) if strict else files, drop=data.missing == "drop"
-    )
+    rows = decoded_with_records(same_columns(files) if strict else files, data.missing)
     finder, plain = ClassFinder(projection.classes_), without_names(projection)
     for records, good, batch in prefetch(rows, data.source):
         beside = records.select(kept)

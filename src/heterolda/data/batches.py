@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heterolda.data.columns import OpenFile
 from heterolda.data.decoding import features_of, labels_of, numbers_of
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.validation import check_sample_weight
 
@@ -24,15 +25,27 @@ class Batch(NamedTuple):
     labels: list[Any]  # as the file has them
     weight: Array | None  # sample weights, (n_rows,)
     n_dropped: int  # number of rows that were left out for missing values
+    whole: Mask | None = None  # rows without gaps; None: all
+
+    @property
+    def n_gaps(self) -> int:
+        """Number of rows with gaps."""
+        return 0 if self.whole is None else int(np.count_nonzero(~self.whole))
 
 
-def decoded(files: Iterable[OpenFile], *, drop: bool) -> Iterator[Batch]:
-    """Batches as arrays, without the rows that have missing values."""
-    return (batch for _, _, batch in decoded_with_records(files, drop=drop))
+def decoded(
+    files: Iterable[OpenFile], missing: str, advice: str | None = None
+) -> Iterator[Batch]:
+    """Batches as arrays, without the rows that have missing values.
+
+    `missing` is "error", with a value of it that is advised then; "drop"; or "em",
+    which leaves out only rows without label or weight.
+    """
+    return (batch for _, _, batch in decoded_with_records(files, missing, advice))
 
 
 def decoded_with_records(
-    files: Iterable[OpenFile], *, drop: bool
+    files: Iterable[OpenFile], missing: str, advice: str | None = None
 ) -> Iterator[tuple[Any, Mask | None, Batch]]:
     """The same after all rows as the file has them, and which are kept, if not all."""
     for file in files:
@@ -43,7 +56,8 @@ def decoded_with_records(
             weight = None
             if file.columns.weight is not None:
                 weight = numbers_of(records, file.columns.weight, file, n_before)
-            good = _complete(file, X, codes, weight, drop, n_before)
+            absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
+            good = _usable(file, X, absent, missing, n_before, advice)
             n_before += records.num_rows
             if good is not None:
                 X, codes = X[good], codes[good]
@@ -54,35 +68,52 @@ def decoded_with_records(
                 where = f"{file.name}: column {file.columns.weight!r}: "
                 raise ParameterError(where, *error.args) from error
             n_dropped = records.num_rows - len(X)
-            yield records, good, Batch(file, X, codes, labels, weight, n_dropped)
+            arrays = X, codes, labels, weight
+            whole = _without_gaps(X) if missing == "em" else None
+            yield records, good, Batch(file, *arrays, n_dropped, whole)
 
 
-def _complete(
+def _usable(
     file: OpenFile,
     X: Array,
-    codes: NDArray[np.int64],
-    weight: Array | None,
-    drop: bool,
+    absent: list[Mask],
+    missing: str,
     n_before: int,
+    advice: str | None,
 ) -> Mask | None:
-    """Rows without missing values; None if that is all of them."""
-    absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
+    """Rows without missing values that matter; None if that is all of them.
+
+    `absent` says which rows lack a label or a weight.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum is finite unless some number is not, or nearly so.
         if np.isfinite(X.sum()) and not np.any(absent):
             return None
     check_finite(X, file, n_before)
-    gaps = np.column_stack([np.isnan(X), *absent])
+    gaps = np.column_stack([np.isnan(X) & (missing != "em"), *absent])
     good = np.asarray(~gaps.any(axis=1))
     if good.all():
         return None
-    if not drop:
+    if missing == "error":
+        keep: tuple[str | Setting, ...] = ("or ",)
+        if advice == "em" and np.isnan(X[good.argmin()]).any():
+            keep = "keep such rows by ", Setting("missing", "em"), ", or "
         raise ParameterError(
-            f"{place_of(gaps, file, n_before)} is missing: fill it in, or leave such "
-            "rows out by ",
+            f"{place_of(gaps, file, n_before)} is missing: fill it in, ",
+            *keep,
+            "leave such rows out by ",
             Setting("missing", "drop"),
         )
     return good
+
+
+def _without_gaps(X: Array) -> Mask | None:
+    """Rows in which no feature is missing; None if that is all of them."""
+    if not has_gaps(X):
+        return None
+    gaps = np.isnan(X)
+    X[gaps] = np.nan  # of one kind, so that copies of rows are alike
+    return np.asarray(~gaps.any(axis=1))
 
 
 def check_finite(X: Array, file: OpenFile, n_before: int) -> None:

@@ -23,7 +23,7 @@ from heterolda.data.not_numbers import (
     other_decimal,
 )
 from heterolda.data.reading import Reading
-from heterolda.data.sources import open_source
+from heterolda.data.sources import is_read_once, open_source
 from heterolda.exceptions import Setting
 from heterolda.foundations.types import Mask
 from heterolda.foundations.wording import named
@@ -59,14 +59,14 @@ _KINDS = {
 
 
 def diagnosed(
-    error: NotNumbersError, source: Any, wanted: Columns, missing: str
+    error: NotNumbersError, source: Any, wanted: Columns, for_gaps: str | None
 ) -> NotNumbersError:
     """The error that speaks of all columns that are not numbers, after a look at them.
 
     It is the error given if the rows are gone, or if the first of them are as they
-    should be.
+    should be. `for_gaps` is the value of `missing` to advise, if one is.
     """
-    if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
+    if is_read_once(source):
         return error
     try:
         with warnings.catch_warnings():
@@ -76,11 +76,11 @@ def diagnosed(
         return error
     if not look.columns or look.where is None:
         return error
-    return look.error(wanted, missing)
+    return look.error(wanted, for_gaps)
 
 
 def columns_of_categories(
-    source: Any, wanted: Columns, missing: str
+    source: Any, wanted: Columns, for_gaps: str | None
 ) -> tuple[str, ...]:
     """Names of the features whose first rows show categories.
 
@@ -89,7 +89,7 @@ def columns_of_categories(
     look = _Look(source, wanted)
     kinds = look.kinds()
     if set(kinds.values()) - {"categories", "gaps"}:
-        raise look.error(wanted, missing)
+        raise look.error(wanted, for_gaps)
     return tuple(name for name, kind in kinds.items() if kind == "categories")
 
 
@@ -258,7 +258,7 @@ class _Look:
             if n_rows >= most:
                 break
 
-    def error(self, wanted: Columns, missing: str) -> NotNumbersError:
+    def error(self, wanted: Columns, for_gaps: str | None) -> NotNumbersError:
         """What is wrong, and the options that help."""
         kinds = self.kinds()
         wrong = {k: [n for n in kinds if kinds[n] == k] for k in _KINDS}
@@ -285,7 +285,7 @@ class _Look:
             problem,
             f"; {convert} {them}, or leave {them} out by ",
             wanted.without(list(kinds)),
-            options=self._options(wrong, left, wanted, missing),
+            options=self._options(wrong, left, wanted, for_gaps),
             lead=lead,
             advice=advice,
         )
@@ -295,7 +295,7 @@ class _Look:
         wrong: dict[str, list[str]],
         left: list[str],
         wanted: Columns,
-        missing: str,
+        for_gaps: str | None,
     ) -> list[Setting]:
         """The options to add so that a model can be fitted to the columns `left`."""
         marks = self._marks([*wrong["marks"], *wrong["comma"], *wrong["point"]])
@@ -313,8 +313,8 @@ class _Look:
         if out:
             options.append(wanted.without(out))
         gaps = marks or any(self.columns[name].n_missing for name in left)
-        if gaps and missing != "drop":
-            options.append(Setting("missing", "drop"))
+        if gaps and for_gaps:
+            options.append(Setting("missing", for_gaps))
         return options
 
     def kinds(self) -> dict[str, str]:

@@ -37,7 +37,7 @@ def with_categories(
     """
     chosen = tuple(names)
     if chosen == (AUTO,):
-        chosen = columns_of_categories(table.source, table.wanted, table.missing)
+        chosen = columns_of_categories(table.source, table.wanted, table.advice)
     else:
         _check_names(chosen, table)
     if not chosen:
@@ -46,7 +46,7 @@ def with_categories(
         counts = _counted(table, chosen, progress)
     except NotNumbersError as error:
         wanted = replace(table.wanted, categories=tuple(map(Category, chosen)))
-        raise diagnosed(error, table.source, wanted, table.missing) from error
+        raise diagnosed(error, table.source, wanted, table.advice) from error
     _check_levels(counts, table)
     categories = [one.category() for one in counts]
     constant = [c.column for c in categories if not c.features]
@@ -142,7 +142,7 @@ def _counted(
     counts = [_Counts(name) for name in names]
     wanted = replace(table.wanted, categories=tuple(map(Category, names)))
     rows = decoded_with_records(
-        open_source(table.source, wanted), drop=table.missing == "drop"
+        open_source(table.source, wanted), table.missing, table.advice
     )
     n_read = 0
     for records, good, batch in prefetch(rows, table.source):
@@ -154,9 +154,10 @@ def _counted(
         weight = np.ones(len(complete)) if batch.weight is None else batch.weight
         for one, (codes, levels) in zip(counts, coded, strict=True):
             one.where = one.where or batch.file.name
-            one.add(codes[complete], levels, weight[complete])
-            one.n_rows += int((weight[complete] > 0).sum())
-            one.weight += float(weight[complete].sum())
+            used = codes >= 0 if table.missing == "em" else complete
+            one.add(codes[used], levels, weight[used])
+            one.n_rows += int((weight[used] > 0).sum())
+            one.weight += float(weight[used].sum())
     return counts
 
 

@@ -64,10 +64,10 @@ class ReadingNote(_AdvisesOptions, ReadingWarning):
 class NotNumbersError(ReadingError):
     """A column that must be numbers has something else."""
 
-    def complete(self, missing: str) -> None:
-        """Advise what to do about gaps if these are not yet provided for."""
-        if missing == "error" and any(s.parameter == "na" for s in self.options):
-            self.options += (Setting("missing", "drop"),)
+    def complete(self, advice: str | None) -> None:
+        """Advise what to do about gaps, a value of `missing`, unless it is None."""
+        if advice and any(s.parameter == "na" for s in self.options):
+            self.options += (Setting("missing", advice),)
 
 
 def not_a_number(

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from heterolda.data.labels import ClassFinder
-from heterolda.data.table import RowProgress, Table, silent
+from heterolda.data.sources import is_read_once, read_once
+from heterolda.data.table import MEMORY, RowProgress, Table, silent
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.validation import check_number
 from heterolda.search.algorithm2 import Reporter
 from heterolda.search.passes import (
@@ -23,6 +25,7 @@ Estimator = TypeVar("Estimator")
 
 # Copies of the rows at hand that there are at the same time, at most.
 _COPIES = 4
+_SEARCH = "the search goes through the rows again and again"
 
 
 def fit_batches(
@@ -33,9 +36,9 @@ def fit_batches(
     columns: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
     sample_weight: str | None = None,
-    missing: str = "error",
+    missing: str | None = None,
     batch_size: int | None = None,
-    memory: float = 2**29,
+    memory: float = MEMORY,
     progress: RowProgress = silent,
 ) -> Estimator:
     """Fit an estimator to files or Arrow data, batch by batch.
@@ -50,11 +53,18 @@ def fit_batches(
     estimator : GaussianLinearDiscriminant, HeteroscedasticProjection or \
             LocalNeighborhoodSearch
         Is fitted and returned.
-    source, target, columns, exclude, sample_weight, missing, batch_size
+    source, target, columns, exclude, sample_weight, batch_size
         As for :func:`heterolda.data.statistics_from_batches`. For a search, the
         source must be one that can be read more than once.
+    missing : {"error", "drop", "em"} or None, default=None
+        What to do with missing values, as for
+        :func:`heterolda.data.statistics_from_batches`. None stands for the parameter
+        `missing` of the estimator, or "error" if it has none. "em" is for
+        ``GaussianLinearDiscriminant(missing="em")`` only, which takes gaps in
+        predictions, too.
     memory : float, default=2**29
-        Bytes for the rows that a search keeps. The more, the fewer passes.
+        Bytes for the rows that a search keeps, or for those with gaps. The more, the
+        fewer passes.
     progress : callable
         Called after each batch of the first pass with the number of rows so far. Of
         later ones `verbose` of the search tells.
@@ -80,13 +90,31 @@ def fit_batches(
         name = estimator.__name__
         raise TypeError(f"estimator must be an object, got a class: pass {name}()")
     check_number("fit_batches", "memory", memory, 1, np.inf)
-    table = Table(source, target, columns, exclude, sample_weight, missing, batch_size)
+    own = getattr(estimator, "missing", None)
+    if missing == "em" and own != "em":
+        em = Setting("missing", "em")
+        raise ParameterError(
+            em,
+            " needs GaussianLinearDiscriminant(missing='em'), whose predictions take "
+            f"gaps, too, got {estimator!r:.80}; or leave such rows out by ",
+            Setting("missing", "drop"),
+        )
+    table = Table(
+        source,
+        target,
+        columns,
+        exclude,
+        sample_weight,
+        own or "error" if missing is None else missing,
+        batch_size,
+        takes_gaps=own is not None,
+    )
     if hasattr(estimator, "_fit_in_passes"):
-        if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
-            raise _read_once(source)
+        if is_read_once(source):
+            raise read_once(source, _SEARCH)
         estimator._fit_in_passes(FileRows(table, memory, progress))
     elif hasattr(estimator, "_fit_sampled"):
-        estimator._fit_sampled(*table.statistics_and_sample(progress))
+        estimator._fit_sampled(*table.statistics_and_sample(progress, memory))
     else:
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, a "
@@ -94,14 +122,6 @@ def fit_batches(
             f"{type(estimator).__name__}"
         )
     return estimator
-
-
-def _read_once(source: Any) -> TypeError:
-    """The error for rows that are gone after a pass."""
-    return TypeError(
-        f"source can be read only once, being a {type(source).__name__}, but the "
-        "search goes through the rows again and again: pass files, a dataset or a table"
-    )
 
 
 class FileRows:
@@ -129,7 +149,7 @@ class FileRows:
                 walk, pool = walks[k], pools[k]
                 pool.add(evaluate_rule(rows, walk.v, walk.step, room, pool.horizon))
         if not n_rows:  # the first pass found some
-            raise _read_once(self.table.source)
+            raise read_once(self.table.source, _SEARCH)
         for k, walk in walks.items():
             total = pools[k].total()
             walk.apply_pass(total.errors, total.changes, total.near.horizon)

@@ -74,6 +74,20 @@ def _opened(source: Any, columns: Columns) -> Iterator[OpenFile]:
             yield open_text_file(path, columns, reading, name)
 
 
+def is_read_once(source: Any) -> bool:
+    """Whether the rows of a source are gone after a pass."""
+    once = "__next__", "read_next_batch"
+    return isinstance(source, StandardInput) or any(hasattr(source, n) for n in once)
+
+
+def read_once(source: Any, why: str) -> TypeError:
+    """The error for rows that are gone after a pass, and why another is needed."""
+    return TypeError(
+        f"source can be read only once, being a {type(source).__name__}, but {why}: "
+        "pass files, a dataset or a table"
+    )
+
+
 def paths_of(source: Any) -> list[str] | None:
     """Names of all files of a source, or None if it is not a path."""
     given = source if isinstance(source, list | tuple) else [source]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,24 +15,35 @@ from heterolda.data.batches import Batch, decoded
 from heterolda.data.categories import Category, UnseenLevels
 from heterolda.data.columns import Columns
 from heterolda.data.diagnosis import diagnosed
+from heterolda.data.gap_rows import (
+    GapPool,
+    RereadRows,
+    complete_rows,
+    too_large_for_one_pass,
+)
 from heterolda.data.labels import LabelNumbers
 from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
-from heterolda.data.sources import open_source
+from heterolda.data.sources import is_read_once, open_source
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import MISSING
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.em import Passes
+from heterolda.statistics.frequencies import frequency_factor
 from heterolda.statistics.moments import RangeError
-from heterolda.statistics.row_sample import RowSample
+from heterolda.statistics.patterns import GapRows
+from heterolda.statistics.row_sample import RowSample, filled_rows
 
 # Is called with the number of rows so far.
 RowProgress = Callable[[int], None]
 
 # Every other row may be of another class only if there are no more rows than this.
 _FEW_ROWS = 1000
+# Bytes for rows that are kept.
+MEMORY = 2**29
 
 
 def statistics_from_batches(
@@ -71,9 +83,13 @@ def statistics_from_batches(
         Columns that are not features, such as identifiers.
     sample_weight : str or None, default=None
         Column of frequencies.
-    missing : {"error", "drop"}, default="error"
+    missing : {"error", "drop", "em"}, default="error"
         What to do with rows in which a feature, the label or the weight is missing:
-        null or NaN. "drop" leaves them out and warns of their number.
+        null or NaN. "drop" leaves them out and warns of their number. "em" leaves out
+        only those without label or weight, and takes the moments of largest
+        likelihood given what there is, as :meth:`ClassStatistics.from_data` does. If
+        the gaps are so scattered that the rows do not fit in 512 MB, it reads the
+        source again for each of its steps.
     batch_size : int or None, default=None
         Rows decoded at a time, at most; by default about 16 MB. Text files come in
         batches of their own.
@@ -122,6 +138,7 @@ class Table:
     batch_size: int | None = None
     categories: tuple[Category, ...] = ()
     n_columns: tuple[int, ...] = ()  # that files without header may have
+    takes_gaps: bool = True  # whether to advise "em" where there are gaps
     unseen: UnseenLevels = field(default_factory=UnseenLevels, compare=False)
 
     def __post_init__(self) -> None:
@@ -154,6 +171,13 @@ class Table:
             unseen=self.unseen,
         )
 
+    @property
+    def advice(self) -> str | None:
+        """The value of `missing` to advise for gaps, if none is given."""
+        if self.missing != "error":
+            return None
+        return "em" if self.takes_gaps else "drop"
+
     def batches(self, progress: RowProgress = silent) -> Iterator[Batch]:
         """Read the rows, batch by batch; batches without rows are left out."""
         return (batch for batch in self._all_batches(progress) if len(batch.X))
@@ -162,14 +186,14 @@ class Table:
         """Batches with and without rows, decoded in a thread."""
         files = open_source(self.source, self.wanted)
         n_rows = 0
-        rows = prefetch(decoded(files, drop=self.missing == "drop"), self.source)
+        rows = prefetch(decoded(files, self.missing, self.advice), self.source)
         try:
             for batch in rows:
                 n_rows += len(batch.X) + batch.n_dropped
                 progress(n_rows)
                 yield batch
         except NotNumbersError as error:
-            error.complete(self.missing)
+            error.complete(self.advice)
             raise
 
     def _batches_to_fit(self, progress: RowProgress) -> Iterator[Batch]:
@@ -177,47 +201,88 @@ class Table:
         try:
             yield from self._all_batches(progress)
         except NotNumbersError as error:
-            raise diagnosed(error, self.source, self.wanted, self.missing) from error
+            raise diagnosed(error, self.source, self.wanted, self.advice) from error
 
     def statistics(self, progress: RowProgress = silent) -> ClassStatistics:
         """Gather the class statistics, in one pass."""
-        return self._gather(progress, sampled=False)[0]
+        return self._gather(progress, MEMORY, sampled=False)[0]
 
     def statistics_and_sample(
-        self, progress: RowProgress = silent
+        self, progress: RowProgress = silent, memory: float = MEMORY
     ) -> tuple[ClassStatistics, RowSample]:
-        """Gather the class statistics and some rows of each class, in one pass."""
-        return self._gather(progress, sampled=True)
+        """Gather the class statistics and some rows of each class, in one pass.
+
+        Rows with gaps are read again and again if they take more than that memory.
+        """
+        return self._gather(progress, memory, sampled=True)
 
     def _gather(
-        self, progress: RowProgress, *, sampled: bool
+        self, progress: RowProgress, memory: float, *, sampled: bool
     ) -> tuple[ClassStatistics, Any]:
         """Statistics of all rows, and some of the rows if asked for, else None."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
-        numbers = LabelNumbers()
+        numbers, gaps = LabelNumbers(), GapPool(memory)
         total: ClassStatistics | None = None
         sample: RowSample | None = None
         n_rows = n_dropped = 0
+        files = {}
         for batch in self._batches_to_fit(progress):
             n_rows += len(batch.X)
             n_dropped += batch.n_dropped
-            if len(batch.X):
-                codes = numbers.of(batch)
-                total = _added(total, batch, codes, len(numbers), n_rows)
-                if sampled:
-                    some = RowSample.from_arrays(batch.X, codes, batch.weight)
-                    sample = some if sample is None else sample + some
-        warn_of_missing_rows(n_dropped, n_rows)
-        if total is None:
-            raise _no_rows(n_dropped)
+            if not len(batch.X):
+                continue
+            codes = numbers.of(batch)
+            _check_classes(batch, len(numbers), n_rows)
+            total = _added(total, batch, codes, len(numbers))
+            files[batch.file.name] = batch.file.columns
+            if batch.n_gaps:
+                gaps.add(batch, codes, len(numbers))
+                if gaps.parts is None and is_read_once(self.source):
+                    raise too_large_for_one_pass(self.source)
+            if sampled:
+                some = RowSample.from_arrays(batch.X, codes, batch.weight)
+                sample = some if sample is None else sample + some
+        warn_of_missing_rows(n_dropped, n_rows, self.missing)
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
+        if gaps.n_rows:
+            factor = 1.0
+            if sample is not None:  # weights of a fit are frequencies
+                weight = gaps.weight + (0 if total is None else total.weights.sum())
+                factor = frequency_factor(weight, sample.n_rows)
+                sample = replace(sample, weight=sample.weight * factor)
+            total = self._with_gaps(total, gaps, numbers, factor, files)
+        if total is None:
+            raise _no_rows(n_dropped)
         order = np.argsort(classes)
         statistics = total.with_entries(order, classes[order])
         if sample is not None:
-            sample = replace(sample, y=classes[sample.y])
+            X = filled_rows(sample.X, statistics) if gaps.n_rows else sample.X
+            sample = replace(sample, X=X, y=classes[sample.y])
         return statistics, sample
+
+    def _with_gaps(
+        self,
+        total: ClassStatistics | None,
+        gaps: GapPool,
+        numbers: LabelNumbers,
+        factor: float,
+        files: dict[str, Columns],
+    ) -> ClassStatistics:
+        """Statistics of all rows, those with gaps included; weights are scaled."""
+        parts = complete_rows(total, len(numbers))
+        if gaps.parts is not None:
+            passes: Passes = [GapRows.merged([*parts, *gaps.parts]).scaled(factor)]
+        else:
+            parts = [part.scaled(factor) for part in parts]
+            known = numbers, gaps.n_rows, factor, self.source
+            passes = RereadRows(parts, self.batches, *known)
+        where, columns = next(iter(files.items()))
+        where = where if len(files) == 1 else f"{len(files)} files"
+        names = np.array(columns.feature_names, dtype=object)
+        with _columns_named(where, names):
+            return ClassStatistics.from_gaps(passes, numbers.classes, names)
 
     def in_memory(
         self, progress: RowProgress = silent
@@ -236,7 +301,7 @@ class Table:
         n_rows = sum(map(len, X))
         if not n_rows:
             raise _no_rows(n_dropped)
-        warn_of_missing_rows(n_dropped, n_rows)
+        warn_of_missing_rows(n_dropped, n_rows, self.missing)
         weights = np.concatenate(weight) if weight else None
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
@@ -272,26 +337,43 @@ def _no_rows(n_dropped: int) -> ParameterError:
     return ParameterError(Setting("source"), f": the data have no rows{complete}")
 
 
-def _added(
-    total: ClassStatistics | None,
-    batch: Batch,
-    codes: Index,
-    n_classes: int,
-    n_rows: int,
-) -> ClassStatistics:
-    """The statistics so far with those of a batch; classes are numbers of labels."""
-    where, columns = batch.file.name, batch.file.columns
+def _check_classes(batch: Batch, n_classes: int, n_rows: int) -> None:
+    """Refuse labels that are not classes; so many rows were read so far."""
     if 2 * n_classes > max(n_rows, _FEW_ROWS):
         raise ParameterError(
-            f"{where}: column {columns.target!r} has {n_classes} different labels "
-            f"in the first {n_rows} rows: these are not classes; name another column "
-            "by ",
+            f"{batch.file.name}: column {batch.file.columns.target!r} has {n_classes} "
+            f"different labels in the first {n_rows} rows: these are not classes; name "
+            "another column by ",
             Setting("target"),
         )
-    classes, names = np.arange(n_classes), np.array(columns.feature_names, dtype=object)
-    try:
-        sums = ClassStatistics.from_arrays(batch.X, codes, classes, batch.weight, names)
+
+
+def _added(
+    total: ClassStatistics | None, batch: Batch, codes: Index, n_classes: int
+) -> ClassStatistics | None:
+    """The statistics so far with those of the rows of a batch that have no gaps.
+
+    Classes are numbers of labels.
+    """
+    X, weight = batch.X, batch.weight
+    if batch.whole is not None:
+        if not batch.whole.any():
+            return total
+        X, codes = X[batch.whole], codes[batch.whole]
+        weight = None if weight is None else weight[batch.whole]
+    names = np.array(batch.file.columns.feature_names, dtype=object)
+    with _columns_named(batch.file.name, names):
+        sums = ClassStatistics.from_arrays(
+            X, codes, np.arange(n_classes), weight, names
+        )
         return sums if total is None else total + sums
+
+
+@contextmanager
+def _columns_named(where: str, names: NDArray[Any]) -> Iterator[None]:
+    """Let errors about features name their columns."""
+    try:
+        yield
     except RangeError as error:
         raise ValueError(
             f"{where}: the values of column {names[error.feature]!r} {error.problem}"

@@ -44,12 +44,12 @@ def look_of(label: Any) -> object:
         return text.casefold()
 
 
-def warn_of_missing_rows(n_dropped: int, n_rows: int) -> None:
+def warn_of_missing_rows(n_dropped: int, n_rows: int, missing: str) -> None:
     """Say how many rows were left out, if any were, beside the `n_rows` used."""
     if n_dropped:
+        lack = "no label or no weight" if missing == "em" else "missing values"
         warnings.warn(
-            f"{n_dropped} of {n_dropped + n_rows} rows have missing values and were "
-            "left out",
+            f"{n_dropped} of {n_dropped + n_rows} rows have {lack} and were left out",
             MissingRowsWarning,
             stacklevel=3,
         )

@@ -392,7 +392,7 @@ class GaussianLinearDiscriminant(
         statistics = statistics.without_empty_classes()
         statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes)
-        choice = choose_by_rows(self, statistics, rows)
+        choice = choose_by_rows(self, rows.statistics_of(statistics), rows)
         judges = rows if self.guard else None
         self._solve(statistics, resolve_solver(self.solver), judges, choice)
         keep_statistics(self, statistics)

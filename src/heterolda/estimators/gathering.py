@@ -9,18 +9,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.validation import check_sample_weight, validate_rows
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.em import filled
 from heterolda.statistics.frequencies import (
     check_frequencies,
     without_empty_classes,
 )
 from heterolda.statistics.labels import coded_labels
-from heterolda.statistics.moments import check_decay, total_moments
+from heterolda.statistics.moments import check_decay
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.row_sample import ClassRows, filled_rows
 
 
 def check_statistics(statistics) -> ClassStatistics:
@@ -43,9 +43,8 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
     if getattr(estimator, "missing", "error") == "em" and has_gaps(X):
         gaps = GapRows.from_arrays(X, codes, weight, len(classes))
         statistics = ClassStatistics.from_gaps([gaps], classes, names)
-        moments = statistics.means, statistics.scatters, statistics.weights
-        X = filled(X, *total_moments(*moments))
-        return statistics, ClassRows(X, y, weight, classes, codes)
+        rows = ClassRows(filled_rows(X, statistics), y, weight, classes, codes)
+        return statistics, rows
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)
 
@@ -73,6 +72,13 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
         return lazy.statistics(X, y, sample_weight)
     checks = {"accept_sparse": "csr", "ensure_min_samples": 0}
     X, y = validate_rows(estimator, X, y, reset=first, **checks)
+    if has_gaps(X):
+        raise ParameterError(
+            Setting("X"),
+            " has missing values, and what they leave open depends on all rows, not "
+            "only on those of a chunk: pass all rows to fit at once, or files to "
+            "heterolda.data.fit_batches",
+        )
     weight = check_sample_weight(sample_weight, len(y))
     names = getattr(estimator, "feature_names_in_", None)
     labels, codes = coded_labels(y, warn=False)

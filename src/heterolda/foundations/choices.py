@@ -11,5 +11,5 @@ VOTINGS = ("weighted", "majority", "coupled")
 STRATEGIES = ("paper", "exact", "smooth")
 # What NaN in rows is; files can leave such rows out besides.
 GAPS = ("error", "em")
-MISSING = ("error", "drop")
+MISSING = ("error", "drop", "em")
 PROJECTIONS = ("error", "chernoff", "fisher")

@@ -22,23 +22,22 @@ def check_missing(missing: object) -> None:
 
 
 @contextmanager
-def gaps_as(missing: str | None) -> Iterator[dict[str, Any]]:
+def gaps_as(missing: str | None, way: str = "") -> Iterator[dict[str, Any]]:
     """The argument for scikit-learn's validation, whose error names our parameter.
 
-    None stands for an estimator without the parameter.
+    None stands for an estimator without the parameter, and the error says instead
+    which way there is.
     """
     try:
         yield {"ensure_all_finite": "allow-nan" if missing == "em" else True}
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise
-        way: tuple[Any, ...] = ("GaussianLinearDiscriminant(missing='em')",)
-        if missing is not None:
-            way = (Setting("missing", "em"),)
+        named = Setting("missing", "em")
         raise ParameterError(
             Setting("X"),
             " contains NaN, which stands for a missing value: use ",
-            *way,
+            named if missing else way or f"GaussianLinearDiscriminant({named})",
             ", fill such values in, or leave their rows out",
         ) from error
 

@@ -19,6 +19,7 @@ from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import ParameterError, SearchInterruptedWarning, Setting
 from heterolda.foundations.frames import import_pandas
+from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_labels,
@@ -427,7 +428,8 @@ def compare(
     check_number("compare", "cv", cv, 2, 1000, integer=True)
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
-    numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
+    with gaps_as(None):
+        numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
     weight = check_sample_weight(sample_weight, len(numbers))
     why = "compare repeats rows, as some models take no weights"
     kept = copies_of_rows(np.arange(len(numbers)), weight, why)

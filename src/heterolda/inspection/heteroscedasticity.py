@@ -13,6 +13,7 @@ from scipy.stats import chi2
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.frames import import_pandas
+from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Amount, Array, Index, Priors
@@ -161,6 +162,8 @@ class HeteroscedasticityReport:
         linear discriminant analysis. None if only statistics were given.
     guarded : ndarray of bool of shape (n_pairs,)
         Pairs that its guard has given Fisher's rule, since the model does not fit.
+    by_em : bool
+        Whether the moments are those of rows with missing values, by EM.
 
     Examples
     --------
@@ -185,6 +188,7 @@ class HeteroscedasticityReport:
     shrunk: bool
     judgement: Judgement | None
     guarded: NDArray[np.bool_]
+    by_em: bool = False
 
     @property
     def excess(self) -> Array:
@@ -295,6 +299,8 @@ class HeteroscedasticityReport:
             )
             if few.any():
                 test += f"\nBut classes {named(self.classes[few])} {_LIBERAL}"
+            if self.by_em:
+                test += "\nIt takes rows with gaps for whole ones: p is too small."
             return test
         causes = ["Box's M needs regular covariances, but"]
         if self._small.any():
@@ -406,7 +412,8 @@ def heteroscedasticity_report(
             f"{type(X).__name__}: pass rows and labels, or statistics"
         )
     else:
-        with no_warnings():  # what they tell stands in the report
+        way = "statistics, ClassStatistics.from_data(X, y, missing='em')"
+        with no_warnings(), gaps_as(None, way):  # what they tell stands in the report
             model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
             statistics = model.fit(X, y, sample_weight).statistics_
         judgement = judge_by_leave_one_out(model, X, y, sample_weight)
@@ -442,6 +449,7 @@ def heteroscedasticity_report(
         shrunk=is_shrunk(shrinkage),
         judgement=judgement,
         guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),
+        by_em=statistics.estimated_by == "EM",
     )
 
 

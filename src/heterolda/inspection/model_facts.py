@@ -81,6 +81,10 @@ class ModelFacts:
         self.model = model
         self.discriminant = discriminant_of(model)
         self.statistics = getattr(self.discriminant, "statistics_", None)
+        estimated_by = getattr(self.statistics, "estimated_by", None)
+        # Whether the moments are those of rows with gaps, or else who estimated them.
+        self.by_em = estimated_by == "EM"
+        self._estimator = None if self.by_em else estimated_by
         self.classes = [str(label) for label in model.classes_.tolist()]
         self.features = feature_names(model)
 
@@ -97,6 +101,12 @@ class ModelFacts:
         self.has_costs = self._settings.get("costs") is not None
         # Whether the rules are, or start from, those of linear discriminant analysis.
         self.is_fisher = isinstance(self._solver, Fisher)
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether rows with missing values are decided by the features they have."""
+        plain = self.statistics is not None and self.model is self.discriminant
+        return plain and self.model.missing == "em" and self.bound is None
 
     @property
     def _solver(self) -> Solver | None:
@@ -122,8 +132,12 @@ class ModelFacts:
         parts = [f"solver {fitted['solver']}"]  # a name, or settings with all values
         if fitted["shrinkage"] is not None:
             parts.append(f"shrinkage {fitted['shrinkage']}")
-        if self.statistics is not None and self.statistics.estimated_by is not None:
-            parts.append(f"covariances by {self.statistics.estimated_by}")
+        if self.by_em:
+            parts.append("moments by EM from rows with missing values")
+        elif self._estimator is not None:
+            parts.append(f"covariances by {self._estimator}")
+        if self.takes_gaps:
+            parts.append("takes missing values")
         if fitted["criterion"] != "bayes":
             parts.append(f"criterion {fitted['criterion']}")
         if self.has_costs:
@@ -189,7 +203,9 @@ class ModelFacts:
 
     def reading_lines(self) -> list[str]:
         """Which columns a model with categories needs, and what stands for gaps."""
-        return [] if self.record is None else reading_lines(self.record, self.features)
+        if self.record is None:
+            return []
+        return reading_lines(self.record, self.features, takes_gaps=self.takes_gaps)
 
     @property
     def guarded(self) -> list[str]:
@@ -241,10 +257,7 @@ class ModelFacts:
             judged = record is not None and record.judgement is not None
             notes.append(wide_note(n, len(self.features), judged=judged))
         elif self.statistics is not None:
-            if (
-                self._settings["shrinkage"] is not None
-                or self.statistics.estimated_by is not None
-            ):
+            if self._settings["shrinkage"] is not None or self._estimator is not None:
                 remedy = "use more rows or fewer features"
             weights, d = self.statistics.weights, len(self.features)
             notes.append(few_rows_note(self.classes, weights, d, remedy))

@@ -32,12 +32,15 @@ def record_sentence(record: FitRecord) -> str:
     )
 
 
-def reading_lines(record: FitRecord, features: Sequence[str]) -> list[str]:
+def reading_lines(
+    record: FitRecord, features: Sequence[str], *, takes_gaps: bool
+) -> list[str]:
     """Which columns a model with categories needs, and what stands for gaps."""
     lines = []
     if record.marks:
         marks = ", ".join(record.marks)
-        lines.append(f"Missing values are also {marks}: there is no rule for these.")
+        rule = "" if takes_gaps else ": there is no rule for these"
+        lines.append(f"Missing values are also {marks}{rule}.")
     if not record.categories:
         return lines
     columns = names_text(raw_columns(features, record.categories))

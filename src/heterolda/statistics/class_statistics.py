@@ -321,7 +321,7 @@ class ClassStatistics:
         cls, passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
     ) -> Self:
         """Statistics of rows with gaps, by EM; class k of the rows is `classes[k]`."""
-        found = class_moments_by_em(passes, classes)
+        found = class_moments_by_em(passes, classes, names)
         return cls(classes, *found, names, estimated_by="EM")
 
     @classmethod

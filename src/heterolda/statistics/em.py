@@ -33,21 +33,26 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.wording import listed
-from heterolda.statistics.moments import RangeError, check_room
+from heterolda.statistics.available import Available
 from heterolda.statistics.patterns import GapRows
 
 # Rows, in parts that fit in memory: a list, or what reads them anew each time.
 Passes = Iterable[GapRows]
 
 MAX_STEPS = 1000
+# How much nearer three steps come to the limit, about.
+_PACE = 5.0
 # What is added to variances, as a share of those of all classes: without it the
 # likelihood has no maximum where features depend on each other. And the largest
 # distance to the limit, as far as the last steps tell, in deviations.
@@ -76,6 +81,10 @@ class Expectation(NamedTuple):
     sums: Array
     products: Array
     log_likelihood: Array
+
+    def plus(self, other: Expectation) -> Expectation:
+        """Those over the rows of both."""
+        return Expectation(*map(np.add, self, other))
 
 
 def expectation(rows: GapRows, means: Array, precisions: Array) -> Expectation:
@@ -136,97 +145,6 @@ def filled(X: NDArray[Any], mean: Array, covariance: Array) -> Array:
     there = ~np.isnan(X)
     found[there] = X[there]
     return found
-
-
-@dataclass(frozen=True)
-class Available:
-    """What classes say of single features.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_classes,)
-        Total weight of each class, rows without any value included.
-    blank : ndarray of shape (n_classes,)
-        Weight of the latter.
-    complete : ndarray of shape (n_classes,)
-        Weight of the rows without gaps.
-    n_values : ndarray of shape (n_classes, d)
-        Weight of the rows that have a feature.
-    sums, squares : ndarray of shape (n_classes, d)
-        Of what was observed, less the origin.
-    low, high : ndarray of shape (n_classes, d)
-        The smallest and the largest value, less the origin.
-    origin : ndarray of shape (d,)
-        About the mean of all values.
-    """
-
-    weights: Array
-    blank: Array
-    complete: Array
-    n_values: Array
-    sums: Array
-    squares: Array
-    low: Array
-    high: Array
-    origin: Array
-
-    @classmethod
-    def from_rows(cls, parts: Iterable[GapRows]) -> Available:
-        """Gather it in one pass."""
-        total: Available | None = None
-        for rows in parts:
-            part = cls._of_part(rows, None if total is None else total.origin)
-            total = part if total is None else total._with(part)
-        if total is None:
-            raise ValueError("there are no rows")
-        return total
-
-    @classmethod
-    def _of_part(cls, rows: GapRows, origin: Array | None) -> Available:
-        k, d = len(rows.blank), rows.X.shape[1]
-        there, w = rows.row_observed, rows.weight[:, None]
-        if origin is None:
-            n = np.maximum((w * there).sum(axis=0), _TINY)
-            origin = (w * rows.X).sum(axis=0) / n
-        z = np.where(there, rows.X - origin, 0.0)
-        n_values, sums, squares = np.zeros((3, k, d))
-        low, high = np.full((k, d), np.inf), np.full((k, d), -np.inf)
-        for i, one in enumerate(rows.classes()):
-            mask = there[one]
-            n_values[i] = rows.weight[one] @ mask
-            sums[i], squares[i] = (w[one] * [z[one], z[one] ** 2]).sum(axis=1)
-            low[i] = z[one].min(axis=0, initial=np.inf, where=mask)
-            high[i] = z[one].max(axis=0, initial=-np.inf, where=mask)
-        totals = rows.blank + np.bincount(rows.codes, rows.totals, k)
-        whole = rows.totals * rows.observed.all(axis=1)
-        complete: Array = np.bincount(rows.codes, whole, k).astype(np.float64)
-        known = totals, rows.blank, complete, n_values, sums, squares
-        return cls(*known, low, high, origin)
-
-    def _with(self, other: Available) -> Available:
-        return Available(
-            self.weights + other.weights,
-            self.blank + other.blank,
-            self.complete + other.complete,
-            self.n_values + other.n_values,
-            self.sums + other.sums,
-            self.squares + other.squares,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.origin,
-        )
-
-    def means(self) -> Array:
-        """Means of each feature, less the origin; without values, that of all."""
-        n = self.n_values
-        overall = self.sums.sum(axis=0) / n.sum(axis=0)
-        return np.where(n > 0, self.sums / np.maximum(n, _TINY), overall)
-
-    def variances(self) -> Array:
-        """Variances of each feature with the divisor of largest likelihood."""
-        n = np.maximum(self.n_values, _TINY)
-        found = np.where(self.low < self.high, self.squares / n - self.means() ** 2, 0)
-        return np.maximum(found, 0.0)
 
 
 @dataclass(frozen=True)
@@ -316,10 +234,8 @@ def em_step(passes: Passes, weights: Array, now: Gaussians, prior: Prior) -> Ste
     k, pooled = len(now.means), len(now.covariances) == 1
     precisions = np.linalg.inv(now.covariances)
     each = np.broadcast_to(precisions, (k, *precisions.shape[1:]))
-    parts = [expectation(rows, now.means, each) for rows in passes]
-    sums, products, likelihood = (
-        np.sum(one, axis=0) for one in zip(*parts, strict=True)
-    )
+    found = (expectation(rows, now.means, each) for rows in passes)
+    sums, products, likelihood = reduce(Expectation.plus, found)
     shift = sums / np.maximum(weights, _TINY)[:, None]
     scatters = products - weights[:, None, None] * shift[:, :, None] * shift[:, None]
     totals = weights
@@ -366,6 +282,7 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
 
     totals = weights if len(start.covariances) > 1 else weights.sum()
     zero, objectives = start, []
+    show, begin, far = None, monotonic(), 0.0
     for _ in range(0, MAX_STEPS, 3):
         first = step(zero)
         second = step(first.after)
@@ -375,9 +292,15 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         # Where the likelihood is flat, what is added to variances moves on for ever.
         then = np.maximum(then - 10 * _LEAST_VARIANCE, 0.0)
         rate = np.minimum(then / np.maximum(size, _TINY), 1 - 1e-9)
-        near = then * rate / (1 - rate) <= _DISTANCE
+        distance = then * rate / (1 - rate)
         flat = second.objective - first.objective <= _GAIN * totals
-        converged = bool((near | (flat & ~prior.fine)).all())
+        going = ~((distance <= _DISTANCE) | (flat & ~prior.fine))
+        converged = not going.any()
+        left = np.log(np.max(distance / _DISTANCE, where=going, initial=1.0))
+        if show is None:
+            far, seconds = left, (monotonic() - begin) * left / np.log(_PACE)
+            show = progress_of("estimating moments of rows with gaps", seconds)
+        show(1.0 if converged else max(0.0, 1 - left / far))
         if converged:
             break
         third = step(_leap(zero, one, two))
@@ -441,7 +364,7 @@ class Moments(NamedTuple):
 
 
 def class_moments_by_em(
-    passes: Passes, classes: NDArray[Any]
+    passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
 ) -> tuple[Array, Array, Array]:
     """Weights, means and scatters of classes; warns of what is doubtful in them."""
     found = em_moments(passes)
@@ -453,9 +376,12 @@ def class_moments_by_em(
             ConvergenceWarning,
             stacklevel=2,
         )
-    lost = found.unseen.any(axis=1)
+    unseen = found.unseen & (found.weights > 0)[:, None]
+    lost = unseen.any(axis=1)
     if lost.any():
-        features = np.flatnonzero(found.unseen.any(axis=0))
+        features = np.flatnonzero(unseen.any(axis=0))
+        if names is not None:
+            features = names[features]
         warnings.warn(
             f"features {listed(features)} have no value in some of the classes "
             f"{listed(classes[lost])}, which take the means of all classes there: "
@@ -468,12 +394,11 @@ def class_moments_by_em(
 
 def em_moments(passes: Passes) -> Moments:
     """Moments of classes of largest likelihood, given what was observed."""
+    if isinstance(passes, list):
+        passes = [rows.compacted() for rows in passes]
     known = Available.from_rows(passes)
-    check_room(*known.sums.shape)
+    known.check()
     n, weights, seen = known.n_values, known.weights, known.weights - known.blank
-    if not n.sum(axis=0).all():
-        lost = int(np.argmin(n.sum(axis=0)))
-        raise RangeError.of_feature("X", lost, "are all missing: leave the feature out")
     k, d = n.shape
     variances = known.variances()
     overall = (n * variances).sum(axis=0) / n.sum(axis=0)

@@ -114,6 +114,15 @@ def compressed(factor: Array) -> Array:
     return small
 
 
+def factor_of(scatter: Array) -> Array:
+    """A factor of a scatter, as `compressed` makes it."""
+    norms = np.sqrt(np.diag(scatter))
+    units = np.ldexp(1.0, np.frexp(norms)[1])
+    values, vectors = np.linalg.eigh(scatter / np.outer(units, units))
+    roots = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    return compressed(np.where(norms > 0, roots, 0.0) * units)
+
+
 def compact(factors: list[Array]) -> list[Array] | Array:
     """The same factors as long as they are wide, fewer rows if possible, or scatters.
 

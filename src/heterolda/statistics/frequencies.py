@@ -74,12 +74,16 @@ def as_frequencies(
     statistics: ClassStatistics, sample: RowSample
 ) -> tuple[ClassStatistics, RowSample, float]:
     """The same for rows that are not in memory; and the factor."""
-    total = float(statistics.weights.sum())
-    if not _too_small(total, sample.n_rows):
-        return statistics, sample, 1.0
-    factor = sample.n_rows / total
+    factor = frequency_factor(float(statistics.weights.sum()), sample.n_rows)
+    if factor == 1:
+        return statistics, sample, factor
     weight = sample.weight * factor
     return statistics.scaled(factor), replace(sample, weight=weight), factor
+
+
+def frequency_factor(total: float, n_rows: int) -> float:
+    """What makes frequencies of weights with this sum, of that many rows above zero."""
+    return n_rows / total if _too_small(total, n_rows) else 1.0
 
 
 def _too_small(total: float, n_rows: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -10,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.statistics.factors import is_wide
+from heterolda.statistics.factors import compressed, factor_of
+from heterolda.statistics.moments import check_range
 
 # Numbers of the matrices that are worked on at a time, at most.
 _BLOCK_SIZE = 1 << 21
+# Up to so many rows for each feature their factor is found without their scatter.
+_FEW = 10
 
 
 class SameSize(NamedTuple):
@@ -51,7 +54,7 @@ class GapRows:
         Their weights.
     located : ndarray of shape (n,)
         One for a row; zero for a row of a factor, which is a deviation from the mean of
-        rows already and has weight one.
+        rows already.
     bounds : ndarray of int of shape (n_patterns + 1,)
         Where the rows of each pattern begin.
     observed : ndarray of bool of shape (n_patterns, d)
@@ -63,7 +66,7 @@ class GapRows:
     blank : ndarray of shape (n_classes,)
         Weight of the rows of each class without any value, which are not here.
     places : ndarray of int of shape (n,)
-        Where the rows were.
+        Where the rows were; -1 after a merger or in place of other rows.
     """
 
     X: Array
@@ -81,13 +84,6 @@ class GapRows:
         cls, X: NDArray[Any], codes: Index, weight: Array | None, n_classes: int
     ) -> GapRows:
         """Sort rows; those of weight zero and those without any value are left out."""
-        if is_wide(*X.shape):
-            raise ParameterError(
-                Setting("X"),
-                f" has missing values and fewer rows ({len(X)}) than features "
-                f"({X.shape[1]}), which say too little of what is missing: choose "
-                "fewer features, or fill the values in",
-            )
         there = ~np.isnan(X)
         kept = there.any(axis=1)
         blank = np.bincount(
@@ -96,12 +92,8 @@ class GapRows:
         if weight is not None:
             kept &= weight > 0
         rows = np.flatnonzero(kept)
-        bits = np.packbits(there[rows], axis=1)
-        order = np.lexsort((*bits.T, codes[rows]))
-        rows, bits = rows[order], bits[order]
-        sorted_codes = codes[rows]
-        new = (np.diff(bits, axis=0) != 0).any(axis=1) | (np.diff(sorted_codes) != 0)
-        first = np.flatnonzero(np.append(True, new)[: len(rows)])
+        order, first = _sorted(there[rows], codes[rows])
+        rows = rows[order]
         values = X[rows].astype(np.float64)
         np.nan_to_num(values, copy=False, nan=0.0)
         w = np.ones(len(rows)) if weight is None else weight[rows]
@@ -111,11 +103,111 @@ class GapRows:
             np.ones(len(rows)),
             np.append(first, len(rows)),
             there[rows[first]],
-            sorted_codes[first].astype(np.intp),
+            codes[rows[first]].astype(np.intp),
             np.add.reduceat(w, first) if len(first) else np.zeros(0),
             blank.astype(np.float64),
             rows,
         )
+
+    @classmethod
+    def from_moments(
+        cls, weights: Array, means: Array, factors: Sequence[Array], n_classes: int
+    ) -> GapRows:
+        """Rows without gaps that have these moments: means, and factors of scatters."""
+        classes = np.flatnonzero(weights)
+        few = [factors[k] for k in classes.tolist()]
+        counts = np.array([1 + len(factor) for factor in few], np.intp)
+        bounds = np.append(0, np.cumsum(counts))
+        located = np.zeros(bounds[-1])
+        located[bounds[:-1]] = 1.0
+        weight = np.ones(bounds[-1])
+        weight[bounds[:-1]] = weights[classes]
+        X = np.empty((bounds[-1], means.shape[1]))
+        X[located > 0] = means[classes]
+        X[located == 0] = np.concatenate([X[:0], *few])
+        return cls(
+            X,
+            weight,
+            located,
+            bounds,
+            np.ones((len(classes), X.shape[1]), bool),
+            classes,
+            weights[classes],
+            np.zeros(n_classes),
+            np.full(bounds[-1], -1),
+        )
+
+    @classmethod
+    def merged(cls, parts: Sequence[GapRows]) -> GapRows:
+        """All rows of several parts, of which later ones may have more classes."""
+        blank = np.zeros(max(len(part.blank) for part in parts))
+        for part in parts:
+            blank[: len(part.blank)] += part.blank
+        codes = np.concatenate([part.row_codes for part in parts])
+        there = np.concatenate([part.row_observed for part in parts])
+        order, first = _sorted(there, codes)
+        weight = np.concatenate([part.weight for part in parts])[order]
+        located = np.concatenate([part.located for part in parts])[order]
+        totals = np.add.reduceat(weight * located, first) if len(first) else weight
+        return cls(
+            np.concatenate([part.X for part in parts])[order],
+            weight,
+            located,
+            np.append(first, len(order)),
+            there[order[first]],
+            codes[order[first]],
+            totals,
+            blank,
+            np.full(len(order), -1),
+        )
+
+    def compacted(self) -> GapRows:
+        """Rows with the same sums, no more than twice as many as a pattern needs.
+
+        Many rows of a pattern become their mean and a factor of their scatter.
+        """
+        counts = np.diff(self.bounds)
+        many = counts > 2 * (self.observed.sum(axis=1) + 1)
+        if not many.any():
+            return self
+        groups = [self._compact_group(k) for k in np.flatnonzero(many).tolist()]
+        sizes = counts.copy()
+        sizes[many] = [len(group) for group in groups]
+        bounds = np.append(0, np.cumsum(sizes))
+        old, new = (~np.repeat(many, n) for n in (counts, sizes))
+        X = np.empty((bounds[-1], self.X.shape[1]))
+        weight, located = np.ones(len(X)), np.zeros(len(X))
+        X[new], weight[new] = self.X[old], self.weight[old]
+        located[new] = self.located[old]
+        X[~new] = np.concatenate(groups)
+        means = bounds[:-1][many]
+        weight[means], located[means] = self.totals[many], 1.0
+        places = np.full(len(X), -1)
+        return replace(
+            self, X=X, weight=weight, located=located, bounds=bounds, places=places
+        )
+
+    def _compact_group(self, k: int) -> Array:
+        """The mean of the rows of a pattern, and a factor of their scatter."""
+        rows = slice(self.bounds[k], self.bounds[k + 1])
+        located = self.located[rows, None]
+        weight = self.weight[rows, None]
+        # Centred on a row first, constant columns become zero.
+        mean = self.X[rows][located[:, 0].argmax()].copy()
+        z = self.X[rows] - located * mean
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = (weight * located * z).sum(axis=0) / self.totals[k]
+            mean += shift
+            z = (z - located * shift) * np.sqrt(weight)
+            check_range(np.einsum("ij,ij->j", z, z), np.zeros(len(mean), bool))
+        few = len(z) <= _FEW * z.shape[1]
+        factor = compressed(z) if few else factor_of(z.T @ z)
+        return np.concatenate([mean[None], factor])
+
+    def scaled(self, factor: float) -> GapRows:
+        """The same rows with all weights multiplied by a factor."""
+        weight, totals = self.weight * factor, self.totals * factor
+        return replace(self, weight=weight, totals=totals, blank=self.blank * factor)
 
     @cached_property
     def by_size(self) -> list[SameSize]:
@@ -154,3 +246,12 @@ class GapRows:
     def row_codes(self) -> Index:
         """Class of each row."""
         return np.repeat(self.codes, np.diff(self.bounds))
+
+
+def _sorted(there: Mask, codes: Index) -> tuple[Index, Index]:
+    """Order of rows by class and pattern, and where in it the patterns begin."""
+    bits = np.packbits(there, axis=1)
+    order = np.lexsort((*bits.T, codes))
+    bits, codes = bits[order], codes[order]
+    new = (np.diff(bits, axis=0) != 0).any(axis=1) | (np.diff(codes) != 0)
+    return order, np.flatnonzero(np.append(True, new)[: len(order)])

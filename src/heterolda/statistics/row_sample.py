@@ -16,6 +16,8 @@ from heterolda.foundations.validation import encode
 from heterolda.kernels.class_order import class_order
 from heterolda.kernels.row_hashes import Hashes, row_hashes
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.em import filled
+from heterolda.statistics.moments import total_moments
 
 # Distinct rows of a class that are kept: so many numbers for each pair that it is in,
 # but no fewer rows than the least. Besides, so many rows of all classes in proportion.
@@ -41,6 +43,12 @@ def smallest(hashes: Hashes, most: int) -> NDArray[np.bool_]:
 def most_rows(n_features: int, n_classes: int) -> int:
     """Number of distinct rows of a class that a sample keeps."""
     return max(_LEAST, _NUMBERS // max(1, n_features * (n_classes - 1)))
+
+
+def filled_rows(X: NDArray[Any], statistics: ClassStatistics) -> Array:
+    """Rows whose gaps are filled in by what is there, whatever their class."""
+    known = statistics.means, statistics.scatters, statistics.weights
+    return filled(X, *total_moments(*known))
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class ClassRows:
 
     def statistics_of(self, statistics: ClassStatistics) -> ClassStatistics:
         """Sums over these rows, if statistics of the same rows are none."""
-        if statistics.estimated_by is None:
+        if statistics.estimated_by is None or not self.are_all_of(statistics):
             return statistics
         some = self.X, self.y, self.classes, self.weight
         return ClassStatistics.from_arrays(*some)

@@ -16,6 +16,7 @@ import dask
 import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from heterolda.data.dask.chunks import (
     check_lengths,
@@ -198,12 +199,16 @@ def _chunk_statistics(
     try:
         found = ClassStatistics.from_data(X, labels, sample_weight)
     except ValueError as error:
-        if names is None or np.isfinite(X).all():
+        if issparse(X) or np.isfinite(X).all():
             raise
-        name = names[np.argmin(np.isfinite(X).all(axis=0))]
+        where, what = "X", "NaN"
+        if names is not None:
+            where = f"X: column {names[np.argmin(np.isfinite(X).all(axis=0))]!r}"
+            what = "missing values"
         raise ValueError(
-            f"X: column {name!r} contains missing values or infinity: fill them in, or "
-            "leave such rows out"
+            f"{where} contains {what} or infinity: fill them in, or leave such rows "
+            "out; GaussianLinearDiscriminant(missing='em') takes gaps in rows in "
+            "memory and, by heterolda.data.fit_batches, in files"
         ) from error
     found.feature_names = names
     if not sampled:

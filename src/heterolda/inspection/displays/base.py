@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.fit_record import fewer_rows_than_features
+from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.validation import check_labels, check_pair
 from heterolda.solvers import Global, resolve_solver
 
@@ -215,7 +216,8 @@ def check_rows(estimator, X, y):
         raise ValueError(
             f"{given} without {missing}: pass both the rows and their labels, or none"
         )
-    X = validate_data(estimator, X, dtype=np.float64, reset=False)
+    with gaps_as(None, "rows that have all values"):
+        X = validate_data(estimator, X, dtype=np.float64, reset=False)
     y = column_or_1d(y)
     check_consistent_length(X, y)
     known = estimator.classes_.tolist()

@@ -1,0 +1,266 @@
+"""Rows with gaps on the command line: the answers are those of the estimator."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+import heterolda
+from helpers.cli import invoke, make_frame, names, succeed
+from heterolda import (
+    BoundedErrorClassifier,
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    ParameterError,
+    compare,
+    heteroscedasticity_report,
+)
+from heterolda.cli.odd_numbers import find_odd_numbers
+from heterolda.inspection.displays.boundary import BoundaryDisplay
+from heterolda.inspection.model_facts import ModelFacts
+
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning"),
+]
+FEATURES = names()
+
+
+@pytest.fixture
+def frame(rng):
+    """Rows of which a fifth have gaps; one has nothing, two have no label."""
+    frame = make_frame(rng, 240).drop(columns="id")
+    frame[FEATURES] = frame[FEATURES].mask(rng.random((240, 3)) < 0.07)
+    frame.loc[5, FEATURES] = np.nan
+    frame.loc[[7, 9], "kind"] = None
+    return frame
+
+
+@pytest.fixture
+def paths(frame, tmp_path):
+    data, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    frame.to_csv(data, index=False)
+    return data, model
+
+
+def fit(data, *options):
+    result = invoke("fit", data, "-t", "kind", *options)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def labelled(frame):
+    known = frame.dropna(subset="kind")
+    return known[FEATURES], known["kind"].to_numpy(str)
+
+
+def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
+    data, path = paths
+    result = fit(data, "--missing", "em", "-o", path)
+    X, y = labelled(frame)
+    expected = GaussianLinearDiscriminant(missing="em").fit(X, y)
+    model = heterolda.load(path)
+    assert model.missing == "em"
+    assert model.statistics_.estimated_by == "EM"
+    assert_allclose(model.means_, expected.means_, atol=1e-6)
+    assert_allclose(model.covariance_, expected.covariance_, atol=1e-5)
+    n_gaps = X.isna().any(axis=1).sum()
+    assert f"note: {n_gaps} of 240 rows have missing values: they count" in (
+        result.stderr
+    )
+    assert "2 of 240 rows have no label or no weight and were left out" in result.stderr
+    assert "5-fold cross-validation (EM for both) on 238 rows" in result.stdout
+    # Each fold by the estimators themselves: the rows of a class are dealt in turn.
+    fold, classes = np.empty(len(y), int), np.unique(y)
+    for k, label in enumerate(classes):
+        mine = np.flatnonzero(y == label)
+        fold[mine] = (k + np.arange(len(mine))) % 5
+    lda = GaussianLinearDiscriminant(missing="em", solver="fisher", shrinkage=1)
+    found = []
+    for one in (GaussianLinearDiscriminant(missing="em"), lda):
+        right = sum(
+            (
+                one.fit(X[fold != k], y[fold != k]).predict(X[fold == k])
+                == y[fold == k]
+            ).sum()
+            for k in range(5)
+        )
+        found.append(right / len(y))
+    judgement = model.fit_record_.judgement
+    assert_allclose([judgement.accuracy, judgement.lda_accuracy], found, atol=1e-12)
+    asked = fit(data, "--missing", "em", "--cv", "5").stdout
+    line = next(k for k in asked.splitlines() if k.startswith("Accuracy"))
+    assert line in result.stdout
+
+
+def test_without_gaps_em_changes_nothing(rng, tmp_path):
+    data = tmp_path / "d.csv"
+    make_frame(rng, 120).drop(columns="id").to_csv(data, index=False)
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    plain, em = fit(data, "-o", paths[0]), fit(data, "--missing", "em", "-o", paths[1])
+    assert plain.stdout.replace("a.json", "b.json") == em.stdout
+    assert em.stderr == plain.stderr
+    assert_allclose(*(heterolda.load(path).coef_ for path in paths), rtol=0, atol=0)
+    assert heterolda.load(paths[1]).missing == "em"
+
+
+def test_so_many_rows_are_not_fitted_again_unasked(paths, monkeypatch):
+    data, _ = paths
+    for place in ("fit_files", "judge_fit"):
+        monkeypatch.setattr(f"heterolda.cli.{place}.MOST_NUMBERS", 100)
+    result = fit(data, "--missing", "em")
+    assert "not known: so many rows with gaps take long" in result.stdout
+    assert "rows have missing values: they count" in result.stderr
+    assert "5-fold" in fit(data, "--missing", "em", "--cv", "5").stdout
+
+
+def test_predictions_are_those_of_the_model(frame, paths, tmp_path):
+    data, path = paths
+    fit(data, "--missing", "em", "-o", path)
+    model, out = heterolda.load(path), tmp_path / "out.csv"
+    n_gaps = frame[FEATURES].isna().any(axis=1).sum()
+    result = invoke("predict", path, data, "--proba", "-o", out)
+    assert f"note: {n_gaps} rows with missing values: decided by" in result.stderr
+    found = pd.read_csv(out)
+    assert found["prediction"].tolist() == model.predict(frame[FEATURES]).tolist()
+    chances = found[[f"probability_{k}" for k in model.classes_]]
+    assert_allclose(chances, model.predict_proba(frame[FEATURES]), atol=1e-9)
+    assert_allclose(chances.loc[5], model.priors_, atol=0.05)  # nothing is known of it
+    for missing, empty in (("keep", n_gaps), ("drop", 0)):
+        succeed("predict", path, data, "--missing", missing, "-o", out)
+        assert pd.read_csv(out)["prediction"].isna().sum() == empty
+    result = invoke("predict", path, data, "--missing", "error", "-o", out)
+    assert "is missing: fill it in, or choose --missing em, keep or drop" in (
+        result.stderr
+    )
+    scores = json.loads(succeed("evaluate", path, data, "--json"))
+    X, y = labelled(frame)
+    assert_allclose(scores["accuracy"], model.score(X, y), atol=1e-9)
+    assert scores["n_rows"] == 238
+    whole = json.loads(succeed("evaluate", path, data, "--missing", "drop", "--json"))
+    assert whole["n_rows"] == 240 - frame.isna().any(axis=1).sum()
+    frame.assign(x1=np.inf).to_csv(data, index=False)
+    assert "column 'x1', row 1 is infinite" in invoke("predict", path, data).stderr
+
+
+def test_other_models_take_gaps_if_told_to_and_if_they_can(frame, paths, tmp_path):
+    data, path = paths
+    fit(data, "--missing", "drop", "-o", path)
+    assert "--missing em, or leave" in invoke("evaluate", path, data).stderr
+    found = json.loads(succeed("evaluate", path, data, "--missing", "em", "--json"))
+    X, y = labelled(frame)
+    model = heterolda.load(path).set_params(missing="em")
+    assert_allclose(found["accuracy"], model.score(X, y), atol=1e-9)
+    fit(data, "--missing", "drop", "--refine", "--no-accuracy", "-o", path)
+    for command in ("predict", "evaluate"):
+        result = invoke(command, path, data, "--missing", "em")
+        assert result.exit_code == 2, result.stderr
+        assert "--missing em needs a GaussianLinearDiscriminant" in result.stderr
+        assert "--missing em" not in invoke(command, path, data).stderr
+    # A bound is on scores of rows without gaps.
+    two = np.isin(y, ["east", "west"])
+    bounded = BoundedErrorClassifier(
+        GaussianLinearDiscriminant(missing="em"), max_error={"east": 0.3}
+    )
+    bounded.fit(X[two].fillna(0), y[two])
+    heterolda.save(bounded, path)
+    assert "is missing: fill it in, or choose --missing keep" in (
+        invoke("predict", path, data).stderr
+    )
+    with pytest.raises(ParameterError, match="the bound on the error rate"):
+        bounded.predict(X)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--recommended",
+        "--refine",
+        "--strategy exact",
+        "--max-error east=0.1 --confidence 0.9",
+    ],
+)
+def test_options_that_need_whole_rows(paths, options):
+    words = "fit", paths[0], "-t", "kind", *options.split()
+    result = invoke(*words, "--missing", "em")
+    assert result.exit_code == 2
+    for option in ("--recommended", "--strategy", "--refine", "--confidence"):
+        assert option in result.stderr
+    said = invoke(*words).stderr
+    assert "--missing drop" in said
+    assert "--missing em" not in said
+
+
+def test_messages_advise_what_the_command_can_do(frame, paths):
+    data, _ = paths
+    for command, em in (("fit", True), ("compare", False), ("project", False)):
+        said = invoke(command, data, "-t", "kind").stderr
+        assert "--missing drop" in said
+        assert ("--missing em" in said) == em
+    frame.assign(**dict.fromkeys(FEATURES, 1.0)).to_csv(data, index=False)
+    said = invoke("fit", data, "-t", "kind").stderr  # EM needs labels, too
+    assert "column 'kind', row 8 is missing" in said
+    assert "--missing em" not in said
+
+
+def test_marks_categories_and_columns_without_values(frame, paths, rng):
+    data, path = paths
+    city = np.array(["Bonn", "Lyon", "Rome", "?"])[rng.integers(0, 4, len(frame))]
+    marked = frame.fillna(dict.fromkeys(FEATURES, -999)).assign(city=city)
+    marked.dropna().to_csv(data, index=False)
+    options = "--na", "?,-999", "--categorical", "city", "--missing", "em", "-o", path
+    result = fit(data, *options)
+    assert "makes up" not in result.stderr  # what is filled in is not looked at
+    assert "Missing values are also ?, -999.\n" in result.stdout
+    model = heterolda.load(path)
+    (category,) = model.fit_record_.categories
+    known = marked.dropna()
+    dummies = [(known["city"] == level) * 1.0 for level in category.levels]
+    X = np.column_stack([known[FEATURES].replace(-999, np.nan), *dummies])
+    X[(known["city"] == "?").to_numpy(), 3:] = np.nan  # a gap in all of them
+    plain = GaussianLinearDiscriminant(missing="em")
+    plain.fit(X, known["kind"].to_numpy(str))
+    assert_allclose(model.means_, plain.means_, atol=1e-6)
+    shown = succeed("predict", path, data)
+    answers = [line.rsplit(",", 1)[1] for line in shown.split()[1:]]
+    assert answers == plain.predict(X).tolist()
+    frame.assign(x1=np.nan).to_csv(data, index=False)
+    for more in ((), ("--shrinkage", "cv")):
+        said = invoke("fit", data, "-t", "kind", "--missing", "em", *more).stderr
+        assert "the values of column 'x1' are all missing" in said
+    frame.loc[frame["kind"] == "west", "x1"] = np.nan
+    frame.to_csv(data, index=False)
+    said = fit(data, "--missing", "em").stderr
+    assert "features ['x1'] have no value in some of the classes ['west']" in said
+
+
+def test_odd_numbers_are_found_beside_gaps():
+    X = np.column_stack([np.arange(100.0), np.arange(100.0)])
+    X[:10, 0], X[10:20] = -999, np.nan
+    (odd,) = find_odd_numbers(X, ["a", "b"])
+    assert odd == ("a", -999, 0.1)
+
+
+def test_what_inspection_says(frame, paths):
+    data, path = paths
+    fit(data, "--missing", "em", "-o", path)
+    said = "moments by EM from rows with missing values, takes missing values"
+    assert said in succeed("inspect", path)
+    X, y = labelled(frame)
+    plain = GaussianLinearDiscriminant().fit(X.fillna(0), y)
+    assert "missing" not in ModelFacts(plain).sentence
+    statistics = ClassStatistics.from_data(X, y, missing="em")
+    assert "rows with gaps for whole" in str(heteroscedasticity_report(statistics))
+    whole = ClassStatistics.from_data(X.fillna(0), y)
+    assert "rows with gaps" not in str(heteroscedasticity_report(whole))
+    pattern = "X contains NaN, which stands for a missing value: use {}"
+    for call, way in (
+        (lambda: heteroscedasticity_report(X, y), "statistics, ClassStatistics.from_d"),
+        (lambda: compare(X, y), "GaussianLinearDiscriminant"),
+        (lambda: BoundaryDisplay.from_estimator(plain, X, y), "rows that have all"),
+    ):
+        with pytest.raises(ParameterError, match=pattern.format(way)):
+            call()

@@ -1,0 +1,255 @@
+"""Files with missing values: the moments of the same rows in memory."""
+
+from itertools import pairwise
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+    MissingRowsWarning,
+)
+from heterolda.data import fit_batches, statistics_from_batches
+from heterolda.data import table as table_module
+from heterolda.foundations import long_work
+from heterolda.statistics import em
+from heterolda.statistics.available import Available
+from heterolda.statistics.em import expectation
+from heterolda.statistics.patterns import GapRows
+
+FEATURES = ["a", "b", "c"]
+
+
+@pytest.fixture
+def frame(rng):
+    n = 400
+    y = np.arange(n) % 4
+    X = rng.normal(size=(n, 3)) @ (np.eye(3) + rng.normal(size=(3, 3)) / 3)
+    X += 1000 + y[:, None] * rng.normal(size=3)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    X[5] = np.nan  # tells no more than that there is a row
+    found = pd.DataFrame(X, columns=FEATURES)
+    found["kind"] = np.array(["south", "north", "east", "west"])[y]
+    found["times"] = rng.integers(0, 4, n).astype(float)
+    return found
+
+
+@pytest.fixture
+def to_the_limit(monkeypatch):
+    """Steps until nothing but rounding is left, which is what may differ."""
+    monkeypatch.setattr(em, "_DISTANCE", 1e-11)
+
+
+def in_memory(frame, weight=None):
+    labels = frame["kind"].to_numpy(dtype=str)
+    X = frame[FEATURES].to_numpy()
+    weight = None if weight is None else frame[weight].to_numpy()
+    return ClassStatistics.from_data(X, labels, weight, missing="em")
+
+
+def assert_same(found, expected):
+    """Equal in deviations of the features."""
+    assert_array_equal(found.classes, expected.classes)
+    assert_allclose(found.weights, expected.weights, rtol=1e-12)
+    covariances = expected.scatters / expected.weights[:, None, None]
+    sd = np.sqrt(np.einsum("kjj->kj", covariances))
+    assert np.abs((found.means - expected.means) / sd).max() < 1e-9
+    difference = found.scatters / found.weights[:, None, None] - covariances
+    assert np.abs(difference / (sd[:, :, None] * sd[:, None])).max() < 1e-9
+    assert found.estimated_by == expected.estimated_by
+
+
+@pytest.mark.parametrize("weight", [None, "times"])
+@pytest.mark.parametrize("memory", [2**29, 1], ids=["one pass", "passes"])
+def test_files_have_the_moments_of_rows_in_memory(
+    frame, tmp_path, monkeypatch, to_the_limit, weight, memory
+):
+    monkeypatch.setattr(table_module, "MEMORY", memory)
+    for k, (low, high) in enumerate(pairwise([0, 1, 90, 90, 400])):
+        frame[low:high].to_csv(tmp_path / f"{k}.csv", index=False)
+    asked = {"columns": FEATURES, "sample_weight": weight, "missing": "em"}
+    whole = in_memory(frame, weight)
+    assert whole.estimated_by == "EM"
+    rows = []
+    found = statistics_from_batches(tmp_path, "kind", **asked, progress=rows.append)
+    assert_same(found, whole)
+    assert found.feature_names.tolist() == FEATURES
+    assert rows[-1] == 400  # of the first pass only
+    table = pa.Table.from_pandas(frame)
+    for size in (1, 7, 1000) if memory > 1 else (60, 1000):
+        some = statistics_from_batches(table, "kind", **asked, batch_size=size)
+        assert_same(some, whole)
+    if weight is not None:
+        copies = frame.loc[frame.index.repeat(frame[weight].astype(int))]
+        del asked["sample_weight"]
+        again = statistics_from_batches(pa.Table.from_pandas(copies), "kind", **asked)
+        assert_same(again, whole)
+
+
+def test_without_gaps_nothing_changes(frame):
+    table = pa.Table.from_pandas(frame.dropna())
+    asked = {"columns": FEATURES, "sample_weight": "times", "batch_size": 60}
+    plain = statistics_from_batches(table, "kind", **asked)
+    same = statistics_from_batches(table, "kind", **asked, missing="em")
+    assert same.estimated_by is None
+    assert_array_equal(same.means, plain.means)
+    assert_array_equal(same.scatters, plain.scatters)
+
+
+def test_rows_without_label_or_weight_are_left_out(frame, to_the_limit):
+    frame.loc[[3, 8], "kind"] = None
+    frame.loc[[8, 9], "times"] = np.nan
+    kept = in_memory(frame.drop([3, 8, 9]), "times")
+    asked = {"columns": FEATURES, "sample_weight": "times", "missing": "em"}
+    for source in (frame, pa.Table.from_pandas(frame)):
+        with pytest.warns(MissingRowsWarning, match="3 of 400 rows have no label or"):
+            assert_same(statistics_from_batches(source, "kind", **asked), kept)
+
+
+def test_sums_of_a_pattern_need_no_rows(frame, rng):
+    X = frame[FEATURES].to_numpy(copy=True)
+    codes = np.arange(len(X)) % 4
+    X[codes == 1, 2] = 7.0  # constant, as far as it is there
+    X[:40, 2] = np.nan
+    weight = frame["times"].to_numpy()
+    rows = GapRows.from_arrays(X, codes, weight, 4)
+    few = rows.compacted()
+    assert len(few.X) <= 2 * 4 * len(few.codes) < len(rows.X)
+    cut = rng.permutation(len(X))
+    parts = [
+        GapRows.from_arrays(X[some], codes[some], weight[some], 4).compacted()
+        for some in np.array_split(cut, 5)
+    ]
+    merged = GapRows.merged([GapRows.merged(parts[:3]).compacted(), *parts[3:]])
+    means, roots = rng.normal(1000, 1, (4, 3)), rng.normal(size=(4, 3, 3))
+    precisions = roots @ roots.mT
+    expected = expectation(rows, means, precisions)
+    known = Available.from_rows([rows])
+    for other in (few, merged, merged.compacted(), few.scaled(2.0)):
+        scale = 2.0 if other.totals.sum() > 1.5 * rows.totals.sum() else 1.0
+        for mine, sums in zip(
+            expectation(other, means, precisions), expected, strict=True
+        ):
+            assert_allclose(mine / scale, sums, rtol=1e-9, atol=1e-7)
+        found = Available.from_rows([other])
+        for name in ("weights", "blank", "complete", "n_values"):
+            assert_allclose(getattr(found, name) / scale, getattr(known, name))
+        assert_allclose(found.means() + found.origin, known.means() + known.origin)
+        assert_allclose(found.variances(), known.variances(), atol=1e-9)
+        assert_array_equal(found.low == found.high, known.low == known.high)
+    assert (known.low == known.high).any()
+
+
+def test_fitting_files_is_fitting_rows(frame, tmp_path, to_the_limit):
+    path = tmp_path / "data.parquet"
+    frame["share"] = frame["times"] / 100  # frequencies in another unit
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
+    X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
+    model = GaussianLinearDiscriminant(missing="em")
+    with pytest.raises(ValueError, match="is missing: fill it in, keep such rows by"):
+        fit_batches(model, path, "kind", columns=FEATURES, missing="error")
+    for weight, missing, memory in (
+        (None, None, 2**29),
+        ("times", "em", 2**29),
+        ("share", "em", 1),
+    ):
+        known = None if weight is None else frame[weight].to_numpy()
+        whole = GaussianLinearDiscriminant(missing="em").fit(X, y, known)
+        asked = {"columns": FEATURES, "sample_weight": weight, "memory": memory}
+        asked |= {"missing": missing, "batch_size": 50}
+        assert fit_batches(model, path, "kind", **asked) is model
+        assert_same(model.statistics_, whole.statistics_)
+        assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-7)
+        rows = frame[FEATURES]
+        assert_allclose(model.predict_proba(rows), whole.predict_proba(X), atol=1e-7)
+
+
+def test_few_rows_are_judged_as_in_memory(rng, to_the_limit):
+    X = rng.normal(size=(14, 8))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.array(["a", "b"] * 7)
+    rows = pd.DataFrame(X, columns=[f"x{k}" for k in range(8)])
+    frame = rows.assign(kind=y)
+    model = fit_batches(GaussianLinearDiscriminant(missing="em"), frame, "kind")
+    whole = GaussianLinearDiscriminant(missing="em").fit(X, y)
+    scores = model.decision_function(rows)
+    assert_allclose(scores, whole.decision_function(X), rtol=1e-5, atol=1e-7)
+
+
+def test_what_cannot_be_is_refused(frame, tmp_path, monkeypatch):
+    table = pa.Table.from_pandas(frame.copy())
+    asked = {"columns": FEATURES, "missing": "em"}
+    for other in (
+        GaussianLinearDiscriminant(),
+        LocalNeighborhoodSearch(),
+        HeteroscedasticProjection(),
+    ):
+        name = type(other).__name__
+        with pytest.raises(ValueError, match=rf"needs Gaussian.*em'\), .*got {name}"):
+            fit_batches(other, table, "kind", **asked)
+    with pytest.raises(ValueError, match="is missing: fill it in, or leave such"):
+        fit_batches(LocalNeighborhoodSearch(), table, "kind", columns=FEATURES)
+    frame["b"] = np.nan
+    frame.to_csv(tmp_path / "empty.csv")
+    message = r"empty\.csv: the values of column 'b' are all missing"
+    with pytest.raises(ValueError, match=message):
+        statistics_from_batches(tmp_path / "empty.csv", "kind", **asked)
+    frame["b"] = 1.0
+    frame.loc[frame["kind"] == "east", "c"] = np.nan
+    with pytest.warns(UserWarning, match=r"\['c'\] have no value in .* \['east'\]"):
+        statistics_from_batches(frame, "kind", **asked)
+    frame.loc[0, "c"] = np.inf
+    with pytest.raises(ValueError, match="'c', row 1 is infinite"):
+        statistics_from_batches(frame, "kind", **asked)
+    # Rows that are gone when they are needed again.
+    monkeypatch.setattr(table_module, "MEMORY", 1)
+    message = "only once.*rows with missing values are too many.*: pass files"
+    for once in (table.to_reader(), iter(table.to_batches())):
+        with pytest.raises(TypeError, match=message):
+            statistics_from_batches(once, "kind", **asked)
+
+
+def test_chunks_and_dask_collections_name_the_way_out(frame):
+    X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
+    model = GaussianLinearDiscriminant(missing="em")
+    with pytest.raises(ValueError, match=r"depends on all rows.*to fit at once"):
+        model.partial_fit(X, y, classes=np.unique(y))
+    assert not hasattr(model, "statistics_")
+    lazy = da.from_array(X, chunks=(100, 3)), da.from_array(y, chunks=100)
+    with pytest.raises(ValueError, match=r"contains NaN.*in memory.*fit_batches"):
+        model.fit(*lazy)
+
+
+def test_long_work_shows_how_far_it_is(frame, monkeypatch):
+    monkeypatch.setattr(long_work, "LONG", 0.0)
+    shares, texts = [], []
+
+    def begin(text):
+        texts.append(text)
+        return shares.append
+
+    with long_work.shown_by(begin):
+        statistics_from_batches(frame, "kind", columns=FEATURES, missing="em")
+    assert "rows with gaps" in texts[0]
+    assert shares[-1] == 1
+    assert min(shares) >= 0
+    assert len(shares) > 2
+
+
+def test_an_interrupt_leaves_nothing_half_done(frame, monkeypatch):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(em, "em_step", stop)
+    model = GaussianLinearDiscriminant(missing="em")
+    with pytest.raises(KeyboardInterrupt):
+        fit_batches(model, frame, "kind", columns=FEATURES, memory=1)
+    assert not hasattr(model, "coef_")
