@@ -21,7 +21,8 @@ from heterolda.data import fit_batches, statistics_from_batches
 from heterolda.data import table as table_module
 from heterolda.foundations import long_work
 from heterolda.statistics import em
-from heterolda.statistics.em import Available, expectation
+from heterolda.statistics.available import Available
+from heterolda.statistics.em import expectation
 from heterolda.statistics.patterns import GapRows
 
 FEATURES = ["a", "b", "c"]
@@ -44,7 +45,7 @@ def frame(rng):
 @pytest.fixture
 def to_the_limit(monkeypatch):
     """Steps until nothing but rounding is left, which is what may differ."""
-    monkeypatch.setattr(em, "TOLERANCE", 1e-11)
+    monkeypatch.setattr(em, "_DISTANCE", 1e-11)
 
 
 def in_memory(frame, weight=None):

@@ -41,26 +41,27 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from heterolda.exceptions import ParameterError
 from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.wording import listed
-from heterolda.statistics.factors import is_wide
-from heterolda.statistics.moments import RangeError, check_range, check_room
+from heterolda.statistics.available import Available
 from heterolda.statistics.patterns import GapRows
 
 # Rows, in parts that fit in memory: a list, or what reads them anew each time.
 Passes = Iterable[GapRows]
 
-# Largest distance to the limit, as far as the last steps tell, in deviations: of
-# moments of largest likelihood, and of those that other classes have a part in.
-TOLERANCE, _ROUGH = 1e-7, 1e-4
 MAX_STEPS = 1000
 # How much nearer three steps come to the limit, about.
-_GAIN = 5.0
+_PACE = 5.0
 # What is added to variances, as a share of those of all classes: without it the
-# likelihood has no maximum where features depend on each other.
-_LEAST_VARIANCE = 1e-10
+# likelihood has no maximum where features depend on each other. And the largest
+# distance to the limit, as far as the last steps tell, in deviations.
+_LEAST_VARIANCE, _DISTANCE = 1e-10, 1e-7
+# Where features nearly depend on each other, the smallest eigenvalue of correlations
+# being below the limit, or a class borrows, and to begin with: more is added, and the
+# steps end where the log-likelihood of a row grows by no more than this.
+_DEPENDENT = 1e-4
+_ROUGH_VARIANCE, _GAIN = 1e-6, 1e-3
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -147,105 +148,6 @@ def filled(X: NDArray[Any], mean: Array, covariance: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Available:
-    """What classes say of single features.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_classes,)
-        Total weight of each class, rows without any value included.
-    blank : ndarray of shape (n_classes,)
-        Weight of the latter.
-    complete : ndarray of shape (n_classes,)
-        Weight of the rows without gaps.
-    n_values : ndarray of shape (n_classes, d)
-        Weight of the rows that have a feature.
-    sums, squares : ndarray of shape (n_classes, d)
-        Of what was observed, less the origin.
-    low, high : ndarray of shape (n_classes, d)
-        The smallest and the largest value, less the origin; or they are infinite where
-        values vary.
-    origin : ndarray of shape (d,)
-        About the mean of all values.
-    """
-
-    weights: Array
-    blank: Array
-    complete: Array
-    n_values: Array
-    sums: Array
-    squares: Array
-    low: Array
-    high: Array
-    origin: Array
-
-    @classmethod
-    def from_rows(cls, parts: Iterable[GapRows]) -> Available:
-        """Gather it in one pass."""
-        total: Available | None = None
-        for rows in parts:
-            part = cls._of_part(rows, None if total is None else total.origin)
-            total = part if total is None else total._with(part)
-        if total is None:
-            raise ValueError("there are no rows")
-        return total
-
-    @classmethod
-    def _of_part(cls, rows: GapRows, origin: Array | None) -> Available:
-        k, d = len(rows.blank), rows.X.shape[1]
-        there, w = rows.row_observed, rows.weight[:, None]
-        located = rows.located[:, None]
-        once, at = w * located, located > 0
-        if origin is None:
-            n = np.maximum((once * there).sum(axis=0), _TINY)
-            origin = (once * rows.X).sum(axis=0) / n
-        z = np.where(there, rows.X - located * origin, 0.0)
-        # Where a factor is not zero, values vary.
-        told = there & (at | (z != 0))
-        apart = np.where(at, 0.0, np.inf)
-        n_values, sums, squares = np.zeros((3, k, d))
-        low, high = np.full((k, d), np.inf), np.full((k, d), -np.inf)
-        for i, one in enumerate(rows.classes()):
-            n_values[i] = once[one, 0] @ there[one]
-            sums[i] = once[one, 0] @ z[one]
-            with np.errstate(over="ignore"):
-                squares[i] = (w[one] * z[one] ** 2).sum(axis=0)
-            mask, ends = told[one], (z[one] - apart[one], z[one] + apart[one])
-            low[i] = ends[0].min(axis=0, initial=np.inf, where=mask)
-            high[i] = ends[1].max(axis=0, initial=-np.inf, where=mask)
-        totals = rows.blank + np.bincount(rows.codes, rows.totals, k)
-        whole = rows.totals * rows.observed.all(axis=1)
-        complete: Array = np.bincount(rows.codes, whole, k).astype(np.float64)
-        known = totals, rows.blank, complete, n_values, sums, squares
-        return cls(*known, low, high, origin)
-
-    def _with(self, other: Available) -> Available:
-        return Available(
-            self.weights + other.weights,
-            self.blank + other.blank,
-            self.complete + other.complete,
-            self.n_values + other.n_values,
-            self.sums + other.sums,
-            self.squares + other.squares,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.origin,
-        )
-
-    def means(self) -> Array:
-        """Means of each feature, less the origin; without values, that of all."""
-        n = self.n_values
-        overall = self.sums.sum(axis=0) / n.sum(axis=0)
-        return np.where(n > 0, self.sums / np.maximum(n, _TINY), overall)
-
-    def variances(self) -> Array:
-        """Variances of each feature with the divisor of largest likelihood."""
-        n = np.maximum(self.n_values, _TINY)
-        found = np.where(self.low < self.high, self.squares / n - self.means() ** 2, 0)
-        return np.maximum(found, 0.0)
-
-
-@dataclass(frozen=True)
 class Gaussians:
     """Means of classes and covariances, one for each class or one for all.
 
@@ -267,6 +169,13 @@ class Gaussians:
             (other.means - self.means) / sd,
             (other.covariances - self.covariances) / (sd[:, :, None] * sd[:, None]),
         )
+
+    def smallest_eigenvalues(self) -> Array:
+        """Those of the correlations."""
+        sd = np.sqrt(np.einsum("gjj->gj", self.covariances))
+        found = np.linalg.eigvalsh(self.covariances / (sd[:, :, None] * sd[:, None]))
+        smallest: Array = found[:, 0]
+        return smallest
 
     def moved(self, means: Array, covariances: Array) -> Gaussians:
         """Others, by differences in deviations from these."""
@@ -292,11 +201,14 @@ class Prior:
     rows : ndarray of shape (n_classes or 1,)
         Their number.
     scatters : ndarray of shape (n_classes or 1, d, d)
-        Sums of their squares.
+        Sums of their squares, without what keeps variances from zero.
+    fine : ndarray of bool of shape (n_classes or 1,)
+        Whether that is next to nothing, and the limit is wanted.
     """
 
     rows: Array
     scatters: Array
+    fine: Mask
 
 
 class Step(NamedTuple):
@@ -330,11 +242,13 @@ def em_step(passes: Passes, weights: Array, now: Gaussians, prior: Prior) -> Ste
     if pooled:
         scatters, totals = scatters.sum(axis=0)[None], weights.sum()[None]
         likelihood = likelihood.sum()[None]
+    least = totals * np.where(prior.fine, _LEAST_VARIANCE, _ROUGH_VARIANCE)
+    more = prior.scatters + least[:, None, None] * np.eye(now.means.shape[1])
     totals = totals + prior.rows
-    covariances = (scatters + prior.scatters) / totals[:, None, None]
+    covariances = (scatters + more) / totals[:, None, None]
     objective = likelihood - 0.5 * (
         totals * np.linalg.slogdet(now.covariances)[1]
-        + np.einsum("gij,gij->g", precisions, prior.scatters)
+        + np.einsum("gij,gij->g", precisions, more)
     )
     return Step(Gaussians(now.means + shift, covariances), scatters, objective)
 
@@ -350,14 +264,14 @@ class Fit(NamedTuple):
         Of the rows that are completed by them.
     objectives : list of ndarray
         Log-likelihoods, which never fall.
-    excess : float
-        Estimate of the distance to the limit, over what it may be.
+    converged : bool
+        Whether they led no further.
     """
 
     moments: Gaussians
     scatters: Array
     objectives: list[Array]
-    excess: float
+    converged: bool
 
 
 def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit:
@@ -366,6 +280,7 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
     def step(now: Gaussians) -> Step:
         return em_step(passes, weights, now, prior)
 
+    totals = weights if len(start.covariances) > 1 else weights.sum()
     zero, objectives = start, []
     show, begin, far = None, monotonic(), 0.0
     for _ in range(0, MAX_STEPS, 3):
@@ -377,19 +292,21 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         # Where the likelihood is flat, what is added to variances moves on for ever.
         then = np.maximum(then - 10 * _LEAST_VARIANCE, 0.0)
         rate = np.minimum(then / np.maximum(size, _TINY), 1 - 1e-9)
-        wanted = np.where(prior.rows > 0, _ROUGH, TOLERANCE)
-        excess = float((then * rate / (1 - rate) / wanted).max())
-        left = np.log(max(excess, 1.0))
+        distance = then * rate / (1 - rate)
+        flat = second.objective - first.objective <= _GAIN * totals
+        going = ~((distance <= _DISTANCE) | (flat & ~prior.fine))
+        converged = not going.any()
+        left = np.log(np.max(distance / _DISTANCE, where=going, initial=1.0))
         if show is None:
-            far, pace = left, (monotonic() - begin) / np.log(_GAIN)
-            show = progress_of("estimating moments of rows with gaps", pace * left)
-        show(1 - left / far if 0 < left < far else float(not left))
-        if not left:
+            far, seconds = left, (monotonic() - begin) * left / np.log(_PACE)
+            show = progress_of("estimating moments of rows with gaps", seconds)
+        show(1.0 if converged else max(0.0, 1 - left / far))
+        if converged:
             break
         third = step(_leap(zero, one, two))
         better = third.objective >= second.objective
         zero = second.after.where(better, third.after)
-    return Fit(second.after, second.scatters, objectives, excess)
+    return Fit(second.after, second.scatters, objectives, converged)
 
 
 def _norm(means: Array, covariances: Array) -> Array:
@@ -451,7 +368,7 @@ def class_moments_by_em(
 ) -> tuple[Array, Array, Array]:
     """Weights, means and scatters of classes; warns of what is doubtful in them."""
     found = em_moments(passes)
-    if found.fit.excess > 1:
+    if not found.fit.converged:
         warnings.warn(
             "the means and covariances of rows with missing values have not converged "
             f"after {MAX_STEPS} steps: leave out features that are missing in most "
@@ -480,27 +397,29 @@ def em_moments(passes: Passes) -> Moments:
     if isinstance(passes, list):
         passes = [rows.compacted() for rows in passes]
     known = Available.from_rows(passes)
-    _check_values(known)
+    known.check()
     n, weights, seen = known.n_values, known.weights, known.weights - known.blank
     k, d = n.shape
     variances = known.variances()
     overall = (n * variances).sum(axis=0) / n.sum(axis=0)
     scale = np.sqrt(np.where(overall > 0, overall, 1.0))
     passes = _in_units(passes, known.origin, scale)
-    least = _LEAST_VARIANCE * np.eye(d)
-    diagonal = (variances / scale**2)[:, :, None] * np.eye(d) + least
+    diagonal = (variances / scale**2 + _ROUGH_VARIANCE)[:, :, None] * np.eye(d)
     start = Gaussians(known.means() / scale, diagonal)
-    prior = Prior(np.zeros(k), seen[:, None, None] * least)
+    prior = Prior(np.zeros(k), np.zeros((k, d, d)), np.zeros(k, bool))
     # Where fewer rows have all features, the likelihood has no maximum: in directions
     # in which no row was seen, the variance may be nothing.
     few = known.complete <= d + 1
     if few.any():
-        target = _pooled(passes, known, start.means, least)
+        target = _pooled(passes, known, start.means)
         more = np.where(few, float(d), 0.0)
-        prior = Prior(more, prior.scatters + more[:, None, None] * target)
+        prior = replace(prior, rows=more, scatters=more[:, None, None] * target)
         covariances = np.where(few[:, None, None], target, diagonal)
         start = replace(start, covariances=covariances)
     fit = climb(passes, seen, start, prior)
+    regular = ~few & (fit.moments.smallest_eigenvalues() > _DEPENDENT)
+    if regular.any():
+        fit = climb(passes, seen, fit.moments, replace(prior, fine=regular))
     means, scatters = fit.moments.means, fit.scatters
     # What is too small to stand alone borrows from others later, as without gaps.
     inside = few & (weights > d + 1)
@@ -514,31 +433,13 @@ def em_moments(passes: Passes) -> Moments:
     return Moments(weights, means, scatters * varies, n == 0, fit)
 
 
-def _check_values(known: Available) -> None:
-    """Refuse rows that are too few, features without values, and squares at limits."""
-    n_rows, (k, d) = int(known.weights.sum()), known.sums.shape
-    if is_wide(n_rows, d):
-        raise ParameterError(
-            f"there are missing values and fewer rows ({n_rows}) than features ({d}), "
-            "which say too little of what is missing: choose fewer features, or fill "
-            "the values in"
-        )
-    check_room(k, d)
-    n = known.n_values.sum(axis=0)
-    if not n.all():
-        lost = int(np.argmin(n))
-        raise RangeError.of_feature("X", lost, "are all missing: leave the feature out")
-    varies = known.low.min(axis=0) < known.high.max(axis=0)
-    check_range(known.squares.sum(axis=0), varies)
-
-
-def _pooled(passes: Passes, known: Available, means: Array, least: Array) -> Array:
+def _pooled(passes: Passes, known: Available, means: Array) -> Array:
     """The covariance of all classes, which has its diagonal where rows are few."""
-    d, seen = len(least), known.weights - known.blank
+    d, seen = means.shape[1], known.weights - known.blank
     rows = float(d) * (known.complete.sum() <= d + 1)
-    scatter = seen.sum() * least + rows * np.eye(d)
-    start = Gaussians(means, (np.eye(d) + least)[None])
-    fit = climb(passes, seen, start, Prior(np.array([rows]), scatter[None]))
+    start = Gaussians(means, np.eye(d)[None])
+    prior = Prior(np.array([rows]), rows * np.eye(d)[None], np.zeros(1, bool))
+    fit = climb(passes, seen, start, prior)
     pooled: Array = fit.moments.covariances[0]
     return pooled
 
