@@ -18,6 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags
 
 from heterolda import (
     BoundedErrorClassifier,
@@ -25,6 +26,7 @@ from heterolda import (
     ParameterError,
     TrivialRuleWarning,
 )
+from heterolda.estimators import gaps
 from heterolda.estimators.error_bound import rows_needed, smallest_rank
 
 SMALL = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
@@ -110,6 +112,32 @@ def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
         assert_allclose(chances.sum(axis=1), 1)
         assert_allclose(np.log(chances), model.predict_log_proba(X))
     assert hasattr(model, "predict_proba") == hasattr(inner, "predict_proba")
+
+
+@pytest.mark.parametrize("parameters", [{}, {"costs": {"ill": {"well": 3}}}])
+def test_the_bound_holds_for_rows_with_gaps(two, rng, monkeypatch, parameters):
+    # Of more than one pattern, others would get rules that hang on the whole call.
+    monkeypatch.setattr(gaps, "_LEAST", 1)
+    monkeypatch.setattr(gaps, "_MOST", 1)
+    X, y = two
+    X[rng.random(X.shape) < 0.3] = np.nan
+    inside = GaussianLinearDiscriminant(missing="em", **parameters).fit(X[::2], y[::2])
+    model = BoundedErrorClassifier(FrozenEstimator(inside), max_error={"ill": 0.1})
+    assert get_tags(model).input_tags.allow_nan
+    X, y = X[1::2], y[1::2]
+    model.fit(X, y)
+    scores = np.concatenate([inside.decision_function(row[None]) for row in X])
+    ill, least = y == "ill", model.bound_.rank
+    threshold = np.sort(scores[ill])[least - 1]
+    assert_allclose(model.threshold_, threshold, atol=1e-4)
+    assert_array_equal(model.predict(X) == "well", scores > threshold + 1e-9)
+    assert_allclose(model.decision_function(X), scores - model.threshold_, atol=1e-9)
+    chances = model.predict_proba(X)
+    assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+    again = clone(model).set_params(estimator=clone(inside)).fit(X, y)
+    assert np.mean(again.predict(X[ill]) == "well") < 0.15
+    with pytest.raises(ParameterError, match="missing='em'"):
+        BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X, y)
 
 
 def draw_gaussian(rng, n):

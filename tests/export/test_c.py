@@ -312,16 +312,45 @@ def test_exactly_tied_votes_are_decided_by_scores(tmp_path, rng):
         np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
 
 
-@pytest.mark.parametrize("dtype", ["float", "double"])
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "digits-coupled"])
 def test_rows_that_are_not_finite_have_no_class(name, dtype, tmp_path):
     header = export_c(fitted(name), tmp_path / "model.h", dtype)
     X, _ = data(name.partition("-")[0])
-    rows = np.repeat(X[:1], 5, axis=0).astype(TYPES[dtype])
-    rows[1, 2], rows[2, 0], rows[3, -1] = np.nan, np.inf, -np.inf
-    place = places(header, rows)
-    assert place[1:4].tolist() == [-1, -1, -1]
-    assert place[0] == place[4] >= 0
+    rows = np.repeat(X[:1], 5, axis=0)
+    # Whole numbers know no infinity: it is clipped.
+    beyond = np.nan if dtype == "int16" else np.inf
+    rows[1, 2], rows[2, 0], rows[3, -1] = np.nan, beyond, -beyond
+    for command in C99, ["g++", "-x", "c++", "-std=c++11", "-O3"]:
+        place = places(header, as_input(header, rows), command)
+        assert place[1:4].tolist() == [-1, -1, -1]
+        assert place[0] == place[4] >= 0
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rows_with_gaps_have_no_class_and_models_of_fewer_features_have(
+    dtype, tmp_path, make_classes
+):
+    X, y = make_classes(4)
+    gaps = X.copy()
+    gaps[::3, 1] = np.nan
+    model = GaussianLinearDiscriminant(missing="em").fit(gaps, y)
+    header = export_c(model, tmp_path / "model.h", dtype)
+    comment = " ".join(header.path.read_text().partition("*/")[0].split())
+    assert "missing values, and this does not" in comment
+    assert "model.for_features(...)" in comment
+    place = places(header, as_input(header, gaps))
+    lost = np.isnan(gaps).any(axis=1)
+    assert (place[lost] == -1).all()
+    assert (place[~lost] >= 0).all()
+    # For a device without the feature.
+    there = np.array([True, False, True])
+    few, rows = model.for_features(there), gaps[lost][:, there]
+    header = export_c(few, tmp_path / "few.h", dtype)
+    clear = certain(few, rows, errors(few, rows, header))
+    assert clear.mean() > 0.9
+    label = model.classes_[places(header, as_input(header, rows))]
+    np.testing.assert_array_equal(label[clear], model.predict(gaps[lost])[clear])
 
 
 def test_quantise_rounds_clips_and_refuses_what_is_no_number(tmp_path, rng):
@@ -332,6 +361,8 @@ def test_quantise_rounds_clips_and_refuses_what_is_no_number(tmp_path, rng):
     clipped, q = quantise(header, X)
     t = (X - header.zero) / header.unit
     assert clipped[:3].tolist() == [-1, 2, 1]
+    assert q[0, 3] == -32768
+    np.testing.assert_array_equal(np.abs(q[0] - t[0]) <= 0.5, np.arange(64) != 3)
     assert q[1, :2].tolist() == [32767, -32767]
     clear = np.abs(t[3:]) < 32767.5
     np.testing.assert_array_equal(clipped[3:], (~clear).sum(axis=1))
@@ -344,9 +375,9 @@ def test_no_features_overflow_whole_numbers(name, tmp_path, rng):
     model = fitted(name)
     header = export_c(model, tmp_path / "model.h", "int16")
     d = model.n_features_in_
-    ends = rng.choice([-32768, 32767], size=(500, d))
+    ends = rng.choice([-32767, 32767], size=(500, d))
     signs = np.sign(model.coef_)  # each rule at its own largest and least
-    rows = np.vstack([ends, np.where(signs > 0, 32767, -32768), -32767 * signs])
+    rows = np.vstack([ends, np.where(signs > 0, 32767, -32767), -32767 * signs])
     trap = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
     place = places(header, rows.astype(np.int16), extra=trap)
     scores = (header.zero + header.unit * rows) @ model.coef_.T + model.intercept_

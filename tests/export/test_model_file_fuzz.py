@@ -2,6 +2,7 @@
 
 import json
 import random
+from copy import deepcopy
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -43,7 +44,7 @@ def test_any_value_in_any_place(data):
     for _ in range(data.draw(st.integers(1, 3))):
         every = places(document)
         container, key = every[data.draw(st.integers(0, len(every) - 1))]
-        container[key] = data.draw(json_values)
+        container[key] = deepcopy(data.draw(json_values))  # changed next, perhaps
     check(encoded(document))
 
 

@@ -208,6 +208,52 @@ def test_another_runtime_gives_the_same(name, graphs, rng):
     np.testing.assert_allclose(p, model.predict_proba(X), rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["d1", "digits", "digits-ova", "digits-coupled", "powers"]
+)
+def test_rows_that_are_not_finite_have_no_class(name, dtype, graphs):
+    if name == "powers":
+        model = transformed(4)
+        graph = heterolda.export.to_onnx(model, dtype=dtype)
+        X = model.transformation_.centre[None]
+    else:
+        graph, (X, _) = graphs(name, dtype), data(name.partition("-")[0])
+    rows = np.repeat(X[:1], 5, axis=0).astype(dtype)
+    rows[1, 2], rows[2, 0], rows[3, -1] = np.nan, np.inf, -np.inf
+    none = "" if name.startswith("digits") else -(2**63)
+    said = {one.key: one.value for one in graph.metadata_props}["missing"]
+    assert said.endswith(f"its label is {none if none else chr(34) * 2}.")
+    with np.errstate(invalid="ignore"):
+        reference = ReferenceEvaluator(graph).run(None, {"X": rows})
+    for label, p in run(graph, rows), reference:
+        assert label[1:4].tolist() == [none] * 3
+        assert np.isnan(p[1:4]).all()
+        assert label[0] == label[4] != none
+        assert np.isfinite(p[[0, 4]]).all()
+
+
+def test_rows_with_gaps_have_no_class_and_models_of_fewer_features_have(make_classes):
+    X, y = make_classes(4)
+    X[::3, 1] = np.nan
+    # A label that stands for no class may be that of one.
+    for labels in np.array(["", "a", "b", "?"]), np.array([-(2**63), 0, 1, 2]):
+        model = GaussianLinearDiscriminant(missing="em").fit(X, labels[y])
+        graph = heterolda.export.to_onnx(model, dtype="float64")
+        said = {one.key: one.value for one in graph.metadata_props}["missing"]
+        assert "The Python model also predicts rows with missing values" in said
+        lost, (label, p) = np.isnan(X).any(axis=1), run(graph, X)
+        np.testing.assert_array_equal(label[~lost], model.predict(X[~lost]))
+        assert len(set(label[lost])) == 1
+        assert set(label[lost]).isdisjoint(labels)
+        assert np.isnan(p[lost]).all()
+        there = np.array([True, False, True])
+        few = heterolda.export.to_onnx(model.for_features(there), dtype="float64")
+        label, p = run(few, X[lost][:, there])
+        np.testing.assert_array_equal(label, model.predict(X[lost]))
+        np.testing.assert_allclose(p, model.predict_proba(X[lost]), atol=1e-9)
+
+
 def test_an_opset_that_is_too_old_is_refused():
     with pytest.raises(ValueError, match="target_opset must be at least 13"):
         heterolda.export.to_onnx(fitted("d1"), target_opset=12)

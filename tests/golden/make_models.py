@@ -86,6 +86,9 @@ def make_models():
     factors = [part - mean for part, mean in zip(parts, means, strict=True)]
     few = ClassStatistics(np.arange(3), np.array([4.0, 4.0, 1.0]), means, factors)
     yield "wide", GaussianLinearDiscriminant(shrinkage="auto").fit_statistics(few), X
+    X, y = make_data(rng, 3, 4)
+    gaps = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    yield "gaps", GaussianLinearDiscriminant(missing="em").fit(gaps, y), X
 
 
 def main():

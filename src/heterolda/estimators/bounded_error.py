@@ -150,6 +150,9 @@ class BoundedErrorClassifier(
     the bound counts rows: of a row of weight 3 each copy is set aside or not. Of the
     other class they may be any. All are scaled first if their mean is below one.
 
+    Rows with missing values, with ``missing="em"`` inside, are rows as all others: the
+    bound is on the mean over new rows with gaps as those set aside have them.
+
     `predict_proba` refers to the priors for which the threshold is the best, so that
     `predict` is its argmax; ``estimator_.predict_proba`` has those of the data.
 
@@ -490,6 +493,8 @@ def _takes_a_direction(model) -> bool:
 def _scores(estimator, X) -> Array:
     """Finite scores of a binary classifier, in units of its log-odds if it has any."""
     linear = isinstance(unfrozen(estimator), GaussianLinearDiscriminant)
+    if linear:
+        estimator = _with_threshold(unfrozen(estimator), 0.0, None)
     if linear or not hasattr(estimator, "predict_proba"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
     else:
@@ -503,15 +508,10 @@ def _scores(estimator, X) -> Array:
     return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
 
 
-def _with_threshold(model, threshold: float, bound: ErrorBound):
+def _with_threshold(model, threshold: float, bound: ErrorBound | None):
     """A copy of a discriminant of two classes that decides at another threshold."""
     moved, planes = copy(model), model._committee.planes
-    planes = replace(
-        planes,
-        intercept=planes.intercept - threshold,
-        means=planes.means - threshold,
-        gap=np.full(1, np.nan),
-    )
+    planes = replace(planes.less(threshold), gap=np.full(1, np.nan))
     rates = error_rates(planes)
     planes = replace(planes, error=rates @ model.priors_)
     moved._committee = Binary(planes)
@@ -520,6 +520,7 @@ def _with_threshold(model, threshold: float, bound: ErrorBound):
     moved.bayes_error_ = moved.risk_ = planes.error
     moved.bound_ = bound
     moved._settings = {**model._settings, "costs": None}
+    moved._moved_from = model, threshold  # for rows with gaps
     return moved
 
 

@@ -31,7 +31,7 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.solvers import resolve_solver, solve_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Patterns of one call that get the optimum of their own: as many as take some seconds,
@@ -87,14 +87,13 @@ def chosen_features(features, n_features: int, names) -> Mask:
 
 
 def of_rows_with_gaps(model, X: Array, method: str):
-    """What the committee of a model says of rows that all have gaps."""
-    if hasattr(model, "bound_"):  # on scores that rows without gaps have set
-        raise ParameterError(
-            Setting("X"),
-            " has missing values, and the bound on the error rate holds for rows that "
-            "have all of them: fill them in, or leave such rows out",
-        )
-    check_has_statistics(model)
+    """What the committee of a model says of rows that all have gaps.
+
+    A threshold that bounds an error rate is for scores that are the same in any call:
+    then all patterns have rules of their own.
+    """
+    check_has_statistics(model, "the prediction of rows with missing values")
+    fitted, threshold = getattr(model, "_moved_from", (model, None))
     bits, of_row, counts = np.unique(
         np.packbits(~np.isnan(X), axis=1),
         axis=0,
@@ -104,7 +103,7 @@ def of_rows_with_gaps(model, X: Array, method: str):
     n_pairs, d = model.coef_.shape
     patterns = np.unpackbits(bits, axis=1, count=d).astype(bool)
     most = int(np.clip(_WORK / (n_pairs * d**3), _LEAST, _MOST))
-    if model.statistics_.factors is not None:
+    if threshold is not None or model.statistics_.factors is not None:
         most = len(bits)
     order = np.argsort(-counts, kind="stable")
     step = max(1, _BLOCK_SIZE // (n_pairs * d))
@@ -114,7 +113,9 @@ def of_rows_with_gaps(model, X: Array, method: str):
     X, result = np.nan_to_num(X, nan=0.0), None
     for some in [order[:most], *rare]:
         rules = _by_conditional_means if result is not None else _own_rules
-        planes = rules(model, patterns[some])
+        planes = rules(fitted, patterns[some])
+        if threshold is not None:
+            planes = planes.less(threshold)
         mine = [rows_of[ends[i] : ends[i + 1]] for i in some]
         of_pattern = np.repeat(np.arange(len(some)), counts[some])
         rows = np.concatenate(mine)
@@ -129,13 +130,12 @@ def _decided(model, planes: Hyperplanes, X, rows: Index, of_pattern: Index, meth
     """What the committee says of some rows, by the rules of the pattern of each."""
     n_pairs, d = model.coef_.shape
     curve = LogOdds.from_hyperplanes(planes)
-    coef = planes.coef.reshape(-1, n_pairs, d)
+    normals = planes.coef.reshape(-1, n_pairs, d).transpose(0, 2, 1)
     found, step = [], max(1, _BLOCK_SIZE // (n_pairs * d))
     for start in range(0, len(rows), step):
         here, mine = rows[start : start + step], of_pattern[start : start + step]
         places = mine[:, None] * n_pairs + np.arange(n_pairs)
-        scores = np.einsum("rpj,rj->rp", coef[mine], X[here])
-        scores += planes.intercept[places]
+        scores = linear_scores(X[here], normals[mine], planes.intercept[places])
         errors = SimpleNamespace(error=planes.error[places])
         committee = replace(model._committee, planes=errors)
         vars(committee)["posterior"] = _each_by_its_own(curve, places)
@@ -157,14 +157,15 @@ def _own_rules(model, patterns: Mask) -> Hyperplanes:
     found = []
     for there in patterns:
         key = np.packbits(there).tobytes()
-        if key not in known:
+        rules = known.get(key)  # another thread may clear them
+        if rules is None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit has said what there is to say
                 planes = model._for_features(there)._committee.planes
             coef = np.zeros((len(planes.coef), len(there)))
             coef[:, there] = planes.coef[:, : there.sum()]
-            known[key] = replace(planes, coef=coef)
-        found.append(known[key])
+            rules = known[key] = replace(planes, coef=coef)
+        found.append(rules)
     return Hyperplanes.concatenate(found)
 
 

@@ -92,12 +92,12 @@ def forget_fit(estimator) -> None:
         del known[name]
 
 
-def check_has_statistics(estimator) -> None:
+def check_has_statistics(estimator, what="this") -> None:
     """Refuse what a model from a file without statistics cannot do."""
     if not hasattr(estimator, "statistics_"):
         raise NotFittedError(
             "this model was loaded from a file without class statistics, which "
-            "this needs: save it with include_statistics=True, or fit it again"
+            f"{what} needs: save it with include_statistics=True, or fit it again"
         )
 
 

@@ -74,18 +74,17 @@ class LinearRules:
         check_is_fitted(self)
 
     def _blockwise(self, X, method: str):
-        """Apply a method of the committee to X, block by block, perhaps in threads."""
+        """Apply a method of the committee to X, which may have gaps."""
         self._check_ready()
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
         if getattr(self, "missing", None) == "em" and has_gaps(X):
             return self._with_gaps(X, method)
-        return self._of_blocks(X, method)
+        return self._of_complete(X, method)
 
-    def _of_blocks(self, X, method: str):
-        """The same for rows that have been validated, if they have no gaps."""
-        missing = getattr(self, "missing", None)
-        committee = self._committee
+    def _of_complete(self, X, method: str):
+        """The same for rows without gaps, block by block, perhaps in threads."""
+        committee, missing = self._committee, getattr(self, "missing", None)
         transformation = getattr(self, "transformation_", None)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
@@ -125,7 +124,7 @@ class LinearRules:
         result = np.empty((len(X), *values.shape[1:]), values.dtype)
         result[gaps] = values
         if not gaps.all():
-            result[~gaps] = self._of_blocks(X[~gaps], method)
+            result[~gaps] = self._of_complete(X[~gaps], method)
         return result
 
     @also_lazily

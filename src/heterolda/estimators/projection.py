@@ -35,6 +35,7 @@ from heterolda.estimators.warn import (
     warn_of_coarse_features,
     warn_of_small_classes,
 )
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import PROJECTIONS
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
@@ -365,7 +366,7 @@ class HeteroscedasticProjection(
             float64.
         """
         self._check_ready()
-        return self._project(validate_data(self, X, reset=False, **_CHECKS))
+        return self._project(_complete_rows(self, X))
 
     def _project(self, X):
         """Components of validated rows."""
@@ -421,6 +422,20 @@ class HeteroscedasticProjection(
         return tags
 
 
+def _complete_rows(estimator, X):
+    """Rows to project, which must have all features."""
+    try:
+        return validate_data(estimator, X, reset=False, **_CHECKS)
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        raise ParameterError(
+            Setting("X"),
+            " contains NaN, but components are sums over all features: fill missing "
+            "values in, or leave their rows out",
+        ) from error
+
+
 class OwnProjectionMixin(TransformerMixin):
     """`transform` of a discriminant, by components that are found when asked for.
 
@@ -447,12 +462,17 @@ class OwnProjectionMixin(TransformerMixin):
             float32 if X is.
         """
         projection = self._fitted_projection()
-        return projection._project(validate_data(self, X, reset=False, **_CHECKS))
+        return projection._project(_complete_rows(self, X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def __getstate__(self):
+        # Copies find anew what predictions have found.
+        state = super().__getstate__()
+        return {**state, "_found": {}} if "_found" in state else state
 
     def _fitted_projection(self):
         """The projection of the model's own statistics."""

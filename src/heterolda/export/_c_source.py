@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_fe
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._int16 import LARGEST, Int16Rules
-from heterolda.export._rules import Rules
+from heterolda.export._rules import Rules, said_of_gaps
 from heterolda.foundations.types import Array
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
@@ -77,6 +78,7 @@ class Source:
         """Labels, constants and functions, between guards."""
         (n_rules, d), k = self.rules.coef.shape, len(self.rules.classes)
         kind, real = self.rules.kind, "float" if self.int16 else self.dtype
+        wrapped = self.int16 or self.rules.transformation
         self._real = _TYPES[real]
         self._words = {
             "name": self.name,
@@ -89,7 +91,7 @@ class Source:
             "feature": "x[j]",
             "call": f"{self.name}_score",
             "compared": "s",
-            "decide": "decide" if self.rules.transformation else "predict",
+            "decide": "decide" if wrapped else "predict",
             "weight": "1",
             "terms": str(_TERMS[real]),
             "largest": f"{LARGEST}.0",
@@ -120,6 +122,8 @@ class Source:
         self._add(kind)
         if self.rules.transformation:
             self._add_transformation(self.rules.transformation)
+        if self.int16:
+            self._add("int16-predict")
         if self.dtype == "double":
             self._add("end-exact")
         self._add("end")
@@ -129,7 +133,7 @@ class Source:
         """What stands above the code: its origin, cost and use; after `code` only."""
         rules, d = self.rules, self.rules.coef.shape[1]
         names = feature_meanings(model)
-        features = enumerate(names or [])
+        features, gaps = enumerate(names or []), said_of_gaps(model)
         shown = [f"    x[{j}]: {name}" for j, name in features] or ["    without names"]
         self._words |= {
             "version": sys.modules["heterolda"].__version__,
@@ -139,6 +143,7 @@ class Source:
             "constant_bytes": str(self.constant_bytes),
             "multiplications": str(self.multiplications),
             "largest_sum": str(max(self.int16.largest_sums()) if self.int16 else ""),
+            "gaps": "\n".join(["", *wrap(gaps, 80), ""]) if gaps else "",
             "last": str(d - 1),
         }
         lines = self._filled("comment").split("\n")

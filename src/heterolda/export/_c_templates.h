@@ -19,10 +19,11 @@ int ${name}_predict(const $input *x)
     returns the place of the class in ${name}_classes.
     It is -1 if a score is not finite, because a feature is NaN, infinite //real
     or far too large; -ffast-math would take that away. //real
+    It is -1 if a feature is -32768, which stands for NaN. //int16
 int ${name}_quantise(const double *x, int16_t *q) //int16
     makes its features: (x - ${name}_zero) / ${name}_unit, rounded. //int16
 No sum can exceed $largest_sum in size, and 2^63 - 1 fits. //int16
-
+$gaps
 Features, x[0] to x[$last]:
 
 //// begin
@@ -250,24 +251,38 @@ static inline int ${name}_predict(const $input *x)
     return ${name}_decide(t);
 }
 
+//// int16-predict
+static inline int ${name}_predict(const int16_t *x)
+{
+    int j;
+
+    for (j = 0; j < $d; j++)
+        if (x[j] == INT16_MIN)
+            return -1;
+    return ${name}_decide(x);
+}
+
 //// quantise
-/* Features as whole numbers. Returns how many were beyond the range and clipped to it,
-   or -1 if one is not a number. */
+/* Features as whole numbers; one that is not a number becomes -32768. Returns how many
+   were beyond the range and clipped to it, or -1 if one is not a number. */
 static inline int ${name}_quantise(const double *x, int16_t *q)
 {
-    int j, clipped = 0;
+    int j, clipped = 0, lost = 0;
 
     for (j = 0; j < $d; j++) {
         double t = (x[j] - ${name}_zero[j]) / ${name}_unit[j];
-        if (t != t)
-            return -1;
+        if (t != t) {
+            q[j] = INT16_MIN;
+            lost = 1;
+            continue;
+        }
         if (t >= $edge || t <= -$edge) {
             t = t < 0 ? -$largest : $largest;
             clipped++;
         }
         q[j] = (int16_t)(t < 0 ? t - 0.5 : t + 0.5);
     }
-    return clipped;
+    return lost ? -1 : clipped;
 }
 
 //// end-exact

@@ -43,6 +43,7 @@ from heterolda.export._schema import (
     special,
     text,
 )
+from heterolda.foundations.choices import GAPS
 from heterolda.solvers.hyperplanes import Status
 from heterolda.statistics.power import LEAST_POWER, MOST_POWER, PowerTransformation
 from heterolda.statistics.shrinkage import Shrinkage
@@ -255,6 +256,7 @@ OF_DISCRIMINANT = {
     **parameters(_names(GaussianLinearDiscriminant)),
     "guard": since(2, boolean(), lambda at: False),
     "covariance_estimator": since(3, not_kept("covariance_estimator"), _none),
+    "missing": since(7, text(GAPS), lambda at: "error"),
 }
 FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {

@@ -9,6 +9,7 @@ by the formulas of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -30,16 +31,34 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
         )
     rules = read_rules(operator.raw_operator)
     nocl = scope.get_options(operator.raw_operator, {"nocl": False})["nocl"]
-    labels = np.arange(len(rules.classes)) if nocl else _labels(rules.classes)
+    labels = np.arange(len(rules.classes)) if nocl else label_values(rules.classes)
     graph = _Graph(scope, container)
     x, kind = graph.features(operator)
     double = kind == np.float64
-    winner, p = _decide(graph, rules, _scores(graph, rules, x, double))
+    scores = graph.cast(_scores(graph, rules, x, double), np.dtype(np.float64))
+    # Zero, or NaN where a score is not finite: such rows have no class.
+    nothing = graph("Mul", scores, np.zeros(1))
+    nothing = graph("ReduceSum", nothing, np.array([1]), keepdims=1)
+    lost = graph("IsNaN", nothing)
+    winner, p = _decide(graph, rules, graph("Where", lost, np.zeros(1), scores))
     label, probabilities = (output.full_name for output in operator.outputs)
-    places = graph("Squeeze", winner, np.array([1]))
-    graph("Gather", labels, places, output=label)
-    final = _with_largest_at(graph, p if double else graph.cast(p, kind), winner, kind)
-    graph("Identity", final, output=probabilities)
+    known = graph("Gather", labels, graph("Squeeze", winner, np.array([1])))
+    none = np.array([no_label(labels)], labels.dtype)
+    graph("Where", graph("Squeeze", lost, np.array([1])), none, known, output=label)
+    if not double:
+        p, nothing = graph.cast(p, kind), graph.cast(nothing, kind)
+    final = _with_largest_at(graph, p, winner, kind)
+    graph("Add", final, nothing, output=probabilities)
+
+
+def no_label(labels: NDArray[Any]) -> str | int:
+    """What stands in rows without a class: the empty string or -2^63.
+
+    If that is a label, then the next that is not.
+    """
+    text = labels.dtype.kind == "O"
+    wanted = ("?" * n if text else n - 2**63 for n in count())
+    return next(one for one in wanted if one not in labels.tolist())
 
 
 def convert_projection(scope: Any, operator: Any, container: Any) -> None:
@@ -129,7 +148,7 @@ class _Graph:
         return name
 
 
-def _labels(classes: NDArray[Any]) -> NDArray[Any]:
+def label_values(classes: NDArray[Any]) -> NDArray[Any]:
     """Labels as strings or as 64-bit integers, the only kinds that ONNX knows."""
     values = classes.tolist()
     if all(isinstance(value, str) for value in values):
@@ -169,12 +188,12 @@ def _transformed(graph: _Graph, given: PowerTransformation, x: str) -> str:
         bent = graph("Div", graph("Sub", grown, one), divisor)
         sides.append(graph("Where", flat, size, bent) if flat.any() else bent)
     negative = graph("Less", z, np.zeros(1))
-    return graph("Where", negative, graph("Neg", sides[0]), sides[1])
+    bent = graph("Where", negative, graph("Neg", sides[0]), sides[1])
+    return graph("Add", bent, graph("Mul", x, np.zeros(1)))  # not finite if x is not
 
 
 def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
     """Columns of the winning classes and their probabilities, from scores."""
-    scores = graph.cast(scores, np.dtype(np.float64))
     positive = graph("Greater", scores, np.zeros(1))
     log_odds = _log_odds(graph, rules, scores, positive)
     if rules.kind == "one-vs-all":

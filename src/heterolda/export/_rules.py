@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
@@ -128,6 +129,17 @@ def _in_single(
             "in double precision, or scale the features before the fit"
         )
     return found
+
+
+def said_of_gaps(model: Any) -> str:
+    """Which predictions of a model no other format has; empty if there are none."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if not get_tags(last).input_tags.allow_nan:
+        return ""
+    return (
+        "The Python model also predicts rows with missing values, and this does not: "
+        "where the same features are always missing, export model.for_features(...)."
+    )
 
 
 def read_rules(model: Any) -> Rules:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 # The version of the files that are written; older ones are read, too. Raise it when the
 # keys or their meaning change, and say of new keys by `since` what older files mean.
-VERSION = 6
+VERSION = 7
 
 # A length may be the name of a size, or None if it is free.
 Length = int | str | None

@@ -53,8 +53,9 @@ def save(
         The file.
     include_statistics : bool, default=True
         Whether to write the class statistics: weights, means and scatter. Predictions
-        and projections need none; `partial_fit`, `with_operating_point`, `frontier_`
-        and `transform` of a discriminant do.
+        of complete rows and projections need none; those of rows with missing values,
+        `partial_fit`, `with_operating_point`, `for_features`, `frontier_` and
+        `transform` of a discriminant do.
 
     See Also
     --------

@@ -11,7 +11,9 @@ from json import dumps
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.fit_record import feature_meanings
@@ -19,9 +21,11 @@ from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._onnx_graph import (
     convert,
     convert_projection,
+    label_values,
+    no_label,
     projection_shapes,
 )
-from heterolda.export._rules import CLASSIFIERS
+from heterolda.export._rules import CLASSIFIERS, said_of_gaps
 from heterolda.foundations.files import written_whole
 
 _OPTIONS = {
@@ -45,6 +49,11 @@ def to_onnx(
     ``X`` with any number of rows, and the outputs are the labels and one array of
     probabilities, or the components of a projection. The graph's metadata say under
     "features" what the columns of ``X`` are, as a list in JSON, if they have names.
+
+    A row with NaN or infinity has the probabilities NaN and a label that is not a
+    class: the empty string, or -2^63 among integers; the metadata have it under
+    "missing". That also holds for a discriminant with ``missing="em"``: where the same
+    features are always missing, convert ``model.for_features(...)``.
 
     Parameters
     ----------
@@ -112,10 +121,27 @@ def to_onnx(
     meanings = feature_meanings(model)
     if meanings is not None:
         graph.metadata_props.add(key="features", value=dumps(meanings))
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if isinstance(last, CLASSIFIERS):
+        graph.metadata_props.add(key="missing", value=_of_incomplete_rows(graph, last))
     if path is not None:
         with written_whole(path) as file:
             file.write(graph.SerializeToString())
     return graph
+
+
+def _of_incomplete_rows(graph: Any, model: Any) -> str:
+    """What the graph of a classifier does with rows that are not complete."""
+    from onnx import TensorProto
+
+    labels = label_values(model.classes_)
+    kind = graph.graph.output[0].type.tensor_type.elem_type
+    if labels.dtype.kind == "O" and kind != TensorProto.STRING:  # the option "nocl"
+        labels = np.arange(len(labels))
+    return (
+        "A row with NaN or infinity has no class: its probabilities are NaN, and its "
+        f"label is {dumps(no_label(labels))}. {said_of_gaps(model)}"
+    ).rstrip()
 
 
 def register() -> None:

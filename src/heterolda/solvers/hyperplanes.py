@@ -10,7 +10,7 @@ turns one into the other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from typing import Any
 
@@ -156,6 +156,11 @@ class Hyperplanes:
             deviations=deviations,
         )
 
+    def less(self, threshold: float) -> Hyperplanes:
+        """The same rules with scores less a threshold."""
+        less = self.intercept - threshold, self.means - threshold
+        return replace(self, intercept=less[0], means=less[1])
+
     def take(self, pairs: Index) -> Hyperplanes:
         """Some of the pairs."""
         return self._each(lambda column: column[pairs], self)
@@ -195,18 +200,29 @@ class Hyperplanes:
 
 
 def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
-    """Scores of rows of data; `normals` is `coef` transposed.
+    """Scores of rows of data; `normals` is `coef` transposed, perhaps for each row.
 
     They are finite and have the right sign even if products overflow: positive for the
     second class of a pair.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        scores: Array = rows @ normals
+        scores = _products(rows, normals)
         scores += intercept
         # The sum of all is finite unless one of them is not, or nearly so.
         if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
             huge = ~np.isfinite(scores).all(axis=1)
+            if normals.ndim == 3:
+                normals, intercept = normals[huge], intercept[huge]
             size = np.abs(rows[huge]).max(axis=1, keepdims=True)
-            scores[huge] = size * (rows[huge] / size @ normals + intercept / size)
+            part = _products(rows[huge] / size, normals)
+            scores[huge] = size * (part + intercept / size)
             np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
     return scores
+
+
+def _products(rows: Array, normals: Array) -> Array:
+    """Products of rows with normals, the same for all rows or those of each."""
+    if normals.ndim == 2:
+        return rows @ normals
+    products: Array = np.einsum("rj,rjp->rp", rows, normals)
+    return products
