@@ -346,7 +346,7 @@ def test_judging_that_cannot_be_done_does_not_stop_the_fit(rng, tmp_path, monkey
         result = invoke(*arguments, "--cv", "3", *options)
         assert result.exit_code == 1
         assert "there are no rows of class 'west'; use fewer folds" in result.stderr
-    monkeypatch.setattr(judge_fit, "_MOST_NUMBERS", 10)
+    monkeypatch.setattr(judge_fit, "MOST_NUMBERS", 10)
     shown = succeed("fit", write(make_frame(rng), data), *arguments[2:], "--refine")
     assert "not known: the search takes long on so many rows." in shown
 

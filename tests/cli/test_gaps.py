@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 import heterolda
 from helpers.cli import invoke, make_frame, names, succeed
 from heterolda import (
-    BoundedErrorClassifier,
     ClassStatistics,
     GaussianLinearDiscriminant,
     ParameterError,
@@ -158,20 +157,24 @@ def test_other_models_take_gaps_if_told_to_and_if_they_can(frame, paths, tmp_pat
     for command in ("predict", "evaluate"):
         result = invoke(command, path, data, "--missing", "em")
         assert result.exit_code == 2, result.stderr
-        assert "--missing em needs a GaussianLinearDiscriminant" in result.stderr
+        assert "--missing em needs a model of heterolda fit" in result.stderr
         assert "--missing em" not in invoke(command, path, data).stderr
-    # A bound is on scores of rows without gaps.
-    two = np.isin(y, ["east", "west"])
-    bounded = BoundedErrorClassifier(
-        GaussianLinearDiscriminant(missing="em"), max_error={"east": 0.3}
-    )
-    bounded.fit(X[two].fillna(0), y[two])
-    heterolda.save(bounded, path)
-    assert "is missing: fill it in, or choose --missing keep" in (
-        invoke("predict", path, data).stderr
-    )
-    with pytest.raises(ParameterError, match="the bound on the error rate"):
-        bounded.predict(X)
+    # A bound is on rows such as those of the fit.
+    pair = frame[frame["kind"].isin(["east", "west"])]
+    whole = pair.fillna(dict.fromkeys(FEATURES, 0.0))
+    bound = "--max-error", "east=0.3", "--confidence", "0.9", "-o", path
+    whole.to_csv(data, index=False)
+    fit(data, *bound)
+    pair.to_csv(data, index=False)
+    said = invoke("predict", path, data).stderr
+    assert "fill it in, or choose --missing keep or drop" in said
+    assert invoke("evaluate", path, data, "--missing", "em").exit_code == 2
+    said = fit(data, "--missing", "em", "--cv", "4", *bound).stdout
+    assert "4-fold cross-validation (EM for both)" in said
+    model = heterolda.load(path)
+    shown = succeed("predict", path, data, "--proba")
+    answers = [line.split(",")[-3] for line in shown.split()[1:]]
+    assert answers == model.predict(pair[FEATURES]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -180,14 +183,13 @@ def test_other_models_take_gaps_if_told_to_and_if_they_can(frame, paths, tmp_pat
         "--recommended",
         "--refine",
         "--strategy exact",
-        "--max-error east=0.1 --confidence 0.9",
     ],
 )
 def test_options_that_need_whole_rows(paths, options):
     words = "fit", paths[0], "-t", "kind", *options.split()
     result = invoke(*words, "--missing", "em")
     assert result.exit_code == 2
-    for option in ("--recommended", "--strategy", "--refine", "--confidence"):
+    for option in ("--recommended", "--strategy", "--refine"):
         assert option in result.stderr
     said = invoke(*words).stderr
     assert "--missing drop" in said

@@ -137,7 +137,7 @@ def cross_validate_rows(
             _check_classes(fitted, model.classes_)
         ours[held] = _winners(fitted, X[held])
         if gaps:
-            lda[held] = _winners(_lda_by_em(fitted), X[held])
+            lda[held] = _winners(_lda_by_em(discriminant_of(fitted)), X[held])
         progress((k + 1) / n_folds)
     if not gaps:
         lda = cross_validate_lda(model, rows, n_folds)

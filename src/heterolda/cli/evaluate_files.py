@@ -35,9 +35,13 @@ def load_classifier(path: str | os.PathLike[str]) -> Any:
 
 
 def can_take_gaps(model: Any) -> bool:
-    """Whether rows with gaps can be decided by what they have."""
+    """Whether rows with gaps can be decided by what they have.
+
+    A bound is on rows such as those of the fit: with gaps, if these may have had some.
+    """
     plain = isinstance(model, GaussianLinearDiscriminant)
-    return plain and hasattr(model, "statistics_") and not hasattr(model, "bound_")
+    as_in_fit = not hasattr(model, "bound_") or model.missing == "em"
+    return plain and as_in_fit and hasattr(model, "statistics_")
 
 
 def gaps_for(model: Any, missing: str | None) -> str:
@@ -51,8 +55,8 @@ def gaps_for(model: Any, missing: str | None) -> str:
     if missing == "em" and not can:
         raise ParameterError(
             Setting("missing", "em"),
-            " needs a GaussianLinearDiscriminant with class statistics, such as plain "
-            "heterolda fit writes: choose ",
+            " needs a model of heterolda fit that is not refined, nor bounded without "
+            "it: choose ",
             Setting("missing", "drop"),
         )
     if can:

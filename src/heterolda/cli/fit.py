@@ -181,7 +181,7 @@ def _fit_and_report(
             )
     if fitted.n_gaps:
         print_to_stderr(
-            f"note: {fitted.n_gaps} of {count(fitted.n_rows, 'row')} have missing "
+            f"note: {fitted.n_gaps:,} of {count(fitted.n_rows, 'row')} have missing "
             "values: they count by what they have (EM), which is right if values are "
             "missing at random given those that are there"
         )

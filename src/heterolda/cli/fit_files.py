@@ -63,9 +63,8 @@ class FitSettings:
             )
         if self.missing == "em" and not self.can_take_gaps:
             raise ValueError(
-                "--missing em cannot go with --recommended, --strategy, --refine and "
-                "--confidence, which need all values of a row: leave these out, or use "
-                "--missing drop"
+                "--missing em cannot go with --recommended, --strategy and --refine, "
+                "which need all values of a row: leave these out, or use --missing drop"
             )
         aims = self.costs, self.max_error, self.criterion != "bayes"
         if self.strategy is not None and any(aims):
@@ -112,7 +111,7 @@ class FitSettings:
     @property
     def can_take_gaps(self) -> bool:
         """Whether the estimator can do without some values of a row."""
-        return self.strategy is None and self.confidence is None
+        return self.strategy is None
 
     def needs_memory(self, folds: int | None) -> bool:
         """Whether all rows have to be in memory, perhaps to be cross-validated."""

@@ -106,7 +106,7 @@ class ModelFacts:
     def takes_gaps(self) -> bool:
         """Whether rows with missing values are decided by the features they have."""
         plain = self.statistics is not None and self.model is self.discriminant
-        return plain and self.model.missing == "em" and self.bound is None
+        return plain and self.model.missing == "em"
 
     @property
     def _solver(self) -> Solver | None:
