@@ -18,8 +18,12 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from benchmarks.gaps.comparisons import Comparisons
 from benchmarks.gaps.methods import METHODS
-from benchmarks.gaps.study import resolve, run
+from benchmarks.gaps.picture import draw
+from benchmarks.gaps.report import page
+from benchmarks.gaps.study import SETS, read, resolve, run
+from heterolda.foundations.files import written_whole
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
@@ -42,6 +46,17 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.report:
         with threadpool_limits(1):
             run(sets, methods, options.out, partial(print, file=sys.stderr, flush=True))
+    whole = set(sets) == set(SETS) and set(methods) == set(METHODS)
+    target = options.page or (DOCS if whole else None)
+    if target is not None:
+        kept = read(options.out, sets, methods)
+        (target / "images").mkdir(parents=True, exist_ok=True)
+        comparisons = Comparisons(kept)
+        with written_whole(target / "images" / "gaps_accuracy.png") as file:
+            file.write(draw(comparisons))
+        with written_whole(target / "gaps_accuracy.md") as file:
+            file.write(page(comparisons).encode())
+        print(target / "gaps_accuracy.md")
     return 0
 
 

@@ -119,7 +119,7 @@ def _scores(
 
 
 def log_losses(proba: Any, classes: Any, truth: Any) -> Any:
-    """Of each row; a class that was never seen has probability zero, before clipping."""
+    """Of each row; a class that was not in the training rows has probability zero."""
     place = np.searchsorted(classes, truth).clip(max=len(classes) - 1)
     known = classes[place] == truth
     own = np.where(known, proba[np.arange(len(truth)), place], 0.0)
@@ -167,9 +167,9 @@ def run(
                 )
 
 
-def read(folder: Path, sets: Iterable[str] = SETS) -> Results:
+def read(folder: Path, sets: Iterable[str], methods: list[str]) -> Results:
     """What the folder has, by set, way of removing values and method."""
-    keys = [(s, r, m) for s in sets for r in REGIMES for m in METHODS]
+    keys = [(s, r, m) for s in sets for r in REGIMES for m in methods]
     return {
         key: json.loads(path.read_text())
         for key in keys
