@@ -58,16 +58,19 @@ class Comparisons:
 
     def ranks(self, regime: str, what: str) -> dict[str, float]:
         """Mean rank over the sets that have every method; 1 is the best."""
-        table = _good(self.whole(regime, what), what)
-        return dict(zip(self.methods, rankdata(-table, axis=1).mean(0), strict=True))
+        ranks = _ranks(self.whole(regime, what), what)
+        return dict(zip(self.methods, ranks, strict=True))
 
     def gains(self, regime: str, what: str, peer: str) -> Any:
-        """By how much EM is better on each set, NaN where one is missing."""
+        """By how much EM is better on each set, NaN where one is missing.
+
+        Rounded, so that equal differences tie.
+        """
         if EM not in self.methods:
             return np.full(len(self.sets), np.nan)
         ours, theirs = (self.methods.index(m) for m in (EM, peer))
-        table = _good(self.table(regime, what), what)
-        return table[:, ours] - table[:, theirs]
+        table = self.table(regime, what) * (1 if what == ACCURACY else -1)
+        return np.round(table[:, ours] - table[:, theirs], 9)
 
     def against(self, regime: str, what: str, peer: str) -> Against | None:
         """EM and a peer, on the sets that have both, if there are any."""
@@ -78,11 +81,10 @@ class Comparisons:
         d = gains[both]
         pair = [self.methods.index(m) for m in (EM, peer)]
         table = self.table(regime, what)[both][:, pair]
-        ranks = rankdata(-_good(table, what), axis=1).mean(axis=0)
         return Against(
             *(len(d), *(int(np.sum(x)) for x in (d > 0, d == 0, d < 0))),
             *(float(d.mean()), p_value(d), p_value(-d)),
-            *(tuple(ranks), tuple(table.mean(axis=0))),
+            *(tuple(_ranks(table, what)), tuple(table.mean(axis=0))),
         )
 
     def losses(self) -> list[tuple[float, str, str, str]]:
@@ -98,6 +100,7 @@ class Comparisons:
         return sorted(found)
 
 
-def _good(table: Any, what: str) -> Any:
-    """Rounded, so that equal ones tie, and larger where better."""
-    return np.round(table if what == ACCURACY else -table, 9)
+def _ranks(table: Any, what: str) -> Any:
+    """Mean rank of each column; rounded figures, so that equal ones tie."""
+    sign = -1 if what == ACCURACY else 1
+    return rankdata(np.round(sign * table, 9), axis=1).mean(axis=0)
