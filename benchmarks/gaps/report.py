@@ -107,8 +107,8 @@ def _sentences(c: Comparisons) -> list[str]:
     if drop in c.peers and (one := c.against("random-5", ACCURACY, drop)):
         lines.append(
             f"- Dropping rows costs {one.points:.1f} points even where only 5 % of the "
-            "values are missing, since most of the rows have a gap somewhere. It is "
-            "harmless only if few rows have any."
+            "values are missing, on average: a row is lost for a single gap, and of "
+            f"rows with 20 features {100 * 0.95**20:.0f} % are left."
         )
     return lines
 
