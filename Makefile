@@ -86,7 +86,7 @@ docs: $(READY)
 
 # The pictures that pages in the repository show are those of the gallery.
 picture: docs
-	for name in idea local_search operating_points displays compare projection; do \
+	for name in idea local_search operating_points displays compare projection gaps; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
 
 # A wheel and an sdist; the wheel works in an environment of its own.

@@ -89,6 +89,7 @@ GALLERY = [
         "compare",
         "rings",
         "projection",
+        "gaps",
         "local_search",
         "power_transformer",
         "grid_search",

@@ -81,6 +81,11 @@ def test_rows_are_validated_as_by_sklearn(name, before, reset):
             validate_data(estimator, *ROWS[before])
         checks = {"dtype": NUMERIC_TYPES, "reset": reset}
         results.append(outcome(function, estimator, *ROWS[name], **checks))
+    if name == "nan":  # ours names a way out that scikit-learn does not know
+        (kind, message), *state = results.pop(0)
+        assert issubclass(kind, ValueError)
+        assert "GaussianLinearDiscriminant(missing='em')" in message
+        results.insert(0, (results[0][0], *state))
     assert repr(results[0]) == repr(results[1])
 
 

@@ -113,6 +113,12 @@ def refuse_others(model: Any) -> Solver:
     settings, statistics = model._settings, model.statistics_
     solver, pairs = resolve_solver(settings["solver"]), model.pairs_
     criterion = settings["criterion"]
+    if statistics.estimated_by == "EM":
+        raise ParameterError(
+            Setting("missing", "em"),
+            " found the moments of rows with gaps, which have no leave-one-out in "
+            f"closed form{_REMEDY}",
+        )
     if statistics.estimated_by is not None:
         raise ParameterError(
             Setting("covariance_estimator"),

@@ -10,7 +10,6 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +21,7 @@ from heterolda.estimators.few_rows import (
     has_few_rows,
 )
 from heterolda.estimators.frontiers import Frontiers
+from heterolda.estimators.gaps import chosen_features, restricted
 from heterolda.estimators.gathering import (
     add_chunk,
     are_enough,
@@ -32,9 +32,10 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.guard import Guard
+from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
+from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.projection import OwnProjectionMixin
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
@@ -48,8 +49,7 @@ from heterolda.estimators.warn import (
     warn_of_small_classes,
     warn_of_trivial_rules,
 )
-from heterolda.foundations.choices import CRITERIA, MULTICLASS, VOTINGS
-from heterolda.foundations.priors import check_priors
+from heterolda.foundations.choices import CRITERIA, GAPS, MULTICLASS, VOTINGS
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     HasMethods,
@@ -66,10 +66,7 @@ from heterolda.foundations.wording import listed
 from heterolda.solvers import (
     Global,
     Solver,
-    all_pairs,
-    draws,
     resolve_solver,
-    solve_pairs,
 )
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.chunks import with_all_classes
@@ -77,16 +74,14 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.labels import all_labels
-from heterolda.statistics.moments import against_all_others, two_amounts
+from heterolda.statistics.moments import two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
-    class_covariances,
     is_shrunk,
     needs_no_rows,
     shares_of_pooled,
 )
 from heterolda.statistics.span import in_span
-from heterolda.tradeoff.criteria import Criterion
 
 _SAME = object()
 # Parameters of the fit that must not change with those of the constructor.
@@ -162,6 +157,15 @@ class GaussianLinearDiscriminant(
         `sample_weight` must be whole numbers: rows of weight 3 are there three times.
         Unless `guard` is False, a :class:`ModelMisfitWarning` says so if Fisher's rules
         with all rows make clearly fewer errors on these.
+    missing : {"error", "em"}, default="error"
+        What to do with NaN. "em" takes it for a value that is missing at random, given
+        those that are there: `fit` finds the means and covariances of largest
+        likelihood (:meth:`ClassStatistics.from_data`), and a row with gaps is predicted
+        by the rule of the features that it has, that of :meth:`for_features`. Where one
+        call has too many patterns of gaps to solve them all (of 2,000 or more, or fewer
+        with many classes and features), the rarest get the rule of all features with
+        the conditional mean of what is missing. The guard, and "cv", see rows whose
+        gaps are filled in by regression.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
@@ -296,6 +300,7 @@ class GaussianLinearDiscriminant(
             None,
         ],
         "covariance_estimator": [HasMethods("fit"), None],
+        "missing": [StrOptions(set(GAPS))],
         "multiclass": [StrOptions(set(MULTICLASS))],
         "voting": [StrOptions(set(VOTINGS) - {"coupled"})],
         "criterion": [StrOptions(set(CRITERIA))],
@@ -312,6 +317,7 @@ class GaussianLinearDiscriminant(
         priors=None,
         shrinkage=None,
         covariance_estimator=None,
+        missing="error",
         multiclass="ovo",
         voting="weighted",
         criterion="bayes",
@@ -324,6 +330,7 @@ class GaussianLinearDiscriminant(
         self.priors = priors
         self.shrinkage = shrinkage
         self.covariance_estimator = covariance_estimator
+        self.missing = missing
         self.multiclass = multiclass
         self.voting = voting
         self.criterion = criterion
@@ -334,6 +341,7 @@ class GaussianLinearDiscriminant(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "em"
         return tags
 
     def _validate_params(self):
@@ -371,7 +379,7 @@ class GaussianLinearDiscriminant(
             self._solve(estimated, solver, judges)
             warn_of_discarded_rows(self, statistics, judges)
             return self
-        choice = choose_by_rows(self, statistics, rows)
+        choice = choose_by_rows(self, rows.statistics_of(statistics), rows)
         return self._solve(statistics, solver, judges, choice)
 
     def _fit_sampled(self, statistics, sample):
@@ -465,45 +473,29 @@ class GaussianLinearDiscriminant(
         """
         check_several_classes(statistics.n_classes)
         known, span, rows = self._in_coordinates(statistics, rows, choice)
-        k, chosen = statistics.n_classes, choice.shrinkage
-        one_vs_all = self.multiclass == "ova" and k > 2
-        request = self.criterion, self.costs, self.max_error, statistics.classes
-        criterion = Criterion.resolve(*request, solver, one_vs_all=one_vs_all)
-        means, weights = known.means, known.weights
-        cov = class_covariances(known, self.shrinkage, chosen)
+        chosen = choice.shrinkage
+        problem = PairProblem.of(self, known, solver, chosen)
+        criterion, pairs = problem.criterion, problem.pairs
         borrowed = shares_of_pooled(known, self.shrinkage, chosen)
-        priors = check_priors(self.priors, statistics.classes, weights)
         if self.shrinkage is None and chosen is None:
             warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(statistics)
-        seed = 0  # deterministic solvers leave random_state untouched
-        if draws(criterion.solver):
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-        if one_vs_all:
-            pairs = np.column_stack([np.full(k, -1), np.arange(k)])
-            solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
-            moments = against_all_others(means, cov, priors, weights)
-        else:
-            pairs = solved = all_pairs(k)
-            moments = means, cov, priors, weights
-        shares = moments[2]
-        weighted = criterion.cost_weighted_priors(shares, solved)
-        review = None
-        if self.guard and choice.scores is not None and not one_vs_all:
+        review = choice.review
+        if self.guard and choice.scores is not None and pairs[0, 0] >= 0:
             review = choice.scores.for_solver(criterion.solver)
         elif rows is not None and isinstance(criterion.solver, Global):
-            review = self._make_guard(rows, known, pairs, priors, borrowed)
-        how = criterion.solver, seed, weighted, review
-        planes = solve_pairs(*moments, solved, *how)
-        rules = criterion.rate(planes, shares, solved)
+            review = self._make_guard(rows, known, pairs, problem.priors, borrowed)
+        rules = problem.rate(problem.solve(review))
         planes = rules.planes if span is None else span.in_features(rules.planes)
         trivial, costly = planes.trivial, criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
         guarded = np.zeros(len(pairs), bool)
-        if isinstance(review, Guard):
+        if isinstance(review, KeptFisher):
+            guarded = review.guarded
+        elif isinstance(review, Guard):
             guarded = review.verdict().guarded
             warn_of_misfit(statistics, pairs, review.verdict().in_features(span))
-        looked_at = planes, moments[:2], solved, rows
+        looked_at = planes, problem.moments[:2], problem.solved, rows
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
             warn_of_raised_variances(statistics.classes, pairs, planes.floored)
@@ -512,7 +504,7 @@ class GaussianLinearDiscriminant(
         self.classes_ = statistics.classes
         self.statistics_ = statistics
         self.shrinkage_ = chosen
-        self.priors_ = priors
+        self.priors_ = problem.priors
         self.pairs_ = pairs
         self.coef_ = planes.coef
         self.intercept_ = planes.intercept
@@ -627,6 +619,44 @@ class GaussianLinearDiscriminant(
             point["priors"] = priors
         return solved_again(self, point)
 
+    def for_features(self, features):
+        """The fitted model of some of the features, as for rows without the others.
+
+        Parameters
+        ----------
+        features : array-like of bool, int or str
+            Which features: a mask, or their places or names.
+
+        Returns
+        -------
+        GaussianLinearDiscriminant
+            A new estimator, fitted to the moments of these features with the same
+            parameters; its `gap_` is the certificate of its rules. The covariances are
+            shrunk as they were in this fit, and pairs that are `guarded_` stay so.
+        """
+        self._check_ready()
+        check_has_statistics(self)
+        names = getattr(self, "feature_names_in_", None)
+        return self._for_features(chosen_features(features, self.n_features_in_, names))
+
+    def _fitted_with(self):
+        """The parameters of the fit, whatever set_params says since."""
+        multiclass = MULTICLASS[int(self.pairs_[0, 0] < 0)]
+        priors = None if self.priors is None else self.priors_
+        return self._settings | {"multiclass": multiclass, "priors": priors}
+
+    def _for_features(self, there):
+        """The same for a mask, in which no feature may be left."""
+        statistics = restricted(self.statistics_, there)
+        shrunk = is_shrunk(self._settings["shrinkage"]) and self.pairs_[0, 0] >= 0
+        kept = KeptFisher(self.guarded_, statistics if shrunk else None)
+        choice = Choice(self.shrinkage_, review=kept)
+        copy = solved_again(self, self._fitted_with(), statistics, choice)
+        copy.n_features_in_ = int(there.sum())
+        if hasattr(copy, "feature_names_in_"):
+            copy.feature_names_in_ = copy.feature_names_in_[there]
+        return copy
+
     def leave_one_out(self, X, y, sample_weight=None):
         r"""Predict each training row by the model fitted without it, in closed form.
 
@@ -712,18 +742,17 @@ class GaussianLinearDiscriminant(
         return leave_one_out(self, X, y, weight)
 
 
-def solved_again(estimator, parameters):
-    """A copy with other parameters, fitted to the same statistics."""
+def solved_again(estimator, parameters, statistics=None, choice=None):
+    """A copy with other parameters, fitted to the same statistics, or to some."""
+    if statistics is None:
+        statistics = estimator.statistics_.copy()
+        choice = Choice(estimator.shrinkage_, getattr(estimator, "_scores", None))
     same = {"shrinkage": estimator._settings["shrinkage"]}
     if estimator.statistics_.estimated_by is None:
         same["covariance_estimator"] = None
-    copy = clone(estimator).set_params(**same, **parameters)
+    copy = clone(estimator).set_params(**(same | parameters))
     copy._validate_params()
-    copy._solve(
-        estimator.statistics_.copy(),
-        resolve_solver(copy.solver),
-        choice=Choice(estimator.shrinkage_, getattr(estimator, "_scores", None)),
-    )
+    copy._solve(statistics, resolve_solver(copy.solver), choice=choice)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(estimator, name):
             setattr(copy, name, getattr(estimator, name))

@@ -156,11 +156,14 @@ class Choice(NamedTuple):
         What moves the thresholds, if rows are few.
     span : Span or None
         The space of the rows, if the statistics have factors.
+    review : callable or None
+        What else replaces rules of pairs.
     """
 
     shrinkage: Shrinkage | None = None
     scores: LeftOutScores | None = None
     span: Span | None = None
+    review: Any = None
 
 
 NO_CHOICE = Choice()

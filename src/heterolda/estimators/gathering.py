@@ -9,14 +9,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.validation import check_sample_weight, validate_rows
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.em import filled
 from heterolda.statistics.frequencies import (
     check_frequencies,
     without_empty_classes,
 )
 from heterolda.statistics.labels import coded_labels
-from heterolda.statistics.moments import check_decay
+from heterolda.statistics.moments import check_decay, total_moments
+from heterolda.statistics.patterns import GapRows
 from heterolda.statistics.row_sample import ClassRows
 
 
@@ -37,6 +40,12 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
     X, y, weight = without_empty_classes(X, y, weight)
     classes, codes = coded_labels(y)
     names = getattr(estimator, "feature_names_in_", None)
+    if getattr(estimator, "missing", "error") == "em" and has_gaps(X):
+        gaps = GapRows.from_arrays(X, codes, weight, len(classes))
+        statistics = ClassStatistics.from_gaps([gaps], classes, names)
+        moments = statistics.means, statistics.scatters, statistics.weights
+        X = filled(X, *total_moments(*moments))
+        return statistics, ClassRows(X, y, weight, classes, codes)
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)
 

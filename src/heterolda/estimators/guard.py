@@ -256,6 +256,34 @@ class Guard:
         return np.array([one @ w, two @ w, (one != two) @ w]).T
 
 
+@dataclass(frozen=True)
+class KeptFisher:
+    """Gives Fisher's rules to pairs that were guarded in another fit.
+
+    Attributes
+    ----------
+    guarded : ndarray of bool of shape (n_pairs,)
+        These pairs.
+    unshrunk : ClassStatistics or None
+        As for `Guard`.
+    """
+
+    guarded: Mask
+    unshrunk: ClassStatistics | None
+
+    def __call__(
+        self, moments: PairMoments, planes: Hyperplanes, at: slice
+    ) -> Hyperplanes:
+        """The rules of a batch of pairs, some replaced by Fisher's."""
+        some = np.flatnonzero(self.guarded[at] & (planes.status != Status.SEPARABLE))
+        if not len(some):
+            return planes
+        plain = moments
+        if self.unshrunk is not None:
+            plain = moments.with_covariances(self.unshrunk.covariances())
+        return _with_fisher(some, moments, plain, planes)
+
+
 def _with_fisher(
     some: Index, moments: PairMoments, plain: PairMoments, planes: Hyperplanes
 ) -> Hyperplanes:

@@ -12,7 +12,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.gaps import of_rows_with_gaps
 from heterolda.estimators.votes import logarithms, set_apart
+from heterolda.foundations.gaps import gaps_as, has_gaps
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import NUMERIC_TYPES, all_finite, label_array
@@ -76,6 +78,9 @@ class LinearRules:
         self._check_ready()
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
+        missing = getattr(self, "missing", None)
+        if missing == "em" and has_gaps(X):
+            return self._with_gaps(X, method)
         committee = self._committee
         transformation = getattr(self, "transformation_", None)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
@@ -88,7 +93,8 @@ class LinearRules:
             rows = dense(X[start:stop]).astype(np.float64, copy=False)
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
-                check_array(rows, input_name="X", estimator=self)  # says what is wrong
+                with gaps_as(missing) as finite:  # says what is wrong
+                    check_array(rows, input_name="X", estimator=self, **finite)
             if transformation is not None:
                 rows = transformation.apply(rows)
             found = committee.of_rows(method, rows, coef, intercept)
@@ -104,6 +110,19 @@ class LinearRules:
 
         parts = in_threads(part, n, n * d * len(coef) // _WORTH_A_THREAD)
         return np.concatenate([one for blocks in parts for one in blocks])
+
+    def _with_gaps(self, X, method: str):
+        """The same for rows of which some have gaps."""
+        gaps = np.isnan(X).any(axis=1)
+        some = X[gaps].astype(np.float64)
+        check_array(some, input_name="X", estimator=self, ensure_all_finite="allow-nan")
+        found = of_rows_with_gaps(self, some, method)
+        values = found if method == "winners" else _rounded(found, X)
+        result = np.empty((len(X), *values.shape[1:]), values.dtype)
+        result[gaps] = values
+        if not gaps.all():
+            result[~gaps] = self._blockwise(X[~gaps], method)
+        return result
 
     @also_lazily
     def decision_function(self, X):

@@ -243,7 +243,7 @@ def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
     order; so ties are exact, and do not depend on the order of summation.
     """
     if voting == "majority":
-        return np.ones(len(error))
+        return np.ones(error.shape)
     digits = 53 - int(np.ceil(np.log2(n_classes)))
     return np.ldexp(np.round(np.ldexp(1 - error, digits)), -digits)
 

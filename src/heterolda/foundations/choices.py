@@ -9,5 +9,7 @@ MULTICLASS = ("ovo", "ova")
 # The last is for searches only, which have rules that know no covariances.
 VOTINGS = ("weighted", "majority", "coupled")
 STRATEGIES = ("paper", "exact", "smooth")
+# What NaN in rows is; files can leave such rows out besides.
+GAPS = ("error", "em")
 MISSING = ("error", "drop")
 PROJECTIONS = ("error", "chernoff", "fisher")

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.types import Array, Mask
 
@@ -65,9 +66,12 @@ def validate_rows(
         if known["n_features_in_"] == X.shape[1] and "feature_names_in_" not in known:
             return X, y
     check_unmasked("X", X)
-    checks = {"reset": reset, "dtype": NUMERIC_TYPES, **checks}
-    checked: tuple[Any, NDArray[Any]]
-    checked = validate_data(estimator, X, label_array(y), **checks)
+    labels = label_array(y)
+    with gaps_as(getattr(estimator, "missing", None)) as finite:
+        checks = {"reset": reset, "dtype": NUMERIC_TYPES, **finite, **checks}
+        checked: tuple[Any, NDArray[Any]] = validate_data(
+            estimator, X, labels, **checks
+        )
     return checked
 
 

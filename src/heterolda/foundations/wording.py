@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.foundations.types import Array
+
 __all__ = [
     "Markup",
     "amount",
@@ -72,6 +74,16 @@ def html_table(
         + "\n</tbody></table>"
         + (f"<p>{more}</p>" if more else "")
     )
+
+
+def html_weights(labels: Sequence[Any], weights: Array) -> Markup:
+    """A table of the weights of classes and their shares."""
+    shares = weights / max(weights.sum(), np.finfo(float).tiny)
+    rows = [
+        [str(label), amount(weight), percent(share)]
+        for label, weight, share in zip(labels, weights, shares, strict=True)
+    ]
+    return html_table(["class", "weight", "share"], rows, most=10)
 
 
 def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:

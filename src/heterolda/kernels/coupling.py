@@ -100,7 +100,7 @@ def couple_rows(
 def couple_numpy(log_odds: Array) -> Array:
     """Class probabilities from the log-odds of the second class of each pair."""
     odds = np.exp(log_odds)
-    n_classes = n_classes_of(log_odds.T)
+    n_classes = n_classes_of(log_odds)
     against = odds @ incidence(n_classes, 1.0, 0.0)
     against += (1 / odds) @ incidence(n_classes, 0.0, 1.0)
     p: Array = 1 / (1 + np.ascontiguousarray(against))

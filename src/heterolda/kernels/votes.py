@@ -74,8 +74,11 @@ def vote_winners_numpy(
 
 
 def count_votes(scores: Array, weight: Array) -> Array:
-    """Sums of votes, of shape (n_samples, n_classes)."""
-    if kernels.compiled is None:
+    """Sums of votes, of shape (n_samples, n_classes).
+
+    Each rule has a weight, or each rule in each row.
+    """
+    if kernels.compiled is None or weight.ndim == 2:
         return count_votes_numpy(scores, weight)
     votes = np.empty((len(scores), n_classes_of(weight)))
     kernels.compiled.count_votes(kernels.ready(scores), weight, votes)
@@ -85,10 +88,9 @@ def count_votes(scores: Array, weight: Array) -> Array:
 def count_votes_numpy(scores: Array, weight: Array) -> Array:
     """The votes if no score is positive, and what positive ones move."""
     n_classes = n_classes_of(weight)
-    first = np.triu_indices(n_classes, 1)[0]
     moved = np.where(scores > 0, weight, 0.0)
     votes: Array = np.ascontiguousarray(moved @ incidence(n_classes))
-    votes += np.bincount(first, weight, n_classes)
+    votes += weight @ incidence(n_classes, 1.0, 0.0)
     return votes
 
 
@@ -102,7 +104,7 @@ def leaders(votes: Array) -> Index:
 
 def n_classes_of(weight: Array) -> int:
     """Number of classes with so many pairs."""
-    return (1 + int(np.sqrt(1 + 8 * len(weight)))) // 2
+    return (1 + int(np.sqrt(1 + 8 * weight.shape[-1]))) // 2
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array
-from heterolda.foundations.validation import check_covariance, check_finite
+from heterolda.foundations.validation import (
+    check_covariance,
+    check_finite,
+    check_number,
+)
+from heterolda.foundations.wording import listed
 from heterolda.statistics.factors import compressed
 from heterolda.statistics.moments import Scatters, check_distances, check_range
 
@@ -28,6 +33,17 @@ class Statistics(Scatters, Protocol):
     def factors(self) -> list[Array] | None:
         """Factors of the scatters, if there are some."""
         ...
+
+
+def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None:
+    """Refuse classes of so few rows that statistics would give them away."""
+    check_number("save", "min_count", min_count, 0, np.inf)
+    few = (weights > 0) & (weights < min_count)
+    if few.any():
+        raise ValueError(
+            f"classes {listed(classes[few])} have fewer rows than min_count="
+            f"{min_count}; their statistics would give them away: leave them out"
+        )
 
 
 def arrays_of(statistics: Statistics) -> dict[str, NDArray[Any]]:

@@ -12,12 +12,11 @@ from scipy.sparse import issparse
 from sklearn.utils import check_X_y
 
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
+from heterolda.foundations.gaps import check_missing, gaps_as, has_gaps
 from heterolda.foundations.sklearn_private import get_feature_names
 from heterolda.foundations.types import Amount, Array, Index
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
-    check_covariance,
-    check_number,
     check_sample_weight,
     check_unmasked,
     encode,
@@ -25,16 +24,15 @@ from heterolda.foundations.validation import (
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import (
-    amount,
-    count,
-    html,
-    html_table,
-    listed,
-    percent,
-)
+from heterolda.foundations.wording import count, html, html_weights, listed
 from heterolda.kernels.class_moments import class_moments
-from heterolda.statistics.arrays import FILE_FORMAT, arrays_of, read_moments
+from heterolda.statistics.arrays import (
+    FILE_FORMAT,
+    arrays_of,
+    check_count,
+    read_moments,
+)
+from heterolda.statistics.em import Passes, class_moments_by_em
 from heterolda.statistics.factors import (
     class_factors,
     compact,
@@ -55,9 +53,11 @@ from heterolda.statistics.moments import (
     names_of_both,
     rank_of_features,
     refuse_small,
+    scatters_of,
     shrink,
     two_amounts,
 )
+from heterolda.statistics.patterns import GapRows
 from heterolda.statistics.removal import NO_REMOVAL, Moments, rounding, without
 from heterolda.statistics.sparse_moments import sparse_moments
 
@@ -203,16 +203,9 @@ class ClassStatistics:
         )
 
     def _repr_html_(self) -> str:
-        shares = self.weights / max(self.weights.sum(), np.finfo(float).tiny)
-        rows = [
-            [str(label), amount(weight), percent(share)]
-            for label, weight, share in zip(
-                self.classes.tolist(), self.weights, shares, strict=True
-            )
-        ]
-        classes = count(self.n_classes, "class")
-        head = f"Statistics of {classes} and {count(self.n_features, 'feature')}"
-        return html(head, html_table(["class", "weight", "share"], rows, most=10))
+        sizes = count(self.n_classes, "class"), count(self.n_features, "feature")
+        head = f"Statistics of {sizes[0]} and {sizes[1]}"
+        return html(head, html_weights(self.classes.tolist(), self.weights))
 
     def copy(self) -> Self:
         """An independent copy, which later updates do not change."""
@@ -234,7 +227,11 @@ class ClassStatistics:
 
     @classmethod
     def from_data(
-        cls, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        missing: str = "error",
     ) -> Self:
         """Gather the statistics of a data set in one pass, without copying it.
 
@@ -247,22 +244,34 @@ class ClassStatistics:
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative frequencies, whatever their mean: statistics add up.
+        missing : {"error", "em"}, default="error"
+            What to do with NaN. "em" takes it for a value that is missing at random
+            given those that are there, and finds the means and covariances of largest
+            likelihood (:mod:`heterolda.statistics.em`). They are no sums over rows,
+            so such statistics cannot be added to others.
 
         Returns
         -------
         ClassStatistics
             The statistics.
         """
+        check_missing(missing)
         data: Any = X
         labels: Any = y
-        names = None
+        names, gaps = None, False
         if not sound_arrays(X, y):
             names = get_feature_names(X)
             check_unmasked("X", X)
-            checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
-            data, labels = check_X_y(X, label_array(y), ensure_min_samples=0, **checks)
+            labels = label_array(y)
+            with gaps_as(missing) as checks:
+                checks |= {"accept_sparse": "csr", "ensure_min_samples": 0}
+                data, labels = check_X_y(X, labels, dtype=NUMERIC_TYPES, **checks)
+            gaps = missing == "em" and has_gaps(data)
         classes, codes = coded_labels(labels, warn=False)
         weight = check_sample_weight(sample_weight, data.shape[0])
+        if gaps:
+            rows = GapRows.from_arrays(data, codes, weight, len(classes))
+            return cls.from_gaps([rows], classes, names)
         return cls.from_codes(data, codes, classes, weight, names)
 
     @classmethod
@@ -308,6 +317,14 @@ class ClassStatistics:
         return stats
 
     @classmethod
+    def from_gaps(
+        cls, passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
+    ) -> Self:
+        """Statistics of rows with gaps, by EM; class k of the rows is `classes[k]`."""
+        found = class_moments_by_em(passes, classes)
+        return cls(classes, *found, names, estimated_by="EM")
+
+    @classmethod
     def from_moments(
         cls,
         classes: ArrayLike,
@@ -334,12 +351,7 @@ class ClassStatistics:
             The statistics.
         """
         labels, n, mean, cov = check_moments(classes, counts, means, covariances)
-        with np.errstate(over="ignore"):
-            scatter = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
-        for label, matrix, squares in zip(labels.tolist(), cov, scatter, strict=True):
-            check_covariance(label, matrix)
-            check_range(np.diag(squares), np.diag(matrix) > 0, "covariances")
-        order = np.argsort(labels)
+        scatter, order = scatters_of(labels, n, cov), np.argsort(labels)
         return cls(labels[order], n[order], mean[order], scatter[order], given=True)
 
     def update(
@@ -555,13 +567,7 @@ class ClassStatistics:
         min_count : float, default=0
             Least total weight of a class: statistics of a few rows give them away.
         """
-        check_number("save", "min_count", min_count, 0, np.inf)
-        few = (self.weights > 0) & (self.weights < min_count)
-        if few.any():
-            raise ValueError(
-                f"classes {listed(self.classes[few])} have fewer rows than min_count="
-                f"{min_count}; their statistics would give them away: leave them out"
-            )
+        check_count(self.classes, self.weights, min_count)
         write_npz(path, arrays_of(self))
 
     @classmethod

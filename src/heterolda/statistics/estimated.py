@@ -83,6 +83,11 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
             " are both set, and only one of the two can be: choose an estimator that "
             "shrinks, such as LedoitWolf(), or leave it out",
         )
+    if plain.estimated_by is not None:
+        raise ParameterError(
+            Setting(_NAME),
+            " takes rows without missing values: fill them in, or leave it out",
+        )
     check_several_classes(plain.n_classes)
     refuse_small(plain.classes, plain.weights, plain.weights <= 1)
     check_room(plain.n_classes, plain.n_features)

@@ -12,6 +12,7 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.long_work import available_memory
 from heterolda.foundations.types import Amount, Array, Mask
 from heterolda.foundations.validation import (
+    check_covariance,
     check_finite,
     check_labels,
     label_array,
@@ -134,6 +135,16 @@ def check_moments(
         )
     check_distances(mean)
     return labels, n, mean, cov
+
+
+def scatters_of(labels: NDArray[Any], n: Array, cov: Array) -> Array:
+    """Scatters of unbiased covariances; refuse matrices that are none."""
+    with np.errstate(over="ignore"):
+        scatters: Array = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
+    for label, matrix, scatter in zip(labels.tolist(), cov, scatters, strict=True):
+        check_covariance(label, matrix)
+        check_range(np.diag(scatter), np.diag(matrix) > 0, "covariances")
+    return scatters
 
 
 class Coordinates(NamedTuple):
@@ -310,6 +321,14 @@ def all_others(means: Array, covariances: Array, priors: Array) -> tuple[Array, 
     shifts = (means - mixed[:, None, :]) * np.sqrt(share)[:, :, None]
     within = np.tensordot(share, covariances, axes=1)
     return mixed, within + shifts.mT @ shifts
+
+
+def total_moments(means: Array, scatters: Array, weights: Array) -> tuple[Array, Array]:
+    """Mean and covariance of the rows of all classes together."""
+    share = weights / weights.sum()
+    mean = share @ means
+    apart = (means - mean) * np.sqrt(share)[:, None]
+    return mean, scatters.sum(axis=0) / weights.sum() + apart.T @ apart
 
 
 def against_all_others(

@@ -67,6 +67,13 @@ class ClassRows:
     classes: NDArray[Any]
     codes: Index | None = None
 
+    def statistics_of(self, statistics: ClassStatistics) -> ClassStatistics:
+        """Sums over these rows, if statistics of the same rows are none."""
+        if statistics.estimated_by is None:
+            return statistics
+        some = self.X, self.y, self.classes, self.weight
+        return ClassStatistics.from_arrays(*some)
+
     def are_all_of(self, statistics: ClassStatistics) -> bool:
         """Whether statistics are of these rows, and of no more."""
         n = len(self.y) if self.weight is None else self.weight.sum()

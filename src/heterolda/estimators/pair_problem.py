@@ -1,0 +1,87 @@
+"""What the rules of a discriminant are the answer to."""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from heterolda.foundations.priors import check_priors
+from heterolda.foundations.types import Array, Index
+from heterolda.solvers import Solver, all_pairs, draws, solve_pairs
+from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.moments import against_all_others
+from heterolda.statistics.shrinkage import Shrinkage, class_covariances
+from heterolda.tradeoff.criteria import Criterion
+
+
+class PairProblem(NamedTuple):
+    """Pairs of Gaussian classes, and what their rules are to be optimal for.
+
+    Attributes
+    ----------
+    criterion : Criterion
+        What for.
+    priors : ndarray of shape (n_classes,)
+        Class priors.
+    pairs : ndarray of shape (n_pairs, 2)
+        Classes of each pair; for one against all others, (-1, k).
+    solved : ndarray of shape (n_pairs, 2)
+        Their places in the moments.
+    moments : tuple of ndarray
+        Means, covariances, priors and weights of classes, and of all others of each.
+    seed : int
+        For solvers that draw.
+    """
+
+    criterion: Criterion
+    priors: Array
+    pairs: Index
+    solved: Index
+    moments: tuple[Array, Array, Array, Array]
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        model,
+        statistics: ClassStatistics,
+        solver: Solver,
+        chosen: Shrinkage | None,
+    ) -> PairProblem:
+        """That of a discriminant with its parameters, for some class statistics."""
+        k, classes = statistics.n_classes, statistics.classes
+        one_vs_all = model.multiclass == "ova" and k > 2
+        request = model.criterion, model.costs, model.max_error, classes
+        criterion = Criterion.resolve(*request, solver, one_vs_all=one_vs_all)
+        means, weights = statistics.means, statistics.weights
+        cov = class_covariances(statistics, model.shrinkage, chosen)
+        priors = check_priors(model.priors, classes, weights)
+        seed = 0  # deterministic solvers leave random_state untouched
+        if draws(criterion.solver):
+            seed = check_random_state(model.random_state).randint(2**31 - 1)
+        if one_vs_all:
+            pairs = np.column_stack([np.full(k, -1), np.arange(k)])
+            solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
+            moments = against_all_others(means, cov, priors, weights)
+        else:
+            pairs = solved = all_pairs(k)
+            moments = means, cov, priors, weights
+        return cls(criterion, priors, pairs, solved, moments, seed)
+
+    def weighted_priors(self) -> Array | None:
+        """Priors times costs of each pair, if there are costs."""
+        return self.criterion.cost_weighted_priors(self.moments[2], self.solved)
+
+    def solve(self, review) -> Hyperplanes:
+        """Rules of all pairs, not rated yet."""
+        how = self.criterion.solver, self.seed, self.weighted_priors(), review
+        return solve_pairs(*self.moments, self.solved, *how)
+
+    def rate(self, planes: Hyperplanes):
+        """The rules with what they cost."""
+        return self.criterion.rate(planes, self.moments[2], self.solved)

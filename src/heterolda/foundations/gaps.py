@@ -1,0 +1,58 @@
+"""NaN as a missing value: whether it may be there, and whether it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.choices import GAPS
+
+
+def check_missing(missing: object) -> None:
+    """Refuse what does not say what to do with NaN."""
+    if missing not in GAPS:
+        raise ParameterError(
+            Setting("missing"), f" must be one of {list(GAPS)}, got {missing!r}"
+        )
+
+
+@contextmanager
+def gaps_as(missing: str | None) -> Iterator[dict[str, Any]]:
+    """The argument for scikit-learn's validation, whose error names our parameter.
+
+    None stands for an estimator without the parameter.
+    """
+    try:
+        yield {"ensure_all_finite": "allow-nan" if missing == "em" else True}
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        way: tuple[Any, ...] = ("GaussianLinearDiscriminant(missing='em')",)
+        if missing is not None:
+            way = (Setting("missing", "em"),)
+        raise ParameterError(
+            Setting("X"),
+            " contains NaN, which stands for a missing value: use ",
+            *way,
+            ", fill such values in, or leave their rows out",
+        ) from error
+
+
+def has_gaps(X: Any) -> bool:
+    """Whether rows, validated but for NaN, have missing values."""
+    values = X.data if issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubtful = values.dtype.kind == "f" and np.isnan(values.sum())
+    gaps = bool(doubtful and np.isnan(values).any())  # sums may overflow
+    if gaps and issparse(X):
+        raise ParameterError(
+            Setting("X"),
+            " is sparse and has missing values, which only dense rows may have: pass "
+            "X.toarray()",
+        )
+    return gaps

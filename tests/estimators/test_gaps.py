@@ -1,0 +1,237 @@
+"""Fitting to rows with gaps, and predicting them."""
+
+import numpy as np
+import pytest
+from sklearn.covariance import LedoitWolf
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.utils import get_tags
+
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+)
+from heterolda.estimators import gaps
+
+
+def removed(X, share, seed=0):
+    """Rows with gaps at random."""
+    X = np.array(X, float)
+    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return X
+
+
+def block(model, there):
+    """The model of some features, fitted to the block of the statistics."""
+    known = model.statistics_
+    some = ClassStatistics(
+        known.classes,
+        known.weights,
+        known.means[:, there],
+        known.scatters[:, there][:, :, there],
+        given=known.given,
+    )
+    return GaussianLinearDiscriminant(**model.get_params()).fit_statistics(some)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"shrinkage": 0.3},
+        {"shrinkage": "auto", "voting": "majority"},
+        {"multiclass": "ova"},
+        {"solver": "fisher"},
+        {"priors": [0.2, 0.3, 0.5]},
+        {"costs": [[0, 5, 1], [1, 0, 1], [0, 1, 0]]},
+        {"criterion": "minimax"},
+        {"criterion": "neyman-pearson", "max_error": {0: 0.1}},
+    ],
+)
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
+def test_a_row_with_gaps_gets_the_rule_of_what_is_there(parameters):
+    X, y = load_wine(return_X_y=True)
+    X = X[:, :6]
+    if "max_error" in parameters:
+        X, y = X[y < 2], y[y < 2]
+    known = {"missing": "em", "guard": False} | parameters
+    model = GaussianLinearDiscriminant(**known).fit(removed(X, 0.2), y)
+    for gap in ([0], [1, 4], [0, 2, 3, 5]):
+        there = np.isin(np.arange(6), gap, invert=True)
+        rows = np.where(there, X, np.nan)
+        small = block(model, there)
+        np.testing.assert_array_equal(model.predict(rows), small.predict(X[:, there]))
+        for method in ("predict_proba", "decision_function"):
+            found = getattr(model, method)(rows)
+            expected = getattr(small, method)(X[:, there])
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        again = model.for_features(there)
+        np.testing.assert_array_equal(again.coef_, small.coef_)
+        np.testing.assert_array_equal(again.gap_, small.gap_)
+
+
+def test_rows_do_not_depend_on_each_other():
+    X, y = load_iris(return_X_y=True)
+    rows = removed(X, 0.3, seed=1)
+    rows[0], rows[1] = np.nan, X[1]
+    model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.2), y)
+    whole = ~np.isnan(rows).any(axis=1)
+    assert 0 < whole.sum() < len(rows)
+    plain = GaussianLinearDiscriminant().fit_statistics(model.statistics_)
+    for method in ("predict", "predict_proba", "decision_function"):
+        call = getattr(model, method)
+        found = call(rows)
+        np.testing.assert_array_equal(found[whole], call(rows[whole]))
+        if not model.guarded_.any():
+            np.testing.assert_array_equal(
+                found[whole], getattr(plain, method)(X[whole])
+            )
+        np.testing.assert_array_equal(found, np.concatenate([call([r]) for r in rows]))
+        np.testing.assert_array_equal(found[::-1], call(rows[::-1]))
+    p = model.predict_proba(rows)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(rows))
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(rows)), p)
+    assert model.predict_proba(rows.astype(np.float32)).dtype == np.float32
+
+
+def test_a_row_without_values_gets_the_priors():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:120], y[:120]
+    for n_classes in (2, 3):
+        some = y < n_classes
+        model = GaussianLinearDiscriminant(missing="em").fit(X[some], y[some])
+        found = model.predict_proba([[np.nan] * 4])[0]
+        np.testing.assert_allclose(found, model.priors_, rtol=1e-6)
+
+
+def test_probabilities_widen():
+    X, y = load_wine(return_X_y=True)
+    model = GaussianLinearDiscriminant(missing="em").fit(X, y)
+    entropy = []
+    for n in (0, 4, 8, 12):
+        rows = np.where(np.arange(13) < n, np.nan, X)
+        p = model.predict_proba(rows)
+        entropy.append(-(p * np.log(p)).sum(axis=1).mean())
+    assert np.all(np.diff(entropy) > 0)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+def test_guarded_pairs_stay_guarded():
+    rng = np.random.default_rng(0)
+    y = np.arange(900) % 3
+    X = rng.normal(size=(900, 4))
+    X[:, :3] += 0.5 * y[:, None]
+    X[:, 3] = (rng.random(900) < 0.01) & (y == 0)
+    model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.05), y)
+    assert 0 < model.guarded_.sum() < 3
+    small = model.for_features([0, 1, 3])
+    np.testing.assert_array_equal(small.guarded_, model.guarded_)
+    there, guarded = np.array([True, True, False, True]), model.guarded_
+    model.set_params(guard=False)
+    pure = block(model, there)
+    fisher = block(model.set_params(solver="fisher"), there)
+    np.testing.assert_allclose(small.coef_[guarded], fisher.coef_[guarded], rtol=1e-6)
+    np.testing.assert_array_equal(small.coef_[~guarded], pure.coef_[~guarded])
+
+
+def test_conditional_means_where_patterns_are_too_many(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    rows = removed(X, 0.3, seed=5)
+    # With equal covariances both rules are the same.
+    for parameters in (
+        {"shrinkage": 1.0},
+        {
+            "shrinkage": 1.0,
+            "multiclass": "ovo",
+            "costs": [[0, 2, 1], [1, 0, 1], [1, 1, 0]],
+        },
+    ):
+        model = GaussianLinearDiscriminant(missing="em", guard=False, **parameters)
+        model.fit(removed(X, 0.1), y)
+        own = model.predict_proba(rows)
+        with monkeypatch.context() as patched:
+            patched.setattr(gaps, "_LEAST", 3)
+            patched.setattr(gaps, "_MOST", 3)
+            model._found.clear()
+            np.testing.assert_allclose(model.predict_proba(rows), own, atol=1e-6)
+            assert len(model._found["gaps"]) <= 3
+    # With unequal ones, nearly.
+    model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.1), y)
+    own = model.predict(rows)
+    monkeypatch.setattr(gaps, "_LEAST", 3)
+    monkeypatch.setattr(gaps, "_MOST", 3)
+    model._found.clear()
+    other = model.predict(rows)
+    assert np.mean(own != other) < 0.05
+    assert abs(np.mean(own == y) - np.mean(other == y)) < 0.03
+
+
+@pytest.mark.parametrize("parameters", [{}, {"shrinkage": "cv"}, {"multiclass": "ova"}])
+def test_without_gaps_nothing_changes(parameters):
+    X, y = load_iris(return_X_y=True)
+    plain = GaussianLinearDiscriminant(**parameters).fit(X, y)
+    same = GaussianLinearDiscriminant(missing="em", **parameters).fit(X, y)
+    np.testing.assert_array_equal(same.coef_, plain.coef_)
+    np.testing.assert_array_equal(same.predict_proba(X), plain.predict_proba(X))
+    assert same.statistics_.estimated_by is None
+
+
+@pytest.mark.parametrize("parameters", [{}, {"shrinkage": "cv"}, {"guard": False}])
+def test_it_beats_dropping_rows(parameters):
+    X, y = load_breast_cancer(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(removed(X, 0.1), y, random_state=0)
+    model = GaussianLinearDiscriminant(missing="em", **parameters).fit(X, y)
+    assert model.score(X_test, y_test) > 0.93
+    whole = ~np.isnan(X).any(axis=1)
+    assert whole.sum() < 60  # of 426
+    assert model.statistics_.weights.sum() == len(y)
+
+
+def test_few_rows_choose_by_rows_that_are_filled_in():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = removed(rng.normal(size=(40, 30)) + y[:, None] / 2, 0.05)
+    model = GaussianLinearDiscriminant(missing="em").fit(X, y)
+    assert model.shrinkage_ is not None
+    new = rng.normal(size=(500, 30)) + (np.arange(500) % 2)[:, None] / 2
+    assert model.score(removed(new, 0.1), np.arange(500) % 2) > 0.75
+
+
+def test_nan_is_accepted_only_when_asked_for():
+    X, y = load_iris(return_X_y=True)
+    bad = removed(X, 0.1)
+    assert get_tags(GaussianLinearDiscriminant(missing="em")).input_tags.allow_nan
+    plain = GaussianLinearDiscriminant()
+    assert not get_tags(plain).input_tags.allow_nan
+    with pytest.raises(ValueError, match=r"X contains NaN.*missing='em'"):
+        plain.fit(bad, y)
+    plain.fit(X, y)
+    for method in ("predict", "predict_proba", "decision_function"):
+        with pytest.raises(ValueError, match=r"X contains NaN.*missing='em'"):
+            getattr(plain, method)(bad)
+    for other in (LocalNeighborhoodSearch(), HeteroscedasticProjection()):
+        with pytest.raises(ValueError, match=r"use Gaussian.*\(missing='em'\)"):
+            other.fit(bad, y)
+    model = GaussianLinearDiscriminant(missing="em").fit(bad, y)
+    bad[3, 1] = np.inf
+    for call in (model.predict, lambda X: model.fit(X, y)):
+        with pytest.raises(ValueError, match="infinity"):
+            call(bad)
+    with pytest.raises(ValueError, match="missing"):
+        GaussianLinearDiscriminant(missing="drop").fit(X, y)
+
+
+def test_what_gaps_do_not_go_with():
+    X, y = load_iris(return_X_y=True)
+    bad = removed(X, 0.1)
+    model = GaussianLinearDiscriminant(missing="em").fit(bad, y)
+    with pytest.raises(ValueError, match=r"missing='em'.*no leave-one-out"):
+        model.leave_one_out(bad, y)
+    with pytest.raises(ValueError, match=r"covariance_estimator takes rows without"):
+        model.set_params(covariance_estimator=LedoitWolf()).fit(bad, y)
+    for wrong in ([], [True] * 3, ["a"], [7], [[0, 1]], [-1]):
+        with pytest.raises(ValueError, match="features must be a mask of 4 features"):
+            GaussianLinearDiscriminant().fit(X, y).for_features(wrong)
