@@ -15,7 +15,7 @@ READER ?=
 # Several processes work at once, each with one thread of linear algebra.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale accuracy projection wide hostile docs picture dist
+.PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale accuracy projection wide gaps hostile docs picture dist
 .PHONY: test-oldest mutation clean
 
 demo: $(READY)
@@ -69,6 +69,9 @@ projection: $(READY)
 
 wide: $(READY)
 	$(BIN)/python -m benchmarks.wide
+
+gaps: $(READY)
+	$(BIN)/python -m benchmarks.gaps
 
 # Hours; it goes on where it was stopped.
 mutation: $(READY)

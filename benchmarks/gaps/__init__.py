@@ -1,0 +1,1 @@
+"""Accuracy on rows with gaps: EM beside dropping rows and imputing values."""

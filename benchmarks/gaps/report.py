@@ -1,0 +1,309 @@
+"""The page docs/gaps_accuracy.md, made from the results of all sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.comparisons import Against
+from benchmarks.accuracy.sets import SIZES
+from benchmarks.gaps.comparisons import ACCURACY, LOSS, OVERALL, Comparisons
+from benchmarks.gaps.methods import DROP, EM, MANY_FEATURES, NEAREST
+from benchmarks.gaps.regimes import ABOVE, DEPENDENT, ELSEWHERE, RANDOM, REGIMES
+from benchmarks.gaps.study import ASIDE, ENOUGH_ROWS, FEWER_ROWS, FOLDS, SMALLEST
+from benchmarks.report import section
+
+LEVEL = 0.05
+MOST_LOSSES = 10
+TITLES = {r: f"{100 * share:.0f} % at random" for r, share in RANDOM.items()} | {
+    DEPENDENT: "depending on another column",
+    OVERALL: "all four",
+}
+NAMES = {EM: "**EM**"}
+TIMED_PEER = "iterative + LDA"
+COLUMNS = [*REGIMES, OVERALL]
+MEASURES = {ACCURACY: "accuracy", LOSS: "log loss"}
+
+
+def page(c: Comparisons) -> str:
+    """The whole page."""
+    parts = [
+        _head(c),
+        *(_tests(c, what) for what in MEASURES),
+        _losses(c),
+        *(_means(c, what) for what in MEASURES),
+        *(_sets(c, regime) for regime in REGIMES),
+        _times(c),
+        _protocol(c),
+        _methods(),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _against(c: Comparisons, what: str, regime: str) -> dict[str, Against]:
+    found = {peer: c.against(regime, what, peer) for peer in c.peers}
+    return {peer: one for peer, one in found.items() if one}
+
+
+def _head(c: Comparisons) -> str:
+    lines = ["# Accuracy on rows with gaps", ""]
+    if EM in c.methods:
+        lines += [
+            "![Points of EM above or below each peer, on every set, by how values were "
+            "removed](images/gaps_accuracy.png)",
+            "",
+            *_sentences(c),
+            "",
+        ]
+    lines += [
+        "Made by `python -m benchmarks.gaps` (or `make gaps`; it goes on where it was "
+        "stopped); do not edit. *EM* is `GaussianLinearDiscriminant"
+        '(missing="em")`. A peer fills the gaps, or drops rows, before '
+        "scikit-learn's `LinearDiscriminantAnalysis()` (*LDA*) or before "
+        "`GaussianLinearDiscriminant()` (*ours*). Every figure is of rows held out, "
+        "which have gaps as the training rows do.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _sentences(c: Comparisons) -> list[str]:
+    """What it means for a user."""
+    lines = []
+    for what, name in MEASURES.items():
+        found = {r: _against(c, what, r) for r in COLUMNS}
+        total = found[OVERALL]
+        if not total:
+            continue
+        n = max(one.sets for one in total.values())
+        worse = [p for p, one in total.items() if one.p_ours < LEVEL]
+        better = [
+            f"{peer} ({TITLES[r]})"
+            for r in COLUMNS
+            for peer, one in found[r].items()
+            if one.p_peer < LEVEL
+        ]
+        lines.append(
+            f"- By **{name}** EM is better than {_listed(worse, c)} by a paired test "
+            f"over {n} sets (means of the four ways of removing values). "
+            + (
+                f"**A peer is better** in {len(better)} of "
+                f"{sum(map(len, found.values()))} tests: {', '.join(better)}."
+                if better
+                else "No peer is better, in any of the four ways."
+            )
+        )
+    means = {r: c.means(r, ACCURACY) for r in REGIMES}
+    shown = []
+    for regime, values in means.items():
+        best = max(c.peers, key=values.__getitem__)
+        shown.append(
+            f"{TITLES[regime]} {values[EM]:.1f} % ({best}, the best peer: "
+            f"{values[best]:.1f} %)"
+        )
+    lines.append(f"- Mean accuracy of EM: {'; '.join(shown)}.")
+    drop = f"{DROP} + ours"
+    if drop in c.peers and (one := c.against("random-5", ACCURACY, drop)):
+        lines.append(
+            f"- Dropping rows costs {one.points:.1f} points even where only 5 % of the "
+            "values are missing, on average: a row is lost for a single gap, and of "
+            f"rows with 20 features {100 * 0.95**20:.0f} % are left."
+        )
+    return lines
+
+
+def _listed(peers: list[str], c: Comparisons) -> str:
+    if len(peers) == len(c.peers):
+        return "every peer"
+    return ", ".join(peers) or "no peer"
+
+
+def _tests(c: Comparisons, what: str) -> str:
+    unit = "points" if what == ACCURACY else "log loss"
+    about = (
+        f"How much better EM is, in {unit}, on average over the sets; sets on which it "
+        "is better, equal and worse; and the one-sided p-value of Wilcoxon's "
+        "signed-rank test over the sets, exact, not corrected for the number of tests: "
+        "that EM is better, or, with the word *peer*, that the peer is. **Bold** is "
+        f"where a peer is better with p < {LEVEL}."
+    )
+    rows = [
+        (peer, *(_cell(c.against(r, what, peer), what) for r in COLUMNS))
+        for peer in c.peers
+    ]
+    if not any(any(row[1:]) for row in rows):
+        return ""
+    head = "|".join(["EM against", *(TITLES[r] for r in COLUMNS)])
+    return section(f"EM against each peer: {MEASURES[what]}", about, head, rows)
+
+
+def _cell(one: Against | None, what: str) -> str:
+    if one is None:
+        return ""
+    digits = 1 if what == ACCURACY else 3
+    counts = f"{one.won}/{one.tied}/{one.lost}"
+    peer = one.p_peer < one.p_ours
+    p = f"{min(one.p_peer, one.p_ours):.2g}" + (" peer" if peer else "")
+    text = f"{one.points:+.{digits}f}; {counts}; {p}"
+    return f"**{text}**" if one.p_peer < LEVEL else text
+
+
+def _losses(c: Comparisons) -> str:
+    losses = c.losses()
+    if not losses:
+        return ""
+    about = (
+        f"The {min(MOST_LOSSES, len(losses))} cases in which the best peer of a set, "
+        "in hindsight, is furthest ahead of EM, in points. Some peer is ahead in "
+        f"{len(losses)} cases of {_n_cases(c)}; the best of {len(c.peers)} is ahead "
+        "of an equal on most sets, by luck alone."
+    )
+    rows = [
+        (name, TITLES[regime], f"{gain:+.1f}", peer)
+        for gain, name, regime, peer in losses[:MOST_LOSSES]
+    ]
+    return section("Where a peer is ahead most", about, "set|gaps|EM|peer", rows)
+
+
+def _n_cases(c: Comparisons) -> int:
+    return sum((s, r, EM) in c.results for s in c.sets for r in REGIMES)
+
+
+def _means(c: Comparisons, what: str) -> str:
+    figures = [(c.means(r, what), c.ranks(r, what)) for r in COLUMNS]
+    n = [len(c.whole(r, what)) for r in COLUMNS]
+    if not min(n):
+        return ""
+    sets = f"{n[0]}" if len(set(n)) == 1 else ", ".join(map(str, n))
+    unit = "Accuracy in %" if what == ACCURACY else "Log loss"
+    about = (
+        f"{unit}, mean over the {sets} sets that have every method, and the mean rank "
+        f"among the {len(c.methods)} methods in parentheses; 1 is the best."
+    )
+    digits = 1 if what == ACCURACY else 3
+    rows = [
+        (
+            NAMES.get(m, m),
+            *(f"{mean[m]:.{digits}f} ({rank[m]:.1f})" for mean, rank in figures),
+        )
+        for m in c.methods
+    ]
+    head = "|".join(["method", *(TITLES[r] for r in COLUMNS)])
+    return section(f"Mean {MEASURES[what]} and ranks", about, head, rows)
+
+
+def _sets(c: Comparisons, regime: str) -> str:
+    table = c.table(regime, ACCURACY)
+    rows: list[tuple[str, ...]] = []
+    for name, values in zip(c.sets, table, strict=True):
+        n, d, classes = SIZES[name]
+        mark = " *" if name in ASIDE else ""
+        shape = (f"{n:,}", str(d), str(classes))
+        rows.append((name + mark, *shape, *_row(values)))
+    whole = c.whole(regime, ACCURACY)
+    if len(whole):
+        rows.append(("mean", "", "", "", *_row(whole.mean(axis=0))))
+    about = "Accuracy in %, the best bold." + (
+        " An asterisk marks sets that were set aside: nothing was chosen by what "
+        "happens on them."
+        if set(c.sets) & set(ASIDE)
+        else ""
+    )
+    head = "|".join(["set", "rows", "features", "classes", *c.methods])
+    return section(f"Each set, {TITLES[regime]}", about, head, rows)
+
+
+def _row(values: Any) -> list[str]:
+    """Figures, the best bold, empty where there is none."""
+    if np.isnan(values).all():
+        return [""] * len(values)
+    texts = [f"{v:.1f}" for v in values]
+    best = f"{np.nanmax(values):.1f}"
+    return [
+        "" if text == "nan" else f"**{text}**" if text == best else text
+        for text in texts
+    ]
+
+
+def _times(c: Comparisons) -> str:
+    if TIMED_PEER not in c.methods:
+        return ""
+    rows = []
+    for method in c.methods:
+        cells = []
+        for what in ("fit_seconds", "predict_seconds"):
+            ratios = [
+                one[what] / max(c.results[s, r, TIMED_PEER][what], 1e-9)
+                for (s, r, m), one in c.results.items()
+                if m == method and (s, r, TIMED_PEER) in c.results
+            ]
+            cells += [f"{np.median(ratios):.2g}", f"{np.max(ratios):.2g}"]
+        rows.append((NAMES.get(method, method), *cells))
+    about = (
+        f"Processor time over that of {TIMED_PEER}, filling of gaps included: the "
+        "median over sets and ways of removing values, and the largest. Below 1 is "
+        "faster."
+    )
+    head = "method|fit, median|fit, largest|prediction, median|prediction, largest"
+    return section("Time", about, head, rows)
+
+
+def _protocol(c: Comparisons) -> str:
+    least = sorted(c.results.items())
+    unfitted = [
+        (one["unfitted"], one["folds"]) for (_, _, m), one in least if DROP in m
+    ]
+    lines = [
+        "## Protocol",
+        "",
+        f"- **Sets**: those of the [accuracy study](accuracy.md) with fewer than "
+        f"{FEWER_ROWS:,} rows: the study's, and the two halves of the further ones.",
+        f"- **Rows**: {FOLDS} stratified folds, two shuffles of sets with fewer than "
+        f"{ENOUGH_ROWS:,} rows and one of the others; the same rows and the same gaps "
+        "for every method. Training rows and test rows have gaps; labels have none.",
+        "- **At random**: each value is removed with the same probability, "
+        "independently of everything.",
+        "- **Depending on another column** (missing at random, given what is "
+        "observed): the columns are shuffled; the first half of them, rounded down, "
+        "are partners and keep all of their values. Each of the others is assigned a "
+        "partner, in turns. Its values are removed with probability "
+        f"{ABOVE} in rows whose partner is above its median over the set, and with "
+        f"probability {ELSEWHERE} in the other rows.",
+        f"- **Log loss** is the mean of the negative logarithm of the probability of "
+        f"the true class, which is taken to be at least {SMALLEST:g}. A class without "
+        "training rows, as dropping may leave, has probability zero before that.",
+        "- Filling and fitting see the training rows of a fold only.",
+        "",
+    ]
+    if unfitted:
+        few, folds = np.sum(unfitted, axis=0)
+        lines[-1:] = [
+            f"- **Dropping rows** leaves too few rows in {100 * few / folds:.0f} % of "
+            "the fits: fewer than two classes, or no more rows than classes. The "
+            "class frequencies stand in there.",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _methods() -> str:
+    rows = [
+        (NAMES[EM], '`GaussianLinearDiscriminant(missing="em")`, fit and prediction'),
+        (
+            DROP,
+            "training rows with a gap are dropped. A test row with gaps cannot be "
+            "classified then: its gaps get the means of the observed values of the "
+            "training rows",
+        ),
+        ("mean", "`SimpleImputer()`"),
+        (
+            "iterative",
+            "`IterativeImputer(random_state=0)`; with more than "
+            f"{MANY_FEATURES} features (semeion) with `n_nearest_features={NEAREST}`, "
+            "since a fold would take many minutes",
+        ),
+        ("kNN", "`StandardScaler()`, which leaves gaps as they are, `KNNImputer()`"),
+    ]
+    text = "All peers are those of scikit-learn, with its defaults unless said."
+    return section("What is compared", text, "method|what it is", rows)
