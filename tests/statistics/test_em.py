@@ -153,6 +153,19 @@ def test_translation_scaling_order_and_weights():
     )
 
 
+def test_one_class_may_arrive_before_the_others():
+    X, y = with_gaps(1)
+    X[y == 0] = np.tile([[0.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 4.0, 1.0]], (10, 1))
+    found = ClassStatistics.from_data(X, y, missing="em")
+    plain = ClassStatistics.from_data(X[y == 0], y[y == 0])
+    np.testing.assert_allclose(found.means[0], plain.means[0])
+    np.testing.assert_allclose(found.scatters[0], plain.scatters[0], atol=1e-7)
+    here = em.Gaussians(np.zeros((1, 2)), np.eye(2)[None])
+    nothing = np.zeros((1, 2)), np.zeros((1, 2, 2))
+    same = em._leap(here, nothing, nothing)
+    np.testing.assert_array_equal(same.covariances, here.covariances)
+
+
 def test_features_that_are_never_seen_together():
     X, y = with_gaps(3, n=400, d=3, share=0.0)
     X[::2, 0] = np.nan

@@ -62,6 +62,8 @@ _LEAST_VARIANCE, _DISTANCE = 1e-10, 1e-7
 # steps end where the log-likelihood of a row grows by no more than this.
 _DEPENDENT = 1e-4
 _ROUGH_VARIANCE, _GAIN = 1e-6, 1e-3
+# So many steps are the longest leap.
+_LONGEST = 1000.0
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -324,7 +326,9 @@ def _leap(
 ) -> Gaussians:
     """Beyond two steps, as far as their ratio suggests; the second step at least."""
     bend = tuple(b - 2 * a for a, b in zip(one, two, strict=True))
-    length = np.maximum(_norm(*one) / np.maximum(_norm(*bend), _TINY), 1.0)
+    size = _norm(*one)
+    least = np.maximum(size / _LONGEST, _TINY)  # a class may have arrived already
+    length = np.maximum(size / np.maximum(_norm(*bend), least), 1.0)
     while True:
         way = [
             2 * a * np.reshape(length, (-1, *(1,) * (a.ndim - 1)))
