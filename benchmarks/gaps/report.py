@@ -84,6 +84,12 @@ def _sentences(c: Comparisons) -> list[str]:
             for peer, one in found[r].items()
             if one.p_peer < LEVEL
         ]
+        untold = [
+            f"{peer} ({TITLES[r]})"
+            for r in REGIMES
+            for peer, one in found[r].items()
+            if min(one.p_ours, one.p_peer) >= LEVEL
+        ]
         lines.append(
             f"- By **{name}** EM is better than {_listed(worse, c)} by a paired test "
             f"over {n} sets (means of the four ways of removing values). "
@@ -92,6 +98,11 @@ def _sentences(c: Comparisons) -> list[str]:
                 f"{sum(map(len, found.values()))} tests: {', '.join(better)}."
                 if better
                 else "No peer is better, in any of the four ways."
+            )
+            + (
+                f" It cannot be told from (p >= {LEVEL}): {', '.join(untold)}."
+                if untold
+                else ""
             )
         )
     means = {r: c.means(r, ACCURACY) for r in REGIMES}
@@ -243,7 +254,8 @@ def _times(c: Comparisons) -> str:
     about = (
         f"Processor time over that of {TIMED_PEER}, filling of gaps included: the "
         "median over sets and ways of removing values, and the largest. Below 1 is "
-        "faster."
+        "faster. Methods may have run at different times, beside other work: factors "
+        "below two say little."
     )
     head = "method|fit, median|fit, largest|prediction, median|prediction, largest"
     return section("Time", about, head, rows)
@@ -258,7 +270,9 @@ def _protocol(c: Comparisons) -> str:
         "## Protocol",
         "",
         f"- **Sets**: those of the [accuracy study](accuracy.md) with fewer than "
-        f"{FEWER_ROWS:,} rows: the study's, and the two halves of the further ones.",
+        f"{FEWER_ROWS:,} rows: the study's, and the two halves of the further ones. "
+        "Two pairs are the same rows with other classes (vertebral, cardiotocography); "
+        "the tests count each as two sets.",
         f"- **Rows**: {FOLDS} stratified folds, two shuffles of sets with fewer than "
         f"{ENOUGH_ROWS:,} rows and one of the others; the same rows and the same gaps "
         "for every method. Training rows and test rows have gaps; labels have none.",

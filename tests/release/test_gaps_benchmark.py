@@ -155,12 +155,17 @@ def test_the_page_says_what_the_figures_say():
     assert "too few rows in 20 % of the fits" in text
     assert "| **EM** | 2 | 2 | 1 | 1 |" in text
     assert "ahead most" not in text
+    assert "cannot be told" not in text
     text = page(Comparisons(made([-1, -2, -3, -4, -5, -6])))
     assert "EM is better than no peer" in text
     assert "**A peer is better** in 40 of 40 tests: drop rows + LDA (5 % at" in text
     assert "| mean + LDA | **-3.5; 0/0/6; 0.016 peer** |" in text
     assert "| mean + ours | **-0.035; 0/0/6; 0.016 peer** |" in text
     assert f"| {study.SETS[5]} | 20 % at random | -6.0 |" in text
+    # Neither is better: the text names every peer in each of the four ways.
+    text = page(Comparisons(made([1, 2, 3, -1, -2, -3])))
+    assert "It cannot be told from (p >= 0.05): drop rows + LDA (5 % at random)" in text
+    assert text.count("kNN + ours (depending on another column)") == 2
     c = Comparisons(made([1, 2], [EM, "mean + LDA", "drop rows + ours"]))
     assert "| features | classes | EM | mean + LDA | drop rows + ours |\n" in page(c)
     assert draw(c).startswith(b"\x89PNG")
