@@ -187,6 +187,11 @@ def test_what_one_class_lacks_comes_from_the_others():
     assert np.isfinite(found.means).all()
     assert found.means[1, 0] == pytest.approx(np.nanmean(X[:, 0]), abs=0.5)
     assert (found.squares > 0).all()
+    X[y == 1] = np.nan  # nothing but its size is known of the class
+    with pytest.warns(UserWarning, match=r"features \[0, 1, 2\] have no value"):
+        found = ClassStatistics.from_data(X, y, missing="em")
+    assert found.weights[1] == 150
+    np.testing.assert_allclose(found.means[1], np.nanmean(X, axis=0), atol=0.1)
     X[:, 0] = np.nan
     with pytest.raises(ValueError, match="feature 0 are all missing: leave"):
         ClassStatistics.from_data(X, y, missing="em")
@@ -241,6 +246,8 @@ def test_bad_input_is_refused(monkeypatch):
         worse[3, 1] = bad
         with pytest.raises(ValueError, match="infinity"):
             ClassStatistics.from_data(worse, y, missing="em")
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        ClassStatistics.from_data(X, y, np.zeros(len(y)), missing="em")
     wide = np.where(np.arange(200) % 7 == 0, np.nan, np.ones((10, 200)))
     with pytest.raises(ValueError, match=r"missing values and fewer rows \(10\)"):
         ClassStatistics.from_data(wide, y[:10], missing="em")

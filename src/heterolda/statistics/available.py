@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heterolda.exceptions import ParameterError
+from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array
 from heterolda.statistics.factors import is_wide
 from heterolda.statistics.moments import RangeError, check_range, check_room
@@ -117,6 +117,11 @@ class Available:
     def check(self) -> None:
         """Refuse too few rows, features without values, and squares at limits."""
         n_rows, (k, d) = int(self.weights.sum()), self.sums.shape
+        if not self.weights.any():
+            raise ParameterError(
+                Setting("sample_weight"),
+                " is zero for every row: give some rows a positive weight",
+            )
         if is_wide(n_rows, d):
             raise ParameterError(
                 f"there are missing values and fewer rows ({n_rows}) than features "

@@ -427,10 +427,10 @@ def em_moments(passes: Passes) -> Moments:
     means, scatters = fit.moments.means, fit.scatters
     # What is too small to stand alone borrows from others later, as without gaps.
     inside = few & (weights > d + 1)
-    mixed = fit.moments.covariances * seen[:, None, None]
-    scatters = np.where(inside[:, None, None], mixed, scatters)
-    factor = np.where(weights > 1, weights / np.maximum(seen, _TINY), 0.0)
-    scatters = factor[:, None, None] * scatters * np.outer(scale, scale)
+    own = scatters / np.where(seen > 0, seen, np.inf)[:, None, None]
+    covariances = np.where(inside[:, None, None], fit.moments.covariances, own)
+    total = np.where(weights > 1, weights, 0.0)[:, None, None]
+    scatters = total * covariances * np.outer(scale, scale)
     constant = (known.low == known.high) & ~few[:, None]
     varies = ~(constant[:, :, None] | constant[:, None])
     means = np.where(constant, known.low, means * scale) + known.origin

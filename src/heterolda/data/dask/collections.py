@@ -201,14 +201,17 @@ def _chunk_statistics(
     except ValueError as error:
         if issparse(X) or np.isfinite(X).all():
             raise
-        where, what = "X", "NaN"
+        where, what, way = "X", "infinity", ""
         if names is not None:
             where = f"X: column {names[np.argmin(np.isfinite(X).all(axis=0))]!r}"
-            what = "missing values"
+        if np.isnan(X).any():
+            what = "missing values (NaN)"
+            way = (
+                "; GaussianLinearDiscriminant(missing='em') takes gaps in rows in "
+                "memory and, by heterolda.data.fit_batches, in files"
+            )
         raise ValueError(
-            f"{where} contains {what} or infinity: fill them in, or leave such rows "
-            "out; GaussianLinearDiscriminant(missing='em') takes gaps in rows in "
-            "memory and, by heterolda.data.fit_batches, in files"
+            f"{where} contains {what}: fill them in, or leave such rows out{way}"
         ) from error
     found.feature_names = names
     if not sampled:
