@@ -18,6 +18,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from benchmarks.gaps import large
 from benchmarks.gaps.comparisons import Comparisons
 from benchmarks.gaps.methods import METHODS
 from benchmarks.gaps.picture import draw
@@ -43,10 +44,12 @@ def main(arguments: list[str] | None = None) -> int:
     sets, methods = resolve(options.sets.split(",")), options.methods.split(",")
     if unknown := set(methods) - set(METHODS):
         parser.error(f"no methods: {unknown}; choose from {', '.join(METHODS)}")
+    whole = set(sets) == set(SETS) and set(methods) == set(METHODS)
     if not options.report:
         with threadpool_limits(1):
             run(sets, methods, options.out, partial(print, file=sys.stderr, flush=True))
-    whole = set(sets) == set(SETS) and set(methods) == set(METHODS)
+            if whole:
+                large.measure(options.out)
     target = options.page or (DOCS if whole else None)
     if target is not None:
         kept = read(options.out, sets, methods)
@@ -55,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         with written_whole(target / "images" / "gaps_accuracy.png") as file:
             file.write(draw(comparisons))
         with written_whole(target / "gaps_accuracy.md") as file:
-            file.write(page(comparisons).encode())
+            file.write(page(comparisons, large.sentence(options.out)).encode())
         print(target / "gaps_accuracy.md")
     return 0
 

@@ -26,8 +26,8 @@ COLUMNS = [*REGIMES, OVERALL]
 MEASURES = {ACCURACY: "accuracy", LOSS: "log loss"}
 
 
-def page(c: Comparisons) -> str:
-    """The whole page."""
+def page(c: Comparisons, on_many_rows: str = "") -> str:
+    """The whole page; a sentence about the time on many rows belongs to it."""
     parts = [
         _head(c),
         *(_tests(c, what) for what in MEASURES),
@@ -35,6 +35,7 @@ def page(c: Comparisons) -> str:
         *(_means(c, what) for what in MEASURES),
         *(_sets(c, regime) for regime in REGIMES),
         _times(c),
+        on_many_rows,
         _protocol(c),
         _methods(),
     ]
