@@ -165,8 +165,7 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
     monkeypatch.setattr(gaps, "_MOST", 3)
     model._found.clear()
     other = model.predict(rows)
-    assert np.mean(own != other) < 0.05
-    assert abs(np.mean(own == y) - np.mean(other == y)) < 0.03
+    assert np.mean(own != other) < 0.02
 
 
 @pytest.mark.parametrize("parameters", [{}, {"shrinkage": "cv"}, {"multiclass": "ova"}])

@@ -3,13 +3,14 @@ r"""Rules for rows in which features are missing.
 For a row with gaps the rule is that of the features that are there: the optimum of the
 block of their moments, which is solved once for each pattern of gaps. Beyond a number
 of patterns in one call, the rarest get the rule of all features with the conditional
-mean where nothing is: with the coefficients c of a pair and the pooled covariance P,
+mean where nothing is: with the coefficients c of a pair,
 
 .. math::
-    u = P_{oo}^{-1} P_{o\cdot} c,
+    u = M_{oo}^{-1} M_{o\cdot} c, \qquad M = b S_1 + a S_2,
 
-and the threshold that is the best for the scores u.x of both classes. Where the
-covariances are equal, that is the optimum, too.
+and the threshold that is the best for the scores u.x of both classes. M is that mixture
+of their covariances for which c is proportional to :math:`M^{-1} (m_2 - m_1)`: the rule
+keeps its place on the arc. Where the covariances are equal, it is the optimum, too.
 """
 
 # The estimators follow scikit-learn, which has no types.
@@ -32,12 +33,15 @@ from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.solvers import resolve_solver, solve_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
+from heterolda.solvers.left_out import arc_weights
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Patterns of one call that get the optimum of their own: as many as take some seconds,
-# by the number of pairs times the cube of the number of features.
-_WORK = 2e9
+# by the number of pairs times the cube of the number of features, or of a few of them.
+_WORK, _FEW = 5e8, 12
 _LEAST, _MOST = 20, 2000
+# What is added to variances, as a share of them, before a matrix is inverted.
+_LEAST_VARIANCE = 1e-10
 # Coefficients that are gathered for rows at a time.
 _BLOCK_SIZE = 1 << 20
 
@@ -102,7 +106,7 @@ def of_rows_with_gaps(model, X: Array, method: str):
     )
     n_pairs, d = model.coef_.shape
     patterns = np.unpackbits(bits, axis=1, count=d).astype(bool)
-    most = int(np.clip(_WORK / (n_pairs * d**3), _LEAST, _MOST))
+    most = int(np.clip(_WORK / (n_pairs * max(d, _FEW) ** 3), _LEAST, _MOST))
     if threshold is not None or model.statistics_.factors is not None:
         most = len(bits)
     order = np.argsort(-counts, kind="stable")
@@ -176,18 +180,19 @@ def _by_conditional_means(model, patterns: Mask) -> Hyperplanes:
     problem = PairProblem.of(settings, model.statistics_, solver, model.shrinkage_)
     means, cov, shares, weights = problem.moments
     pairs, n, weighted = problem.solved, len(patterns), problem.weighted_priors()
-    pooled = np.tensordot(weights, cov, axes=1) / weights.sum()
-    variances = np.diag(pooled)
-    unit = np.sqrt(np.where(variances > 0, variances, 1.0))
-    pooled = pooled / np.outer(unit, unit)
-    coef = np.zeros((n, *model.coef_.shape))
-    for there, found in zip(patterns, coef, strict=True):
-        some = np.linalg.lstsq(pooled[there][:, there], pooled[there])[0]
-        found[:, there] = (model.coef_ * unit) @ some.T / unit[there]
+    part = np.maximum(arc_weights(model._committee.planes), 0.0).T
+    part = np.where(model.guarded_[:, None], weights[pairs], part)
+    coef = np.empty((n, *model.coef_.shape))
+    variance = np.empty((n, len(pairs), 2))
+    groups = _same_size(patterns)
+    for p, (pair, c) in enumerate(zip(pairs, model.coef_, strict=True)):
+        mixture = np.tensordot(part[p] / part[p].sum(), cov[pair], axes=1)
+        coef[:, p] = _conditional(c, mixture, groups, n)
+        for place, k in enumerate(pair):
+            product = coef[:, p] @ cov[k]
+            variance[:, p, place] = np.einsum("nj,nj->n", product, coef[:, p])
     # Along each normal, a problem of one feature.
     along = np.einsum("npj,pkj->npk", coef, means[pairs])
-    both = cov[pairs]
-    variance = np.array([np.einsum("pi,pkij,pj->pk", c, both, c) for c in coef])
     none = ~(variance > 0).all(axis=2, keepdims=True)
     along, variance = np.where(none, 0.0, along), np.where(none, 1.0, variance)
     each = np.tile(pairs, (n, 1))
@@ -204,3 +209,28 @@ def _by_conditional_means(model, patterns: Mask) -> Hyperplanes:
     )
     planes = problem.criterion.rate(planes, shares, each).planes
     return replace(planes, coef=planes.coef * coef.reshape(len(each), -1))
+
+
+def _same_size(patterns: Mask) -> list[tuple[Index, Index]]:
+    """Places of the patterns with the same number of gaps, and these gaps."""
+    sizes = (~patterns).sum(axis=1)
+    same = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+    return [(at, np.nonzero(~patterns[at])[1].reshape(len(at), -1)) for at in same]
+
+
+def _conditional(c: Array, cov: Array, groups, n: int) -> Array:
+    """Coefficients of what is there, for n patterns: zero where nothing is.
+
+    With the inverse Q of the covariance they are ``c - Q_m. Q_mm^-1 c_m``.
+    """
+    variances = np.diag(cov)
+    unit = np.sqrt(np.where(variances > 0, variances, 1.0))
+    least = _LEAST_VARIANCE * np.eye(len(c))
+    inverse = np.linalg.inv(cov / np.outer(unit, unit) + least)
+    c, found = c * unit, np.empty((n, len(c)))
+    for at, gaps in groups:
+        block = inverse[gaps[:, :, None], gaps[:, None, :]]
+        part = np.linalg.solve(block, c[gaps][:, :, None]).mT
+        found[at] = c - (part @ inverse[gaps])[:, 0]
+        found[at[:, None], gaps] = 0.0
+    return found / unit
