@@ -14,10 +14,10 @@ what was observed are a fixed point of two steps [1]_, in units :math:`z` of fea
 
 The steps are extrapolated [2]_ as long as the likelihood does not fall.
 
-What the rows of a class do not say, the other classes do: where no more than d + 1 rows
-have all d features, and perhaps none has two of them both, the covariance of the class
-is :math:`(T + \nu P) / (W + \nu)`, as if there were :math:`\nu` more rows with the
-covariance P of all classes, which is found in the same way.
+What the rows of a class do not say, the other classes do: where next to no row has all
+features, and no more rows have both of some two features than there are numbers in a
+covariance, that of the class is :math:`(T + \nu P) / (W + \nu)`, as if there were
+:math:`\nu = d` more rows with the covariance P of all classes, found in the same way.
 
 References
 ----------
@@ -59,7 +59,7 @@ _PACE = 5.0
 _LEAST_VARIANCE, _DISTANCE = 1e-10, 1e-7
 # Where features nearly depend on each other, the smallest eigenvalue of correlations
 # being below the limit, or a class borrows, and to begin with: more is added, and the
-# steps end where the log-likelihood of a row grows by no more than this.
+# steps end where the log-likelihood grows by no more than this for each parameter.
 _DEPENDENT = 1e-4
 _ROUGH_VARIANCE, _GAIN = 1e-6, 1e-3
 # So many steps are the longest leap.
@@ -282,7 +282,8 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
     def step(now: Gaussians) -> Step:
         return em_step(passes, weights, now, prior)
 
-    totals = weights if len(start.covariances) > 1 else weights.sum()
+    d = start.means.shape[1]
+    gain = _GAIN * d * (d + 3) / 2
     zero, objectives = start, []
     show, begin, far = None, monotonic(), 0.0
     for _ in range(0, MAX_STEPS, 3):
@@ -295,7 +296,7 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         then = np.maximum(then - 10 * _LEAST_VARIANCE, 0.0)
         rate = np.minimum(then / np.maximum(size, _TINY), 1 - 1e-9)
         distance = then * rate / (1 - rate)
-        flat = second.objective - first.objective <= _GAIN * totals
+        flat = second.objective - first.objective <= gain
         going = ~((distance <= _DISTANCE) | (flat & ~prior.fine))
         converged = not going.any()
         left = np.log(np.max(distance / _DISTANCE, where=going, initial=1.0))
@@ -411,9 +412,7 @@ def em_moments(passes: Passes) -> Moments:
     diagonal = (variances / scale**2 + _ROUGH_VARIANCE)[:, :, None] * np.eye(d)
     start = Gaussians(known.means() / scale, diagonal)
     prior = Prior(np.zeros(k), np.zeros((k, d, d)), np.zeros(k, bool))
-    # Where fewer rows have all features, the likelihood has no maximum: in directions
-    # in which no row was seen, the variance may be nothing.
-    few = known.complete <= d + 1
+    few = known.say_little()
     if few.any():
         target = _pooled(passes, known, start.means)
         more = np.where(few, float(d), 0.0)
