@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.types import Array
 from heterolda.statistics.factors import is_wide
 from heterolda.statistics.moments import RangeError, check_range, check_room
 from heterolda.statistics.patterns import GapRows
@@ -18,7 +18,7 @@ _TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True)
 class Available:
-    """What classes say of single features, and of how many pairs of them.
+    """What classes say of single features.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class Available:
         Weight of the latter.
     complete : ndarray of shape (n_classes,)
         Weight of the rows without gaps.
-    together : ndarray of shape (n_classes, d, d)
-        Weight of the rows that have both of two features.
+    n_values : ndarray of shape (n_classes, d)
+        Weight of the rows that have a feature.
     sums, squares : ndarray of shape (n_classes, d)
         Of what was observed, less the origin.
     low, high : ndarray of shape (n_classes, d)
@@ -42,7 +42,7 @@ class Available:
     weights: Array
     blank: Array
     complete: Array
-    together: Array
+    n_values: Array
     sums: Array
     squares: Array
     low: Array
@@ -73,10 +73,10 @@ class Available:
         # Where a factor is not zero, values vary.
         told = there & (at | (z != 0))
         apart = np.where(at, 0.0, np.inf)
-        together, sums, squares = np.zeros((k, d, d)), *np.zeros((2, k, d))
+        n_values, sums, squares = np.zeros((3, k, d))
         low, high = np.full((k, d), np.inf), np.full((k, d), -np.inf)
         for i, one in enumerate(rows.classes()):
-            together[i] = (once[one] * there[one]).T @ there[one]
+            n_values[i] = once[one, 0] @ there[one]
             sums[i] = once[one, 0] @ z[one]
             with np.errstate(over="ignore"):
                 squares[i] = (w[one] * z[one] ** 2).sum(axis=0)
@@ -86,7 +86,7 @@ class Available:
         totals = rows.blank + np.bincount(rows.codes, rows.totals, k)
         whole = rows.totals * rows.observed.all(axis=1)
         complete: Array = np.bincount(rows.codes, whole, k).astype(np.float64)
-        known = totals, rows.blank, complete, together, sums, squares
+        known = totals, rows.blank, complete, n_values, sums, squares
         return cls(*known, low, high, origin)
 
     def _with(self, other: Available) -> Available:
@@ -94,30 +94,13 @@ class Available:
             self.weights + other.weights,
             self.blank + other.blank,
             self.complete + other.complete,
-            self.together + other.together,
+            self.n_values + other.n_values,
             self.sums + other.sums,
             self.squares + other.squares,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             self.origin,
         )
-
-    @property
-    def n_values(self) -> Array:
-        """Weight of the rows that have a feature, of shape (n_classes, d)."""
-        n: Array = np.einsum("kjj->kj", self.together)
-        return n
-
-    def say_little(self) -> Mask:
-        """Classes whose rows say too little of their covariance.
-
-        Few of them, or none, have all features, and no more have both of some two
-        features than there are numbers in a covariance.
-        """
-        d = self.sums.shape[1]
-        fewest = self.together.min(axis=(1, 2))
-        few: Mask = (self.complete <= d + 1) & (fewest <= d * (d + 1) / 2)
-        return few
 
     def means(self) -> Array:
         """Means of each feature, less the origin; without values, that of all."""

@@ -14,10 +14,10 @@ what was observed are a fixed point of two steps [1]_, in units :math:`z` of fea
 
 The steps are extrapolated [2]_ as long as the likelihood does not fall.
 
-What the rows of a class do not say, the other classes do: where next to no row has all
-features, and no more rows have both of some two features than there are numbers in a
-covariance, that of the class is :math:`(T + \nu P) / (W + \nu)`, as if there were
-:math:`\nu = d` more rows with the covariance P of all classes, found in the same way.
+What the rows of a class do not say, the other classes do: where no more than d + 1 rows
+have all d features, and perhaps none has two of them both, the covariance of the class
+is :math:`(T + \nu P) / (W + \nu)`, as if there were :math:`\nu = d` more rows with the
+covariance P of all classes, which is found in the same way.
 
 References
 ----------
@@ -212,6 +212,11 @@ class Prior:
     scatters: Array
     fine: Mask
 
+    @property
+    def least(self) -> Array:
+        """What is added to variances."""
+        return np.where(self.fine, _LEAST_VARIANCE, _ROUGH_VARIANCE)
+
 
 class Step(NamedTuple):
     """A step of both kinds.
@@ -244,8 +249,8 @@ def em_step(passes: Passes, weights: Array, now: Gaussians, prior: Prior) -> Ste
     if pooled:
         scatters, totals = scatters.sum(axis=0)[None], weights.sum()[None]
         likelihood = likelihood.sum()[None]
-    least = totals * np.where(prior.fine, _LEAST_VARIANCE, _ROUGH_VARIANCE)
-    more = prior.scatters + least[:, None, None] * np.eye(now.means.shape[1])
+    least = (totals * prior.least)[:, None, None]
+    more = prior.scatters + least * np.eye(now.means.shape[1])
     totals = totals + prior.rows
     covariances = (scatters + more) / totals[:, None, None]
     objective = likelihood - 0.5 * (
@@ -306,7 +311,7 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         show(1.0 if converged else max(0.0, 1 - left / far))
         if converged:
             break
-        third = step(_leap(zero, one, two))
+        third = step(_leap(zero, one, two, prior.least / 2))
         better = third.objective >= second.objective
         zero = second.after.where(better, third.after)
     return Fit(second.after, second.scatters, objectives, converged)
@@ -323,9 +328,12 @@ def _norm(means: Array, covariances: Array) -> Array:
 
 
 def _leap(
-    zero: Gaussians, one: tuple[Array, Array], two: tuple[Array, Array]
+    zero: Gaussians, one: tuple[Array, Array], two: tuple[Array, Array], least: Array
 ) -> Gaussians:
-    """Beyond two steps, as far as their ratio suggests; the second step at least."""
+    """Beyond two steps, as far as their ratio suggests; the second step at least.
+
+    No variance becomes smaller than the least one.
+    """
     bend = tuple(b - 2 * a for a, b in zip(one, two, strict=True))
     size = _norm(*one)
     least = np.maximum(size / _LONGEST, _TINY)  # a class may have arrived already
@@ -337,7 +345,7 @@ def _leap(
             for a, b in zip(one, bend, strict=True)
         ]
         found = zero.moved(*way)
-        definite = np.linalg.eigvalsh(found.covariances)[:, 0] > 0
+        definite = np.linalg.eigvalsh(found.covariances)[:, 0] > least
         if (definite | (length == 1)).all():
             return found
         length = np.where(definite, length, np.where(length > 1.1, (length + 1) / 2, 1))
@@ -412,7 +420,9 @@ def em_moments(passes: Passes) -> Moments:
     diagonal = (variances / scale**2 + _ROUGH_VARIANCE)[:, :, None] * np.eye(d)
     start = Gaussians(known.means() / scale, diagonal)
     prior = Prior(np.zeros(k), np.zeros((k, d, d)), np.zeros(k, bool))
-    few = known.say_little()
+    # Where fewer rows have all features, the likelihood may be largest where a variance
+    # is nothing, in a direction in which no row was seen.
+    few = known.complete <= d + 1
     if few.any():
         target = _pooled(passes, known, start.means)
         more = np.where(few, float(d), 0.0)
