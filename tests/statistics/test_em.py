@@ -166,6 +166,24 @@ def test_one_class_may_arrive_before_the_others():
     np.testing.assert_array_equal(same.covariances, here.covariances)
 
 
+def test_weights_and_copies_are_no_more_rows():
+    """Three whole rows do not determine a covariance, however much they weigh."""
+    X, y = with_gaps(7, n=80, d=3, share=0.6)
+    X[y == 1] = np.where(np.isnan(X[y == 1]).any(axis=1)[:, None], X[y == 1], np.nan)
+    whole = np.flatnonzero(y == 1)[:3]
+    X[whole] = np.random.default_rng(0).normal(size=(3, 3))
+    weight = np.ones(80, int)
+    weight[whole] = 30
+    copies = np.repeat(np.arange(80), weight)
+    some = ClassStatistics.from_data(X, y, weight, missing="em")
+    same = ClassStatistics.from_data(X[copies], y[copies], missing="em")
+    for found in (some, same):
+        covariance = found.covariances()[1]
+        sd = np.sqrt(np.diag(covariance))
+        assert np.linalg.eigvalsh(covariance / np.outer(sd, sd))[0] > 1e-4
+    np.testing.assert_allclose(some.scatters, same.scatters, rtol=1e-3, atol=1e-2)
+
+
 def test_features_that_are_never_seen_together():
     X, y = with_gaps(3, n=400, d=3, share=0.0)
     X[::2, 0] = np.nan

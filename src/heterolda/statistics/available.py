@@ -27,7 +27,7 @@ class Available:
     blank : ndarray of shape (n_classes,)
         Weight of the latter.
     complete : ndarray of shape (n_classes,)
-        Weight of the rows without gaps.
+        Weight of the rows without gaps; or their number, where few of them differ.
     n_values : ndarray of shape (n_classes, d)
         Weight of the rows that have a feature.
     sums, squares : ndarray of shape (n_classes, d)
@@ -84,8 +84,9 @@ class Available:
             low[i] = ends[0].min(axis=0, initial=np.inf, where=mask)
             high[i] = ends[1].max(axis=0, initial=-np.inf, where=mask)
         totals = rows.blank + np.bincount(rows.codes, rows.totals, k)
-        whole = rows.totals * rows.observed.all(axis=1)
-        complete: Array = np.bincount(rows.codes, whole, k).astype(np.float64)
+        complete = np.zeros(k)
+        for i in np.flatnonzero(rows.observed.all(axis=1)).tolist():
+            complete[rows.codes[i]] = min(rows.totals[i], _n_distinct(rows, i))
         known = totals, rows.blank, complete, n_values, sums, squares
         return cls(*known, low, high, origin)
 
@@ -137,3 +138,16 @@ class Available:
             )
         varies = self.low.min(axis=0) < self.high.max(axis=0)
         check_range(self.squares.sum(axis=0), varies)
+
+
+def _n_distinct(rows: GapRows, pattern: int) -> float:
+    """How many rows of a pattern differ, if they are no more than it has features.
+
+    More of them count as any number.
+    """
+    some = slice(rows.bounds[pattern], rows.bounds[pattern + 1])
+    X, d = rows.X[some], rows.X.shape[1]
+    if rows.located[some].all():
+        return len(np.unique(X, axis=0)) if len(X) <= 2 * (d + 1) else np.inf
+    # A mean and a factor, of which features that depend on others leave the most.
+    return len(X) if 2 * len(X) <= d else np.inf
