@@ -146,8 +146,7 @@ def _n_distinct(rows: GapRows, pattern: int) -> float:
     More of them count as any number.
     """
     some = slice(rows.bounds[pattern], rows.bounds[pattern + 1])
-    X, d = rows.X[some], rows.X.shape[1]
-    if rows.located[some].all():
-        return len(np.unique(X, axis=0)) if len(X) <= 2 * (d + 1) else np.inf
-    # A mean and a factor, of which features that depend on others leave the most.
-    return len(X) if 2 * len(X) <= d else np.inf
+    X, few = rows.X[some], 2 * (rows.X.shape[1] + 1)
+    if len(X) > few or not rows.located[some].all():
+        return np.inf
+    return len(np.unique(X, axis=0))

@@ -422,7 +422,8 @@ def em_moments(passes: Passes) -> Moments:
     prior = Prior(np.zeros(k), np.zeros((k, d, d)), np.zeros(k, bool))
     # Where fewer rows have all features, the likelihood may be largest where a variance
     # is nothing, in a direction in which no row was seen.
-    few = known.complete <= d + 1
+    has_gaps = n.min(axis=1) < np.maximum((1 - 1e-12) * seen, _TINY)
+    few = (known.complete <= d + 1) & has_gaps
     if few.any():
         target = _pooled(passes, known, start.means)
         more = np.where(few, float(d), 0.0)

@@ -172,23 +172,26 @@ class GapRows:
             return self
         groups = [self._compact_group(k) for k in np.flatnonzero(many).tolist()]
         sizes = counts.copy()
-        sizes[many] = [len(group) for group in groups]
+        sizes[many] = [len(group[0]) for group in groups]
         bounds = np.append(0, np.cumsum(sizes))
         old, new = (~np.repeat(many, n) for n in (counts, sizes))
         X = np.empty((bounds[-1], self.X.shape[1]))
         weight, located = np.ones(len(X)), np.zeros(len(X))
         X[new], weight[new] = self.X[old], self.weight[old]
         located[new] = self.located[old]
-        X[~new] = np.concatenate(groups)
-        means = bounds[:-1][many]
-        weight[means], located[means] = self.totals[many], 1.0
+        parts = zip(*groups, strict=True)
+        for whole, part in zip((X, weight, located), parts, strict=True):
+            whole[~new] = np.concatenate(part)
         places = np.full(len(X), -1)
         return replace(
             self, X=X, weight=weight, located=located, bounds=bounds, places=places
         )
 
-    def _compact_group(self, k: int) -> Array:
-        """The mean of the rows of a pattern, and a factor of their scatter."""
+    def _compact_group(self, k: int) -> tuple[Array, Array, Array]:
+        """The mean of the rows of a pattern, and a factor of their scatter.
+
+        Or the rows that differ, if these are no more. Then come weights and `located`.
+        """
         rows = slice(self.bounds[k], self.bounds[k + 1])
         located = self.located[rows, None]
         weight = self.weight[rows, None]
@@ -202,7 +205,15 @@ class GapRows:
             check_range(np.einsum("ij,ij->j", z, z), np.zeros(len(mean), bool))
         few = len(z) <= _FEW * z.shape[1]
         factor = compressed(z) if few else factor_of(z.T @ z)
-        return np.concatenate([mean[None], factor])
+        if len(factor) < self.observed[k].sum() and located.all():
+            distinct, which = np.unique(self.X[rows], axis=0, return_inverse=True)
+            if len(distinct) <= len(factor) + 1:
+                total: Array = np.zeros(len(distinct))
+                np.add.at(total, which.ravel(), weight[:, 0])
+                return distinct, total, np.ones(len(distinct))
+        weights, first = np.ones(len(factor) + 1), np.zeros(len(factor) + 1)
+        weights[0], first[0] = self.totals[k], 1.0
+        return np.concatenate([mean[None], factor]), weights, first
 
     def scaled(self, factor: float) -> GapRows:
         """The same rows with all weights multiplied by a factor."""
