@@ -459,7 +459,7 @@ def test_columns_that_are_no_numbers_are_named():
         (holes, "'b' contains missing values"),
         (
             np.where(X[:, 0] > X[3, 0], np.inf, 1.0),
-            "'b' contains missing values or inf",
+            "'b' contains infinity",
         ),
     ):
         lazy = dd.from_pandas(frame.assign(b=values), npartitions=2)

@@ -205,7 +205,7 @@ def _chunk_statistics(
         if names is not None:
             where = f"X: column {names[np.argmin(np.isfinite(X).all(axis=0))]!r}"
         if np.isnan(X).any():
-            what = "missing values (NaN)"
+            what = "NaN" if names is None else "missing values"
             way = (
                 "; GaussianLinearDiscriminant(missing='em') takes gaps in rows in "
                 "memory and, by heterolda.data.fit_batches, in files"
