@@ -1,6 +1,7 @@
 """Fitting to rows with gaps, and predicting them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -234,3 +235,28 @@ def test_what_gaps_do_not_go_with():
     for wrong in ([], [True] * 3, ["a"], [7], [[0, 1]], [-1]):
         with pytest.raises(ValueError, match="features must be a mask of 4 features"):
             GaussianLinearDiscriminant().fit(X, y).for_features(wrong)
+
+
+def test_some_features_by_their_names_and_of_wide_data():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    y = np.arange(60) % 2
+    frame.loc[y == 1, "b"] += 2
+    model = GaussianLinearDiscriminant(missing="em").fit(frame, y)
+    some = model.for_features(["b", "c"])
+    assert some.feature_names_in_.tolist() == ["b", "c"]
+    np.testing.assert_array_equal(
+        some.predict(frame[["b", "c"]]),
+        block(model, [1, 2]).predict(frame[["b", "c"]].to_numpy()),
+    )
+    gone = frame.assign(b=frame["b"].where(y == 0))
+    with pytest.warns(UserWarning, match=r"features \['b'\] have no value"):
+        GaussianLinearDiscriminant(missing="em").fit(gone, y)
+    with pytest.raises(ValueError, match="depends on all rows"):
+        GaussianLinearDiscriminant(missing="em").partial_fit(gone, y, classes=[0, 1])
+    X = rng.normal(size=(20, 150))
+    X[y[:20] == 1] += 0.5
+    wide = GaussianLinearDiscriminant(missing="em").fit(X, y[:20])
+    rows = np.where(np.arange(150) < 30, np.nan, X)
+    small = wide.for_features(np.arange(150) >= 30)
+    np.testing.assert_allclose(wide.predict_proba(rows), small.predict_proba(X[:, 30:]))

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from heterolda import ClassStatistics
 from heterolda.statistics import em
 from heterolda.statistics.em import em_moments, filled
+from heterolda.statistics.factors import factor_of
 from heterolda.statistics.patterns import GapRows
 
 
@@ -286,3 +287,36 @@ def test_gaps_are_filled_by_regression():
         slopes = np.linalg.solve(covariance[np.ix_(o, o)], covariance[o])
         expected = mean + (x[o] - mean[o]) @ slopes
         np.testing.assert_allclose(complete, np.where(o, x, expected), rtol=1e-7)
+
+
+class Anew:
+    """Rows in parts that are made anew each time, as those of a file are read."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def __iter__(self):
+        return iter(list(self.parts))
+
+
+def test_parts_of_rows_are_the_same_rows():
+    X, y = with_gaps(0, n=120)
+    expected = em_moments([GapRows.from_arrays(X, y, None, 2)])
+    parts = [GapRows.from_arrays(X[i::3], y[i::3], None, 2) for i in range(3)]
+    whole = ~np.isnan(X).any(axis=1)
+    sums = ClassStatistics.from_data(X[whole], y[whole])
+    factors = [factor_of(scatter) for scatter in sums.scatters]
+    others = GapRows.from_arrays(X[~whole], y[~whole], None, 2)
+    moments = GapRows.from_moments(sums.weights, sums.means, factors, 2)
+    for passes in (
+        Anew(parts),
+        [GapRows.merged(parts)],
+        [GapRows.merged([others, moments])],
+        [GapRows.merged(parts).scaled(2.0)],
+    ):
+        found = em_moments(passes)
+        factor = found.weights / expected.weights
+        np.testing.assert_allclose(factor, factor[0])
+        np.testing.assert_allclose(found.means, expected.means, atol=1e-5)
+        scatters = found.scatters / factor[:, None, None]
+        np.testing.assert_allclose(scatters, expected.scatters, atol=1e-3)
