@@ -1,0 +1,190 @@
+"""Arrays of other libraries than NumPy, and the devices that they are on.
+
+The one file that knows how these libraries differ. Work on rows runs where the rows
+are; what is small comes to the host, in NumPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.foundations.sklearn_private import get_config
+
+__all__ = ["Device", "device_of", "is_numpy", "same_device", "to_host"]
+
+# Packages of arrays that may be out of NumPy's reach.
+_ELSEWHERE = ("torch", "cupy", "jax", "jaxlib", "dpnp")
+
+
+@dataclass(frozen=True)
+class Device:
+    """A library of arrays, and where its arrays are.
+
+    Attributes
+    ----------
+    xp : module
+        The functions of the array API standard.
+    device : object
+        What the library calls the device.
+    """
+
+    xp: Any
+    device: Any
+
+    @property
+    def library(self) -> str:
+        """Name of the library: "torch", "cupy", "array_api_strict"."""
+        return str(self.xp.__name__).rpartition(".")[2]
+
+    @property
+    def is_torch(self) -> bool:
+        """Whether arrays are tensors of PyTorch."""
+        return self.library == "torch"
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether the arrays are in the memory of a GPU."""
+        return self.library == "cupy" or str(self.device).startswith("cuda")
+
+    @cached_property
+    def floats(self) -> Any:
+        """The type of numbers that sums are taken in: float64 where there is one."""
+        try:
+            known = self.xp.__array_namespace_info__().dtypes(
+                device=self.device, kind="real floating"
+            )
+        except (AttributeError, TypeError, ValueError):
+            known = {"float64": self.xp.float64}
+        return known.get("float64", self.xp.float32)
+
+    @cached_property
+    def integers(self) -> Any:
+        """The type of indices."""
+        return self.xp.int64
+
+    def put(self, array: Any, dtype: Any = None) -> Any:
+        """An array of NumPy, copied here; text and objects stay where they are."""
+        values = np.asarray(array)
+        if values.dtype.kind not in "biuf":
+            return values
+        if dtype is None and values.dtype.kind == "f":
+            dtype = self.floats if values.dtype == np.float64 else None
+        values = np.ascontiguousarray(values)
+        if not values.flags.writeable:  # PyTorch shares memory, and minds
+            values = values.copy()
+        return self.xp.asarray(values, dtype=dtype, device=self.device, copy=True)
+
+    def take(self, array: Any, dtype: Any = None) -> Any:
+        """An array of any library, here: what is here already is not copied."""
+        if is_numpy(array) or not hasattr(array, "device"):
+            return self.put(array, dtype)
+        if device_of(array, always=True) == self:
+            return array if dtype is None else self.astype(array, dtype)
+        return self.put(to_host(array), dtype)
+
+    def astype(self, array: Any, dtype: Any) -> Any:
+        """An array as another type; the same one where it has that type."""
+        return self.xp.astype(array, dtype, copy=False)
+
+    def bits(self, numbers: Any) -> Any | None:
+        """The bits of float64 as int64, without a copy; None where no way is known."""
+        if self.is_torch:
+            return numbers.contiguous().view(self.xp.int64)
+        if self.library == "cupy":
+            return self.xp.ascontiguousarray(numbers).view(np.int64)
+        return None
+
+
+def is_numpy(array: Any) -> bool:
+    """Whether an array is NumPy's."""
+    return isinstance(array, np.ndarray)
+
+
+def device_of(X: Any, *, always: bool = False) -> Device | None:
+    """Where an array is that is not NumPy's; None for NumPy and all that it takes.
+
+    As in scikit-learn, arrays of other libraries are told from others only where the
+    configuration has `array_api_dispatch=True`, or if `always`. Otherwise NumPy takes
+    them if it can, and what is out of its reach is refused.
+    """
+    if type(X) is np.ndarray:
+        return None
+    package = type(X).__module__.partition(".")[0]
+    if not always and not get_config()["array_api_dispatch"]:
+        if package in _ELSEWHERE:
+            _check_in_reach(X)
+        return None
+    if package in ("numpy", "builtins", "pandas", "polars", "scipy", "dask"):
+        return None
+    compat = _array_api_compat()
+    if not compat.is_array_api_obj(X) or compat.is_numpy_array(X):
+        return None
+    return Device(compat.array_namespace(X), compat.device(X))
+
+
+def _array_api_compat() -> Any:
+    """The functions of all libraries by the names of the standard."""
+    try:
+        return import_module("sklearn.externals.array_api_compat")
+    except ImportError:  # before scikit-learn 1.8, which then asks for it, too
+        return import_module("array_api_compat")
+
+
+def _check_in_reach(X: Any) -> None:
+    """Refuse arrays that NumPy cannot take."""
+    where = str(getattr(X, "device", "cpu")).lower()
+    if "cpu" in where:
+        return
+    raise TypeError(
+        f"X is a {type(X).__name__} on {where}, which NumPy cannot read: call "
+        "sklearn.set_config(array_api_dispatch=True) to work there, or pass "
+        "numpy.asarray(X.cpu()), or what copies X to the host in your library"
+    )
+
+
+def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | None:
+    """Where X is; refused if the fitted attribute `other` is elsewhere."""
+    if type(X) is np.ndarray and type(other) is np.ndarray:
+        return None
+    here = device_of(X)
+    there = None if is_numpy(other) else device_of(other, always=True)
+    if here == there:
+        return here
+    raise ValueError(
+        f"Inputs passed to {type(estimator).__name__}.{method}() must use the same "
+        "namespace and the same device as those passed to fit(): these are "
+        f"{_named(there)}, X is {_named(here)}. Call {method} with arrays as in fit, "
+        "under sklearn.config_context(array_api_dispatch=True) if they are not "
+        "NumPy's, or fit again with numpy.asarray(X)"
+    )
+
+
+def _named(place: Device | None) -> str:
+    """A device in words."""
+    if place is None:
+        return "NumPy's"
+    return f"{place.library}'s on {place.device}"
+
+
+def to_host(array: Any) -> NDArray[Any]:
+    """An array of any library as one of NumPy."""
+    if isinstance(array, np.ndarray):
+        return array
+    package = type(array).__module__.partition(".")[0]
+    if package == "torch":
+        return np.asarray(array.detach().cpu().numpy())
+    if package == "cupy":
+        return np.asarray(array.get())
+    try:
+        return np.asarray(array)
+    except (TypeError, RuntimeError, ValueError):  # array-api-strict on its devices
+        compat = _array_api_compat()
+        cpu = getattr(compat.array_namespace(array), "Device", None)
+        where = "cpu" if cpu is None else cpu("CPU_DEVICE")
+        return np.asarray(compat.to_device(array, where))
