@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from helpers.browsing import open_browser
+from helpers.devices import device, dispatch  # noqa: F401 (fixtures)
 
 # Tests interrupt processes that they have started. One that was itself started in the
 # background may ignore interrupts, and its children with it.
@@ -47,6 +48,9 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if needs_much(item):
             item.add_marker("check")
+        if "dispatch" in getattr(item, "fixturenames", ()):
+            # One worker does them all: importing these libraries takes seconds.
+            item.add_marker(pytest.mark.xdist_group("devices"))
         if item.path.name == "deployment.md" and shutil.which("gcc") is None:
             item.add_marker(missing)
 

@@ -1,0 +1,68 @@
+"""Arrays of other libraries: where they are, and the way to NumPy and back."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from scipy.sparse import csr_array
+
+from heterolda.foundations.devices import device_of, same_device, to_host
+
+
+def test_arrays_go_there_and_back(device):
+    for values in (
+        np.arange(6.0).reshape(2, 3),
+        np.float32([1, 2]),
+        np.arange(3),
+        np.array([True, False]),
+        np.broadcast_to(1.5, (2, 2)),
+    ):
+        there = device.put(values)
+        assert device_of(there) == device
+        np.testing.assert_array_equal(to_host(there), values)
+        assert to_host(there).dtype == values.dtype
+        assert device.take(there) is there
+    assert device.put(np.array(["a", "b"])).dtype.kind == "U"
+    np.testing.assert_array_equal(to_host(device.take([1, 2])), [1, 2])
+
+
+def test_numpy_and_what_it_takes_are_on_no_device(dispatch):
+    for X in (np.ones(2), [1, 2], csr_array(np.eye(2)), np.float64(3)):
+        assert device_of(X) is None
+
+
+def test_other_libraries_are_told_apart_only_under_dispatch():
+    torch = pytest.importorskip("torch")
+    X = torch.ones(2)
+    assert device_of(X) is None
+    assert device_of(X, always=True).library == "torch"
+
+    class Far(torch.Tensor):
+        device = "cuda:0"
+
+    Far.__module__ = "torch"
+    with pytest.raises(TypeError, match=r"array_api_dispatch=True.*numpy.asarray"):
+        device_of(torch.ones(2).as_subclass(Far))
+
+
+def test_fitted_arrays_and_rows_must_be_in_the_same_place(device):
+    here, model = device.put(np.ones(2)), sklearn.base.BaseEstimator()
+    assert same_device(here, here, model, "predict") == device
+    assert same_device([1.0], np.ones(2), model, "predict") is None
+    for X, fitted in ((here, np.ones(2)), (np.ones(2), here)):
+        with pytest.raises(ValueError, match=r"predict\(\) must use the same"):
+            same_device(X, fitted, model, "predict")
+
+
+def test_arrays_of_a_device_can_be_pickled_with_statistics(device):
+    from heterolda import ClassStatistics
+    from heterolda.statistics.on_device import DeviceStatistics
+
+    host = ClassStatistics.from_data([[0.0], [2.0], [5.0]], [0, 0, 1])
+    there = DeviceStatistics(host, device)
+    if device.library == "array_api_strict":
+        pytest.skip("its arrays cannot be pickled")
+    again = pickle.loads(pickle.dumps(there))
+    assert device_of(again.means) == device
+    np.testing.assert_array_equal(to_host(again.scatters), host.scatters)
