@@ -32,9 +32,11 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
+from heterolda.estimators.placement import host_of
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary
 from heterolda.exceptions import ParameterError, Setting, TrivialRuleWarning
+from heterolda.foundations.devices import refuse_device
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     HasMethods,
@@ -220,6 +222,7 @@ class BoundedErrorClassifier(
         raise_for_params(fit_params, self, "fit", allow=["sample_weight"])
         forget_fit(self)
         vars(self).pop("_moved", None)
+        refuse_device(X, "BoundedErrorClassifier")
         check_unmasked("X", X)
         X, y = indexable(X, label_array(y))
         y = column_or_1d(y, warn=True)
@@ -257,7 +260,7 @@ class BoundedErrorClassifier(
             self._refuse_few_rows(label, q, len(copies), frozen)
         bound = ErrorBound(label, q, float(self.confidence), n, rank)
         if frozen:
-            inner = self.estimator
+            inner = host_of(self.estimator)
         else:
             rows = np.ones(len(y)) if weight is None else weight.copy()
             totals = [rows[y == label].sum() for label in classes]
@@ -333,7 +336,8 @@ class BoundedErrorClassifier(
     def _known_classes(self, y) -> np.ndarray:
         """Those of the classifier that is fitted already; rows of one will do."""
         check_is_fitted(self.estimator)
-        known, labels = np.asarray(self.estimator.classes_), check_labels(y)
+        known = np.asarray(host_of(self.estimator).classes_)
+        labels = check_labels(y)
         if len(known) != 2 or not np.isin(labels, known).all():
             raise ValueError(
                 f"estimator was fitted to classes {known.tolist()}, but y has "
@@ -377,6 +381,7 @@ class BoundedErrorClassifier(
             Positive for ``classes_[1]``.
         """
         self._check_ready()
+        refuse_device(X, "BoundedErrorClassifier")
         if hasattr(self, "_moved"):
             return self._moved.decision_function(X)
         return _scores(self.estimator_, X) - self.threshold_

@@ -36,6 +36,7 @@ from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.placement import host_of, on_host
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.projection import OwnProjectionMixin
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
@@ -564,6 +565,7 @@ class GaussianLinearDiscriminant(
         """Refuse to predict while `partial_fit` still waits for some class."""
         check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
+            self = host_of(self)
             weights = self.statistics_.weights
             least = 0 if np.any(weights > 1) else 1
             raise NotFittedError(
@@ -574,6 +576,7 @@ class GaussianLinearDiscriminant(
             )
 
     @property
+    @on_host
     def frontier_(self):
         """For each pair its optimal trade-off, a sequence of :class:`Frontier`.
 
@@ -586,6 +589,7 @@ class GaussianLinearDiscriminant(
         check_has_statistics(self)
         return Frontiers(self)
 
+    @on_host
     def with_operating_point(
         self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
     ):
@@ -619,6 +623,7 @@ class GaussianLinearDiscriminant(
             point["priors"] = priors
         return solved_again(self, point)
 
+    @on_host
     def for_features(self, features):
         """The fitted model of some of the features, as for rows without the others.
 

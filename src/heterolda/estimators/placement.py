@@ -9,10 +9,12 @@ users read go there. What needs them in NumPy takes a copy of the estimator.
 from __future__ import annotations
 
 import copy
+from functools import wraps
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from heterolda.foundations.devices import Device, device_of, is_numpy, to_host
+from heterolda.foundations.devices import Device, device_of, to_host
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.on_device import DeviceStatistics, host_statistics
 
@@ -28,19 +30,72 @@ def settle(estimator, device: Device | None):
     return estimator
 
 
-def host_of(estimator):
-    """An estimator with all its fitted arrays in NumPy: itself, or else a copy."""
-    moved = {}
-    for name, value in _fitted(estimator):
-        if isinstance(value, DeviceStatistics):
-            moved[name] = host_statistics(value)
-        elif not is_numpy(value) and device_of(value, always=True) is not None:
-            moved[name] = to_host(value)
-    if not moved:
-        return estimator
-    host = copy.copy(estimator)
-    vars(host).update(moved)
-    return host
+def host_of(estimator, known=None):
+    """An estimator with all its fitted arrays in NumPy: itself, or else a copy.
+
+    So are the estimators inside of it; those that are the same one stay so, by `known`.
+    """
+    known = {} if known is None else known
+    if id(estimator) not in known:
+        moved = {}
+        for name, value in vars(estimator).items():
+            host = _value_on_host(name, value, known)
+            if host is not value:
+                moved[name] = host
+        known[id(estimator)] = copied = copy.copy(estimator) if moved else estimator
+        vars(copied).update(moved)
+    return known[id(estimator)]
+
+
+def _value_on_host(name, value, known):
+    """An attribute of an estimator for NumPy."""
+    if isinstance(value, BaseEstimator):
+        return host_of(value, known)
+    if name == "steps":
+        steps = [(step, _value_on_host(step, one, known)) for step, one in value]
+        same = all(a is b for (_, a), (_, b) in zip(steps, value, strict=True))
+        return value if same else steps
+    if isinstance(value, DeviceStatistics):
+        return host_statistics(value)
+    if name.endswith("_") and device_of(value, always=True) is not None:
+        return to_host(value)
+    return value
+
+
+def on_host(method):
+    """Let a method of a fitted model run in NumPy, wherever the model is.
+
+    An array or an estimator that it returns goes where the model is.
+    """
+
+    @wraps(method)
+    def call(self, *args, **settings):
+        host = host_of(self)
+        found = method(host, *args, **settings)
+        if host is self:
+            return found
+        device = place_of(self)
+        if isinstance(found, np.ndarray):
+            return device.put(found)
+        return settle(found, device) if isinstance(found, BaseEstimator) else found
+
+    return call
+
+
+def place_of(estimator) -> Device | None:
+    """Where the fitted arrays of an estimator are; None for NumPy."""
+    for _, value in _fitted(estimator):
+        one = value.weights if isinstance(value, DeviceStatistics) else value
+        device = device_of(one, always=True)
+        if device is not None:
+            return device
+    return None
+
+
+def moved_by(estimator, converter):
+    """A copy where arrays are that scikit-learn's `move_estimator_to` converts."""
+    device = device_of(converter(np.zeros(1)), always=True)
+    return settle(copy.copy(host_of(estimator)), device)
 
 
 def _fitted(estimator):

@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.export._c_source import Source
 from heterolda.export._int16 import to_int16
@@ -120,6 +121,7 @@ def export_c(
         raise ValueError(f"ranges and units are for dtype='int16', not for {dtype!r}")
     path = Path(path)
     name = _name_of(path) if name is None else _check_name(name)
+    model = host_of(model)
     rules = read_rules(model)
     int16 = to_int16(rules, ranges, units) if dtype == "int16" else None
     source = Source(name, dtype, rules, int16)

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._json_file import read_json, write_json
 from heterolda.export._model_schema import (
@@ -130,7 +131,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any]:
     """A fitted model as the JSON value that `save` writes."""
-    models = [model]
+    models = [model := host_of(model)]
     if type(model) is Pipeline:
         remedy = "keep the whole pipeline by skops"
         models = [step for _, step in own_steps(model, remedy)]

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.fit_record import feature_meanings
+from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export._onnx_graph import (
     convert,
@@ -100,7 +101,7 @@ def to_onnx(
         message = "export to ONNX needs skl2onnx: pip install skl2onnx"
         raise ImportError(message) from error
     register()
-    check_is_fitted(model)
+    check_is_fitted(model := host_of(model))
     for name, step in getattr(model, "steps", [])[:-1]:
         if isinstance(step, CLASSIFIERS):
             raise ValueError(

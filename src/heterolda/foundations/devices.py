@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from heterolda.foundations.sklearn_private import get_config
 
-__all__ = ["Device", "device_of", "is_numpy", "same_device", "to_host"]
+__all__ = ["Device", "device_of", "is_numpy", "refuse_device", "same_device", "to_host"]
 
 # Packages of arrays that may be out of NumPy's reach.
 _ELSEWHERE = ("torch", "cupy", "jax", "jaxlib", "dpnp")
@@ -163,6 +163,17 @@ def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | Non
         "under sklearn.config_context(array_api_dispatch=True) if they are not "
         "NumPy's, or fit again with numpy.asarray(X)"
     )
+
+
+def refuse_device(X: Any, what: str) -> None:
+    """Refuse rows that are not NumPy's, for what works on the host only."""
+    device = device_of(X)
+    if device is not None:
+        copied = {"torch": "X.cpu()", "cupy": "X.get()"}.get(device.library, "X")
+        raise TypeError(
+            f"{what} works with arrays of NumPy, and X is {_named(device)}: pass "
+            f"numpy.asarray({copied})"
+        )
 
 
 def _named(place: Device | None) -> str:

@@ -18,6 +18,7 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import ParameterError, SearchInterruptedWarning, Setting
+from heterolda.foundations.devices import refuse_device
 from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.types import Array, Index
@@ -428,6 +429,7 @@ def compare(
     check_number("compare", "cv", cv, 2, 1000, integer=True)
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
+    refuse_device(X, "compare")
     with gaps_as(None):
         numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
     weight = check_sample_weight(sample_weight, len(numbers))

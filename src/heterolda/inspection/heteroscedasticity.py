@@ -32,6 +32,7 @@ from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.shrinkage import class_covariances, is_shrunk
 from heterolda.statistics.span import in_span
 
@@ -405,7 +406,7 @@ def heteroscedasticity_report(
     if isinstance(X, ClassStatistics):
         if y is not None or sample_weight is not None:
             raise TypeError("y and sample_weight are for rows, not for statistics")
-        statistics = X
+        statistics = host_statistics(X)
     elif y is None:
         raise TypeError(
             "X must be a ClassStatistics object where there is no y, got "

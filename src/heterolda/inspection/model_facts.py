@@ -13,6 +13,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, fewer_rows_than_features
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
+from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.threads import no_warnings
@@ -78,7 +79,7 @@ class ModelFacts:
     """
 
     def __init__(self, model: Any) -> None:
-        self.model = model
+        self.model = model = host_of(model)
         self.discriminant = discriminant_of(model)
         self.statistics = getattr(self.discriminant, "statistics_", None)
         estimated_by = getattr(self.statistics, "estimated_by", None)

@@ -9,6 +9,8 @@ from sklearn.utils.validation import validate_data
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.fit_record import fewer_rows_than_features
+from heterolda.estimators.placement import host_of
+from heterolda.foundations.devices import refuse_device
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.validation import check_labels, check_pair
 from heterolda.solvers import Global, resolve_solver
@@ -103,7 +105,8 @@ class PairDisplay:
         display
             The display.
         """
-        k = choose_pair(check_estimator(estimator), pair)
+        estimator = check_estimator(estimator)
+        k = choose_pair(estimator, pair)
         rows = rows_of_pair(estimator, k, *check_rows(estimator, X, y))
         display = cls(**cls._values(estimator, k, rows))
         if fewer_rows_than_features(estimator, estimator.statistics_):
@@ -166,7 +169,7 @@ def inside(estimator):
 
 
 def check_estimator(estimator):
-    """Reject what is not a fitted discriminant with a rule for each pair."""
+    """A fitted discriminant with a rule for each pair, in NumPy; others are refused."""
     if not isinstance(estimator, GaussianLinearDiscriminant):
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, got "
@@ -178,7 +181,7 @@ def check_estimator(estimator):
         raise ValueError(
             "displays are about pairs of classes: fit with multiclass='ovo'"
         )
-    return estimator
+    return host_of(estimator)
 
 
 def choose_pair(estimator, pair):
@@ -216,6 +219,7 @@ def check_rows(estimator, X, y):
         raise ValueError(
             f"{given} without {missing}: pass both the rows and their labels, or none"
         )
+    refuse_device(X, "a display of rows")
     with gaps_as(None, "rows that have all values"):
         X = validate_data(estimator, X, dtype=np.float64, reset=False)
     y = column_or_1d(y)

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import check_has_statistics
+from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.wording import count, percent
 from heterolda.inspection.displays.base import (
@@ -139,6 +140,7 @@ class ClassMapDisplay:
             The display.
         """
         _check_components(components)
+        estimator = host_of(estimator)
         if isinstance(estimator, GaussianLinearDiscriminant):
             estimator._check_ready()
             check_has_statistics(estimator)

@@ -89,7 +89,7 @@ class ProjectionDisplay(PairDisplay):
         ProjectionDisplay
             The display.
         """
-        check_estimator(estimator)
+        estimator = check_estimator(estimator)
         if not isinstance(max_panels, Integral) or max_panels < 1:
             raise ValueError(
                 f"max_panels must be an integer from 1 on, got {max_panels!r}: use "
