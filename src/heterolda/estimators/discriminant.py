@@ -36,7 +36,7 @@ from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.pair_problem import PairProblem
-from heterolda.estimators.placement import host_of, on_host
+from heterolda.estimators.placement import host_of, in_numpy
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.projection import OwnProjectionMixin
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
@@ -576,7 +576,7 @@ class GaussianLinearDiscriminant(
             )
 
     @property
-    @on_host
+    @in_numpy
     def frontier_(self):
         """For each pair its optimal trade-off, a sequence of :class:`Frontier`.
 
@@ -589,7 +589,7 @@ class GaussianLinearDiscriminant(
         check_has_statistics(self)
         return Frontiers(self)
 
-    @on_host
+    @in_numpy
     def with_operating_point(
         self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
     ):
@@ -623,7 +623,7 @@ class GaussianLinearDiscriminant(
             point["priors"] = priors
         return solved_again(self, point)
 
-    @on_host
+    @in_numpy
     def for_features(self, features):
         """The fitted model of some of the features, as for rows without the others.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from heterolda.estimators.gathering import check_has_statistics
-from heterolda.estimators.placement import on_host
+from heterolda.estimators.placement import in_numpy
 from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.types import Array, Index
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -30,7 +30,7 @@ class MomentsMixin:
         return self.statistics_.means
 
     @property
-    @on_host
+    @in_numpy
     def covariance_(self):
         """Class covariances, of shape (n_classes, n_features, n_features).
 
@@ -53,7 +53,7 @@ class MomentsMixin:
 class SummaryMixin:
     """A table of the coefficients of a classifier with linear rules."""
 
-    @on_host
+    @in_numpy
     def summary(self):
         r"""The coefficients of all rules as a pandas DataFrame.
 

@@ -62,7 +62,7 @@ def _value_on_host(name, value, known):
     return value
 
 
-def on_host(method):
+def in_numpy(method):
     """Let a method of a fitted model run in NumPy, wherever the model is.
 
     An array or an estimator that it returns goes where the model is.

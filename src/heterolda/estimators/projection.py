@@ -29,7 +29,7 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.placement import on_host
+from heterolda.estimators.placement import in_numpy
 from heterolda.estimators.prediction import also_lazily, in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
@@ -486,7 +486,7 @@ class OwnProjectionMixin(TransformerMixin):
 
     # The HTML of an estimator asks for these names, and reads all properties, whatever
     # errors they raise: so this is neither a search nor a property `_n_features_out`.
-    @on_host
+    @in_numpy
     def get_feature_names_out(self, input_features=None):
         """Names of the components.
 
