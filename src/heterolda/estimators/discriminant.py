@@ -61,7 +61,6 @@ from heterolda.foundations.sklearn_private import (
 from heterolda.foundations.validation import (
     check_several_classes,
     validate_parameters,
-    validate_rows,
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import (
@@ -73,7 +72,7 @@ from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.chunks import with_all_classes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.estimated import estimated_statistics
-from heterolda.statistics.frequencies import as_frequencies, check_frequencies
+from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.labels import all_labels
 from heterolda.statistics.moments import two_amounts
 from heterolda.statistics.row_sample import ClassRows
@@ -742,9 +741,7 @@ class GaussianLinearDiscriminant(
         """
         self._check_ready()
         check_has_statistics(self)
-        X, y = validate_rows(self, X, y, reset=False, accept_sparse="csr")
-        weight = check_frequencies(sample_weight, len(y))
-        return leave_one_out(self, X, y, weight)
+        return leave_one_out(self, X, y, sample_weight)
 
 
 def solved_again(estimator, parameters, statistics=None, choice=None):

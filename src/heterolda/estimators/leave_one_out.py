@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +14,19 @@ from heterolda.estimators._left_out_class import ClassWithoutRows
 from heterolda.estimators._left_out_fit import Fit, refuse_others
 from heterolda.estimators._left_out_lda import lda_winners
 from heterolda.estimators.few_rows import has_few_rows
+from heterolda.estimators.gathering import FEW_NUMBERS, on_host
+from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.devices import device_of, same_device, to_host
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
-from heterolda.foundations.validation import encode
-from heterolda.kernels.row_hashes import row_hashes
+from heterolda.foundations.validation import encode, validate_rows
+from heterolda.kernels.device.row_sample import sample_rows
+from heterolda.kernels.row_hashes import row_hashes, smallest
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import smallest
+from heterolda.statistics.device_rows import check_rows, device_labels
+from heterolda.statistics.frequencies import check_frequencies
+from heterolda.statistics.on_device import device_statistics
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.
@@ -57,30 +64,74 @@ class LeaveOneOut:
     n_solved_anew: int
 
 
-def leave_one_out(
-    model: Any, X: Any, y: NDArray[Any], weight: Array | None
-) -> LeaveOneOut:
-    """Leave each row out of a fitted discriminant; X, y and weight are its rows."""
+def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any) -> LeaveOneOut:
+    """Leave each row out of a fitted discriminant; X, y and weights are its rows.
+
+    Of many rows on a device only those that are judged come to the host.
+    """
+    device = same_device(X, model.coef_, model, "leave_one_out")
+    model = host_of(model)
     refuse_others(model)
-    classes = model.classes_
-    weight = _same_rows(model.statistics_, X, y, weight)
-    rows = np.flatnonzero(weight > 0)
-    if len(rows) > MOST_ROWS:
-        rows = rows[smallest(row_hashes(X, rows), MOST_ROWS)]
-    codes = encode(y[rows], classes).astype(np.intp)
-    some = codes, weight[rows]
-    winners, lda, n_solved_anew = winners_without(model, dense(X[rows]), *some)
-    share = weight[rows] / weight[rows].sum()
+    few = device is None or has_few_rows(model) or math.prod(X.shape) <= FEW_NUMBERS
+    find = _judged if few else _judged_on_device
+    rows, some, codes, weight = find(model, X, y, sample_weight)
+    winners, lda, n_solved_anew = winners_without(model, some, codes, weight)
+    share = weight / weight.sum()
     error = min(float(share @ (winners != codes)), 1.0)
+    arrays = rows, model.classes_[winners], model.classes_[lda]
+    rows, predictions, lda_predictions = map(device.put, arrays) if device else arrays
     return LeaveOneOut(
         rows=rows,
-        predictions=classes[winners],
+        predictions=predictions,
         error=error,
-        standard_error=float(np.sqrt(error * (1 - error) / weight[rows].sum())),
-        lda_predictions=classes[lda],
+        standard_error=float(np.sqrt(error * (1 - error) / weight.sum())),
+        lda_predictions=lda_predictions,
         lda_error=min(float(share @ (lda != codes)), 1.0),
         n_solved_anew=n_solved_anew,
     )
+
+
+def _judged(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+    """Indices of the rows to judge, and the rows, places of classes and weights."""
+    X, y, sample_weight = on_host(X, y, sample_weight)
+    X, y = validate_rows(model, X, y, reset=False, accept_sparse="csr")
+    weight = check_frequencies(sample_weight, len(y))
+    weight = np.ones(len(y)) if weight is None else weight
+    labels, codes = np.unique(y, return_inverse=True)
+    totals: Array = np.bincount(codes, weight).astype(np.float64)
+    means = np.zeros((len(labels), X.shape[1]))
+    for k in np.flatnonzero(totals > 0):
+        here = np.flatnonzero((codes == k) & (weight > 0))
+        means[k] = X[here].T @ weight[here] / totals[k]
+    there = totals > 0
+    _check_same(model.statistics_, labels[there], totals[there], means[there])
+    rows = np.flatnonzero(weight > 0)
+    if len(rows) > MOST_ROWS:
+        rows = rows[smallest(row_hashes(X, rows), MOST_ROWS)]
+    codes = encode(y[rows], model.classes_).astype(np.intp)
+    return rows, dense(X[rows]), codes, weight[rows]
+
+
+def _judged_on_device(
+    model: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, ...]:
+    """The same of rows on a device, all in NumPy."""
+    device: Any = device_of(X)
+    X = check_rows(device, X, model.n_features_in_)
+    n = X.shape[0]
+    classes, codes = device_labels(device, y, n)
+    weight = check_frequencies(*on_host(sample_weight), n)
+    found = device_statistics(device, X, codes, classes, weight)
+    found = found.without_empty_classes()
+    _check_same(model.statistics_, found.classes, found.weights, found.means)
+    weight = np.ones(n) if weight is None else weight
+    counts = np.array([np.count_nonzero(weight)])
+    alike = device.put(np.zeros(n, np.int64))
+    rows = sample_rows(device, X, alike, device.put(weight), counts, MOST_ROWS)
+    places = device.put(rows)
+    some = to_host(device.xp.take(X, places, axis=0))
+    own = classes[to_host(device.xp.take(codes, places))]
+    return rows, some, encode(own, model.classes_).astype(np.intp), weight[rows]
 
 
 def winners_without(
@@ -115,14 +166,10 @@ def winners_without(
     return winners, lda, n_solved_anew
 
 
-def _same_rows(
-    statistics: ClassStatistics, X: Any, y: NDArray[Any], weight: Array | None
-) -> Array:
-    """The weights of the rows; refuse rows that the model was not fitted to."""
-    weight = np.ones(len(y)) if weight is None else weight
-    labels, codes = np.unique(y, return_inverse=True)
-    totals: Array = np.bincount(codes, weight).astype(np.float64)
-    labels, totals = labels[totals > 0], totals[totals > 0]
+def _check_same(
+    statistics: ClassStatistics, labels: NDArray[Any], totals: Array, means: Array
+) -> None:
+    """Refuse rows that the model was not fitted to, by their weights and means."""
     before = statistics.weights
     if not np.array_equal(labels, statistics.classes) or not np.allclose(
         totals, before
@@ -135,19 +182,15 @@ def _same_rows(
             f"are {_by_class(labels, totals)}, in the fit they were "
             f"{_by_class(statistics.classes, before)}",
         )
-    squares = statistics.squares
-    for k, label in enumerate(labels):
-        here = np.flatnonzero((y == label) & (weight > 0))
-        mean = statistics.means[k]
-        moved = X[here].T @ weight[here] / totals[k] - mean
-        spread = np.sqrt(squares[k] / totals[k])
-        if (np.abs(moved) > 1e-6 * spread + 1e-9 * np.abs(mean)).any():
-            raise ParameterError(
-                Setting("X"),
-                f" must have the rows that the model was fitted to: the mean of class "
-                f"{label} is another one",
-            )
-    return weight
+    spread = np.sqrt(statistics.squares / totals[:, None])
+    most = 1e-6 * spread + 1e-9 * np.abs(statistics.means)
+    moved = (np.abs(means - statistics.means) > most).any(axis=1)
+    if moved.any():
+        raise ParameterError(
+            Setting("X"),
+            " must have the rows that the model was fitted to: the mean of class "
+            f"{labels[moved][0]} is another one",
+        )
 
 
 def _by_class(labels: NDArray[Any], totals: Array) -> str:

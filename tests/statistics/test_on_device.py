@@ -1,0 +1,232 @@
+"""Class statistics of rows on a device: digits, weights, labels, layouts, refusals."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.foundations.devices import device_of, to_host
+from heterolda.statistics.on_device import DeviceStatistics, host_statistics
+
+
+def statistics_of(device, X, y, weight=None):
+    """Statistics of rows on a device, in NumPy."""
+    found = ClassStatistics.from_data(device.put(X), y, weight)
+    assert isinstance(found, DeviceStatistics)
+    return host_statistics(found)
+
+
+def exact(X, weight):
+    """Total weight, mean and scatter of rows by fractions."""
+    rows = [[Fraction(float(x)) for x in row] for row in X]
+    weight = [Fraction(float(w)) for w in weight]
+    total, d = sum(weight), len(rows[0])
+    mean = [
+        sum(w * x[j] for w, x in zip(weight, rows, strict=True)) / total
+        for j in range(d)
+    ]
+    scatter = [
+        [
+            float(
+                sum(
+                    w * (x[i] - mean[i]) * (x[j] - mean[j])
+                    for w, x in zip(weight, rows, strict=True)
+                )
+            )
+            for j in range(d)
+        ]
+        for i in range(d)
+    ]
+    return float(total), np.array([float(m) for m in mean]), np.array(scatter)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "offset", "digits"),
+    [
+        (np.float64, 0, 1e-14),
+        (np.float64, 1e6, 1e-14),
+        (np.float64, 1e9, 1e-14),
+        (np.float32, 0, 1e-6),
+        (np.float32, 1e6, 1e-6),
+        (np.float32, -1e9, 1e-6),
+    ],
+)
+def test_no_digits_are_lost_far_from_zero(device, rng, kind, offset, digits, weighted):
+    X = rng.normal(size=(60, 3)) * [1.0, 100.0, 0.1] + offset * np.array([1, -1, 1])
+    X, y = X.astype(kind), np.arange(60) % 2
+    weight = rng.integers(0, 5, 60) * 0.7 if weighted else np.ones(60)
+    found = statistics_of(device, X, y, weight if weighted else None)
+    for k in (0, 1):
+        total, mean, scatter = exact(X[y == k], weight[y == k])
+        deviation = np.sqrt(np.diag(scatter))
+        unit = np.where(deviation > 0, deviation, 1.0)
+        assert_allclose(found.weights[k], total, rtol=1e-15)
+        assert_allclose((found.means[k] - mean) / unit, 0, atol=digits)
+        assert_allclose(
+            (found.scatters[k] - scatter) / np.outer(unit, unit), 0, atol=digits
+        )
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_constant_features_have_no_scatter(device, rng, kind):
+    X = rng.normal(size=(900, 4)).astype(kind)
+    y = rng.integers(0, 3, 900)
+    X[:, 1], X[:, 3] = 0.1, -1e7 / 3
+    for weight in (None, rng.uniform(0, 3, 900)):
+        found = statistics_of(device, X, y, weight)
+        assert_array_equal(found.scatters[:, [1, 3]], 0)
+        assert_array_equal(found.scatters[:, :, [1, 3]], 0)
+        assert (found.squares[:, [0, 2]] > 0).all()
+
+
+def test_weights_are_repetitions_and_zero_leaves_out(device, rng):
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
+    counts = rng.integers(0, 4, 200)
+    X[counts == 0] = 1e300  # which does not count
+    weighted = statistics_of(device, X, y, counts)
+    repeated = statistics_of(device, X.repeat(counts, axis=0), y.repeat(counts))
+    assert_array_equal(weighted.weights, repeated.weights)
+    assert_allclose(weighted.means, repeated.means, atol=1e-13)
+    assert_allclose(weighted.scatters, repeated.scatters, atol=1e-11)
+
+
+def test_order_and_chunks_and_translation_change_nothing(device, rng):
+    X = rng.normal(size=(500, 3))
+    y = rng.choice([-3, 0, 9], 500, p=[0.9, 0.08, 0.02])
+    y[0] = 9
+    whole = statistics_of(device, X, y)
+    for order in (np.argsort(y, kind="stable"), rng.permutation(500)):
+        part = ClassStatistics.from_data(device.put(X[order[:7]]), y[order[:7]])
+        part.update(device.put(X[order[7:300]]), device.put(y[order[7:300]]))
+        rest = ClassStatistics.from_data(X[order[300:]], y[order[300:]])
+        for found in (part + rest, rest + part, sum([part, rest])):
+            assert_allclose(to_host(found.scatters), whole.scatters, atol=1e-10)
+            assert_allclose(to_host(found.means), whole.means, atol=1e-13)
+            assert_array_equal(to_host(found.weights), whole.weights)
+    moved = statistics_of(device, X + 4096.0, y)
+    assert_allclose(moved.scatters, whole.scatters, atol=1e-9)
+    assert_allclose(moved.means - 4096.0, whole.means, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([1, -3, 7], np.int8),
+        np.array([-128, 127, 0], np.int8),
+        np.array([10**15, -(10**15), 3]),
+        np.array([2**62, 2**62 + 1, -(2**62)]),
+        np.array([0.0, -2.0, 1e6]),
+        np.array([200, 0, 255], np.uint8),
+        np.array(["b", "a", "ab"]),
+        np.array(["b", "a", "ab"], object),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n", [60, 20_000])  # few labels are looked at on the host
+def test_labels_of_all_kinds(device, rng, labels, n):
+    X, y = rng.normal(size=(n, 1)), labels[rng.integers(0, 3, n)]
+    y[:3] = labels
+    expected = ClassStatistics.from_data(X, y)
+    for given in (y, device.put(y)):
+        found = ClassStatistics.from_data(device.put(X), given)
+        assert_array_equal(to_host(found.classes), expected.classes)
+        assert_array_equal(to_host(found.weights), expected.weights)
+        assert_allclose(to_host(found.means), expected.means, atol=1e-12)
+
+
+def test_labels_that_are_true_or_false(device, rng):
+    X, y = rng.normal(size=(50, 2)), rng.random(50) < 0.3
+    found = ClassStatistics.from_data(device.put(X), device.put(y))
+    assert to_host(found.classes).dtype == bool
+    expected = ClassStatistics.from_data(X, y)
+    assert_array_equal(to_host(found.weights), expected.weights)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "n_classes"),
+    [(2, 1, 2), (2, 3, 1), (3, 1, 3), (5, 100, 2), (4000, 2, 300), (700, 1, 257)],
+)
+def test_shapes(device, rng, n, d, n_classes):
+    X, y = rng.normal(size=(n, d)) + 5, np.arange(n) % n_classes
+    found, expected = statistics_of(device, X, y), ClassStatistics.from_data(X, y)
+    assert_array_equal(found.weights, expected.weights)
+    assert_allclose(found.means, expected.means, rtol=1e-13)
+    assert_allclose(found.scatters, expected.scatters, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.int64, bool])
+def test_whole_numbers_are_summed_as_real_ones(device, rng, kind):
+    X, y = rng.integers(0, 100, (300, 3)).astype(kind), np.arange(300) % 2
+    found, expected = statistics_of(device, X, y), ClassStatistics.from_data(X, y)
+    assert_allclose(found.scatters, expected.scatters, rtol=1e-12)
+    assert_allclose(found.means, expected.means, rtol=1e-13)
+
+
+def test_layouts_of_tensors(dispatch, rng):
+    torch = pytest.importorskip("torch")
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 3, 300)
+    expected = ClassStatistics.from_data(X, y)
+    big = torch.zeros(600, 8, dtype=torch.float64)
+    big[::2, ::2] = torch.asarray(X)
+    for rows in (
+        torch.asarray(X.T.copy()).T,
+        big[::2, ::2],
+        torch.asarray(X[::-1].copy()).flip(0),
+        torch.asarray(X).requires_grad_(),
+        torch.asarray(X[:1]).expand(300, 4),
+    ):
+        there = to_host(rows)
+        expected = ClassStatistics.from_data(there, y)
+        found = ClassStatistics.from_data(rows, torch.asarray(y))
+        assert_allclose(to_host(found.scatters), expected.scatters, atol=1e-12)
+        assert not found.means.requires_grad
+    model = GaussianLinearDiscriminant().fit(torch.asarray(X).requires_grad_(), y)
+    assert not model.coef_.requires_grad
+
+
+@pytest.mark.parametrize("n", [50, 30_000])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rows_that_are_not_finite_are_refused(device, n, bad, kind):
+    X, y = np.ones((n, 5), kind), np.arange(n) % 2
+    X[n // 3, 3] = bad
+    word = "NaN" if np.isnan(bad) else "infinity"
+    for fit in (
+        ClassStatistics.from_data,
+        GaussianLinearDiscriminant().fit,
+        lambda X, y: GaussianLinearDiscriminant().partial_fit(X, y, [0, 1]),
+    ):
+        with pytest.raises(ValueError, match=word):
+            fit(device.put(X), y)
+
+
+def test_what_is_no_matrix_of_numbers_is_refused(device):
+    y = np.arange(4) % 2
+    for X, y_, word in (
+        (np.ones(4), y, "2D|two dimensions"),
+        (np.ones((4, 2, 2)), y, "dim"),
+        (np.ones((4, 0)), y, "0 feature"),
+        (np.ones((4, 2)), y[:3], "y.*4|inconsistent"),
+        (np.ones((4, 2)), np.array([0.5, 1.5, 2.25, 1.0]), "continuous"),
+        (np.ones((4, 2)), np.array([0, np.nan, 1, 1]), "missing labels"),
+    ):
+        with pytest.raises(ValueError, match=word):
+            ClassStatistics.from_data(device.put(X), y_)
+    for weight in (np.ones(3), -np.ones(4), np.full(4, np.nan)):
+        with pytest.raises(ValueError, match="sample_weight"):
+            ClassStatistics.from_data(device.put(np.ones((4, 2))), y, weight)
+
+
+def test_an_empty_chunk_changes_nothing(device, rng):
+    X, y = rng.normal(size=(80, 2)), np.arange(80) % 4
+    model = GaussianLinearDiscriminant().partial_fit(device.put(X), y, range(4))
+    before = to_host(model.coef_)
+    model.partial_fit(device.put(X[:0]), device.put(y[:0]))
+    assert_array_equal(to_host(model.coef_), before)
+    assert device_of(model.coef_) == device
+    found = ClassStatistics.from_data(device.put(X), y)
+    found.update(device.put(X[:0]), device.put(y[:0]))
+    assert_array_equal(to_host(found.weights), 20)
