@@ -3,13 +3,21 @@
 import copy
 import json
 import pickle
+import unittest
+from contextlib import suppress
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks, get_tags
 
 import heterolda
 from heterolda import (
@@ -38,6 +46,9 @@ PROJECTION = HeteroscedasticProjection(2).fit(ROWS, LABELS)
 PIPELINE = make_pipeline(
     PROJECTION, GaussianLinearDiscriminant().fit(PROJECTION.transform(ROWS), LABELS)
 )
+BOUNDED = BoundedErrorClassifier(max_error=0.3).fit(ROWS[:80], LABELS[:80])
+OTHER_BOUNDED = clone(BOUNDED).set_params(estimator=LogisticRegression())
+OTHER_BOUNDED.fit(ROWS[:80], LABELS[:80])
 MODELS = {
     "discriminant": DISCRIMINANT,
     "search": SEARCH,
@@ -159,3 +170,81 @@ def test_what_a_model_on_a_device_gives_is_what_it_gives_in_numpy(
 ):
     model = {**MODELS, "binary": BINARY}[name]
     same(ask(on(device, model), tmp_path), ask(model, tmp_path), device)
+
+
+@pytest.mark.filterwarnings(
+    "ignore::heterolda.SmallClassWarning", "ignore::heterolda.ModelMisfitWarning"
+)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GaussianLinearDiscriminant(),
+        HeteroscedasticProjection(),
+        LocalNeighborhoodSearch(),
+    ],
+    ids=repr,
+)
+def test_checks_of_scikit_learn(dispatch, estimator):
+    assert get_tags(estimator).array_api_support
+    n_passed = 0
+    for check in estimator_checks._yield_array_api_checks(estimator):
+        if check.keywords.get("dtype_name") == "float64":  # types are those of float32
+            check = partial(check, check_values=True)
+        with (
+            sklearn.config_context(array_api_dispatch=False),
+            suppress(unittest.SkipTest),  # libraries that are not installed
+        ):
+            check(type(estimator).__name__, estimator)
+            n_passed += 1
+    assert n_passed >= 4  # of NumPy and array-api-strict
+
+
+def test_steps_and_searches_of_scikit_learn(dispatch):
+    torch = pytest.importorskip("torch")
+    rows, labels = torch.asarray(ROWS), torch.asarray(LABELS)
+    pipeline = make_pipeline(StandardScaler(), GaussianLinearDiscriminant())
+    expected = cross_val_score(pipeline, ROWS, LABELS, cv=3)
+    np.testing.assert_allclose(cross_val_score(pipeline, rows, labels, cv=3), expected)
+    grid = {"gaussianlineardiscriminant__shrinkage": [0.1, 0.9]}
+    search = GridSearchCV(pipeline, grid, cv=3)
+    there, here = clone(search).fit(rows, labels), search.fit(ROWS, LABELS)
+    assert there.best_params_ == here.best_params_
+    found = there.predict(rows)
+    np.testing.assert_array_equal(to_host(found), here.predict(ROWS))
+    assert device_of(found).library == "torch"
+    graphs = [to_onnx(one.best_estimator_).graph for one in (there, here)]
+    assert len(graphs[0].node) == len(graphs[1].node)
+
+
+def test_scikit_learn_moves_models(device):
+    array_api = pytest.importorskip("sklearn.utils._array_api")
+    if not hasattr(array_api, "move_estimator_to"):
+        pytest.skip("this scikit-learn does not move models")
+    model = GaussianLinearDiscriminant(priors=[0.1, 0.2, 0.3, 0.4]).fit(ROWS, LABELS)
+    for one in (model, SEARCH, PROJECTION):
+        there = array_api.move_estimator_to(one, device.xp, device.device)
+        assert place_of(there) == device
+        assert place_of(one) is None
+        back = array_api.move_estimator_to(there, np, "cpu")
+        assert place_of(back) is None
+        method = "transform" if one is PROJECTION else "predict"
+        found = getattr(there, method)(device.put(ROWS))
+        np.testing.assert_allclose(to_host(found), getattr(back, method)(ROWS))
+
+
+REFUSED = {
+    "compare": lambda X, y: heterolda.compare(X, y),
+    "display": lambda X, y: ProjectionDisplay.from_estimator(DISCRIMINANT, X, y),
+    "map": lambda X, y: ClassMapDisplay.from_estimator(DISCRIMINANT, X, y),
+    "bound": lambda X, y: BoundedErrorClassifier(max_error=0.1).fit(X, y),
+    "bounded": lambda X, y: BOUNDED.predict(X),
+    "bounded score": lambda X, y: BOUNDED.decision_function(X),
+    "bounded probability": lambda X, y: BOUNDED.predict_proba(X),
+    "other bounded": lambda X, y: OTHER_BOUNDED.predict(X),
+}
+
+
+@pytest.mark.parametrize("ask", REFUSED.values(), ids=REFUSED)
+def test_what_needs_numpy_says_so(device, ask):
+    with pytest.raises((TypeError, ValueError), match=r"numpy\.asarray\(X"):
+        ask(device.put(ROWS), LABELS)

@@ -92,10 +92,18 @@ def place_of(estimator) -> Device | None:
     return None
 
 
-def moved_by(estimator, converter):
-    """A copy where arrays are that scikit-learn's `move_estimator_to` converts."""
-    device = device_of(converter(np.zeros(1)), always=True)
-    return settle(copy.copy(host_of(estimator)), device)
+class OnDevices:
+    """An estimator whose fitted arrays may be on a device."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
+    def __sklearn_array_api_convert__(self, converter):
+        """A copy where the arrays are that scikit-learn moves models to."""
+        device = device_of(converter(np.zeros(1)), always=True)
+        return settle(copy.copy(host_of(self)), device)
 
 
 def _fitted(estimator):
