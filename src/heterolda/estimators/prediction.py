@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gaps import of_rows_with_gaps
+from heterolda.estimators.placement import OnDevices
 from heterolda.estimators.votes import logarithms, set_apart
 from heterolda.foundations.gaps import gaps_as, has_gaps
 from heterolda.foundations.sparse_rows import dense
@@ -62,7 +63,7 @@ def _rounded(values, X):
     return found if found.ndim == 1 else set_apart(found, values.argmax(axis=1))
 
 
-class LinearRules:
+class LinearRules(OnDevices):
     """Methods of a classifier that holds linear rules and a committee of them.
 
     Fitting sets `classes_`, `coef_`, `intercept_` and `_committee`, one of

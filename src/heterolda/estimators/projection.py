@@ -29,7 +29,7 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.placement import in_numpy
+from heterolda.estimators.placement import OnDevices, in_numpy
 from heterolda.estimators.prediction import also_lazily, in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
@@ -71,6 +71,7 @@ _CHECKS = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
 
 
 class HeteroscedasticProjection(
+    OnDevices,
     DocumentationLinkMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
