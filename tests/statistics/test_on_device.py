@@ -70,6 +70,19 @@ def test_no_digits_are_lost_far_from_zero(device, rng, kind, offset, digits, wei
         )
 
 
+@pytest.mark.parametrize("factor", [1e-30, 1e30])
+@pytest.mark.parametrize("share", [0.1, 1.0])  # of a few a sample says nothing
+def test_numbers_that_single_precision_cannot_square(device, rng, factor, share):
+    X, y = rng.normal(size=(400, 3)).astype(np.float32), np.arange(400) % 2
+    X[:, 1] *= np.where(rng.random(400) < share, np.float32(factor), 0)
+    found, expected = statistics_of(device, X, y), ClassStatistics.from_data(X, y)
+    unit = np.sqrt(expected.squares)
+    scatters = found.scatters / unit[:, :, None] / unit[:, None]
+    assert_allclose(
+        scatters, expected.scatters / unit[:, :, None] / unit[:, None], atol=1e-6
+    )
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_constant_features_have_no_scatter(device, rng, kind):
     X = rng.normal(size=(900, 4)).astype(kind)

@@ -79,7 +79,8 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
     single = single and spread > _SMALL and most < _LARGE
     kind = xp.float32 if single else device.floats
     for _ in range(3):
-        sums = _sums(device, X, weight, tiles, origin, kind)
+        with np.errstate(all="ignore"):  # libraries that rest on NumPy warn
+            sums = _sums(device, X, weight, tiles, origin, kind)
         counts, linear, products = sums[:, d, d], sums[:, :d, d], sums[:, :d, :d]
         total = np.where(counts > 0, counts, 1.0)[:, None]
         with np.errstate(all="ignore"):
@@ -87,7 +88,8 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
             squares = np.einsum("kjj->kj", products)
             far = total * shift**2 > _FAR**2 * (squares - total * shift**2)
             moved = np.where(far & (shift != 0) & np.isfinite(shift), shift, 0.0)
-        if kind == xp.float32 and not np.isfinite(squares).all():
+        tiny = (squares < _SMALL**2) & (linear != 0)  # of few rows, and many zeros
+        if kind == xp.float32 and (tiny | ~np.isfinite(squares)).any():
             kind = device.floats  # whose range is larger
         elif not moved.any():
             break
@@ -100,6 +102,8 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
     if negative.any():
         scatters[negative[:, :, None] | negative[:, None, :]] = 0.0
     means = np.where(counts[:, None] > 0, origin + shift, 0.0)
+    if weight is not None and bool(xp.all(weight == xp.round(weight))):
+        counts = np.rint(counts)  # which squares of roots need not be
     return ClassMoments(counts, means, scatters, _lost(xp, X, codes, squares, counts))
 
 
