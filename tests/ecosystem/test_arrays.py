@@ -244,6 +244,15 @@ REFUSED = {
 }
 
 
+def test_reports_of_rows_on_a_device(device):
+    for n, d in ((160, 3), (32, 120)):  # fewer rows than features, too
+        X = np.hstack([ROWS] * 40)[:: 160 // n, :d] + RNG.normal(size=(n, d))
+        expected = heteroscedasticity_report(X, LABELS[:: 160 // n])
+        found = heteroscedasticity_report(device.put(X), LABELS[:: 160 // n])
+        assert str(found) == str(expected)
+        assert found.judgement == expected.judgement
+
+
 @pytest.mark.parametrize("ask", REFUSED.values(), ids=REFUSED)
 def test_what_needs_numpy_says_so(device, ask):
     with pytest.raises((TypeError, ValueError), match=r"numpy\.asarray\(X"):

@@ -323,9 +323,10 @@ class BoundedErrorClassifier(
             "less confidence",
         )
 
-    def _check_ready(self):
-        """Refuse to predict before `fit`."""
+    def _check_ready(self, X=None):
+        """Refuse to predict before `fit`, and rows on a device."""
         check_is_fitted(self)
+        refuse_device(X, "BoundedErrorClassifier")
 
     def _given(self):
         """The classifier to be fitted."""
@@ -380,8 +381,7 @@ class BoundedErrorClassifier(
         ndarray of shape (n_samples,)
             Positive for ``classes_[1]``.
         """
-        self._check_ready()
-        refuse_device(X, "BoundedErrorClassifier")
+        self._check_ready(X)
         if hasattr(self, "_moved"):
             return self._moved.decision_function(X)
         return _scores(self.estimator_, X) - self.threshold_
@@ -399,7 +399,7 @@ class BoundedErrorClassifier(
         ndarray of shape (n_samples,)
             Labels.
         """
-        self._check_ready()
+        self._check_ready(X)
         if hasattr(self, "_moved"):
             return self._moved.predict(X)
         return self.classes_.take(self.decision_function(X) > 0)
@@ -418,7 +418,7 @@ class BoundedErrorClassifier(
         ndarray of shape (n_samples, 2)
             Probabilities; the larger is that of the class that `predict` names.
         """
-        self._check_ready()
+        self._check_ready(X)
         if hasattr(self, "_moved"):
             return self._moved.predict_proba(X)
         scores = self.decision_function(X)

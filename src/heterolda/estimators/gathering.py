@@ -4,6 +4,8 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
@@ -64,7 +66,7 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
     return statistics, ClassRows(X, y, weight, classes, codes)
 
 
-def on_host(*arrays):
+def on_host(*arrays: Any) -> list[Any]:
     """Arrays of a device in NumPy; others as they are."""
     return [to_host(one) if hasattr(one, "device") else one for one in arrays]
 

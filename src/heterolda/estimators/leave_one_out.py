@@ -120,7 +120,7 @@ def _judged_on_device(
     X = check_rows(device, X, model.n_features_in_)
     n = X.shape[0]
     classes, codes = device_labels(device, y, n)
-    weight = check_frequencies(*on_host(sample_weight), n)
+    weight = check_frequencies(on_host(sample_weight)[0], n)
     found = device_statistics(device, X, codes, classes, weight)
     found = found.without_empty_classes()
     _check_same(model.statistics_, found.classes, found.weights, found.means)

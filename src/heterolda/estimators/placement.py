@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from functools import wraps
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -30,7 +31,7 @@ def settle(estimator, device: Device | None):
     return estimator
 
 
-def host_of(estimator, known=None):
+def host_of(estimator: Any, known: dict[int, Any] | None = None) -> Any:
     """An estimator with all its fitted arrays in NumPy: itself, or else a copy.
 
     So are the estimators inside of it; those that are the same one stay so, by `known`.
