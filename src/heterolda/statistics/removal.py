@@ -133,7 +133,7 @@ def take_away(
     missing = [label for label in taken if label not in there]
     if missing:
         raise ValueError(
-            f"rows of classes {listed(missing)} cannot be taken away: these "
+            f"rows of classes {listed(np.array(missing))} cannot be taken away: these "
             "statistics have no rows of these classes"
         )
     for label in taken:
