@@ -243,12 +243,12 @@ def paper_search(
     are no errors. It returns the best rule ever seen, the first of equals; after a
     KeyboardInterrupt, also one that `report` raises, the best so far.
 
-    The rows X are finite and C-contiguous, or on a device; `first` is True for those of class 1. Errors
-    have the non-negative weights `weight`, rounded as by `grid_weights`, or are
-    counted. Threads share the rows if there are enough to be worth it; the result is
-    the same for any number of them. `report` is called several times a second. `copy`
-    keeps a scaled copy of the rows in single precision, half the size of the data,
-    without which the search is slower.
+    The rows X are finite and C-contiguous, or on a device; `first` is True for those of
+    class 1. Errors have the non-negative weights `weight`, rounded as by
+    `grid_weights`, or are counted. Threads share the rows if there are enough to be
+    worth it; the result is the same for any number of them. `report` is called
+    several times a second. `copy` keeps a scaled copy of the rows in single precision,
+    half the size of the data, without which the search is slower.
     """
     rows = PairRows.from_arrays(X, first, weight)
     shares = rows.split(threads)
@@ -269,8 +269,8 @@ def paper_search(
                 and state[FEWEST] > 0
             ):
                 log = with_room(log, int(state[ITERATIONS]))
-                until = int(state[ITERATIONS]) + 1 + _NUMBERS_PER_CALL // math.prod(X.shape)
-                until = min(until, max_iter, log.shape[1])
+                more = 1 + _NUMBERS_PER_CALL // math.prod(X.shape)
+                until = min(int(state[ITERATIONS]) + more, max_iter, log.shape[1])
                 _iterate(blocks, pool, (now, state, log), step, patience, until)
                 report_progress(report, state, rows.unit)
         except KeyboardInterrupt:

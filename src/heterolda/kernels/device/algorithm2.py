@@ -53,12 +53,14 @@ def signed_weights(device: Device, first: Mask, weight: Count) -> Any:
 
 def count_errors(device: Device, X: Any, weight: Any, v: Array) -> int:
     """Errors of v, from scratch, in units of the signed weights."""
-    return int(_canonical_errors(device, X, weight, v[None])[0])
+    with np.errstate(all="ignore"):  # some devices are NumPy in disguise
+        return int(_canonical_errors(device, X, weight, v[None])[0])
 
 
 def scores(device: Device, X: Any, v: Array) -> Any:
     """w.x - w0 of each row."""
-    return _scores_and_scales(device, X, v)[0]
+    with np.errstate(all="ignore"):
+        return _scores_and_scales(device, X, v)[0]
 
 
 class DeviceBlock(Block):
@@ -200,7 +202,7 @@ def _canonical_errors(device: Device, X: Any, weight: Any, rules: Array) -> Coun
 
 
 def _scores_and_scales(device: Device, X: Any, v: Array) -> tuple[Any, Any]:
-    """t and c of each row at the reference v; c is infinite if out of range."""
+    """Scores t and scales c at the reference v; c is infinite if out of range."""
     xp = device.xp
     normal, offset = device.put(v[1:]), float(v[0])
     t, c = [], []
