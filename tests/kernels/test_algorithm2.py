@@ -122,6 +122,37 @@ def test_searches_on_devices_take_the_literal_path(
         assert found.errors == truth.errors
 
 
+def neighbours(v, step):
+    """The rules that are a step away, in the order of the search."""
+    for i in range(len(v)):
+        for size in (step * abs(v[i]), -step * abs(v[i])):
+            trial = v.copy()
+            trial[i] += size
+            yield trial
+
+
+def test_devices_count_rows_within_rounding_of_thresholds(rng, device, monkeypatch):
+    """Of rules on a long way from the reference, and of their neighbours."""
+    monkeypatch.setattr(device_kernel, "_EXCESS", np.inf)
+    step, walk = 0.1, [rng.normal(size=13)]
+    for _ in range(60):
+        walk.append(list(neighbours(walk[-1], step))[rng.integers(26)])
+    rules = np.array([one for v in walk[::6] for one in (v, *neighbours(v, step))])
+    X = rng.normal(size=(len(rules), 12))
+    X[:, -1] = (rules[:, 0] - (X[:, :-1] * rules[:, 1:-1]).sum(axis=1)) / rules[:, -1]
+    X = np.ascontiguousarray(X)
+    first = rng.random(len(X)) < 0.5
+    weight = device_kernel.signed_weights(device, first, NONE)
+    block = device_kernel.DeviceBlock(device, device.put(X), weight)
+    for v in walk:
+        changes, state, log = np.zeros(26, np.int64), [1, 1, 1, 0], np.empty((2, 0))
+        block.run(v, changes, np.array(state), log, step, 1.0, 1, 0)
+        now, *others = (
+            kernel.count_errors(X, first, NONE, u) for u in (v, *neighbours(v, step))
+        )
+        assert_array_equal(changes, np.array(others) - now)
+
+
 def test_devices_gather_few_rows_and_read_single_precision(rng, device):
     first = rng.random(4000) < 0.5
     X = (rng.normal(size=(4000, 5)) + 0.8 * first[:, None]).astype(np.float32)

@@ -203,19 +203,19 @@ def _canonical_errors(device: Device, X: Any, weight: Any, rules: Array) -> Coun
 
 def _scores_and_scales(device: Device, X: Any, v: Array) -> tuple[Any, Any]:
     """Scores t and scales c at the reference v; c is infinite if out of range."""
-    xp = device.xp
+    xp, finite = device.xp, bool(np.isfinite(v).all())
     normal, offset = device.put(v[1:]), float(v[0])
-    t, c = [], []
+    t, c = (xp.empty(X.shape[0], dtype=xp.float64, device=device.device) for _ in "tc")
     for some in _slices(X.shape[0], X.shape[1]):
         terms = _as_doubles(device, X[some, :]) * normal
-        t.append(xp.sum(terms, axis=1) - offset)
-        c.append(xp.max(xp.abs(terms), axis=1))
-    scores, scales = xp.concat(t), xp.concat(c)
-    scales = xp.where(scales > abs(offset), scales, xp.full_like(scales, abs(offset)))
-    in_range = (scales >= SMALLEST_SCALE) & (scales <= LARGEST_SCALE)
-    if not np.isfinite(v).all():
-        in_range = in_range & False
-    return scores, xp.where(in_range, scales, xp.full_like(scales, np.inf))
+        t[some] = xp.sum(terms, axis=1) - offset
+        scales = xp.max(xp.abs(terms), axis=1)
+        scales = xp.where(
+            scales > abs(offset), scales, xp.full_like(scales, abs(offset))
+        )
+        in_range = (scales >= SMALLEST_SCALE) & (scales <= LARGEST_SCALE) & finite
+        c[some] = xp.where(in_range, scales, xp.full_like(scales, np.inf))
+    return t, c
 
 
 def _as_doubles(device: Device, X: Any) -> Any:
