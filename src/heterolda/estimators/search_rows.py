@@ -4,15 +4,17 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators import gathering
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import on_host
-from heterolda.foundations.devices import Device, to_host
-from heterolda.foundations.validation import validate_rows
-from heterolda.search.training_data import TrainingData, some_rows
+from heterolda.foundations.devices import Device, device_of, to_host
+from heterolda.foundations.validation import label_array, validate_rows
+from heterolda.search.training_data import TrainingData
 from heterolda.statistics.device_rows import (
     check_rows,
     device_labels,
@@ -34,8 +36,7 @@ def training_data(search, start, device: Device | None, X, y, sample_weight):
     if device is not None and not _pays(device, X):
         device, X, y, sample_weight = None, *on_host(X, y, sample_weight)
     if device is not None and _stays_there(search, start):
-        rows = _rows_there(search, device, X, y, sample_weight)
-        return TrainingData.from_arrays(*rows, weights, None)
+        return _rows_there(search, device, X, y, sample_weight).checked(weights)
     if device is not None:
         X, y, sample_weight = on_host(X, y, sample_weight)
     X, y = validate_rows(search, X, y)
@@ -58,7 +59,7 @@ def _stays_there(search, start) -> bool:
 
 
 def _rows_there(search, device, X, y, sample_weight):
-    """Rows on their device; those of weight zero are left out."""
+    """Rows on their device, and labels where they are; classes are not empty."""
     X = check_rows(device, X)
     xp, n = device.xp, X.shape[0]
     vars(search).pop("feature_names_in_", None)  # of an earlier fit
@@ -68,9 +69,16 @@ def _rows_there(search, device, X, y, sample_weight):
     if not np.isfinite(float(xp.sum(X))):
         refuse_not_finite(device, X)
     classes, codes = device_labels(device, y, n)
-    y = classes[to_host(codes)]
+    small = xp.uint8 if len(classes) < 256 else xp.int64  # a shorter way to the host
+    codes = to_host(device.astype(codes, small)).astype(np.intp)
+    if device_of(y) == device:
+        y = xp.reshape(y, (n,))
+    else:
+        y = np.reshape(label_array(*on_host(y)), n)
     weight = check_frequencies(*on_host(sample_weight), n)
-    if weight is not None and weight.any() and not weight.all():
-        rows = np.flatnonzero(weight)
-        X, y, weight = some_rows(X, rows), y[rows], weight[rows]
-    return X, y, weight
+    data = TrainingData(X, y, classes, codes, weight, None)
+    if weight is None or weight.all() or not weight.any():
+        return data
+    data, present = data.take(np.flatnonzero(weight)), data.totals() > 0
+    codes = (np.cumsum(present) - 1)[data.codes]
+    return replace(data, classes=classes[present], codes=codes)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heterolda.foundations.devices import device_of, to_host
 from heterolda.foundations.types import Array
 from heterolda.kernels.device import algorithm2 as device_kernel
+from heterolda.kernels.device.score_moments import score_moments as moments_on_device
 from heterolda.kernels.score_moments import score_moments
 from heterolda.search.algorithm2 import SearchResult, count_errors
 from heterolda.search.training_data import TrainingData
@@ -69,8 +70,7 @@ class PairResult:
         """Complete the record of a rule by the rows of its two classes."""
         weight = data.error_weights()
         total = len(data.codes) if weight is None else weight.sum()
-        scores = _scores(data.float_rows(), rule)
-        one, two = score_moments(scores, data.codes == 0, data.weight).tolist()
+        one, two = _moments_of_scores(data, rule).tolist()
         return cls(
             rule=rule,
             errors_start=errors_start,
@@ -118,12 +118,15 @@ def _arrays(data: TrainingData) -> tuple[Any, NDArray[np.bool_], Array | None]:
     return data.float_rows(), data.codes == 0, data.error_weights()
 
 
-def _scores(X: Any, rule: Array) -> Array:
-    """Scores of rows, positive for the second class."""
+def _moments_of_scores(data: TrainingData, rule: Array) -> Array:
+    """Moments in the two classes of scores that are positive for the second."""
+    X, first = data.float_rows(), data.codes == 0
     device = device_of(X, always=True)
     if device is not None:
-        return -to_host(device_kernel.scores(device, X, rule))
-    return linear_scores(X, -rule[1:, None], rule[:1])[:, 0]
+        scores = -device_kernel.scores(device, X, rule)
+        return moments_on_device(device, scores, first, data.weight)
+    scores = linear_scores(X, -rule[1:, None], rule[:1])[:, 0]
+    return score_moments(scores, first, data.weight)
 
 
 def _tamed(v: Array, X: Any) -> Array:

@@ -28,7 +28,7 @@ class TrainingData:
     ----------
     X : ndarray or array of a device, of shape (n_samples, n_features)
         Rows.
-    y : ndarray of shape (n_samples,)
+    y : ndarray or array of the device, of shape (n_samples,)
         Their labels.
     classes : ndarray of shape (n_classes,)
         Distinct labels, sorted.
@@ -45,7 +45,7 @@ class TrainingData:
     """
 
     X: Any
-    y: NDArray[Any]
+    y: Any
     classes: NDArray[Any]
     codes: Index
     weight: Array | None
@@ -65,9 +65,13 @@ class TrainingData:
     ) -> TrainingData:
         """Check labels and class weights, and leave out rows of weight zero."""
         classes = check_labels(y)
+        data = cls(X, y, classes, _codes(classes, y), weight, None, names, device)
+        return data.checked(class_weight)
+
+    def checked(self, class_weight: Any) -> TrainingData:
+        """The same with class weights, and without rows of weight zero."""
+        data, classes, weight = self, self.classes, self.weight
         check_several_classes(len(classes))
-        codes = _codes(classes, y)
-        data = cls(X, y, classes, codes, weight, None, names, device)
         if weight is None and class_weight is None:
             return data
         totals = data.totals()
@@ -84,7 +88,8 @@ class TrainingData:
     def take(self, rows: NDArray[Any]) -> TrainingData:
         """Some of the rows, given as a mask or as indices."""
         weight = None if self.weight is None else self.weight[rows]
-        X, y, codes = some_rows(self.X, rows), self.y[rows], self.codes[rows]
+        X, y = some_rows(self.X, rows), some_rows(self.y, rows)
+        codes = self.codes[rows]
         return replace(self, X=X, y=y, codes=codes, weight=weight)
 
     def pair(self, i: int, j: int) -> TrainingData:

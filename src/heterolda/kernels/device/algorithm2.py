@@ -47,8 +47,10 @@ def signed_weights(device: Device, first: Mask, weight: Count) -> Any:
 
     They may be none. Their sum is less than 2**53, so that doubles are exact.
     """
-    sizes = weight.astype(np.float64) if len(weight) else np.ones(len(first))
-    return device.put(np.where(first, sizes, -sizes))
+    xp, there = device.xp, device.put(first)
+    ones = xp.ones(there.shape, dtype=xp.float64, device=device.device)
+    sizes = device.put(weight, xp.float64) if len(weight) else ones
+    return xp.where(there, sizes, -sizes)
 
 
 def count_errors(device: Device, X: Any, weight: Any, v: Array) -> int:
