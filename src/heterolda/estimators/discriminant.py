@@ -36,6 +36,7 @@ from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.placement import settle
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.projection import OwnProjectionMixin
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
@@ -75,6 +76,7 @@ from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.labels import all_labels
 from heterolda.statistics.moments import two_amounts
+from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import (
     is_shrunk,
@@ -389,14 +391,15 @@ class GaussianLinearDiscriminant(
         """
         self._validate_params()
         needs_no_rows(self)
-        statistics = statistics.without_empty_classes()
+        device = getattr(statistics, "_device", None)
+        statistics = host_statistics(statistics).without_empty_classes()
         statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes)
         choice = choose_by_rows(self, rows.statistics_of(statistics), rows)
         judges = rows if self.guard else None
         self._solve(statistics, resolve_solver(self.solver), judges, choice)
         keep_statistics(self, statistics)
-        return self
+        return settle(self, device)
 
     @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)

@@ -29,6 +29,7 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
+from heterolda.estimators.placement import settle
 from heterolda.estimators.prediction import also_lazily, in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
@@ -55,6 +56,7 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.moments import two_amounts
+from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.statistics.span import in_span
@@ -255,10 +257,11 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
-        statistics = statistics.without_empty_classes()
+        device = getattr(statistics, "_device", None)
+        statistics = host_statistics(statistics).without_empty_classes()
         statistics, sample, _ = as_frequencies(statistics, sample)
         rows = sample.by_class(statistics.classes)
-        return self._solve(statistics, rows, progress)
+        return settle(self._solve(statistics, rows, progress), device)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, *, decay=None):
