@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heterolda.data.batches import Batch
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.devices import Device, device_of
+from heterolda.statistics.factors import is_wide
 
 
 def chosen_device(device: Any) -> Device | None:
@@ -51,13 +52,16 @@ def _tensor_on(name: Any) -> Any:
 
 
 def staged(batches: Iterable[Batch], device: Device) -> Iterator[Batch]:
-    """Batches with a copy on a device of their rows that have no gaps."""
+    """Batches with a copy on a device of their rows that have no gaps.
+
+    Rows that are fewer than the features are not summed: they stay on the host.
+    """
     copy: Callable[[NDArray[Any]], Any] = device.put
     if device.is_torch and device.is_gpu:
         copy = PinnedCopy(device)
     for batch in batches:
         X = batch.X if batch.whole is None else batch.X[batch.whole]
-        yield batch._replace(there=copy(X))
+        yield batch if is_wide(*X.shape) else batch._replace(there=copy(X))
 
 
 class PinnedCopy:

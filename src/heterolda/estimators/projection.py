@@ -56,7 +56,6 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.moments import two_amounts
-from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.statistics.span import in_span
@@ -257,11 +256,11 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
-        device = getattr(statistics, "_device", None)
-        statistics = host_statistics(statistics).without_empty_classes()
-        statistics, sample, _ = as_frequencies(statistics, sample)
-        rows = sample.by_class(statistics.classes)
-        return settle(self._solve(statistics, rows, progress), device)
+        known = check_statistics(statistics).without_empty_classes()
+        known, sample, _ = as_frequencies(known, sample)
+        rows = sample.by_class(known.classes)
+        self._solve(known, rows, progress)
+        return settle(self, getattr(statistics, "device", None))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, *, decay=None):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_X_y
 
-from heterolda.foundations.devices import device_of, to_host
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.gaps import check_missing, gaps_as, has_gaps
 from heterolda.foundations.sklearn_private import get_feature_names
@@ -28,7 +26,6 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import count, html, html_weights, listed
 from heterolda.kernels.class_moments import class_moments
-from heterolda.kernels.device.class_moments import class_moments as moments_on_device
 from heterolda.statistics.arrays import (
     FILE_FORMAT,
     arrays_of,
@@ -305,14 +302,9 @@ class ClassStatistics:
     ) -> Self:
         """`from_arrays` with the place of each label in `classes`."""
         gather: Any = class_factors
-        device = device_of(X, always=True)
         if not is_wide(*X.shape):
             check_room(len(classes), X.shape[1])
             gather = sparse_moments if issparse(X) else class_moments
-            if device is not None:
-                gather = partial(moments_on_device, device)
-        elif device is not None:
-            X = to_host(X)
         weights, means, parts, lost = gather(X, codes, sample_weight, len(classes))
         with np.errstate(over="ignore", invalid="ignore"):
             doubtful = not np.isfinite(sum(part.sum() for part in parts))
