@@ -18,10 +18,11 @@ from heterolda import (
     MissingRowsWarning,
     ParameterError,
 )
-from heterolda.data import fit_batches, statistics_from_batches
+from heterolda.data import fit_batches, sampling, statistics_from_batches
 from heterolda.data.staging import PinnedCopy, chosen_device
 from heterolda.data.table import Table
 from heterolda.foundations.devices import device_of, to_host
+from heterolda.statistics import row_sample
 from heterolda.statistics.on_device import DeviceStatistics
 
 KINDS = np.array(["north", "south", "east", "west"])
@@ -90,6 +91,24 @@ def test_gaps_of_an_array_are_treated_as_those_of_files(rows):
     X[5, 1] = np.inf
     with pytest.raises(ValueError, match="column '1', row 6 is infinite"):
         statistics_from_batches(X, y)
+
+
+@pytest.mark.parametrize("room", [(500, 40), (500, 2000), (5, 7), (30, 1)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_sample_of_batches_is_that_of_all_rows(rng, monkeypatch, room, weighted):
+    for module in (row_sample, sampling):  # rows of all classes, and of one
+        monkeypatch.setattr(module, "IN_ALL", room[0])
+        monkeypatch.setattr(module, "most_rows", lambda d, k: room[1])
+    X = rng.normal(size=(3000, 2)).round(1)  # with copies
+    y = np.sort(rng.integers(4, size=3000)) + (rng.random(3000) < 0.3)  # new ones later
+    weight = rng.integers(3, size=3000).astype(float) if weighted else None
+    pool = sampling.SamplePool()
+    for start in range(0, 3000, 70):
+        rows = slice(start, start + 70)
+        pool.add(X[rows], y[rows], None if weight is None else weight[rows])
+    found, expected = pool.total(), row_sample.RowSample.from_arrays(X, y, weight)
+    for name in ("X", "y", "weight", "hashes", "n_rows"):
+        assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from heterolda.data.host_rows import LABELS, WEIGHTS, HostRows
 from heterolda.data.labels import LabelNumbers
 from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
+from heterolda.data.sampling import SamplePool
 from heterolda.data.sources import is_read_once, open_source
 from heterolda.data.staging import chosen_device, staged
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
@@ -265,7 +266,7 @@ class Table:
             raise TypeError("target must be the name of a column, got None")
         numbers, gaps = LabelNumbers(), GapPool(memory)
         total: ClassStatistics | None = None
-        sample: RowSample | None = None
+        pool = SamplePool()
         n_rows = n_dropped = 0
         files = {}
         for batch in self._batches_to_fit(progress):
@@ -282,11 +283,11 @@ class Table:
                 if gaps.parts is None and is_read_once(self.source):
                     raise too_large_for_one_pass(self.source)
             if sampled:
-                some = RowSample.from_arrays(batch.X, codes, batch.weight)
-                sample = some if sample is None else sample + some
+                pool.add(batch.X, codes, batch.weight)
         warn_of_missing_rows(n_dropped, n_rows, self.missing)
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
+        sample = pool.total() if sampled and len(numbers) else None
         if gaps.n_rows:
             factor = 1.0
             if sample is not None:  # weights of a fit are frequencies
