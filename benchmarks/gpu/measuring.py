@@ -63,8 +63,9 @@ class Sizes:
 
 
 FULL = Sizes()
+# Fewer rows would be fitted on the host.
 SMOKE = Sizes(
-    True, 3_000, 6, 5, (4_000, 4), 2_000, (3_000, 4), (2, 6), 3, (200, 4), 2, 0.0
+    True, 30_000, 6, 5, (40_000, 4), 30_000, (40_000, 4), (2, 6), 3, (200, 4), 2, 0.0
 )
 
 
