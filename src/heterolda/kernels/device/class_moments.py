@@ -174,6 +174,7 @@ def _sums(
         found = xp.matmul(marks, device.astype(flat, device.floats))
         found = to_host(found).astype(np.float64) if on_host else found
         sums = found if i == 0 else sums + found
+        del z  # before the next is made
     total = to_host(sums).astype(np.float64)
     if not len(tiles.start):  # no row counts
         return np.zeros((n_classes, d + 1, d + 1))

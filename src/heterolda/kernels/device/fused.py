@@ -13,7 +13,7 @@ from typing import Any
 from heterolda.foundations.devices import Device
 
 # Rows that a program of the kernel gathers at a time, and its groups of threads.
-_ROWS, _WARPS = 16, 4
+_ROWS, _WARPS = 8, 4
 
 # Rows whose votes a program counts at a time, and the most classes it does that for.
 _VOTERS, _MOST_CLASSES = 128, 32
@@ -148,7 +148,7 @@ def _triton():
         inside = r < n
         most = tl.full((ROWS,), -1.0, tl.float64)
         leader = tl.full((ROWS,), -1, tl.int64)
-        finite = tl.zeros((ROWS,), tl.float64)
+        zero = tl.load(scores + r, mask=inside, other=0.0) * 0.0  # or NaN
         for c in range(CLASSES):
             votes = tl.zeros((ROWS,), tl.float64)
             for other in range(CLASSES):
@@ -157,12 +157,13 @@ def _triton():
                     pair = i * (2 * CLASSES - i - 1) // 2 + max(c, other) - i - 1
                     s = tl.load(scores + pair * n + r, mask=inside, other=0.0)
                     s += tl.load(intercept + pair)
-                    finite += s * 0.0
+                    if c < other:
+                        zero += s * 0.0
                     won = (s > 0) == (c > other)
                     votes += tl.where(won, tl.load(weight + pair), 0.0)
             leader = tl.where(votes > most, c, tl.where(votes == most, -1, leader))
             most = tl.maximum(most, votes)
-        leader = tl.where(finite == 0.0, leader, -2)
+        leader = tl.where(zero == 0.0, leader, -2)
         tl.store(winner + r, leader, mask=inside)
 
     return {"gather": gather, "vote": vote}
