@@ -4,15 +4,13 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.devices import device_of, to_host
+from heterolda.foundations.devices import device_of, on_host, to_host
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.validation import check_sample_weight, validate_rows
 from heterolda.kernels.device.row_sample import class_counts, sample_rows
@@ -64,11 +62,6 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
         return statistics, rows
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)
-
-
-def on_host(*arrays: Any) -> list[Any]:
-    """Arrays of a device in NumPy; others as they are."""
-    return [to_host(one) if hasattr(one, "device") else one for one in arrays]
 
 
 def _needs_host(estimator, X) -> bool:

@@ -14,10 +14,10 @@ from heterolda.estimators._left_out_class import ClassWithoutRows
 from heterolda.estimators._left_out_fit import Fit, refuse_others
 from heterolda.estimators._left_out_lda import lda_winners
 from heterolda.estimators.few_rows import has_few_rows
-from heterolda.estimators.gathering import FEW_NUMBERS, on_host
+from heterolda.estimators.gathering import FEW_NUMBERS
 from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.devices import device_of, same_device, to_host
+from heterolda.foundations.devices import device_of, on_host, same_device, to_host
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode, validate_rows

@@ -29,7 +29,7 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.placement import OnDevices, in_numpy
+from heterolda.estimators.placement import OnDevices, in_numpy, settle
 from heterolda.estimators.prediction import also_lazily, in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
@@ -257,10 +257,11 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
-        statistics = statistics.without_empty_classes()
-        statistics, sample, _ = as_frequencies(statistics, sample)
-        rows = sample.by_class(statistics.classes)
-        return self._solve(statistics, rows, progress)
+        known = check_statistics(statistics).without_empty_classes()
+        known, sample, _ = as_frequencies(known, sample)
+        rows = sample.by_class(known.classes)
+        self._solve(known, rows, progress)
+        return settle(self, getattr(statistics, "device", None))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, *, decay=None):

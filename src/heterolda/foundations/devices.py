@@ -20,6 +20,7 @@ __all__ = [
     "blocks",
     "device_of",
     "is_numpy",
+    "on_host",
     "refuse_device",
     "same_device",
     "to_host",
@@ -139,6 +140,8 @@ def device_of(X: Any, *, always: bool = False) -> Device | None:
     compat = _array_api_compat()
     if not compat.is_array_api_obj(X) or compat.is_numpy_array(X):
         return None
+    if package == "torch":
+        _check_tensor(X)
     return Device(compat.array_namespace(X), compat.device(X))
 
 
@@ -160,6 +163,19 @@ def _check_in_reach(X: Any) -> None:
         "sklearn.set_config(array_api_dispatch=True) to work there, or pass "
         "numpy.asarray(X.cpu()), or what copies X to the host in your library"
     )
+
+
+def _check_tensor(X: Any) -> None:
+    """Refuse tensors that are not like arrays of any other library."""
+    if str(X.layout) != "torch.strided":
+        raise TypeError("sparse tensors are not supported: pass X.to_dense()")
+    if str(X.dtype) == "torch.bfloat16":
+        raise TypeError("tensors of bfloat16 are not supported: pass X.float()")
+
+
+def on_host(*arrays: Any) -> list[Any]:
+    """Arrays of a device in NumPy; others as they are."""
+    return [one if device_of(one) is None else to_host(one) for one in arrays]
 
 
 def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | None:

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.devices import on_host
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.types import Array, Mask
@@ -108,6 +109,7 @@ def label_array(y: Any, name: str = "y") -> Any:
 
     What is no array of labels at all is returned as it is, for scikit-learn to refuse.
     """
+    (y,) = on_host(y)
     # NumPy makes text of numbers that are listed beside text, of NaN, too.
     labels = np.asarray(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 0:
@@ -143,6 +145,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
         return sample_weight
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
+    (sample_weight,) = on_host(sample_weight)
     check_unmasked("sample_weight", sample_weight)
     try:
         weight: Array = check_array(

@@ -9,9 +9,9 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.fit_record import Judgement
-from heterolda.estimators.gathering import on_host
 from heterolda.estimators.leave_one_out import winners_without
 from heterolda.estimators.placement import host_of
+from heterolda.foundations.devices import on_host
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
 from heterolda.statistics.frequencies import check_frequencies

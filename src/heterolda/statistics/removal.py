@@ -100,7 +100,7 @@ def _warn_of_rounding(
             "much was taken away. That does no harm if the other rows do not vary; if "
             "they do, gather their statistics again",
             PrecisionWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
