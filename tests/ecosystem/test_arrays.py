@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 import unittest
 from contextlib import suppress
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.covariance import LedoitWolf
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -30,7 +32,8 @@ from heterolda import (
     ProjectionDisplay,
     heteroscedasticity_report,
 )
-from heterolda.estimators.placement import place_of, settle
+from heterolda.estimators import gathering
+from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.export import export_c, to_onnx
 from heterolda.foundations.devices import device_of, to_host
 from heterolda.inspection.model_facts import ModelFacts
@@ -257,3 +260,81 @@ def test_reports_of_rows_on_a_device(device):
 def test_what_needs_numpy_says_so(device, ask):
     with pytest.raises((TypeError, ValueError), match=r"numpy\.asarray\(X"):
         ask(device.put(ROWS), LABELS)
+
+
+WIDE = np.hstack([ROWS] * 40)[::4] + RNG.normal(size=(40, 120))
+TEXT = np.array(["a", "b", "b", "c", "c", "d", "d", "d"])[LABELS]
+OPTIONS = {
+    "votes of one against all": GaussianLinearDiscriminant(multiclass="ova"),
+    "minimax": GaussianLinearDiscriminant(criterion="minimax"),
+    "cross-validation": GaussianLinearDiscriminant(shrinkage="cv"),
+    "estimator": GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
+    "gaps": GaussianLinearDiscriminant(missing="em"),
+    "fisher": HeteroscedasticProjection(2, method="fisher"),
+    "early stopping": LocalNeighborhoodSearch(max_iter=5, early_stopping=True),
+    "balanced": LocalNeighborhoodSearch(max_iter=5, class_weight="balanced"),
+    "logistic": LocalNeighborhoodSearch(LogisticRegression(), max_iter=5),
+    "start of NumPy": LocalNeighborhoodSearch(FrozenEstimator(DISCRIMINANT)),
+}
+
+
+@pytest.mark.filterwarnings(
+    "ignore::heterolda.TrivialRuleWarning",
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+)
+@pytest.mark.parametrize("few_numbers", [gathering.FEW_NUMBERS, 0])
+@pytest.mark.parametrize("estimator", OPTIONS.values(), ids=OPTIONS)
+def test_options_do_as_in_numpy(device, estimator, few_numbers, monkeypatch):
+    monkeypatch.setattr(gathering, "FEW_NUMBERS", few_numbers)
+    frozen = isinstance(getattr(estimator, "estimator", None), FrozenEstimator)
+    for X, y in ((ROWS, LABELS), (ROWS, TEXT), (WIDE, LABELS[::4]))[
+        : 1 if frozen else 3
+    ]:
+        here = clone(estimator).fit(X, y)
+        there = clone(estimator).fit(device.put(X), device.put(y))
+        assert place_of(there) == device
+        for name in ("predict", "predict_proba", "decision_function", "transform"):
+            if hasattr(here, name):
+                found = getattr(there, name)(device.put(X))
+                same_numbers(to_host(found), getattr(here, name)(X))
+
+
+def same_numbers(found, expected):
+    assert found.dtype == expected.dtype
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_labels_and_weights_on_a_device_beside_rows_of_numpy(device):
+    y, weight = device.put(LABELS), device.put(np.ones(len(LABELS)))
+    for model in (DISCRIMINANT, PROJECTION, SEARCH):
+        again = clone(model).fit(ROWS, y, weight)
+        assert place_of(again) is None
+        np.testing.assert_array_equal(again.classes_, model.classes_)
+    assert DISCRIMINANT.score(ROWS, y, weight) == DISCRIMINANT.score(ROWS, LABELS)
+    known = heterolda.ClassStatistics.from_data(ROWS, y, weight)
+    known.update(ROWS, y, weight)
+    np.testing.assert_array_equal(known.weights, 80)
+    assert clone(BOUNDED).fit(ROWS[:80], y[:80]).bound_ == BOUNDED.bound_
+
+
+def test_tensors_unlike_arrays_are_refused(dispatch):
+    torch = pytest.importorskip("torch")
+    for rows, way in (
+        (torch.eye(160).to_sparse_coo(), "to_dense"),
+        (torch.asarray(ROWS).bfloat16(), "float()"),
+    ):
+        for ask in (DISCRIMINANT.predict, lambda X: clone(SEARCH).fit(X, LABELS)):
+            with pytest.raises(TypeError, match=re.escape(way)):
+                ask(rows)
+
+
+def test_rows_with_gaps_are_predicted_in_numpy(device):
+    X = np.where(RNG.random(ROWS.shape) < 0.1, np.nan, ROWS)
+    model = GaussianLinearDiscriminant(missing="em").fit(device.put(X), LABELS)
+    with pytest.raises(ValueError, match=r"numpy\.asarray"):
+        model.predict(device.put(X))
+    expected = GaussianLinearDiscriminant(missing="em").fit(X, LABELS).predict(X)
+    np.testing.assert_array_equal(host_of(model).predict(X), expected)
