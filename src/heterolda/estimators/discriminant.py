@@ -36,7 +36,7 @@ from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.pair_problem import PairProblem
-from heterolda.estimators.placement import host_of, in_numpy, settle
+from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.projection import OwnProjectionMixin
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
@@ -570,7 +570,6 @@ class GaussianLinearDiscriminant(
             )
 
     @property
-    @in_numpy
     def frontier_(self):
         """For each pair its optimal trade-off, a sequence of :class:`Frontier`.
 
@@ -581,9 +580,8 @@ class GaussianLinearDiscriminant(
         if self.pairs_[0, 0] < 0:
             raise AttributeError("frontier_ is about pairs of classes: use 'ovo'")
         check_has_statistics(self)
-        return Frontiers(self)
+        return Frontiers(host_of(self))
 
-    @in_numpy
     def with_operating_point(
         self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
     ):
@@ -615,9 +613,8 @@ class GaussianLinearDiscriminant(
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
-        return solved_again(self, point)
+        return settle(solved_again(host_of(self), point), place_of(self))
 
-    @in_numpy
     def for_features(self, features):
         """The fitted model of some of the features, as for rows without the others.
 
@@ -636,7 +633,8 @@ class GaussianLinearDiscriminant(
         self._check_ready()
         check_has_statistics(self)
         names = getattr(self, "feature_names_in_", None)
-        return self._for_features(chosen_features(features, self.n_features_in_, names))
+        there = chosen_features(features, self.n_features_in_, names)
+        return settle(host_of(self)._for_features(there), place_of(self))
 
     def _fitted_with(self):
         """The parameters of the fit, whatever set_params says since."""

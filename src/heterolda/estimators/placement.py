@@ -37,6 +37,8 @@ def host_of(estimator: Any, known: dict[int, Any] | None = None) -> Any:
     So are the estimators inside of it; those that are the same one stay so, by `known`.
     """
     known = {} if known is None else known
+    if not isinstance(estimator, BaseEstimator):
+        return estimator
     if id(estimator) not in known:
         moved = {}
         for name, value in vars(estimator).items():
@@ -50,17 +52,15 @@ def host_of(estimator: Any, known: dict[int, Any] | None = None) -> Any:
 
 def _value_on_host(name, value, known):
     """An attribute of an estimator for NumPy."""
-    if isinstance(value, BaseEstimator):
-        return host_of(value, known)
     if name == "steps":
-        steps = [(step, _value_on_host(step, one, known)) for step, one in value]
+        steps = [(step, host_of(one, known)) for step, one in value]
         same = all(a is b for (_, a), (_, b) in zip(steps, value, strict=True))
         return value if same else steps
     if isinstance(value, DeviceStatistics):
         return host_statistics(value)
     if name.endswith("_") and device_of(value, always=True) is not None:
         return to_host(value)
-    return value
+    return host_of(value, known)
 
 
 def in_numpy(method):

@@ -28,6 +28,9 @@ __all__ = [
 
 # Packages of arrays that may be out of NumPy's reach.
 _ELSEWHERE = ("torch", "cupy", "jax", "jaxlib", "dpnp")
+# Those of objects that are on none.
+_NO_DEVICE = ("numpy", "builtins", "pandas", "polars", "scipy", "dask")
+_NO_DEVICE += ("sklearn", "heterolda")
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def device_of(X: Any, *, always: bool = False) -> Device | None:
         if package in _ELSEWHERE:
             _check_in_reach(X)
         return None
-    if package in ("numpy", "builtins", "pandas", "polars", "scipy", "dask"):
+    if package in _NO_DEVICE:
         return None
     compat = _array_api_compat()
     if not compat.is_array_api_obj(X) or compat.is_numpy_array(X):
