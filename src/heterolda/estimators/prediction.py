@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gaps import of_rows_with_gaps
 from heterolda.estimators.votes import logarithms, set_apart
+from heterolda.foundations.devices import device_of, is_numpy, same_device
 from heterolda.foundations.gaps import gaps_as, has_gaps
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import in_threads
@@ -25,6 +26,13 @@ _BLOCK_SIZE = 1 << 17
 _LARGEST_BLOCK = 1 << 22
 # Products of features and coefficients that are worth a thread.
 _WORTH_A_THREAD = 1 << 22
+# Methods of an estimator by those of its committee.
+_NAMES = {
+    "decisions": "decision_function",
+    "winners": "predict",
+    "probabilities": "predict_proba",
+    "logarithms": "predict_log_proba",
+}
 
 
 def also_lazily(method):
@@ -76,6 +84,13 @@ class LinearRules:
     def _blockwise(self, X, method: str):
         """Apply a method of the committee to X, which may have gaps."""
         self._check_ready()
+        device = same_device(X, self.coef_, self, _NAMES[method])
+        if device is not None:
+            from heterolda.estimators.device_prediction import predict_on_device
+
+            return predict_on_device(self, X, method, device)
+        if method == "logarithms":
+            return logarithms(self._blockwise(X, "probabilities"))
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
         if getattr(self, "missing", None) == "em" and has_gaps(X):
@@ -145,8 +160,8 @@ class LinearRules:
             float32 if X is, although computed in float64.
         """
         self._check_ready()
-        if len(self.classes_) > 2:
-            return logarithms(self._blockwise(X, "probabilities"))
+        if self.classes_.shape[0] > 2:
+            return self._blockwise(X, "logarithms")
         return self._blockwise(X, "decisions")
 
     @also_lazily
@@ -164,7 +179,11 @@ class LinearRules:
             Labels: those of the largest decision value and the largest probability.
         """
         winners = self._blockwise(X, "winners")
-        return self.classes_.take(winners)
+        if is_numpy(winners):
+            return self.classes_.take(winners)
+        from heterolda.estimators.device_prediction import labels_on_device
+
+        return labels_on_device(self.classes_, winners)
 
     @also_lazily
     def predict_proba(self, X):
@@ -203,7 +222,7 @@ class LinearRules:
         ndarray of shape (n_samples, n_classes)
             Log probabilities; the largest is that of the class that `predict` names.
         """
-        return logarithms(self._blockwise(X, "probabilities"))
+        return self._blockwise(X, "logarithms")
 
     def score(self, X, y, sample_weight=None):
         """Accuracy on some data.
@@ -224,6 +243,10 @@ class LinearRules:
         """
         lazy = lazy_backend(X)
         if lazy is None:
-            return super().score(X, label_array(y), sample_weight)
+            if device_of(X) is None:
+                return super().score(X, label_array(y), sample_weight)
+            from heterolda.estimators.device_prediction import accuracy_on_device
+
+            return accuracy_on_device(self.predict(X), y, sample_weight)
         self._check_ready()
         return lazy.accuracy(self.predict, X, y, sample_weight)

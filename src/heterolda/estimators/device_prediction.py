@@ -1,0 +1,296 @@
+"""Prediction where the rows are: the same decisions and probabilities on a device.
+
+Rows are multiplied by the rules there, in blocks. Who wins the votes is found by one
+function of all rows for all methods, so that these agree with each other.
+"""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import validate_data
+
+from heterolda.estimators.votes import Binary, OneVsOne
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.devices import Device, device_of, is_numpy, to_host
+from heterolda.foundations.gaps import gaps_as
+from heterolda.kernels.device.coupling import (
+    couple,
+    log_odds,
+    logarithms,
+    logistic,
+    set_apart,
+    sharpen,
+    swap_largest_to_winner,
+)
+from heterolda.kernels.device.votes import (
+    huge_scores,
+    largest_codes,
+    put_rules,
+    scores_of_rows,
+    win_code,
+    winners_of_scores,
+)
+
+# Numbers of a block: many enough to keep a GPU busy, few next to those of all rows.
+_BLOCK_SIZE = 1 << 22
+# Rows in single precision are multiplied in it unless numbers are extreme, or scores
+# are that many of their standard deviations away from those of zeros.
+_EXTREME, _FAR = 1e25, 100.0
+
+
+def rows_on_device(estimator, X, device: Device):
+    """Rows of real numbers, of the right shape; whether they are finite is not said."""
+    X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
+    check_real(X, device)
+    return X.detach() if device.is_torch else X
+
+
+def check_real(X, device: Device) -> None:
+    """Refuse arrays of other than real numbers."""
+    kinds = ("bool", "integral", "real floating")
+    if not device.xp.isdtype(X.dtype, kinds):
+        raise ParameterError(
+            Setting("X"), f" must have real numbers, got an array of {X.dtype}"
+        )
+
+
+def format_of(X, device: Device):
+    """Type of results for rows: float32 if X is, else what sums are taken in."""
+    return X.dtype if X.dtype == device.xp.float32 else device.floats
+
+
+def in_blocks(n: int, width: int):
+    """Bounds of blocks of rows that have so many numbers each."""
+    step = max(1, _BLOCK_SIZE // width)
+    return [(start, min(n, start + step)) for start in range(0, n, step)]
+
+
+def check_finite(estimator, rows, device: Device) -> None:
+    """Say which of a few rows are not finite as for rows in NumPy."""
+    xp = device.xp
+    bad = ~xp.all(xp.isfinite(rows), axis=1)
+    if not bool(xp.any(bad)):
+        return
+    some = to_host(xp.take(rows, xp.nonzero(bad)[0][:1], axis=0)).astype(np.float64)
+    missing = getattr(estimator, "missing", None)
+    if missing == "em" and not np.isinf(some).any():
+        raise ParameterError(
+            Setting("X"),
+            " has missing values, and rows with gaps are predicted in NumPy only: pass "
+            "numpy.asarray(X), to a model that is fitted to such rows",
+        )
+    with gaps_as(missing) as finite:  # says what is wrong
+        check_array(some, input_name="X", estimator=estimator, **finite)
+
+
+def as_format(values, dtype, device: Device):
+    """Values as numbers of a type, kept finite."""
+    if values.dtype == dtype:
+        return values
+    limits = device.xp.finfo(dtype)
+    return device.astype(
+        device.xp.clip(values, float(limits.min), float(limits.max)), dtype
+    )
+
+
+def _rounded(values, dtype, device: Device):
+    """The same for decision values or probabilities, for the same classes."""
+    xp = device.xp
+    if values.dtype == dtype:
+        return values
+    found = as_format(values, dtype, device)
+    least = xp.full_like(found, float(xp.finfo(dtype).smallest_normal))
+    found = xp.where((values > 0) & (found < least), least, found)
+    if found.ndim == 1:
+        return found
+    return set_apart(device, found, xp.argmax(values, axis=1))
+
+
+def predict_on_device(model, X, method: str, device: Device):
+    """Decisions, winners, probabilities, or their logarithms, of rows on a device."""
+    return _Prediction(model, rows_on_device(model, X, device), device).find(method)
+
+
+def labels_on_device(classes, winners):
+    """Labels of winners: text in NumPy, others on the device of the winners."""
+    if is_numpy(classes):
+        return classes.take(to_host(winners))
+    return device_of(winners, always=True).xp.take(classes, winners)
+
+
+def accuracy_on_device(found, y, sample_weight) -> float:
+    """Share of the weight of rows whose labels, found on a device, are right."""
+    device = device_of(found, always=True)
+    if device is None:  # text
+        weight = None if sample_weight is None else to_host(sample_weight)
+        return accuracy_score(to_host(y), found, sample_weight=weight)
+    y = device.take(y)
+    check_consistent_length(found, y, sample_weight)
+    right = device.astype(found == y, device.floats)
+    if sample_weight is None:
+        return float(device.xp.mean(right))
+    weight = device.take(sample_weight, device.floats)
+    return float(device.xp.sum(weight * right) / device.xp.sum(weight))
+
+
+class _Prediction:
+    """Rows that are to be predicted, and a model."""
+
+    def __init__(self, model, X, device: Device):
+        self.model, self.X, self.device = model, X, device
+        self.committee = model._committee
+        self.transformation = getattr(model, "transformation_", None)
+        self.coef = to_host(model.coef_).astype(np.float64, copy=False)
+        self.intercept = to_host(model.intercept_).astype(np.float64, copy=False)
+        # Without double precision the host has the scores.
+        self.here = device.floats == device.xp.float64
+        one_vs_one = isinstance(self.committee, OneVsOne)
+        self.by_votes = one_vs_one and self.committee.voting != "coupled"
+
+    def find(self, method: str):
+        """What a method says of all rows."""
+        device, n, winner = self.device, self.X.shape[0], None
+        if self.by_votes and self.here:
+            winner = self._vote_winners()
+            if method == "winners":
+                return winner
+        narrow = isinstance(self.committee, Binary) and self._may_be_narrow
+        rules, blocks, found = self._rules(narrow), self._blocks(narrow), None
+        for start, stop in blocks:
+            scores = self._scores(self._ready(self.X[start:stop, :], narrow), rules)
+            won = None if winner is None else winner[start:stop]
+            values = self._of_scores(method, scores, won)
+            if len(blocks) == 1:
+                return values
+            if found is None:
+                shape = (n, *values.shape[1:])
+                found = device.xp.empty(shape, dtype=values.dtype, device=device.device)
+            found[start:stop, ...] = values
+        return found
+
+    def _of_scores(self, method: str, scores, winner):
+        """What a method says of scores, and of the winners of votes."""
+        if method == "winners":
+            return self._winners(scores)
+        given = scores[:, 0] if method == "decisions" else None
+        values = self._probabilities(scores, winner) if given is None else given
+        values = _rounded(values, format_of(self.X, self.device), self.device)
+        return logarithms(self.device, values) if method == "logarithms" else values
+
+    def _winners(self, scores):
+        """Winners without votes."""
+        xp, device = self.device.xp, self.device
+        if isinstance(self.committee, Binary):
+            return device.astype(scores[:, 0] > 0, device.integers)
+        if not self.here:
+            return device.put(self.committee.winners(_on_host(scores)))
+        if isinstance(self.committee, OneVsOne):
+            return xp.argmax(self._probabilities(scores, None), axis=1)
+        return xp.argmax(
+            log_odds(device, scores, self.committee.posterior.curve), axis=1
+        )
+
+    def _probabilities(self, scores, winner):
+        """Probabilities, the largest of the winner where votes decide."""
+        xp, device, committee = self.device.xp, self.device, self.committee
+        if not self.here:
+            return device.put(committee.probabilities(_on_host(scores)))
+        scores = device.astype(scores, device.floats)
+        x = log_odds(device, scores, committee.posterior.curve)
+        if isinstance(committee, Binary):
+            return xp.concat([logistic(device, -x), logistic(device, x)], axis=1)
+        if not isinstance(committee, OneVsOne):
+            p = logistic(device, x)
+            p = p / xp.sum(p, axis=1, keepdims=True)
+            return swap_largest_to_winner(device, p, xp.argmax(x, axis=1))
+        p = couple(device, x)
+        if committee.sharpness != 1:
+            p = sharpen(device, p, committee.sharpness)
+        return p if winner is None else swap_largest_to_winner(device, p, winner)
+
+    @cached_property
+    def _may_be_narrow(self) -> bool:
+        """Whether rows are float32, and scores in float32 will do."""
+        planes = self.committee.planes
+        if self.X.dtype != self.device.xp.float32 or self.transformation is not None:
+            return False
+        size = np.abs(self.coef[self.coef != 0])
+        moderate = ((size < _EXTREME) & (size > 1 / _EXTREME)).all()
+        far = np.abs(self.intercept) > _FAR * planes.deviations.min(axis=1)
+        return bool(moderate and not (far & ~planes.trivial).any())
+
+    def _type(self, narrow: bool):
+        """The type that rows are multiplied in."""
+        return self.device.xp.float32 if narrow else self.device.floats
+
+    def _blocks(self, narrow: bool):
+        """Blocks of rows that fit into memory, with their scores."""
+        n_rules, d = self.coef.shape
+        as_they_are = self.X.dtype == self._type(narrow) and self.transformation is None
+        return in_blocks(self.X.shape[0], n_rules if as_they_are else max(n_rules, d))
+
+    def _ready(self, rows, narrow: bool):
+        """Rows in that type, transformed."""
+        rows = self.device.astype(rows, self._type(narrow))
+        if self.transformation is None:
+            return rows
+        check_finite(self.model, rows, self.device)  # or else infinity had a limit
+        return self.transformation.apply(rows)
+
+    def _rules(self, narrow: bool):
+        """The rules, on the device."""
+        return put_rules(self.device, self.coef, self.intercept, self._type(narrow))
+
+    def _scores(self, rows, rules):
+        """Scores of rows, which must be finite."""
+        scores, sound = scores_of_rows(self.device, rows, rules)
+        if sound:
+            return scores
+        rows = self.device.astype(rows, self.device.floats)
+        check_finite(self.model, rows, self.device)
+        return huge_scores(self.device, rows, self._rules(False))
+
+    def _vote_winners(self):
+        """Classes of most votes.
+
+        A class that wins all its pairs needs no count, and is found in few passes. The
+        votes of other rows are counted.
+        """
+        xp, device, narrow = self.device.xp, self.device, self._may_be_narrow
+        rules, weight = (self.coef, self.intercept), self.committee._weights
+        code = win_code(device, *rules, weight, self._type(narrow))
+        if code is None:
+            return self._counted(xp.arange(self.X.shape[0], device=device.device))
+        parts = [
+            largest_codes(device, self._ready(self.X[start:stop, :], narrow), code)
+            for start, stop in self._blocks(narrow)
+        ]
+        codes = xp.concat(parts)
+        winner = code.unit - 1 - (device.astype(codes, xp.int32) & (code.unit - 1))
+        winner = device.astype(winner, device.integers)
+        undecided = codes <= code.full
+        rest = xp.nonzero(undecided)[0]
+        if rest.shape[0]:
+            winner[undecided] = self._counted(rest)
+        return winner
+
+    def _counted(self, which):
+        """Classes of most votes of some rows, by all scores."""
+        device, rules, weight = self.device, self._rules(False), self.committee._weights
+        parts = []
+        for start, stop in in_blocks(which.shape[0], max(self.coef.shape)):
+            rows = device.xp.take(self.X, which[start:stop], axis=0)
+            scores = self._scores(self._ready(rows, False), rules)
+            parts.append(winners_of_scores(device, scores, weight))
+        return device.xp.concat(parts)
+
+
+def _on_host(scores):
+    """Scores in NumPy."""
+    return to_host(scores).astype(np.float64, copy=False)
