@@ -71,22 +71,27 @@ def in_blocks(n: int, width: int):
     return [(start, min(n, start + step)) for start in range(0, n, step)]
 
 
-def check_finite(estimator, rows, device: Device) -> None:
-    """Say which of a few rows are not finite as for rows in NumPy."""
+def not_finite(rows, device: Device):
+    """A row that is not finite, in NumPy; None if there is none."""
     xp = device.xp
-    bad = ~xp.all(xp.isfinite(rows), axis=1)
-    if not bool(xp.any(bad)):
+    bad = xp.nonzero(~xp.all(xp.isfinite(rows), axis=1))[0]
+    return to_host(rows[int(bad[0]), :])[None] if bad.shape[0] else None
+
+
+def check_finite(estimator, rows, device: Device) -> None:
+    """Refuse rows that are not finite, as in NumPy."""
+    bad = not_finite(rows, device)
+    if bad is None:
         return
-    some = to_host(xp.take(rows, xp.nonzero(bad)[0][:1], axis=0)).astype(np.float64)
     missing = getattr(estimator, "missing", None)
-    if missing == "em" and not np.isinf(some).any():
+    if missing == "em" and not np.isinf(bad).any():
         raise ParameterError(
             Setting("X"),
-            " has missing values, and rows with gaps are predicted in NumPy only: pass "
-            "numpy.asarray(X), to a model that is fitted to such rows",
+            " has missing values, which are predicted from in NumPy only: fit to "
+            "numpy.asarray(X), and predict it",
         )
     with gaps_as(missing) as finite:  # says what is wrong
-        check_array(some, input_name="X", estimator=estimator, **finite)
+        check_array(bad, input_name="X", estimator=estimator, **finite)
 
 
 def as_format(values, dtype, device: Device):
@@ -114,7 +119,9 @@ def _rounded(values, dtype, device: Device):
 
 def predict_on_device(model, X, method: str, device: Device):
     """Decisions, winners, probabilities, or their logarithms, of rows on a device."""
-    return _Prediction(model, rows_on_device(model, X, device), device).find(method)
+    X = rows_on_device(model, X, device)
+    with np.errstate(all="ignore"):  # for libraries that are NumPy within
+        return _Prediction(model, X, device).find(method)
 
 
 def labels_on_device(classes, winners):
@@ -222,8 +229,8 @@ class _Prediction:
             return False
         size = np.abs(self.coef[self.coef != 0])
         moderate = ((size < _EXTREME) & (size > 1 / _EXTREME)).all()
-        far = np.abs(self.intercept) > _FAR * planes.deviations.min(axis=1)
-        return bool(moderate and not (far & ~planes.trivial).any())
+        near = np.abs(self.intercept) <= _FAR * planes.deviations.min(axis=1)
+        return bool(moderate and (near | planes.trivial).all())
 
     def _type(self, narrow: bool):
         """The type that rows are multiplied in."""

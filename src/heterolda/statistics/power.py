@@ -93,7 +93,8 @@ class PowerTransformation:
         device = None if is_numpy(X) else device_of(X, always=True)
         if device is not None:
             known = self.centre, self.scale, self.lambdas
-            return bent_rows(device, X, *known, FARTHEST)
+            bent: Array = bent_rows(device, X, *known, FARTHEST)
+            return bent
         result = np.empty(X.shape)
         for rows in _blocks(X):
             z = _in_units(X[rows], self.centre, self.scale)
