@@ -24,6 +24,8 @@ from heterolda.kernels.device.coupling import (
     log_odds,
     logarithms,
     logistic,
+    put_curve,
+    put_ends,
     set_apart,
     sharpen,
     swap_largest_to_winner,
@@ -199,9 +201,7 @@ class _Prediction:
             return device.put(self.committee.winners(_on_host(scores)))
         if isinstance(self.committee, OneVsOne):
             return xp.argmax(self._probabilities(scores, None), axis=1)
-        return xp.argmax(
-            log_odds(device, scores, self.committee.posterior.curve), axis=1
-        )
+        return xp.argmax(log_odds(device, scores, self._curve), axis=1)
 
     def _probabilities(self, scores, winner):
         """Probabilities, the largest of the winner where votes decide."""
@@ -209,17 +209,25 @@ class _Prediction:
         if not self.here:
             return device.put(committee.probabilities(_on_host(scores)))
         scores = device.astype(scores, device.floats)
-        x = log_odds(device, scores, committee.posterior.curve)
+        x = log_odds(device, scores, self._curve)
         if isinstance(committee, Binary):
             return xp.concat([logistic(device, -x), logistic(device, x)], axis=1)
         if not isinstance(committee, OneVsOne):
             p = logistic(device, x)
             p = p / xp.sum(p, axis=1, keepdims=True)
             return swap_largest_to_winner(device, p, xp.argmax(x, axis=1))
-        p = couple(device, x)
+        p = couple(device, x, self._ends)
         if committee.sharpness != 1:
             p = sharpen(device, p, committee.sharpness)
         return p if winner is None else swap_largest_to_winner(device, p, winner)
+
+    @cached_property
+    def _curve(self):
+        return put_curve(self.device, self.committee.posterior.curve)
+
+    @cached_property
+    def _ends(self):
+        return put_ends(self.device, self.committee.n_classes)
 
     @cached_property
     def _may_be_narrow(self) -> bool:

@@ -30,12 +30,14 @@ from heterolda.estimators.gathering import (
     chunk_statistics,
     forget_fit,
     keep_statistics,
+    on_host,
     training_rows,
 )
 from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.placement import host_of, settle
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.projection import OwnProjectionMixin
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
@@ -50,6 +52,7 @@ from heterolda.estimators.warn import (
     warn_of_trivial_rules,
 )
 from heterolda.foundations.choices import CRITERIA, GAPS, MULTICLASS, VOTINGS
+from heterolda.foundations.devices import device_of
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     HasMethods,
@@ -378,9 +381,10 @@ class GaussianLinearDiscriminant(
             estimated = estimated_statistics(self, statistics, rows)
             self._solve(estimated, solver, judges)
             warn_of_discarded_rows(self, statistics, judges)
-            return self
-        choice = choose_by_rows(self, rows.statistics_of(statistics), rows)
-        return self._solve(statistics, solver, judges, choice)
+        else:
+            choice = choose_by_rows(self, rows.statistics_of(statistics), rows)
+            self._solve(statistics, solver, judges, choice)
+        return settle(self, device_of(X))
 
     def _fit_sampled(self, statistics, sample):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.
@@ -427,16 +431,17 @@ class GaussianLinearDiscriminant(
             weight of 1 or less, it cannot predict and says so.
         """
         solver = resolve_solver(self.solver)
-        first = not hasattr(self, "classes_")
+        before = host_of(self)
+        first = not hasattr(before, "classes_")
         if not first:
-            check_has_statistics(self)
-        known = all_labels(classes, None if first else self.classes_)
+            check_has_statistics(before)
+        known = all_labels(*on_host(classes), None if first else before.classes_)
         chunk = chunk_statistics(self, X, y, sample_weight)
-        statistics = add_chunk(self, with_all_classes(known, chunk), decay)
+        statistics = add_chunk(before, with_all_classes(known, chunk), decay)
         if are_enough(statistics):
             self._solve(statistics, solver, warn_of_raised=True)
         keep_statistics(self, statistics)
-        return self
+        return settle(self, device_of(X))
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_statistics(self, statistics):
@@ -453,10 +458,10 @@ class GaussianLinearDiscriminant(
             The fitted estimator.
         """
         needs_no_rows(self)
-        statistics = check_statistics(statistics)
-        self._solve(statistics, resolve_solver(self.solver), warn_of_raised=True)
-        keep_statistics(self, statistics)
-        return self
+        known = check_statistics(statistics)
+        self._solve(known, resolve_solver(self.solver), warn_of_raised=True)
+        keep_statistics(self, known)
+        return settle(self, getattr(statistics, "device", None))
 
     def _solve(
         self,

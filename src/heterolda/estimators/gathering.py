@@ -10,17 +10,24 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.devices import device_of, to_host
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.validation import check_sample_weight, validate_rows
+from heterolda.kernels.device.row_sample import class_counts, sample_rows
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.device_rows import check_rows, device_labels
 from heterolda.statistics.frequencies import (
     check_frequencies,
     without_empty_classes,
 )
 from heterolda.statistics.labels import coded_labels
 from heterolda.statistics.moments import check_decay
+from heterolda.statistics.on_device import device_statistics, host_statistics
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.row_sample import ClassRows, filled_rows
+from heterolda.statistics.row_sample import ClassRows, filled_rows, most_rows
+
+# Rows on a device with no more numbers than this are fitted on the host.
+FEW_NUMBERS = 1 << 17
 
 
 def check_statistics(statistics) -> ClassStatistics:
@@ -30,11 +37,19 @@ def check_statistics(statistics) -> ClassStatistics:
             "statistics must be a ClassStatistics object, got "
             f"{type(statistics).__name__}: use fit(X, y) for data"
         )
-    return statistics.copy()
+    return host_statistics(statistics).copy()
 
 
 def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, ClassRows]:
-    """Statistics of rows in memory, and the rows class by class, for `fit`."""
+    """Statistics of rows in memory, and the rows class by class, for `fit`.
+
+    Both are in NumPy; of many rows on a device, a sample stays there.
+    """
+    device = device_of(X)
+    if device is not None:
+        if not _needs_host(estimator, X):
+            return _rows_on_device(estimator, device, X, y, sample_weight)
+        X, y, sample_weight = on_host(X, y, sample_weight)
     X, y = validate_rows(estimator, X, y, accept_sparse="csr")
     weight = check_frequencies(sample_weight, len(y))
     X, y, weight = without_empty_classes(X, y, weight)
@@ -47,6 +62,47 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
         return statistics, rows
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
     return statistics, ClassRows(X, y, weight, classes, codes)
+
+
+def on_host(*arrays):
+    """Arrays of a device in NumPy; others as they are."""
+    return [to_host(one) if hasattr(one, "device") else one for one in arrays]
+
+
+def _needs_host(estimator, X) -> bool:
+    """Whether rows of a device are few, or have to be in NumPy."""
+    many = X.ndim == 2 and X.shape[0] > 2 * X.shape[1]
+    many = many and X.shape[0] * X.shape[1] > FEW_NUMBERS
+    by_rows = getattr(estimator, "covariance_estimator", None) is not None
+    by_rows |= getattr(estimator, "missing", "error") == "em"
+    shrinkage = estimator.shrinkage
+    return not many or by_rows or (isinstance(shrinkage, str) and shrinkage == "cv")
+
+
+def _rows_on_device(estimator, device, X, y, sample_weight):
+    """The same for many rows on a device, whose statistics need no more than sums."""
+    X = check_rows(device, X)
+    vars(estimator).pop("feature_names_in_", None)  # of an earlier fit
+    estimator.n_features_in_ = X.shape[1]
+    classes, codes = device_labels(device, y, X.shape[0])
+    (weight,) = on_host(sample_weight)
+    weight = check_frequencies(weight, X.shape[0])
+    statistics = device_statistics(device, X, codes, classes, weight)
+    there = None if weight is None else device.put(weight)
+    most = most_rows(X.shape[1], len(classes))
+    counts = statistics.weights.astype(np.int64)
+    if weight is not None:
+        counts = class_counts(device, codes, there, len(classes))
+    chosen = sample_rows(device, X, codes, there, counts, most)
+    places = device.put(chosen)
+    own = to_host(device.xp.take(codes, places)).astype(np.int64)
+    if not statistics.weights.all() and statistics.weights.any():
+        kept = statistics.weights > 0
+        own, statistics = (np.cumsum(kept) - 1)[own], statistics.without_empty_classes()
+    some = device.xp.take(X, places, axis=0)
+    known = statistics.classes
+    part = None if weight is None else weight[chosen]
+    return statistics, ClassRows(some, known[own], part, known, own)
 
 
 def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
@@ -70,6 +126,12 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
         if not first:  # says what is wrong before it goes through the data
             validate_data(estimator, lazy.sample(X), reset=False)
         return lazy.statistics(X, y, sample_weight)
+    if (device := device_of(X)) is not None:
+        X = check_rows(device, X, None if first else estimator.n_features_in_)
+        found = host_statistics(ClassStatistics.from_data(X, y, sample_weight))
+        if first:
+            set_features(estimator, found)
+        return found
     checks = {"accept_sparse": "csr", "ensure_min_samples": 0}
     X, y = validate_rows(estimator, X, y, reset=first, **checks)
     if has_gaps(X):

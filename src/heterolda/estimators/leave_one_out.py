@@ -17,9 +17,8 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
-from heterolda.kernels.row_hashes import row_hashes
+from heterolda.kernels.row_hashes import row_hashes, smallest
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import smallest
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from heterolda.foundations.sklearn_private import get_config
 
-__all__ = ["Device", "device_of", "is_numpy", "same_device", "to_host"]
+__all__ = ["Device", "blocks", "device_of", "is_numpy", "same_device", "to_host"]
 
 # Packages of arrays that may be out of NumPy's reach.
 _ELSEWHERE = ("torch", "cupy", "jax", "jaxlib", "dpnp")
@@ -94,11 +94,18 @@ class Device:
 
     def bits(self, numbers: Any) -> Any | None:
         """The bits of float64 as int64, without a copy; None where no way is known."""
+        if self.floats != self.xp.float64:
+            return None
         if self.is_torch:
             return numbers.contiguous().view(self.xp.int64)
         if self.library == "cupy":
             return self.xp.ascontiguousarray(numbers).view(np.int64)
         return None
+
+
+def blocks(n: int, step: int) -> list[slice]:
+    """Consecutive rows, so many at a time, up to the last of n."""
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
 def is_numpy(array: Any) -> bool:

@@ -75,3 +75,17 @@ def _mixed(sums: Hashes) -> Hashes:
     sums *= _MIX
     sums ^= sums >> _HALF
     return sums
+
+
+def smallest(hashes: Hashes, most: int) -> NDArray[np.bool_]:
+    """Which hashes are among so many smallest distinct ones."""
+    n = most
+    while n < len(hashes):
+        low = np.sort(np.partition(hashes, n - 1)[:n])
+        distinct = np.append(True, low[1:] != low[:-1])
+        if np.count_nonzero(distinct) >= most:
+            limit = low[distinct][most - 1]
+            return np.asarray(hashes <= limit)
+        n *= 4  # there are copies
+    low = np.unique(hashes)
+    return np.asarray(hashes <= low[min(most, len(low)) - 1 :][:1])

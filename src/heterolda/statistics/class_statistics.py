@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_X_y
 
+from heterolda.foundations.devices import device_of
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.gaps import check_missing, gaps_as, has_gaps
 from heterolda.foundations.sklearn_private import get_feature_names
@@ -26,6 +28,7 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import count, html, html_weights, listed
 from heterolda.kernels.class_moments import class_moments
+from heterolda.kernels.device.class_moments import class_moments as device_moments
 from heterolda.statistics.arrays import (
     FILE_FORMAT,
     arrays_of,
@@ -239,7 +242,9 @@ class ClassStatistics:
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Real numbers of any type; sums are taken in float64. Sparse rows, of any
-            of SciPy's formats, cost products of their nonzeros only.
+            of SciPy's formats, cost products of their nonzeros only. Arrays of PyTorch
+            or CuPy are summed where they are, under scikit-learn's
+            `array_api_dispatch`, and so are the statistics.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -256,6 +261,11 @@ class ClassStatistics:
             The statistics.
         """
         check_missing(missing)
+        if (device := device_of(X)) is not None:
+            # By its name: the module needs this one.
+            there = import_module("heterolda.statistics.on_device")
+            found: Self = there.from_rows(device, X, y, sample_weight, missing)
+            return found
         data: Any = X
         labels: Any = y
         names, gaps = None, False
@@ -305,6 +315,8 @@ class ClassStatistics:
         if not is_wide(*X.shape):
             check_room(len(classes), X.shape[1])
             gather = sparse_moments if issparse(X) else class_moments
+            if not issparse(X) and not isinstance(X, np.ndarray):
+                gather = device_moments
         weights, means, parts, lost = gather(X, codes, sample_weight, len(classes))
         with np.errstate(over="ignore", invalid="ignore"):
             doubtful = not np.isfinite(sum(part.sum() for part in parts))
@@ -373,7 +385,9 @@ class ClassStatistics:
         ClassStatistics
             The object itself. If the chunk is refused, it is left as it was.
         """
-        self.__dict__.update((self + self.from_data(X, y, sample_weight)).__dict__)
+        more = self.from_data(X, y, sample_weight)
+        more = getattr(more, "host", more)  # of rows on a device
+        self.__dict__.update((self + more).__dict__)
         return self
 
     def __add__(self, other: object) -> Self:

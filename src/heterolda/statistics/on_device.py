@@ -6,12 +6,20 @@ import copy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from heterolda.foundations.devices import Device, device_of
+from heterolda.foundations.devices import Device, device_of, to_host
 from heterolda.foundations.files import PathOrFile
-from heterolda.foundations.types import Amount
+from heterolda.foundations.types import Amount, Array
+from heterolda.foundations.validation import check_sample_weight
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.device_rows import (
+    check_rows,
+    device_labels,
+    refuse_not_finite,
+)
+from heterolda.statistics.factors import is_wide
+from heterolda.statistics.moments import RangeError
 
 
 class DeviceStatistics(ClassStatistics):
@@ -23,41 +31,41 @@ class DeviceStatistics(ClassStatistics):
 
     def __init__(self, host: ClassStatistics, device: Device) -> None:
         self.host = host
-        self._device = device
+        self.device = device
 
     @property
     def classes(self) -> Any:  # type: ignore[override]
         """Distinct labels, sorted."""
-        return self._device.put(self.host.classes)
+        return self.device.put(self.host.classes)
 
     @property
     def weights(self) -> Any:  # type: ignore[override]
         """Total weights of the classes."""
-        return self._device.put(self.host.weights)
+        return self.device.put(self.host.weights)
 
     @property
     def means(self) -> Any:  # type: ignore[override]
         """Class means."""
-        return self._device.put(self.host.means)
+        return self.device.put(self.host.means)
 
     @property
     def scatters(self) -> Any:
         """Scatters of the classes."""
-        return self._device.put(self.host.scatters)
+        return self.device.put(self.host.scatters)
 
     @property
     def squares(self) -> Any:
         """Their diagonals."""
-        return self._device.put(self.host.squares)
+        return self.device.put(self.host.squares)
 
     @property
     def factors(self) -> list[Any] | None:
         """Rows of which the scatters are made, if there are no scatters."""
         known = self.host.factors
-        return None if known is None else [self._device.put(one) for one in known]
+        return None if known is None else [self.device.put(one) for one in known]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("host", "_device"):
+        if name.startswith("__") or name in ("host", "device"):
             raise AttributeError(name)
         return getattr(self.host, name)
 
@@ -84,7 +92,7 @@ class DeviceStatistics(ClassStatistics):
 
     def _there(self, host: ClassStatistics) -> Self:
         """Other statistics in the same place."""
-        return type(self)(host, self._device)
+        return type(self)(host, self.device)
 
     def copy(self) -> Self:
         """An independent copy, which later updates do not change."""
@@ -135,7 +143,7 @@ class DeviceStatistics(ClassStatistics):
 
     def covariances(self, shrinkage: Amount = None) -> Any:
         """Class covariances with divisor W_k - 1, shrunk if need be."""
-        return self._device.put(self.host.covariances(shrinkage))
+        return self.device.put(self.host.covariances(shrinkage))
 
     def save(self, path: PathOrFile, *, min_count: float = 0) -> None:
         """Write the statistics to a NumPy ``.npz`` file, whole or not at all."""
@@ -143,7 +151,7 @@ class DeviceStatistics(ClassStatistics):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A device cannot be pickled, an array of it can.
-        return _restored, (self.host, self._device.put(np.zeros(0)))
+        return _restored, (self.host, self.device.put(np.zeros(0)))
 
 
 def _restored(host: ClassStatistics, example: Any) -> ClassStatistics:
@@ -155,3 +163,33 @@ def _restored(host: ClassStatistics, example: Any) -> ClassStatistics:
 def host_statistics(statistics: ClassStatistics) -> ClassStatistics:
     """Statistics in NumPy."""
     return getattr(statistics, "host", statistics)
+
+
+def from_rows(
+    device: Device, X: Any, y: Any, sample_weight: Any, missing: str = "error"
+) -> DeviceStatistics:
+    """Statistics of rows on a device, for `ClassStatistics.from_data`.
+
+    Rows with gaps, and those that are fewer than features, come to the host.
+    """
+    X = check_rows(device, X)
+    weight = None if sample_weight is None else to_host(sample_weight)
+    if is_wide(*X.shape) or missing == "em":
+        known = to_host(X), to_host(y) if hasattr(y, "device") else y, weight
+        return DeviceStatistics(ClassStatistics.from_data(*known, missing), device)
+    classes, codes = device_labels(device, y, X.shape[0], warn=False)
+    weight = check_sample_weight(weight, X.shape[0])
+    host = device_statistics(device, X, codes, classes, weight)
+    return DeviceStatistics(host, device)
+
+
+def device_statistics(
+    device: Device, X: Any, codes: Any, classes: NDArray[Any], weight: Array | None
+) -> ClassStatistics:
+    """Statistics, in NumPy, of rows on a device with the places of their labels."""
+    try:
+        found = ClassStatistics.from_codes(X, codes, classes, weight)
+    except RangeError:
+        refuse_not_finite(device, X)
+        raise
+    return found

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from heterolda.foundations.devices import to_host
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
 from heterolda.kernels.class_order import class_order
-from heterolda.kernels.row_hashes import Hashes, row_hashes
+from heterolda.kernels.row_hashes import Hashes, row_hashes, smallest
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.em import filled
 from heterolda.statistics.moments import total_moments
@@ -24,20 +25,6 @@ from heterolda.statistics.moments import total_moments
 _NUMBERS = 1 << 20
 _LEAST = 500
 IN_ALL = 20_000
-
-
-def smallest(hashes: Hashes, most: int) -> NDArray[np.bool_]:
-    """Which hashes are among so many smallest distinct ones."""
-    n = most
-    while n < len(hashes):
-        low = np.sort(np.partition(hashes, n - 1)[:n])
-        distinct = np.append(True, low[1:] != low[:-1])
-        if np.count_nonzero(distinct) >= most:
-            limit = low[distinct][most - 1]
-            return np.asarray(hashes <= limit)
-        n *= 4  # there are copies
-    low = np.unique(hashes)
-    return np.asarray(hashes <= low[min(most, len(low)) - 1 :][:1])
 
 
 def most_rows(n_features: int, n_classes: int) -> int:
@@ -57,8 +44,8 @@ class ClassRows:
 
     Attributes
     ----------
-    X : ndarray or CSR matrix of shape (n, n_features)
-        Rows in memory.
+    X : ndarray, CSR matrix or array of a device, of shape (n, n_features)
+        Rows in memory; on a device those of a sample only.
     y : ndarray of shape (n,)
         Their labels.
     weight : ndarray of shape (n,) or None
@@ -95,7 +82,8 @@ class ClassRows:
             codes = encode(self.y, self.classes).astype(np.int64)
         order, bounds = class_order(codes, self.weight, n_classes)
         most = most_rows(self.X.shape[1], n_classes)
-        if len(order) <= most or np.diff(bounds).max() <= most:
+        sampled = not isinstance(self.X, np.ndarray) and not issparse(self.X)
+        if sampled or len(order) <= most or np.diff(bounds).max() <= most:
             return order, bounds
         parts = np.split(order, bounds[1:-1])
         for k, rows in enumerate(parts):
@@ -129,7 +117,7 @@ class ClassRows:
         """Rows and weights of class k."""
         X, weight, order, bounds = self.arrays
         rows = order[bounds[k] : bounds[k + 1]]
-        some = X.take(rows, axis=0).astype(np.float64, copy=False)
+        some = to_host(X).take(rows, axis=0).astype(np.float64, copy=False)
         return some, None if weight is None else weight[rows]
 
 

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from heterolda.foundations.devices import Device
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS, Curve
-from heterolda.kernels.votes import incidence, n_classes_of
+from heterolda.kernels.votes import incidence
 
 
-def log_odds(device: Device, scores: Any, curve: Curve) -> Any:
+class PutCurve(NamedTuple):
+    """A `Curve` on a device, and the inverses of its limits."""
+
+    low: Any
+    high: Any
+    inverse_low: Any
+    inverse_high: Any
+    bend: Any
+    unit: Any  # None where it is 1 for all pairs
+    no: tuple[Any, Any, Any]
+    yes: tuple[Any, Any, Any]
+
+
+def put_curve(device: Device, curve: Curve) -> PutCurve:
+    """Copy a curve to a device."""
+    put, parts = device.put, (curve.slope, curve.offset, curve.step)
+    known = curve.low, curve.high, 1 / curve.low, 1 / curve.high, curve.bend
+    return PutCurve(
+        *map(put, known),
+        unit=put(curve.unit) if (curve.unit != 1).any() else None,
+        no=tuple(
+            put(sign * one[0]) for one, sign in zip(parts, (1, -1, -1), strict=True)
+        ),
+        yes=tuple(put(one[1]) for one in parts),
+    )
+
+
+def log_odds(device: Device, scores: Any, curve: PutCurve) -> Any:
     """Log-odds of the second class of each pair; see `Curve`."""
-    xp, put = device.xp, device.put
-    s = xp.clip(scores, put(curve.low), put(curve.high))
-    if (curve.unit != 1).any():
-        s = s / put(curve.unit)
-    below, above = scores * put(1 / curve.low), scores * put(1 / curve.high)
-    times = _doublings(device, xp.maximum(below, above))
-    bent = put(curve.bend) * s
+    xp = device.xp
+    s = xp.clip(scores, curve.low, curve.high)
+    s = s if curve.unit is None else s / curve.unit
+    beyond = xp.maximum(scores * curve.inverse_low, scores * curve.inverse_high)
+    times, bent = _doublings(device, beyond), curve.bend * s
     no, yes = (
-        s * (bent + put(slope)) + put(sign * offset) + put(sign * step) * times
-        for sign, slope, offset, step in zip(
-            (-1, 1), curve.slope, curve.offset, curve.step, strict=True
-        )
+        s * (bent + slope) + offset + step * times
+        for slope, offset, step in (curve.no, curve.yes)
     )
     yes = xp.maximum(yes, LEAST_LOG_ODDS + 0.5 * xp.clip(yes, 0.0, None))
     no = xp.clip(no, -MOST_LOG_ODDS, 0.0)
@@ -48,14 +71,17 @@ def logistic(device: Device, x: Any) -> Any:
     return 1 / (1 + device.xp.exp(-x))
 
 
-def couple(device: Device, log_odds_of_pairs: Any) -> Any:
-    """Class probabilities from the log-odds of the second class of each pair."""
-    xp = device.xp
-    n_classes = n_classes_of(log_odds_of_pairs)
-    odds = xp.exp(log_odds_of_pairs)
+def put_ends(device: Device, n_classes: int) -> tuple[Any, Any]:
+    """Which class is the first of each pair, and which the second, on a device."""
     first, second = (incidence(n_classes, *ends) for ends in ((1.0, 0.0), (0.0, 1.0)))
-    against = xp.matmul(odds, device.put(first.toarray()))
-    against = against + xp.matmul(1 / odds, device.put(second.toarray()))
+    return device.put(first.toarray()), device.put(second.toarray())
+
+
+def couple(device: Device, log_odds_of_pairs: Any, ends: tuple[Any, Any]) -> Any:
+    """Class probabilities from the log-odds of the second class of each pair."""
+    xp, (first, second) = device.xp, ends
+    odds = xp.exp(log_odds_of_pairs)
+    against = xp.matmul(odds, first) + xp.matmul(1 / odds, second)
     p = 1 / (1 + against)
     return p / xp.sum(p, axis=1, keepdims=True)
 

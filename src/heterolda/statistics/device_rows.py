@@ -1,0 +1,94 @@
+"""Training rows on a device: checks, labels, statistics, and a sample of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.devices import Device, blocks, device_of, to_host
+from heterolda.foundations.validation import label_array
+from heterolda.statistics.labels import coded_labels
+
+# Labels of no more rows are looked at in NumPy; integers that span no more than this
+# are counted where they are.
+_FEW_ROWS, _SMALL_RANGE = 1 << 14, 200
+
+
+def check_rows(device: Device, X: Any, n_features: int | None = None) -> Any:
+    """Refuse what is not a matrix of real numbers, with rows; but not NaN."""
+    xp = device.xp
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and features, got shape {tuple(X.shape)}"
+        )
+    if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
+        raise ParameterError(
+            Setting("X"), f" must be real numbers, got dtype {X.dtype}"
+        )
+    if not X.shape[1]:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum "
+            "of 1 is required."
+        )
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but the model is expecting {n_features} "
+            "features as input"
+        )
+    # PyTorch may have been told to follow derivatives, which nobody asks for here.
+    return X.detach() if device.is_torch and X.requires_grad else X
+
+
+def refuse_not_finite(device: Device, X: Any) -> None:
+    """Refuse rows that have NaN or infinity; huge numbers pass."""
+    xp = device.xp
+    if not xp.isdtype(X.dtype, "real floating"):
+        return
+    for here in blocks(X.shape[0], max(1, (1 << 24) // X.shape[1])):
+        block = X[here, :]
+        if bool(xp.any(xp.isnan(block))):
+            raise ParameterError(
+                Setting("X"),
+                " contains NaN, which stands for a missing value: fill such values in, "
+                "leave their rows out, or pass numpy.asarray(X) to "
+                f"GaussianLinearDiscriminant({Setting('missing', 'em')})",
+            )
+        if bool(xp.any(xp.isinf(block))):
+            raise ParameterError(
+                Setting("X"), " contains infinity: every number must be finite"
+            )
+
+
+def device_labels(
+    device: Device, y: Any, n: int, *, warn: bool = True
+) -> tuple[NDArray[Any], Any]:
+    """Distinct labels of n rows, in NumPy, and the place of each among them, there."""
+    there = device_of(y, always=True)
+    labels = y if there is not None else label_array(y)
+    shape = np.shape(labels) if there is None else tuple(y.shape)
+    if shape not in ((n,), (n, 1)):
+        raise ParameterError(
+            Setting("y"),
+            f" must have one label for each of the {n} rows of X, got shape {shape}",
+        )
+    xp = device.xp
+    if there == device and n > _FEW_ROWS and xp.isdtype(y.dtype, "integral"):
+        y = xp.reshape(y, (n,))
+        low, high = int(xp.min(y)), int(xp.max(y))
+        if high - low < _SMALL_RANGE:
+            small = device.astype(y - low, xp.uint8)
+            ends = xp.arange(high - low + 1, dtype=xp.uint8, device=device.device)
+            last = to_host(xp.searchsorted(xp.sort(small), ends, side="right"))
+            present = np.flatnonzero(np.diff(last, prepend=0))
+            classes = (present + low).astype(to_host(y[:0]).dtype)
+            if len(present) == high - low + 1:
+                return classes, small
+            table = np.zeros(high - low + 1, np.uint8)
+            table[present] = np.arange(len(present))
+            return classes, xp.take(device.put(table), device.astype(small, xp.int32))
+    labels = label_array(np.reshape(to_host(labels), -1))
+    classes, codes = coded_labels(labels, warn=warn)
+    return classes, device.put(codes)
