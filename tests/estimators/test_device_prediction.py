@@ -6,6 +6,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from heterolda import (
@@ -13,7 +14,7 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
-from heterolda.estimators import device_prediction
+from heterolda.estimators import device_prediction, gathering
 from heterolda.estimators.placement import settle
 from heterolda.foundations.devices import Device, is_numpy, to_host
 from heterolda.kernels.device.power import bent_rows
@@ -226,6 +227,30 @@ def test_components_are_those_of_numpy(device, monkeypatch):
     assert_allclose(to_host(back), projection.inverse_transform(components))
     with pytest.raises(ValueError, match="3 columns"):
         moved.inverse_transform(device.put(X[:, :3]))
+
+
+@pytest.mark.parametrize("few", [0, 1 << 17])
+def test_components_are_found_on_a_device(device, monkeypatch, few):
+    # Of few rows all go to NumPy, of many those that the guard looks at.
+    monkeypatch.setattr(gathering, "FEW_NUMBERS", few)
+    X, y = make_rows(4)
+    rows, labels = device.put(X), device.put(y)
+    projection = HeteroscedasticProjection(n_components=2)
+    guarded = clone(projection).fit(X, y)
+    assert guarded.guarded_ > 0
+    found = clone(projection).fit(rows, labels)
+    free = clone(projection).fit_statistics(guarded.statistics_)
+    again = clone(projection).fit_statistics(found.statistics_)
+    parts = clone(projection)
+    for some in (slice(0, 100), slice(100, None)):
+        parts.partial_fit(rows[some, :], labels[some])
+    for known, one in ((guarded, found), (free, again), (free, parts)):
+        assert not is_numpy(one.scalings_)
+        assert_allclose(to_host(one.scalings_), known.scalings_, rtol=1e-5, atol=1e-7)
+        components = to_host(one.transform(rows))
+        assert_allclose(components, known.transform(X), rtol=1e-5, atol=1e-6)
+    parts.partial_fit(X, y)  # goes on in NumPy
+    assert parts.transform(X).shape == (len(X), 2)
 
 
 def test_powers_are_those_of_numpy(device):

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.votes import Binary, OneVsOne
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.devices import Device, device_of, is_numpy, to_host
+from heterolda.foundations.devices import Device, blocks, device_of, is_numpy, to_host
 from heterolda.foundations.gaps import gaps_as
 from heterolda.kernels.device.coupling import (
     couple,
@@ -38,6 +38,7 @@ from heterolda.kernels.device.votes import (
     win_code,
     winners_of_scores,
 )
+from heterolda.statistics.device_rows import check_rows
 
 # Numbers of a block: many enough to keep a GPU busy, few next to those of all rows.
 _BLOCK_SIZE = 1 << 22
@@ -49,17 +50,7 @@ _EXTREME, _FAR = 1e25, 100.0
 def rows_on_device(estimator, X, device: Device):
     """Rows of real numbers, of the right shape; whether they are finite is not said."""
     X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
-    check_real(X, device)
-    return X.detach() if device.is_torch else X
-
-
-def check_real(X, device: Device) -> None:
-    """Refuse arrays of other than real numbers."""
-    kinds = ("bool", "integral", "real floating")
-    if not device.xp.isdtype(X.dtype, kinds):
-        raise ParameterError(
-            Setting("X"), f" must have real numbers, got an array of {X.dtype}"
-        )
+    return check_rows(device, X)
 
 
 def format_of(X, device: Device):
@@ -67,10 +58,9 @@ def format_of(X, device: Device):
     return X.dtype if X.dtype == device.xp.float32 else device.floats
 
 
-def in_blocks(n: int, width: int):
-    """Bounds of blocks of rows that have so many numbers each."""
-    step = max(1, _BLOCK_SIZE // width)
-    return [(start, min(n, start + step)) for start in range(0, n, step)]
+def in_blocks(n: int, width: int) -> list[slice]:
+    """Blocks of rows that have so many numbers each."""
+    return list(blocks(n, max(1, _BLOCK_SIZE // width)))
 
 
 def not_finite(rows, device: Device):
@@ -170,17 +160,17 @@ class _Prediction:
             if method == "winners":
                 return winner
         narrow = isinstance(self.committee, Binary) and self._may_be_narrow
-        rules, blocks, found = self._rules(narrow), self._blocks(narrow), None
-        for start, stop in blocks:
-            scores = self._scores(self._ready(self.X[start:stop, :], narrow), rules)
-            won = None if winner is None else winner[start:stop]
+        rules, parts, found = self._rules(narrow), self._blocks(narrow), None
+        for here in parts:
+            scores = self._scores(self._ready(self.X[here, :], narrow), rules)
+            won = None if winner is None else winner[here]
             values = self._of_scores(method, scores, won)
-            if len(blocks) == 1:
+            if len(parts) == 1:
                 return values
             if found is None:
                 shape = (n, *values.shape[1:])
                 found = device.xp.empty(shape, dtype=values.dtype, device=device.device)
-            found[start:stop, ...] = values
+            found[here, ...] = values
         return found
 
     def _of_scores(self, method: str, scores, winner):
@@ -283,8 +273,8 @@ class _Prediction:
         if code is None:
             return self._counted(xp.arange(self.X.shape[0], device=device.device))
         parts = [
-            largest_codes(device, self._ready(self.X[start:stop, :], narrow), code)
-            for start, stop in self._blocks(narrow)
+            largest_codes(device, self._ready(self.X[here, :], narrow), code)
+            for here in self._blocks(narrow)
         ]
         codes = xp.concat(parts)
         winner = code.unit - 1 - (device.astype(codes, xp.int32) & (code.unit - 1))
@@ -299,8 +289,8 @@ class _Prediction:
         """Classes of most votes of some rows, by all scores."""
         device, rules, weight = self.device, self._rules(False), self.committee._weights
         parts = []
-        for start, stop in in_blocks(which.shape[0], max(self.coef.shape)):
-            rows = device.xp.take(self.X, which[start:stop], axis=0)
+        for here in in_blocks(which.shape[0], max(self.coef.shape)):
+            rows = device.xp.take(self.X, which[here], axis=0)
             scores = self._scores(self._ready(rows, False), rules)
             parts.append(winners_of_scores(device, scores, weight))
         return device.xp.concat(parts)

@@ -30,7 +30,7 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.placement import settle
+from heterolda.estimators.placement import host_of, settle
 from heterolda.estimators.prediction import also_lazily, in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
@@ -294,7 +294,7 @@ class HeteroscedasticProjection(
         if hasattr(self, "scalings_"):
             check_has_statistics(self)
         chunk = chunk_statistics(self, X, y, sample_weight)
-        statistics = host_statistics(add_chunk(self, chunk, decay))
+        statistics = add_chunk(host_of(self), chunk, decay)
         any_number = self.priors is None or isinstance(self.priors, str)
         least = 2 if any_number else len(self.priors)
         vars(self).pop("scalings_", None)  # of fewer rows
@@ -318,7 +318,8 @@ class HeteroscedasticProjection(
         HeteroscedasticProjection
             The fitted estimator.
         """
-        return self._solve(check_statistics(statistics))
+        device = getattr(statistics, "device", None)
+        return settle(self._solve(check_statistics(statistics)), device)
 
     def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""
@@ -447,8 +448,8 @@ def _project_on_device(projection, X, estimator, device):
 
     X = there.rows_on_device(estimator, X, device)
     parts = []
-    for start, stop in there.in_blocks(*X.shape):
-        rows = device.astype(X[start:stop, :], device.floats)
+    for here in there.in_blocks(*X.shape):
+        rows = device.astype(X[here, :], device.floats)
         with np.errstate(all="ignore"):  # for libraries that are NumPy within
             found = (rows - projection.mean_) @ projection.scalings_
         if not bool(device.xp.all(device.xp.isfinite(found))):
