@@ -38,7 +38,9 @@ from heterolda import (
     LocalNeighborhoodSearch,
     SearchInterruptedWarning,
 )
-from heterolda.estimators import local_search
+from heterolda.estimators import gathering, local_search
+from heterolda.estimators.placement import host_of
+from heterolda.foundations.devices import device_of, to_host
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.pair_search import PairResult
 from heterolda.search.training_data import TrainingData
@@ -783,3 +785,89 @@ def test_deviations_of_extreme_scores(rng, unit):
     scores = rule[0] - X @ rule[1:]
     expected = [scores[y == k].std(ddof=1) for k in (0, 1)]
     assert_allclose(plain.deviations, expected, rtol=1e-12)
+
+
+def put(device, *arrays):
+    """Arrays on a device, None as it is."""
+    return [None if one is None else device.put(one) for one in arrays]
+
+
+@pytest.mark.parametrize("few", [0, 10**6])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"early_stopping": True, "class_weight": "balanced"},
+        {"strategy": "exact", "n_restarts": 1},
+        {"transformation": "auto"},
+        {"estimator": RidgeClassifier()},
+        {"estimator": "frozen"},
+    ],
+    ids=["paper", "held out", "exact", "transformed", "other start", "frozen"],
+)
+def test_rows_on_a_device_have_the_same_rules(
+    make_classes, rng, device, monkeypatch, few, settings
+):
+    monkeypatch.setattr(gathering, "FEW_NUMBERS", few)
+    X, y = make_classes(n_classes=4, n=60, d=3, spread=0.8)
+    X[:, 0] = np.abs(X[:, 0]) ** 1.5
+    weight = None if few else rng.integers(0, 3, len(y)) * 1.0
+    search = LocalNeighborhoodSearch(max_iter=60, **settings)
+    if settings.get("estimator") == "frozen":
+        start = GaussianLinearDiscriminant().fit(*put(device, X, y))
+        search.set_params(estimator=FrozenEstimator(start))
+    there = clone(search).fit(*put(device, X, y, weight))
+    if settings.get("estimator") == "frozen":
+        assert there.estimator_.coef_ is start.coef_
+        search.set_params(estimator=FrozenEstimator(host_of(start)))
+    here = search.fit(X, y, weight)
+    for name in ("n_errors_", "n_errors_start_", "n_iter_", "pairs_", "classes_"):
+        value = getattr(there, name)
+        assert device_of(value) == device
+        assert_array_equal(to_host(value), getattr(here, name))
+    for one, other in zip(there.history_, here.history_, strict=True):
+        assert_array_equal(one, other)
+    assert device_of(there.coef_) == device_of(there.intercept_) == device
+    assert_allclose(to_host(there.coef_), here.coef_, rtol=1e-9)
+    assert_array_equal(host_of(there).predict(X), here.predict(X))
+    if not settings:
+        assert device_of(there.estimator_.coef_) == device
+
+
+def test_labels_and_weights_of_rows_on_a_device_may_be_anywhere(
+    make_classes, device, monkeypatch
+):
+    monkeypatch.setattr(gathering, "FEW_NUMBERS", 0)
+    X, y = make_classes(n_classes=2, n=100, d=3, spread=0.8)
+    weight = np.arange(len(y)) % 3 * 1.0
+    text = np.array(["no", "yes"])[y]
+    there = device.put(X)
+    search = LocalNeighborhoodSearch(max_iter=30)
+    expected = search.fit(X, text, weight).history_[0]
+    search.fit(there, text, device.put(weight))
+    assert_array_equal(search.history_[0], expected)
+    assert_array_equal(search.classes_, ["no", "yes"])
+    # Single precision and integers are converted exactly; a class may weigh nothing.
+    rounded = np.rint(4 * X)
+    expected = search.fit(rounded, y).history_[0]
+    for kind in (np.float32, np.int64):
+        rows = device.put(rounded.astype(kind))
+        assert_array_equal(search.fit(rows, device.put(y)).history_[0], expected)
+    three, none = np.append(y, 2), np.append(np.ones(len(y)), 0.0)
+    search.fit(device.put(np.vstack([rounded, [[9, 9, 9]]])), three, none)
+    assert_array_equal(search.history_[0], expected)
+
+
+def test_bad_rows_on_a_device_are_refused(make_classes, device, monkeypatch):
+    monkeypatch.setattr(gathering, "FEW_NUMBERS", 0)
+    X, y = make_classes(n_classes=2, n=50, d=3)
+    start = FrozenEstimator(GaussianLinearDiscriminant().fit(X, y))
+    search = LocalNeighborhoodSearch(start)
+    with pytest.raises(ValueError, match="one label for each of the 100 rows"):
+        search.fit(*put(device, X, y[:-1]))
+    with pytest.raises(ValueError, match="one entry for each of the 100 rows"):
+        search.fit(*put(device, X, y), np.ones(99))
+    for value, message in ((np.nan, "NaN"), (np.inf, "infinity")):
+        X[7, 1] = value
+        with pytest.raises(ValueError, match=f"X contains {message}"):
+            search.fit(*put(device, X, y))

@@ -66,11 +66,7 @@ from heterolda.foundations.validation import (
     validate_rows,
 )
 from heterolda.foundations.wording import listed
-from heterolda.solvers import (
-    Global,
-    Solver,
-    resolve_solver,
-)
+from heterolda.solvers import Global, Solver, resolve_solver
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.chunks import with_all_classes
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -79,11 +75,7 @@ from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.labels import all_labels
 from heterolda.statistics.moments import two_amounts
 from heterolda.statistics.row_sample import ClassRows
-from heterolda.statistics.shrinkage import (
-    is_shrunk,
-    needs_no_rows,
-    shares_of_pooled,
-)
+from heterolda.statistics.shrinkage import is_shrunk, needs_no_rows, shares_of_pooled
 from heterolda.statistics.span import in_span
 
 _SAME = object()

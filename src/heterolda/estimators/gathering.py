@@ -88,12 +88,12 @@ def _rows_on_device(estimator, device, X, y, sample_weight):
     (weight,) = on_host(sample_weight)
     weight = check_frequencies(weight, X.shape[0])
     statistics = device_statistics(device, X, codes, classes, weight)
-    there = None if weight is None else device.put(weight)
-    most = most_rows(X.shape[1], len(classes))
-    counts = statistics.weights.astype(np.int64)
-    if weight is not None:
+    chosen = np.zeros(0, np.int64)
+    if estimator.guard:
+        there = None if weight is None else device.put(weight)
         counts = class_counts(device, codes, there, len(classes))
-    chosen = sample_rows(device, X, codes, there, counts, most)
+        most = most_rows(X.shape[1], len(classes))
+        chosen = sample_rows(device, X, codes, there, counts, most)
     places = device.put(chosen)
     own = to_host(device.xp.take(codes, places)).astype(np.int64)
     if not statistics.weights.all() and statistics.weights.any():

@@ -9,6 +9,7 @@ users read go there. What needs them in NumPy takes a copy of the estimator.
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def settle(estimator, device: Device | None):
     return estimator
 
 
-def host_of(estimator):
+def host_of(estimator: Any) -> Any:
     """An estimator with all its fitted arrays in NumPy: itself, or else a copy."""
     moved = {}
     for name, value in _fitted(estimator):

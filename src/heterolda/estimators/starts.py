@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.placement import host_of
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array
 from heterolda.search.training_data import TrainingData
@@ -64,7 +65,8 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
     if isinstance(estimator, GaussianLinearDiscriminant):
         fitted = _fit(clone(estimator).set_params(multiclass="ovo"), data)
         _set_names(fitted, data)
-        return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
+        known = host_of(fitted)
+        return Start(fitted, known.coef_, known.intercept_, known.bayes_error_)
     models = Parallel(n_jobs=n_jobs)(
         delayed(_fit)(_for_pair(estimator, data, pair), data.pair(*pair))
         for pair in all_pairs(k).tolist()
@@ -120,20 +122,21 @@ def _frozen_start(
             "where copies lose their fit, pass FrozenEstimator(estimator) instead of "
             "prefit=True"
         ) from error
-    known = np.asarray(estimator.classes_)
+    host = host_of(unfrozen(estimator))
+    known = np.asarray(host.classes_)
     if not np.array_equal(known, classes):
         raise ValueError(
             f"estimator was fitted to classes {known.tolist()}, but y has "
             f"{classes.tolist()}: the search needs samples of the same classes"
         )
-    coef, intercept = _read_rules(estimator, n_features, len(classes))
+    coef, intercept = _read_rules(host, n_features, len(classes))
     own: Any = getattr(estimator, "feature_names_in_", names)
     if names is not None and not np.array_equal(own, names):
         raise ValueError(
             f"estimator was fitted to features {list(own)}, but X has "
             f"{list(names)}: pass the same columns in the same order"
         )
-    return Start(estimator, coef, intercept, getattr(estimator, "bayes_error_", None))
+    return Start(estimator, coef, intercept, getattr(host, "bayes_error_", None))
 
 
 def _set_priors(

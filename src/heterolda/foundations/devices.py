@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from heterolda.foundations.sklearn_private import get_config
+from sklearn import get_config
 
 __all__ = ["Device", "blocks", "device_of", "is_numpy", "same_device", "to_host"]
 

@@ -1,6 +1,5 @@
 """The private names of scikit-learn that this library relies on, all in one file."""
 
-from sklearn._config import get_config
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
@@ -52,7 +51,6 @@ __all__ = [
     "check_method_params",
     "feature_names_out",
     "fit_context",
-    "get_config",
     "get_feature_names",
     "n_threads",
     "raise_for_params",

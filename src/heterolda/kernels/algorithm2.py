@@ -53,8 +53,8 @@ import heterolda.kernels as kernels
 from heterolda.foundations.types import Array, Count, Mask
 
 # Scales beyond these leave the range in which the analysis above holds.
-_SMALLEST_SCALE = 2.0**-900
-_LARGEST_SCALE = 2.0**900
+SMALLEST_SCALE = 2.0**-900
+LARGEST_SCALE = 2.0**900
 # Steps to the horizon, and how many more if rows may be touched in excess.
 _STEPS = 2.0
 _LENIENT_STEPS = 2.0
@@ -245,7 +245,7 @@ def _sizes_and_scales(X: Array, v: Array) -> tuple[Array, Array]:
             term = v[k + 1] * X[:, k]
             total += term
             np.maximum(c, np.abs(term), out=c)
-        in_range = (c >= _SMALLEST_SCALE) & (c <= _LARGEST_SCALE)
+        in_range = (c >= SMALLEST_SCALE) & (c <= LARGEST_SCALE)
         in_range &= np.abs(v).sum() < np.inf
         scales = np.where(in_range, 1 / c, 0.0)
         return np.where(in_range, np.abs(total) / c, 0.0), scales

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.devices import Device, device_of
 from heterolda.foundations.types import Array, Count, Mask
 from heterolda.kernels import algorithm2 as kernel
 from heterolda.kernels.algorithm2 import (
@@ -33,6 +34,7 @@ from heterolda.kernels.algorithm2 import (
     make_block,
     move,
 )
+from heterolda.kernels.device import algorithm2 as device_kernel
 
 # Called with the number of iterations so far, the errors now and the fewest so far.
 Reporter = Callable[[int, float, float], object]
@@ -144,18 +146,23 @@ class PairRows:
     @classmethod
     def from_arrays(cls, X: Array, first: Mask, weight: Array | None) -> PairRows:
         """Round the weights; no weights at all become an empty array."""
-        if weight is None:
-            return cls(X, first, np.empty(0, dtype=np.int64), 1.0)
-        return cls(X, first, *grid_weights(weight))
+        units, unit = np.empty(0, dtype=np.int64), 1.0
+        if weight is not None:
+            units, unit = grid_weights(weight)
+        device = device_of(X, always=True)
+        if device is None:
+            return cls(X, first, units, unit)
+        return _RowsOnDevice(X, first, units, unit, device)
 
     def take(self, rows: NDArray[Any] | slice) -> PairRows:
         """Some of the rows."""
         weight = self.weight[rows] if len(self.weight) else self.weight
         return PairRows(self.X[rows], self.first[rows], weight, self.unit)
 
-    def split(self, n: int) -> list[PairRows]:
-        """Consecutive rows in n groups of about the same size."""
-        if n == 1:
+    def split(self, threads: int) -> list[PairRows]:
+        """Consecutive rows in groups of about the same size, some for each thread."""
+        n = min(threads, len(self.X), self.X.size // _NUMBERS_PER_THREAD)
+        if n <= 1:
             return [self]
         ends = [len(self.X) * k // n for k in range(n + 1)]
         return [self.take(slice(a, b)) for a, b in pairwise(ends)]
@@ -175,6 +182,36 @@ class PairRows:
             log, state = np.empty((2, 0), np.int64), np.array([1, 1, 1, 0])
             self.block(False).run(np.array(v), changes, state, log, step, 1.0, 1, 0)
         return changes
+
+
+@dataclass(frozen=True)
+class _RowsOnDevice(PairRows):
+    """The same for rows on a device, which all stay together.
+
+    Attributes
+    ----------
+    device : Device
+        Where the rows are.
+    """
+
+    device: Device
+
+    @cached_property
+    def _signed(self) -> Any:
+        """Weights there, negative for the second class."""
+        return device_kernel.signed_weights(self.device, self.first, self.weight)
+
+    def split(self, threads: int) -> list[PairRows]:
+        """All rows: a device needs no threads."""
+        return [self]
+
+    def count(self, v: Array) -> int:
+        """Errors of v, from scratch, in units."""
+        return device_kernel.count_errors(self.device, self.X, self._signed, v)
+
+    def block(self, keep: bool) -> Block:
+        """The block that the kernel works on."""
+        return device_kernel.DeviceBlock(self.device, self.X, self._signed)
 
 
 def count_errors(X: Array, first: Mask, weight: Array | None, v: Array) -> float:
@@ -206,16 +243,15 @@ def paper_search(
     are no errors. It returns the best rule ever seen, the first of equals; after a
     KeyboardInterrupt, also one that `report` raises, the best so far.
 
-    The rows X are finite and C-contiguous; `first` is True for those of class 1. Errors
-    have the non-negative weights `weight`, rounded as by `grid_weights`, or are
-    counted. Threads share the rows if there are enough to be worth it; the result is
-    the same for any number of them. `report` is called several times a second. `copy`
-    keeps a scaled copy of the rows in single precision, half the size of the data,
-    without which the search is slower.
+    The rows X are finite and C-contiguous, or on a device; `first` is True for those of
+    class 1. Errors have the non-negative weights `weight`, rounded as by
+    `grid_weights`, or are counted. Threads share the rows if there are enough to be
+    worth it; the result is the same for any number of them. `report` is called
+    several times a second. `copy` keeps a scaled copy of the rows in single precision,
+    half the size of the data, without which the search is slower.
     """
     rows = PairRows.from_arrays(X, first, weight)
-    n_shares = min(threads, len(X), X.size // _NUMBERS_PER_THREAD)
-    shares = rows.split(max(1, n_shares))
+    shares = rows.split(threads)
     blocks = [share.block(copy) for share in shares]
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
@@ -233,8 +269,8 @@ def paper_search(
                 and state[FEWEST] > 0
             ):
                 log = with_room(log, int(state[ITERATIONS]))
-                until = int(state[ITERATIONS]) + 1 + _NUMBERS_PER_CALL // X.size
-                until = min(until, max_iter, log.shape[1])
+                more = 1 + _NUMBERS_PER_CALL // math.prod(X.shape)
+                until = min(int(state[ITERATIONS]) + more, max_iter, log.shape[1])
                 _iterate(blocks, pool, (now, state, log), step, patience, until)
                 report_progress(report, state, rows.unit)
         except KeyboardInterrupt:
@@ -250,7 +286,7 @@ def paper_search(
         errors=rows.unit * errors,
         errors_start=rows.unit * start,
         history=np.multiply(log[0, :n_iter], rows.unit, dtype=np.float64),
-        touched=float(touched / (len(X) * max(n_iter - 1, 1))),
+        touched=float(touched / (X.shape[0] * max(n_iter - 1, 1))),
         interrupted=interrupted,
     )
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.foundations.devices import device_of, to_host
 from heterolda.foundations.types import Array
+from heterolda.kernels.device import algorithm2 as device_kernel
+from heterolda.kernels.device.score_moments import score_moments as moments_on_device
 from heterolda.kernels.score_moments import score_moments
 from heterolda.search.algorithm2 import SearchResult, count_errors
 from heterolda.search.training_data import TrainingData
@@ -66,8 +70,7 @@ class PairResult:
         """Complete the record of a rule by the rows of its two classes."""
         weight = data.error_weights()
         total = len(data.codes) if weight is None else weight.sum()
-        scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
-        one, two = score_moments(scores, data.codes == 0, data.weight).tolist()
+        one, two = _moments_of_scores(data, rule).tolist()
         return cls(
             rule=rule,
             errors_start=errors_start,
@@ -110,13 +113,29 @@ def search_pair(
     )
 
 
-def _arrays(data: TrainingData) -> tuple[Array, NDArray[np.bool_], Array | None]:
+def _arrays(data: TrainingData) -> tuple[Any, NDArray[np.bool_], Array | None]:
     """The arguments X, first and weight of the searches."""
     return data.float_rows(), data.codes == 0, data.error_weights()
 
 
-def _tamed(v: Array, X: Array) -> Array:
+def _moments_of_scores(data: TrainingData, rule: Array) -> Array:
+    """Moments in the two classes of scores that are positive for the second."""
+    X, first = data.float_rows(), data.codes == 0
+    device = device_of(X, always=True)
+    if device is not None:
+        scores = -device_kernel.scores(device, X, rule)
+        return moments_on_device(device, scores, first, data.weight)
+    scores = linear_scores(X, -rule[1:, None], rule[:1])[:, 0]
+    return score_moments(scores, first, data.weight)
+
+
+def _tamed(v: Array, X: Any) -> Array:
     """The rule `without_extremes`; most often a look at all values at once will do."""
+    device = device_of(X, always=True)
+    if device is not None:
+        xp = device.xp
+        ranges = xp.stack([xp.max(X, axis=0), xp.min(X, axis=0)])
+        X = to_host(ranges).astype(np.float64)
     sizes = np.abs(v[v != 0])
     largest = max(float(X.max()), -float(X.min()), 0.0)
     if len(sizes) and largest > 0:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.devices import Device, device_of
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_class_weight,
@@ -25,9 +26,9 @@ class TrainingData:
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or array of a device, of shape (n_samples, n_features)
         Rows.
-    y : ndarray of shape (n_samples,)
+    y : ndarray or array of the device, of shape (n_samples,)
         Their labels.
     classes : ndarray of shape (n_classes,)
         Distinct labels, sorted.
@@ -39,30 +40,38 @@ class TrainingData:
         What an error in each class costs, besides.
     names : ndarray of shape (n_features,) or None
         Names of the features.
+    device : Device or None
+        Where rules descend, if not here, although the rows are here.
     """
 
-    X: NDArray[Any]
-    y: NDArray[Any]
+    X: Any
+    y: Any
     classes: NDArray[Any]
     codes: Index
     weight: Array | None
     class_weight: Array | None
     names: NDArray[Any] | None = None
+    device: Device | None = None
 
     @classmethod
     def from_arrays(
         cls,
-        X: NDArray[Any],
+        X: Any,
         y: NDArray[Any],
         weight: Array | None,
         class_weight: Any,
         names: NDArray[Any] | None,
+        device: Device | None = None,
     ) -> TrainingData:
         """Check labels and class weights, and leave out rows of weight zero."""
         classes = check_labels(y)
+        data = cls(X, y, classes, _codes(classes, y), weight, None, names, device)
+        return data.checked(class_weight)
+
+    def checked(self, class_weight: Any) -> TrainingData:
+        """The same with class weights, and without rows of weight zero."""
+        data, classes, weight = self, self.classes, self.weight
         check_several_classes(len(classes))
-        codes = _codes(classes, y)
-        data = cls(X, y, classes, codes, weight, None, names)
         if weight is None and class_weight is None:
             return data
         totals = data.totals()
@@ -79,7 +88,8 @@ class TrainingData:
     def take(self, rows: NDArray[Any]) -> TrainingData:
         """Some of the rows, given as a mask or as indices."""
         weight = None if self.weight is None else self.weight[rows]
-        X, y, codes = self.X[rows], self.y[rows], self.codes[rows]
+        X, y = some_rows(self.X, rows), some_rows(self.y, rows)
+        codes = self.codes[rows]
         return replace(self, X=X, y=y, codes=codes, weight=weight)
 
     def pair(self, i: int, j: int) -> TrainingData:
@@ -115,8 +125,10 @@ class TrainingData:
             held[rows[: min(max(share, 1), len(rows) - 1)]] = True
         return self.take(~held), self.take(held)
 
-    def float_rows(self) -> Array:
-        """The rows as the kernels take them."""
+    def float_rows(self) -> Any:
+        """The rows as the kernels take them; on a device, as they are."""
+        if device_of(self.X, always=True) is not None:
+            return self.X
         return np.ascontiguousarray(self.X, dtype=np.float64)
 
     def frequencies(self) -> Array:
@@ -134,6 +146,15 @@ class TrainingData:
         """Total weight of each class, without the class weights."""
         totals = np.bincount(self.codes, self.weight, minlength=len(self.classes))
         return totals.astype(np.float64)
+
+
+def some_rows(X: Any, rows: NDArray[Any]) -> Any:
+    """Rows by a mask or by indices in NumPy, wherever the rows are."""
+    device = device_of(X, always=True)
+    if device is None:
+        return X[rows]
+    places = np.flatnonzero(rows) if rows.dtype == bool else rows
+    return device.xp.take(X, device.put(places), axis=0)
 
 
 def check_no_empty_class(classes: NDArray[Any], totals: Array) -> None:

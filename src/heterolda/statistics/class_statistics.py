@@ -26,7 +26,7 @@ from heterolda.foundations.validation import (
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import count, html, html_weights, listed
+from heterolda.foundations.wording import count, html, html_weights
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.device.class_moments import class_moments as device_moments
 from heterolda.statistics.arrays import (
@@ -61,7 +61,7 @@ from heterolda.statistics.moments import (
     two_amounts,
 )
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.removal import NO_REMOVAL, Moments, rounding, without
+from heterolda.statistics.removal import NO_REMOVAL, Moments, take_away
 from heterolda.statistics.sparse_moments import sparse_moments
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
@@ -411,24 +411,13 @@ class ClassStatistics:
             raise ValueError(NO_REMOVAL)
         union_of_labels(self.classes, other.classes)  # refuses mixed types
         both = self._empty_of_both(other, self.classes)  # and other features
-        taken = other.weights > 0
-        missing = np.setdiff1d(other.classes[taken], self.classes[self.weights > 0])
-        if len(missing):
-            raise ValueError(
-                f"rows of classes {listed(missing)} cannot be taken away: these "
-                "statistics have no rows of these classes"
-            )
         if other.factors is not None:
             other = copy.copy(other)
             other._parts = other.scatters
         part = dict(zip(other.classes.tolist(), other._moments(), strict=True))
         left = dict(zip(self.classes.tolist(), self._moments(), strict=True))
         noise = both._noise
-        for label in other.classes[taken].tolist():
-            noise[label] = np.maximum(rounding(left[label]), noise.get(label, 0.0))
-            rest = without(label, left.pop(label), part[label], noise[label])
-            if rest is not None:
-                left[label] = rest
+        take_away(left, part, noise)
         kept = [label in left for label in self.classes.tolist()]
         result = self._empty_of_both(other, self.classes[np.array(kept, bool)])
         for k, label in enumerate(result.classes.tolist()):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from heterolda.exceptions import PrecisionWarning
 from heterolda.foundations.types import Array
+from heterolda.foundations.wording import listed
 
 # What rounding may do to sums of rows: to the weight, the squares and the mean, as a
 # share of what they are before rows are taken away.
@@ -99,7 +100,7 @@ def _warn_of_rounding(
             "much was taken away. That does no harm if the other rows do not vary; if "
             "they do, gather their statistics again",
             PrecisionWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -118,3 +119,25 @@ def _cleaned(scatter: Array, noise: Array) -> Array:
     if np.any(values < 1):
         cleaned[block] = (vectors * np.maximum(values, 1.0)) @ vectors.T * unit[block]
     return cleaned
+
+
+def take_away(
+    left: dict[Any, Moments], part: dict[Any, Moments], noise: dict[Any, Array]
+) -> None:
+    """Take the moments of some rows away from those of all, by label, in place.
+
+    Classes of which no rows are left are gone. `noise` is as for `without`, and grows.
+    """
+    taken = [label for label, moments in part.items() if moments.weight > 0]
+    there = {label for label, moments in left.items() if moments.weight > 0}
+    missing = [label for label in taken if label not in there]
+    if missing:
+        raise ValueError(
+            f"rows of classes {listed(np.array(missing))} cannot be taken away: these "
+            "statistics have no rows of these classes"
+        )
+    for label in taken:
+        noise[label] = np.maximum(rounding(left[label]), noise.get(label, 0.0))
+        rest = without(label, left.pop(label), part[label], noise[label])
+        if rest is not None:
+            left[label] = rest

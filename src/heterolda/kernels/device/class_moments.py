@@ -1,7 +1,7 @@
 """Weights, means and centred scatters of classes, where the rows are.
 
-Rows are sorted by class within chunks, gathered in tiles of rows of one class, centred,
-and multiplied: one product z'z for each tile, all of a chunk at once. A column of ones
+Rows are sorted by class, gathered in tiles of rows of one class, centred, and
+multiplied: one product z'z for each tile, those of many tiles at once. A column of ones
 beside the rows gives the sums of z, too; with weights it has their roots, by which rows
 are multiplied. Tiles are short, so that sums in single precision lose little, and what
 they give is added up in double precision. The origin that is subtracted is the median
@@ -36,17 +36,16 @@ _FAR = 1e3
 
 @dataclass(frozen=True)
 class Tiles:
-    """Which rows are in which tiles; tiles come chunk after chunk.
+    """Which rows are in which tiles; tiles come class after class.
 
     Attributes
     ----------
     order : array of shape (n,)
-        Rows by chunk, then by class, on the device; those that do not count are last in
-        their chunk.
+        Rows by class, on the device; those that do not count come last.
     start, n_rows, classes : ndarray of shape (n_tiles,)
         Where the rows of a tile begin in `order`, how many there are, and their class.
-    bounds : ndarray of shape (n_chunks + 1,)
-        Tiles of each chunk.
+    bounds : ndarray of shape (n_classes + 1,)
+        Where the rows of each class begin in `order`, and where the last end.
     size : int
         Rows of a full tile.
     """
@@ -73,7 +72,7 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
     codes = device.take(codes)
     if weight is not None:
         weight = device.take(weight, device.floats)
-    tiles = _tiles(device, X, codes, weight, n_classes)
+    tiles = _tiles(device, codes, weight, n_classes)
     origin, spread, most = _sample(device, X, tiles, n_classes)
     single = X.dtype == xp.float32 and weight is None  # whose roots are rounded
     single = single and spread > _SMALL and most < _LARGE
@@ -103,39 +102,25 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
     return ClassMoments(counts, means, scatters, _lost(xp, X, codes, squares, counts))
 
 
-def _tiles(device: Device, X: Any, codes: Any, weight: Any, n_classes: int) -> Tiles:
-    """Sort rows by class within chunks, and lay them out in tiles."""
-    xp, (n, d) = device.xp, X.shape
-    room = _CACHE
-    if device.is_gpu:
-        room = max(
-            _LEAST_BYTES, int(_SHARE * n * d * (4 + 4 * (X.dtype != xp.float32)))
-        )
-    length = min(n, max(256, room // (8 * d), 2 * n_classes))
-    size = 1 << int(np.log2(max(1, length / (_TILES * n_classes))))
+def _tiles(device: Device, codes: Any, weight: Any, n_classes: int) -> Tiles:
+    """Sort rows by class, and lay them out in tiles."""
+    xp, n = device.xp, codes.shape[0]
+    size = 1 << int(np.log2(max(1, n / (_TILES * n_classes))))
     size = max(_LEAST, min(size, _MOST))
     kind = xp.uint8 if n_classes < 255 else xp.int32
+    key = device.astype(codes, kind)
+    if weight is not None:
+        key = xp.where(weight > 0, key, key * 0 + n_classes)
+    order = xp.argsort(key, stable=True)
     ends = xp.arange(n_classes, dtype=kind, device=device.device)
-    orders, lasts, chunks = [], [], blocks(n, length)
-    for chunk in chunks:
-        key = device.astype(codes[chunk], kind)
-        if weight is not None:
-            key = xp.where(weight[chunk] > 0, key, key * 0 + n_classes)
-        order = xp.argsort(key, stable=True)
-        lasts.append(xp.searchsorted(xp.take(key, order), ends, side="right"))
-        orders.append(device.astype(order, xp.int32) + chunk.start)
-    last = to_host(xp.stack(lasts)).astype(np.int64)
-    counts = np.diff(last, prepend=0)
-    first = last - counts + np.array([[chunk.start] for chunk in chunks])
+    last = xp.searchsorted(xp.take(key, order), ends, side="right")
+    bounds = np.append(0, to_host(last)).astype(np.int64)
 
-    full, rest = np.divmod(counts, size)
-    n_tiles = (full + (rest > 0)).ravel()
+    n_tiles = -(-np.diff(bounds) // size)
     within = np.arange(n_tiles.sum()) - np.repeat(np.cumsum(n_tiles) - n_tiles, n_tiles)
-    start = np.repeat(first.ravel(), n_tiles) + within * size
-    n_rows = np.minimum(size, np.repeat((first + counts).ravel(), n_tiles) - start)
-    classes = np.tile(np.arange(n_classes), len(chunks)).repeat(n_tiles)
-    bounds = np.append(0, n_tiles.reshape(counts.shape).sum(axis=1).cumsum())
-    order = orders[0] if len(orders) == 1 else xp.concat(orders)
+    start = np.repeat(bounds[:-1], n_tiles) + within * size
+    n_rows = np.minimum(size, np.repeat(bounds[1:], n_tiles) - start)
+    classes = np.repeat(np.arange(n_classes), n_tiles)
     return Tiles(order, start, n_rows, classes, bounds, size)
 
 
@@ -148,16 +133,9 @@ def _sample(
     """
     xp, d = device.xp, X.shape[1]
     n = min(_SAMPLE, max(9, (1 << 16) // n_classes) | 1)
-    chosen = np.zeros((n_classes, n), np.int64)
-    by_class = np.argsort(tiles.classes, kind="stable")
-    bounds = np.searchsorted(tiles.classes[by_class], np.arange(n_classes + 1))
-    for k, mine in enumerate(np.split(by_class, bounds[1:-1])):
-        if len(mine):
-            ends = np.cumsum(tiles.n_rows[mine])
-            rank = np.arange(n) * int(ends[-1]) // n
-            tile = np.searchsorted(ends, rank, side="right")
-            within = rank - (ends - tiles.n_rows[mine])[tile]
-            chosen[k] = tiles.start[mine][tile] + within
+    counts = np.diff(tiles.bounds)[:, None]
+    chosen = tiles.bounds[:-1, None] + np.arange(n) * counts // n
+    chosen = np.where(counts > 0, chosen, 0)
     rows = xp.take(tiles.order, device.put(chosen.ravel()))
     some = device.astype(xp.take(X, rows, axis=0), device.floats)
     some = xp.sort(xp.reshape(some, (n_classes, n, d)), axis=1)
@@ -180,26 +158,28 @@ def _sums(
     classes, centre = device.put(tiles.classes), device.put(origin, kind)
     roots = None if weight is None else device.astype(xp.sqrt(weight), kind)
     numbers = xp.arange(n_classes, dtype=xp.int64, device=device.device)
-    sums: Any = 0.0
+    sums: Any = np.zeros(1)
     on_host = device.floats == xp.float32  # where there is no double precision
-    for low, high in zip(
-        tiles.bounds[:-1].tolist(), tiles.bounds[1:].tolist(), strict=True
-    ):
-        if low == high:
-            continue
-        chunk = slice(low, high)
-        some = first[chunk], n_rows[chunk], classes[chunk]
-        z = gather_tiles(device, X, tiles.order, tiles.size, *some, centre, roots)
+    bytes_of_tile = tiles.size * (d + 1) * (4 if kind == xp.float32 else 8)
+    room = _CACHE
+    if device.is_gpu:
+        of_number = 4 if X.dtype == xp.float32 else 8
+        room = max(_LEAST_BYTES, int(_SHARE * X.shape[0] * d * of_number))
+    for i, some in enumerate(blocks(len(tiles.start), max(1, room // bytes_of_tile))):
+        of_tiles = first[some], n_rows[some], classes[some]
+        z = gather_tiles(device, X, tiles.order, tiles.size, *of_tiles, centre, roots)
         products = xp.matmul(xp.matrix_transpose(z), z)
-        width = products.shape[1]
-        flat = device.astype(xp.reshape(products, (-1, width**2)), device.floats)
-        marks = device.astype(classes[None, chunk] == numbers[:, None], device.floats)
-        found = xp.matmul(marks, flat)
-        sums = sums + (to_host(found).astype(np.float64) if on_host else found)
-    if isinstance(sums, float):  # no row counts
+        flat = xp.reshape(products, (-1, products.shape[1] ** 2))
+        marks = device.astype(of_tiles[2][None, :] == numbers[:, None], device.floats)
+        found = xp.matmul(marks, device.astype(flat, device.floats))
+        found = to_host(found).astype(np.float64) if on_host else found
+        sums = found if i == 0 else sums + found
+        del z  # before the next is made
+    total = to_host(sums).astype(np.float64)
+    if not len(tiles.start):  # no row counts
         return np.zeros((n_classes, d + 1, d + 1))
-    found = to_host(sums).astype(np.float64).reshape(n_classes, width, width)
-    return found[:, : d + 1, : d + 1]
+    width = int(np.sqrt(total.shape[1]))
+    return total.reshape(n_classes, width, width)[:, : d + 1, : d + 1]
 
 
 def _lost(xp: Any, X: Any, codes: Any, squares: Array, counts: Array) -> int:

@@ -12,8 +12,11 @@ from typing import Any
 
 from heterolda.foundations.devices import Device
 
-# Rows that a program of the kernel gathers at a time.
-_ROWS = 32
+# Rows that a program of the kernel gathers at a time, and its groups of threads.
+_ROWS, _WARPS = 8, 4
+
+# Rows whose votes a program counts at a time, and the most classes it does that for.
+_VOTERS, _MOST_CLASSES = 128, 32
 
 
 def gather_tiles(
@@ -54,6 +57,30 @@ def gather_tiles(
     return xp.concat([z, factor[:, :, None]], axis=2)
 
 
+def leaders(
+    device: Device, scores: Any, intercept: Any, weight: Any, n_classes: int
+) -> Any | None:
+    """The class of most votes of each row, where one kernel can count them.
+
+    Scores are of shape (n_pairs, n), without intercepts, which are of their type;
+    weights of votes are float64. A row in which several classes lead has -1, one whose
+    scores are not finite -2. None where there is no such kernel, or too many classes.
+    """
+    gpu = device.is_torch and device.is_gpu
+    triton = _triton() if gpu and n_classes <= _MOST_CLASSES else None
+    if triton is None:
+        return None
+    import torch
+
+    n = scores.shape[1]
+    winner = torch.empty(n, dtype=torch.int64, device=scores.device)
+    with torch.cuda.device(scores.device):
+        triton["vote"][(-(-n // _VOTERS),)](
+            *(scores, intercept, weight, winner, n), CLASSES=n_classes, ROWS=_VOTERS
+        )
+    return winner
+
+
 def _gather_by_triton(kernels, X, order, size, first, n_rows, classes, origin, roots):
     import torch
 
@@ -70,6 +97,7 @@ def _gather_by_triton(kernels, X, order, size, first, n_rows, classes, origin, r
             ROWS=_ROWS,
             COLUMNS=block,
             WEIGHTED=roots is not None,
+            num_warps=_WARPS,
         )
     return z
 
@@ -112,4 +140,30 @@ def _triton():
             z + at, u.to(centre.dtype), mask=(r < size)[:, None] & (j < width)[None, :]
         )
 
-    return {"gather": gather}
+    @triton.jit
+    def vote(
+        scores, intercept, weight, winner, n, CLASSES: tl.constexpr, ROWS: tl.constexpr
+    ):
+        r = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+        inside = r < n
+        most = tl.full((ROWS,), -1.0, tl.float64)
+        leader = tl.full((ROWS,), -1, tl.int64)
+        zero = tl.load(scores + r, mask=inside, other=0.0) * 0.0  # or NaN
+        for c in range(CLASSES):
+            votes = tl.zeros((ROWS,), tl.float64)
+            for other in range(CLASSES):
+                if other != c:
+                    i = min(c, other)
+                    pair = i * (2 * CLASSES - i - 1) // 2 + max(c, other) - i - 1
+                    s = tl.load(scores + pair * n + r, mask=inside, other=0.0)
+                    s += tl.load(intercept + pair)
+                    if c < other:
+                        zero += s * 0.0
+                    won = (s > 0) == (c > other)
+                    votes += tl.where(won, tl.load(weight + pair), 0.0)
+            leader = tl.where(votes > most, c, tl.where(votes == most, -1, leader))
+            most = tl.maximum(most, votes)
+        leader = tl.where(zero == 0.0, leader, -2)
+        tl.store(winner + r, leader, mask=inside)
+
+    return {"gather": gather, "vote": vote}

@@ -11,12 +11,12 @@ from heterolda.foundations.types import Array, Count, Index
 
 # Rows of which the values of a feature are compared, and the share that must differ if
 # the feature alone is to tell rows apart.
-_ROWS, _DISTINCT = 257, 0.98
-# Odd numbers to multiply bits with, and the lower half of them.
-_FACTORS = 0x1936F0C9D1B54A35, 0x1E3779B97F4A7C15
+_ROWS, _DISTINCT = 129, 0.98
+# An odd number to multiply bits with, and the lower half of them.
+_FACTOR = 0x1E3779B97F4A7C15
 _HALF = 0xFFFFFFFF
 # Rows that are looked at at a time, so that no copy of X is made.
-_BLOCK = 1 << 22
+_BLOCK = 1 << 23
 # Candidates for each row that is wanted, so that copies do not matter at first.
 _MORE = 1.5
 
@@ -112,7 +112,5 @@ def _hashes(device: Device, key: Any) -> Any:
 
 
 def _mixed(bits: Any) -> Any:
-    """Bits that all depend on all; products overflow, as they should."""
-    for factor in _FACTORS:
-        bits = (bits ^ ((bits >> 32) & _HALF)) * factor
-    return bits ^ ((bits >> 32) & _HALF)
+    """Bits of which the first depend on all; products overflow, as they should."""
+    return (bits ^ ((bits >> 32) & _HALF)) * _FACTOR
