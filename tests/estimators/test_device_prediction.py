@@ -98,7 +98,9 @@ def test_predictions_are_those_of_numpy(device, n_classes, model, monkeypatch):
     score = moved.score(rows, device.put(labels), device.put(weight))
     assert_allclose(score, model.score(X, labels, weight))
     # In blocks of a few rows.
-    monkeypatch.setattr(device_prediction, "_BLOCK_SIZE", 1000)
+    monkeypatch.setattr(
+        device_prediction, "_BLOCK_SIZE", dict.fromkeys((True, False), 1000)
+    )
     assert_same(model, moved, X, device, 1e-12)
 
 
@@ -232,7 +234,9 @@ def test_components_are_those_of_numpy(device, monkeypatch):
     own = GaussianLinearDiscriminant().fit(X, y)
     names = there(own, device).get_feature_names_out()
     assert_array_equal(names, own.get_feature_names_out())
-    monkeypatch.setattr(device_prediction, "_BLOCK_SIZE", 100)
+    monkeypatch.setattr(
+        device_prediction, "_BLOCK_SIZE", dict.fromkeys((True, False), 100)
+    )
     for model in (projection, own):
         moved = there(model, device)
         for kind, rtol in ((np.float64, 1e-10), (np.float32, 1e-5), (np.int32, 1e-10)):

@@ -40,8 +40,8 @@ from heterolda.kernels.device.votes import (
 )
 from heterolda.statistics.device_rows import check_rows
 
-# Numbers of a block: many enough to keep a GPU busy, few next to those of all rows.
-_BLOCK_SIZE = 1 << 22
+# Numbers of a block: enough to keep a GPU busy, or what stays in a processor's cache.
+_BLOCK_SIZE = {True: 1 << 22, False: 1 << 17}
 # Rows in single precision are multiplied in it unless numbers are extreme, or scores
 # are that many of their standard deviations away from those of zeros.
 _EXTREME, _FAR = 1e25, 100.0
@@ -58,9 +58,9 @@ def format_of(X, device: Device):
     return X.dtype if X.dtype == device.xp.float32 else device.floats
 
 
-def in_blocks(n: int, width: int) -> list[slice]:
+def in_blocks(device: Device, n: int, width: int) -> list[slice]:
     """Blocks of rows that have so many numbers each."""
-    return list(blocks(n, max(1, _BLOCK_SIZE // width)))
+    return blocks(n, max(1, _BLOCK_SIZE[device.is_gpu] // width))
 
 
 def not_finite(rows, device: Device):
@@ -238,7 +238,8 @@ class _Prediction:
         """Blocks of rows that fit into memory, with their scores."""
         n_rules, d = self.coef.shape
         as_they_are = self.X.dtype == self._type(narrow) and self.transformation is None
-        return in_blocks(self.X.shape[0], n_rules if as_they_are else max(n_rules, d))
+        width = n_rules if as_they_are else max(n_rules, d)
+        return in_blocks(self.device, self.X.shape[0], width)
 
     def _ready(self, rows, narrow: bool):
         """Rows in that type, transformed."""
@@ -289,7 +290,7 @@ class _Prediction:
         """Classes of most votes of some rows, by all scores."""
         device, rules, weight = self.device, self._rules(False), self.committee._weights
         parts = []
-        for here in in_blocks(which.shape[0], max(self.coef.shape)):
+        for here in in_blocks(device, which.shape[0], max(self.coef.shape)):
             rows = device.xp.take(self.X, which[here], axis=0)
             scores = self._scores(self._ready(rows, False), rules)
             parts.append(winners_of_scores(device, scores, weight))

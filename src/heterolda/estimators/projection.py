@@ -448,7 +448,7 @@ def _project_on_device(projection, X, estimator, device):
 
     X = there.rows_on_device(estimator, X, device)
     parts = []
-    for here in there.in_blocks(*X.shape):
+    for here in there.in_blocks(device, *X.shape):
         rows = device.astype(X[here, :], device.floats)
         with np.errstate(all="ignore"):  # for libraries that are NumPy within
             found = (rows - projection.mean_) @ projection.scalings_
