@@ -15,7 +15,7 @@ READER ?=
 # Several processes work at once, each with one thread of linear algebra.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale accuracy projection wide gaps hostile docs picture dist
+.PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy projection wide gaps hostile docs picture dist
 .PHONY: test-oldest mutation clean
 
 demo: $(READY)
@@ -60,6 +60,10 @@ bench: $(READY)
 
 bench-scale: $(READY)
 	$(BIN)/python -m benchmarks.scale
+
+# On a machine with a GPU; what it measures can be made a page of elsewhere.
+gpu: $(READY)
+	$(BIN)/python -m benchmarks.gpu
 
 accuracy: $(READY)
 	$(BIN)/python -m benchmarks.accuracy

@@ -26,6 +26,7 @@ class Batch(NamedTuple):
     weight: Array | None  # sample weights, (n_rows,)
     n_dropped: int  # number of rows that were left out for missing values
     whole: Mask | None = None  # rows without gaps; None: all
+    there: Any = None  # features of the rows without gaps, copied to a device
 
     @property
     def n_gaps(self) -> int:
@@ -56,21 +57,39 @@ def decoded_with_records(
             weight = None
             if file.columns.weight is not None:
                 weight = numbers_of(records, file.columns.weight, file, n_before)
-            absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
-            good = _usable(file, X, absent, missing, n_before, advice)
-            n_before += records.num_rows
-            if good is not None:
-                X, codes = X[good], codes[good]
-                weight = None if weight is None else weight[good]
-            try:
-                weight = check_sample_weight(weight, len(X))
-            except ParameterError as error:
-                where = f"{file.name}: column {file.columns.weight!r}: "
-                raise ParameterError(where, *error.args) from error
-            n_dropped = records.num_rows - len(X)
             arrays = X, codes, labels, weight
-            whole = _without_gaps(X) if missing == "em" else None
-            yield records, good, Batch(file, *arrays, n_dropped, whole)
+            good, batch = checked_batch(file, *arrays, missing, advice, n_before)
+            n_before += records.num_rows
+            yield records, good, batch
+
+
+def checked_batch(
+    file: OpenFile,
+    X: Array,
+    codes: NDArray[np.int64],
+    labels: list[Any],
+    weight: Array | None,
+    missing: str,
+    advice: str | None,
+    n_before: int,
+) -> tuple[Mask | None, Batch]:
+    """Which rows are kept, if not all, and a batch of these.
+
+    So many rows of the file come before. Codes below zero are missing labels.
+    """
+    n_rows = len(X)
+    absent = [codes < 0, *([] if weight is None else [np.isnan(weight)])]
+    good = _usable(file, X, absent, missing, n_before, advice)
+    if good is not None:
+        X, codes = X[good], codes[good]
+        weight = None if weight is None else weight[good]
+    try:
+        weight = check_sample_weight(weight, len(X))
+    except ParameterError as error:
+        where = f"{file.name}: column {file.columns.weight!r}: "
+        raise ParameterError(where, *error.args) from error
+    whole = _without_gaps(X) if missing == "em" else None
+    return good, Batch(file, X, codes, labels, weight, n_rows - len(X), whole)
 
 
 def _usable(

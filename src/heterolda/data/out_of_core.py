@@ -20,6 +20,7 @@ from heterolda.search.passes import (
     Walk,
     evaluate_rule,
 )
+from heterolda.statistics.on_device import DeviceStatistics
 
 Estimator = TypeVar("Estimator")
 
@@ -31,17 +32,18 @@ _SEARCH = "the search goes through the rows again and again"
 def fit_batches(
     estimator: Estimator,
     source: Any,
-    target: str,
+    target: Any,
     *,
     columns: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
-    sample_weight: str | None = None,
+    sample_weight: Any = None,
     missing: str | None = None,
     batch_size: int | None = None,
+    device: Any = None,
     memory: float = MEMORY,
     progress: RowProgress = silent,
 ) -> Estimator:
-    """Fit an estimator to files or Arrow data, batch by batch.
+    """Fit an estimator to files, Arrow data or an array, batch by batch.
 
     A discriminant or a projection needs one pass, to gather class statistics. A search
     with the strategy "paper" goes through the rows again and again, until it has seen
@@ -62,6 +64,10 @@ def fit_batches(
         `missing` of the estimator, or "error" if it has none. "em" is for
         ``GaussianLinearDiscriminant(missing="em")`` only, which takes gaps in
         predictions, too.
+    device : str, torch.device, array or None, default=None
+        Where sums are taken, as for :func:`heterolda.data.statistics_from_batches`;
+        fitted attributes are arrays of that library, on that device. A search takes
+        None only.
     memory : float, default=2**29
         Bytes for the rows that a search keeps, or for those with gaps. The more, the
         fewer passes.
@@ -99,22 +105,25 @@ def fit_batches(
             f"gaps, too, got {estimator!r:.80}; or leave such rows out by ",
             Setting("missing", "drop"),
         )
-    table = Table(
-        source,
-        target,
-        columns,
-        exclude,
-        sample_weight,
-        own or "error" if missing is None else missing,
-        batch_size,
-        takes_gaps=own is not None,
-    )
+    missing = own or "error" if missing is None else missing
+    settings = columns, exclude, sample_weight, missing, batch_size
+    others = {"takes_gaps": own is not None, "device": device}
+    table = Table.of(source, target, *settings, **others)
     if hasattr(estimator, "_fit_in_passes"):
+        if table.device is not None:
+            raise ParameterError(
+                Setting("device"),
+                " must be None for a search, which goes through the batches on the "
+                "host: leave it out, or fit to rows that are on the device as a whole",
+            )
         if is_read_once(source):
             raise read_once(source, _SEARCH)
         estimator._fit_in_passes(FileRows(table, memory, progress))
     elif hasattr(estimator, "_fit_sampled"):
-        estimator._fit_sampled(*table.statistics_and_sample(progress, memory))
+        statistics, sample = table.statistics_and_sample(progress, memory)
+        if table.device is not None:
+            statistics = DeviceStatistics(statistics, table.device)
+        estimator._fit_sampled(statistics, sample)
     else:
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, a "

@@ -21,19 +21,24 @@ from heterolda.data.gap_rows import (
     complete_rows,
     too_large_for_one_pass,
 )
+from heterolda.data.host_rows import LABELS, WEIGHTS, HostRows
 from heterolda.data.labels import LabelNumbers
 from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
+from heterolda.data.sampling import SamplePool
 from heterolda.data.sources import is_read_once, open_source
+from heterolda.data.staging import chosen_device, staged
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import MISSING
+from heterolda.foundations.devices import Device, is_numpy
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.em import Passes
 from heterolda.statistics.frequencies import frequency_factor
 from heterolda.statistics.moments import RangeError
+from heterolda.statistics.on_device import DeviceStatistics
 from heterolda.statistics.patterns import GapRows
 from heterolda.statistics.row_sample import RowSample, filled_rows
 
@@ -48,16 +53,17 @@ MEMORY = 2**29
 
 def statistics_from_batches(
     source: Any,
-    target: str,
+    target: Any,
     *,
     columns: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
-    sample_weight: str | None = None,
+    sample_weight: Any = None,
     missing: str = "error",
     batch_size: int | None = None,
+    device: Any = None,
     progress: RowProgress | None = None,
 ) -> ClassStatistics:
-    """Gather class statistics from files or Arrow streams, batch by batch.
+    """Gather class statistics from files, Arrow streams or an array, batch by batch.
 
     Memory does not grow with the number of rows: a few batches and one matrix for
     each class are all that is held; or all rows, as long as these are fewer than the
@@ -65,24 +71,24 @@ def statistics_from_batches(
 
     Parameters
     ----------
-    source : path, list of paths, or Arrow data
+    source : path, list of paths, Arrow data or ndarray of shape (n_rows, n_features)
         Parquet files (``.parquet``, ``.pq``), Excel workbooks (``.xlsx``) and text with
         a header (``.csv``, ``.tsv``, also ``.gz``): a file, a folder, a pattern such as
         ``"data/*.parquet"``, or a list of them. Or a pyarrow dataset, table or reader;
         or anything that exports an Arrow stream, such as a DuckDB relation or a data
         frame of Polars (a lazy one, too) or pandas; or record batches or tables one
-        after the other.
-    target : str
+        after the other. Or an array of NumPy, such as a memory map.
+    target : str or array-like of shape (n_rows,)
         Column of the class labels: text, whole numbers or booleans. Labels from text
-        files become integers if all of them are.
+        files become integers if all of them are. For an array, the labels themselves.
     columns : iterable of str or None, default=None
         Columns of the features, in this order. By default all columns of the first
         file but `target`, `sample_weight`, `exclude` and an index that pandas has
         written; then no file may have others.
     exclude : iterable of str, default=()
         Columns that are not features, such as identifiers.
-    sample_weight : str or None, default=None
-        Column of frequencies.
+    sample_weight : str, array-like of shape (n_rows,) or None, default=None
+        Column of frequencies. For an array, the frequencies themselves.
     missing : {"error", "drop", "em"}, default="error"
         What to do with rows in which a feature, the label or the weight is missing:
         null or NaN. "drop" leaves them out and warns of their number. "em" leaves out
@@ -93,6 +99,11 @@ def statistics_from_batches(
     batch_size : int or None, default=None
         Rows decoded at a time, at most; by default about 16 MB. Text files come in
         batches of their own.
+    device : str, torch.device, array or None, default=None
+        Where sums are taken: a device of PyTorch, such as "cuda", or that of an array,
+        such as ``cupy.zeros(1)``. Batches are copied there while those before are
+        summed, and the statistics are arrays of that library, on that device. None
+        stands for NumPy.
     progress : callable or None, default=None
         Called after each batch with the number of rows so far.
 
@@ -112,8 +123,12 @@ def statistics_from_batches(
     >>> statistics_from_batches(table, "kind")
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
-    table = Table(source, target, columns, exclude, sample_weight, missing, batch_size)
-    return table.statistics(progress or silent)
+    settings = columns, exclude, sample_weight, missing, batch_size
+    table = Table.of(source, target, *settings, device=device)
+    statistics = table.statistics(progress or silent)
+    if table.device is None:
+        return statistics
+    return DeviceStatistics(statistics, table.device)
 
 
 def silent(n_rows: int) -> None:
@@ -139,6 +154,7 @@ class Table:
     categories: tuple[Category, ...] = ()
     n_columns: tuple[int, ...] = ()  # that files without header may have
     takes_gaps: bool = True  # whether to advise "em" where there are gaps
+    device: Device | None = None  # where sums are taken; None: on the host
     unseen: UnseenLevels = field(default_factory=UnseenLevels, compare=False)
 
     def __post_init__(self) -> None:
@@ -155,6 +171,23 @@ class Table:
             owner = "statistics_from_batches"
             check_number(owner, "batch_size", self.batch_size, 1, 2**31, integer=True)
         _check_names(self.wanted)
+
+    @classmethod
+    def of(cls, source: Any, target: Any, *settings: Any, **others: Any) -> Table:
+        """A table of files, Arrow data or an array; `device` may be a name."""
+        others["device"] = chosen_device(others["device"])
+        if not is_numpy(source):
+            return cls(source, target, *settings, **others)
+        columns, exclude, weight, *rest = settings
+        if columns is not None or exclude:
+            raise ParameterError(
+                Setting("columns" if exclude == () else "exclude"),
+                " is for tables, whose columns have names: choose those of an array "
+                "by an index",
+            )
+        rows = HostRows.checked(source, target, weight)
+        names = columns, exclude, None if weight is None else WEIGHTS
+        return cls(rows, LABELS, *names, *rest, **others)
 
     @property
     def wanted(self) -> Columns:
@@ -182,11 +215,14 @@ class Table:
         """Read the rows, batch by batch; batches without rows are left out."""
         return (batch for batch in self._all_batches(progress) if len(batch.X))
 
-    def _all_batches(self, progress: RowProgress) -> Iterator[Batch]:
-        """Batches with and without rows, decoded in a thread."""
-        files = open_source(self.source, self.wanted)
+    def _all_batches(
+        self, progress: RowProgress, device: Device | None = None
+    ) -> Iterator[Batch]:
+        """Batches with and without rows, decoded in a thread, copied in another."""
         n_rows = 0
-        rows = prefetch(decoded(files, self.missing, self.advice), self.source)
+        rows = prefetch(self._decoded(), self.source)
+        if device is not None:
+            rows = prefetch(staged(rows, device), self.source)
         try:
             for batch in rows:
                 n_rows += len(batch.X) + batch.n_dropped
@@ -196,10 +232,16 @@ class Table:
             error.complete(self.advice)
             raise
 
+    def _decoded(self) -> Iterator[Batch]:
+        how = self.missing, self.advice
+        if isinstance(self.source, HostRows):
+            return self.source.batches(self.wanted, *how)
+        return decoded(open_source(self.source, self.wanted), *how)
+
     def _batches_to_fit(self, progress: RowProgress) -> Iterator[Batch]:
-        """The same; an error speaks of all columns that are not numbers."""
+        """The same, on the device too; errors name all columns that are not numbers."""
         try:
-            yield from self._all_batches(progress)
+            yield from self._all_batches(progress, self.device)
         except NotNumbersError as error:
             raise diagnosed(error, self.source, self.wanted, self.advice) from error
 
@@ -224,7 +266,7 @@ class Table:
             raise TypeError("target must be the name of a column, got None")
         numbers, gaps = LabelNumbers(), GapPool(memory)
         total: ClassStatistics | None = None
-        sample: RowSample | None = None
+        pool = SamplePool()
         n_rows = n_dropped = 0
         files = {}
         for batch in self._batches_to_fit(progress):
@@ -241,11 +283,11 @@ class Table:
                 if gaps.parts is None and is_read_once(self.source):
                     raise too_large_for_one_pass(self.source)
             if sampled:
-                some = RowSample.from_arrays(batch.X, codes, batch.weight)
-                sample = some if sample is None else sample + some
+                pool.add(batch.X, codes, batch.weight)
         warn_of_missing_rows(n_dropped, n_rows, self.missing)
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
+        sample = pool.total() if sampled and len(numbers) else None
         if gaps.n_rows:
             factor = 1.0
             if sample is not None:  # weights of a fit are frequencies
@@ -257,6 +299,8 @@ class Table:
             raise _no_rows(n_dropped)
         order = np.argsort(classes)
         statistics = total.with_entries(order, classes[order])
+        if isinstance(self.source, HostRows):
+            statistics.feature_names = None  # numbers, for messages
         if sample is not None:
             X = filled_rows(sample.X, statistics) if gaps.n_rows else sample.X
             sample = replace(sample, X=X, y=classes[sample.y])
@@ -361,11 +405,11 @@ def _added(
             return total
         X, codes = X[batch.whole], codes[batch.whole]
         weight = None if weight is None else weight[batch.whole]
+    X = X if batch.there is None else batch.there
     names = np.array(batch.file.columns.feature_names, dtype=object)
     with _columns_named(batch.file.name, names):
-        sums = ClassStatistics.from_arrays(
-            X, codes, np.arange(n_classes), weight, names
-        )
+        classes = np.arange(n_classes)
+        sums = ClassStatistics.from_codes(X, codes, classes, weight, names)
         return sums if total is None else total + sums
 
 

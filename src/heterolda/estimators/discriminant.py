@@ -385,14 +385,14 @@ class GaussianLinearDiscriminant(
         """
         self._validate_params()
         needs_no_rows(self)
-        statistics = statistics.without_empty_classes()
-        statistics, sample, _ = as_frequencies(statistics, sample)
-        rows = sample.by_class(statistics.classes)
-        choice = choose_by_rows(self, rows.statistics_of(statistics), rows)
+        known = check_statistics(statistics).without_empty_classes()
+        known, sample, _ = as_frequencies(known, sample)
+        rows = sample.by_class(known.classes)
+        choice = choose_by_rows(self, rows.statistics_of(known), rows)
         judges = rows if self.guard else None
-        self._solve(statistics, resolve_solver(self.solver), judges, choice)
-        keep_statistics(self, statistics)
-        return self
+        self._solve(known, resolve_solver(self.solver), judges, choice)
+        keep_statistics(self, known)
+        return settle(self, getattr(statistics, "device", None))
 
     @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)

@@ -263,10 +263,11 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
-        statistics = statistics.without_empty_classes()
-        statistics, sample, _ = as_frequencies(statistics, sample)
-        rows = sample.by_class(statistics.classes)
-        return self._solve(statistics, rows, progress)
+        known = check_statistics(statistics).without_empty_classes()
+        known, sample, _ = as_frequencies(known, sample)
+        rows = sample.by_class(known.classes)
+        self._solve(known, rows, progress)
+        return settle(self, getattr(statistics, "device", None))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, *, decay=None):

@@ -1,0 +1,1 @@
+"""Fits, predictions and searches on a GPU, against what it can do at most."""

@@ -1,0 +1,312 @@
+"""What is measured, one function for each table or part of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from benchmarks.gpu.libraries import FLOATS, Library, Torch, gaussian_classes
+from benchmarks.gpu.measuring import Bench, Entry, first_line, take_turns
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+)
+from heterolda.data import statistics_from_batches
+from heterolda.foundations.devices import to_host
+
+# Largest ratios to the peer; milliseconds of an iteration.
+FIT, MEMORY, LDA, ITERATION, TWO, TEN = 2.5, 1.2, 0.1, 2.0, 3.0, 8.0
+PRODUCT, READING, LDA_THERE = "X.T @ X", "X.sum()", "LDA svd, same device"
+# Seconds that scikit-learn's LDA may take where it is expected to fail.
+_PATIENCE = 60
+
+
+def label(n: int, d: int, k: int, kind: str = "") -> str:
+    """Data in words."""
+    return f"{n:,} x {d}, {k} classes" + (f", {kind}" if kind else "")
+
+
+def _known(
+    lib: Library, table: str, key: str, data: str, ours: str, peer: str
+) -> Entry:
+    names = {"table": table, "key": f"{key}, {lib.name}", "data": data}
+    return names | {"ours": ours, "peer": peer, "library": lib.name}
+
+
+def _gram(X: Any) -> Any:
+    return X.T @ X
+
+
+def fits(bench: Bench, lib: Library) -> None:
+    """Fits and class statistics against the product of the rows with themselves."""
+    s = bench.sizes
+    n, d, k = s.rows, s.features, s.classes
+    for kind in FLOATS:
+        X, y = gaussian_classes(lib, n, d, k, kind)
+        known = _known(lib, "fit", f"fit, {kind}", label(n, d, k, kind), "fit", PRODUCT)
+        bench.compare(
+            lib,
+            known | {"target": FIT},
+            lambda X=X, y=y: GaussianLinearDiscriminant().fit(X, y),
+            lambda X=X: _gram(X),
+            memory=(X.nbytes + y.nbytes, MEMORY),
+        )
+        known |= {"key": f"statistics, {kind}, {lib.name}", "ours": "statistics"}
+        bench.compare(
+            lib,
+            known,
+            lambda X=X, y=y: ClassStatistics.from_data(X, y),
+            lambda X=X: _gram(X),
+        )
+        del X, y
+        lib.free()
+
+
+def huge_fit(bench: Bench, lib: Library) -> None:
+    """A fit to as many rows as few GPUs hold."""
+    n, d = bench.sizes.huge
+    k, kind = bench.sizes.classes, "float32"
+    known = _known(lib, "fit", "huge fit", label(n, d, k, kind), "fit", PRODUCT)
+    known["goal"] = "works"
+    try:
+        X, y = gaussian_classes(lib, n, d, k, kind)
+    except Exception as error:
+        bench.keep(known | {"error": f"{type(error).__name__}: no room for the data"})
+        return
+    bench.compare(
+        lib,
+        known,
+        lambda: GaussianLinearDiscriminant().fit(X, y),
+        lambda: _gram(X),
+        memory=(X.nbytes + y.nbytes, None),
+    )
+
+
+def predictions(bench: Bench, lib: Library) -> None:
+    """Predictions against reading the rows once."""
+    s = bench.sizes
+    n, d = s.rows, s.features
+    for k, target in ((2, TWO), (10, TEN)):
+        for kind in FLOATS:
+            X, y = gaussian_classes(lib, n, d, k, kind)
+            few = min(n, 200_000)
+            model, failure = None, ""
+            try:
+                model = GaussianLinearDiscriminant().fit(X[:few], y[:few])
+            except Exception as error:
+                failure = f"the fit fails: {first_line(error)}"
+            for name in ("predict", "predict_proba", "decision_function"):
+                if name == "decision_function" and k > 2:
+                    continue
+                key = f"{name}, {k} classes, {kind}"
+                data = label(n, d, k, kind)
+                known = _known(lib, "predict", key, data, name, READING)
+                known["target"] = target if name == "predict" else None
+                if model is None:
+                    bench.keep(known | {"error": failure})
+                    continue
+                call = getattr(model, name)
+                bench.compare(
+                    lib,
+                    known,
+                    lambda call=call, X=X: call(X),
+                    lambda X=X: X.sum(),
+                )
+                del call
+            del X, y, model
+            lib.free()
+
+
+def peers_on_the_device(bench: Bench, lib: Library) -> None:
+    """scikit-learn's LDA on the same device."""
+    s = bench.sizes
+    n, d, k = s.lda, s.features, s.classes
+    for kind in FLOATS:
+        X, y = gaussian_classes(lib, n, d, k, kind)
+        known = _known(
+            lib, "LDA", f"LDA, {kind}", label(n, d, k, kind), "fit", LDA_THERE
+        )
+        bench.compare(
+            lib,
+            known | {"target": LDA},
+            lambda X=X, y=y: GaussianLinearDiscriminant().fit(X, y),
+            lambda X=X, y=y: LinearDiscriminantAnalysis().fit(X, y),
+        )
+        del X, y
+        lib.free()
+
+
+def processors(bench: Bench, lib: Library) -> None:
+    """Our own fit and predictions on the device against those in NumPy."""
+    s = bench.sizes
+    n, d, k = s.rows, s.features, s.classes
+    for kind in FLOATS:
+        X, y = gaussian_classes(lib, n, d, k, kind)
+        Xh, yh = lib.host(X), lib.host(y)
+        data, peer = label(n, d, k, kind), "NumPy, all processors"
+        known = _known(lib, "processors", f"processors, {kind}", data, "fit", peer)
+
+        def same(mine: Any, other: Any) -> str:
+            there = to_host(mine.coef_)
+            apart = np.abs(there - other.coef_).max() / np.abs(other.coef_).max()
+            return f"rules differ by {apart:.0e}"
+
+        bench.compare(
+            lib,
+            known,
+            lambda X=X, y=y: GaussianLinearDiscriminant().fit(X, y),
+            lambda Xh=Xh, yh=yh: GaussianLinearDiscriminant().fit(Xh, yh),
+            note=same,
+        )
+        known = _known(
+            lib, "processors", f"batches, {kind}", data, "statistics from batches", peer
+        )
+        where = X[:1]
+        bench.compare(
+            lib,
+            known | {"bytes": Xh.nbytes},
+            lambda w=where, Xh=Xh, yh=yh: statistics_from_batches(Xh, yh, device=w),
+            lambda Xh=Xh, yh=yh: ClassStatistics.from_data(Xh, yh),
+        )
+        del X, y, Xh, yh, where
+        lib.free()
+
+
+def search(bench: Bench, lib: Library) -> None:
+    """Time of an iteration of Algorithm 2."""
+    n, d = bench.sizes.search
+    short, long = bench.sizes.iterations
+    for kind in FLOATS:
+        X, y = gaussian_classes(lib, n, d, 2, kind)
+        known = _known(
+            lib, "search", f"search, {kind}", label(n, d, 2, kind), "iteration", READING
+        )
+
+        def work(X: Any = X, y: Any = y) -> Entry:
+            def fit(most: int) -> Any:
+                return LocalNeighborhoodSearch(max_iter=most).fit(X, y)
+
+            lib.free()
+            steps = [len(fit(most).history_[0]) for most in (short, long)]
+            calls = [lambda: fit(short), lambda: fit(long), X.sum]
+            few, many, peer = take_turns(calls, lib.wait, bench.sizes)
+            if steps[1] > steps[0]:
+                more = steps[1] - steps[0]
+                seconds = [(b - a) / more for a, b in zip(few, many, strict=True)]
+            else:
+                seconds = [b / steps[1] for b in many]
+            middle = float(np.median(seconds))
+            ratios = np.divide(seconds, peer)
+            quarters = np.quantile(ratios, [0.25, 0.5, 0.75]).tolist()
+            return {
+                "ours_seconds": seconds,
+                "peer_seconds": peer,
+                "ratio": quarters[1],
+                "quartiles": [quarters[0], quarters[2]],
+                "met": 1e3 * middle <= ITERATION,
+                "remark": f"{steps[1]} iterations, a fit of them {np.median(many):.3g} "
+                "s with its start",
+            }
+
+        bench.attempt(known | {"goal": f"{ITERATION:g} ms"}, work)
+        del X, y, work
+        lib.free()
+
+
+def same_counts(bench: Bench, lib: Library) -> None:
+    """The search here and on the device, on small problems."""
+    m = bench.sizes.problems
+    known = _known(lib, "search", "counts", f"{m} small problems", "search", "NumPy")
+
+    def work() -> Entry:
+        rng = np.random.default_rng(1)
+        alike = 0
+        for _ in range(m):
+            n, d = int(rng.integers(100, 1500)), int(rng.integers(2, 10))
+            y = rng.integers(2, size=n)
+            scale = 0.5 + 2 * rng.random((2, d))
+            X = rng.normal(size=(n, d)) * scale[y] + y[:, None] * rng.normal(size=d)
+            one, two = (
+                LocalNeighborhoodSearch(max_iter=200).fit(*data)
+                for data in ((X, y), (lib.put(X), lib.put(y)))
+            )
+            mine, other = (
+                [*map(to_host, model.history_), to_host(model.n_errors_)]
+                for model in (one, two)
+            )
+            pairs = zip(mine, other, strict=True)
+            alike += all(np.array_equal(a, b) for a, b in pairs)
+        met = alike == m
+        return {"remark": f"the same counts in {alike} of {m}", "met": met}
+
+    bench.attempt(known | {"goal": "all"}, work)
+
+
+def small_data(bench: Bench, lib: Library) -> None:
+    """Data that a GPU is not for."""
+    n, d = bench.sizes.small
+    k = bench.sizes.classes
+    X, y = gaussian_classes(lib, n, d, k, "float64")
+    Xh, yh = lib.host(X), lib.host(y)
+    data = label(n, d, k, "float64")
+    known = _known(lib, "small", "small, fit", data, "fit", "NumPy")
+    bench.compare(
+        lib,
+        known,
+        lambda: GaussianLinearDiscriminant().fit(X, y),
+        lambda: GaussianLinearDiscriminant().fit(Xh, yh),
+    )
+    known |= {"key": f"small, predict, {lib.name}", "ours": "predict"}
+    try:
+        here, there = (
+            GaussianLinearDiscriminant().fit(*rows) for rows in ((Xh, yh), (X, y))
+        )
+    except Exception as error:
+        bench.keep(known | {"error": f"the fit fails: {first_line(error)}"})
+        return
+    bench.compare(lib, known, lambda: there.predict(X), lambda: here.predict(Xh))
+
+
+def large_lda(bench: Bench, lib: Library) -> None:
+    """What scikit-learn's LDA makes of the rows of our fits, in another process."""
+    s = bench.sizes
+    n, d, k = s.rows, s.features, s.classes
+    where = lib.where if isinstance(lib, Torch) else "cupy"
+    lib.free()
+    for kind in FLOATS:
+        known = _known(
+            lib, "LDA", f"large LDA, {kind}", label(n, d, k, kind), "", LDA_THERE
+        )
+
+        def work(kind: str = kind) -> Entry:
+            words = [sys.executable, "-m", "benchmarks.gpu.large_lda"]
+            words += [where, str(n), str(d), str(k), kind]
+            env = os.environ | {"SCIPY_ARRAY_API": "1"}
+            try:
+                done = subprocess.run(
+                    words, capture_output=True, text=True, timeout=_PATIENCE, env=env
+                )
+            except subprocess.TimeoutExpired:
+                return {"error": f"still at work after {_PATIENCE} s"}
+            lines = done.stdout.strip().splitlines() or ['{"error": "it crashed"}']
+            return json.loads(lines[-1])
+
+        bench.attempt(known, work)
+
+
+def timed_lda(lib: Library, n: int, d: int, k: int, kind: str) -> Entry:
+    """Seconds that scikit-learn's LDA takes."""
+    X, y = gaussian_classes(lib, n, d, k, kind)
+    lib.wait()
+    begin = time.perf_counter()
+    LinearDiscriminantAnalysis().fit(X, y)
+    lib.wait()
+    return {"peer_seconds": [time.perf_counter() - begin]}
