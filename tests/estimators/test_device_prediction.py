@@ -16,7 +16,7 @@ from heterolda import (
 )
 from heterolda.estimators import device_prediction, gathering
 from heterolda.estimators.placement import settle
-from heterolda.estimators.prediction import _rounded
+from heterolda.estimators.votes import rounded
 from heterolda.foundations.devices import Device, is_numpy, to_host
 from heterolda.kernels.device import coupling
 from heterolda.kernels.device.power import bent_rows
@@ -204,8 +204,8 @@ def test_rounding_keeps_signs_and_the_largest(device):
     close *= 1 + 1e-15 * rng.integers(0, 4, size=close.shape)
     close[0] = [1e-60, 1e-50, 1.0]
     for values in (some, close):
-        known = _rounded(values, np.zeros(1, np.float32))
-        there = device_prediction._rounded
+        known = rounded(values, np.zeros(1, np.float32))
+        there = device_prediction._rounded_here
         found = there(device.put(values), device.xp.float32, device)
         assert_array_equal(to_host(found), known)
     close *= 1e-30  # whose logarithms are more often equal

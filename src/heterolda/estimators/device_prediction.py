@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import validate_data
 
-from heterolda.estimators.votes import Binary, OneVsOne
+from heterolda.estimators.votes import Binary, OneVsOne, rounded
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.devices import Device, blocks, device_of, is_numpy, to_host
 from heterolda.foundations.gaps import gaps_as
@@ -96,7 +96,7 @@ def as_format(values, dtype, device: Device):
     )
 
 
-def _rounded(values, dtype, device: Device):
+def _rounded_here(values, dtype, device: Device):
     """The same for decision values or probabilities, for the same classes."""
     xp = device.xp
     if values.dtype == dtype:
@@ -179,7 +179,7 @@ class _Prediction:
             return self._winners(scores)
         given = scores[:, 0] if method == "decisions" else None
         values = self._probabilities(scores, winner) if given is None else given
-        values = _rounded(values, format_of(self.X, self.device), self.device)
+        values = _rounded_here(values, format_of(self.X, self.device), self.device)
         return logarithms(self.device, values) if method == "logarithms" else values
 
     def _winners(self, scores):
@@ -197,7 +197,8 @@ class _Prediction:
         """Probabilities, the largest of the winner where votes decide."""
         xp, device, committee = self.device.xp, self.device, self.committee
         if not self.here:
-            return device.put(committee.probabilities(_on_host(scores)))
+            p = committee.probabilities(_on_host(scores))
+            return device.put(rounded(p, np.empty(0, np.float32)))
         scores = device.astype(scores, device.floats)
         x = log_odds(device, scores, self._curve)
         if isinstance(committee, Binary):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gaps import of_rows_with_gaps
-from heterolda.estimators.votes import logarithms, set_apart
+from heterolda.estimators.votes import logarithms, rounded
 from heterolda.foundations.devices import device_of, is_numpy, same_device
 from heterolda.foundations.gaps import gaps_as, has_gaps
 from heterolda.foundations.sparse_rows import dense
@@ -47,27 +47,6 @@ def also_lazily(method):
         return lazy.apply(partial(method, self), X)
 
     return call
-
-
-def in_format_of(X, values):
-    """Values in single precision if X is, kept finite; else as they are."""
-    if X.dtype != np.float32:
-        return values
-    limits = np.finfo(np.float32)
-    return np.clip(values, limits.min, limits.max).astype(np.float32)
-
-
-def _rounded(values, X):
-    """Decision values or probabilities in the format of X, for the same classes.
-
-    What is positive stays so, and the largest stays the largest.
-    """
-    found = in_format_of(X, values)
-    if found is values:
-        return values
-    least = np.finfo(np.float32).tiny
-    found[(values > 0) & (found < least)] = least
-    return found if found.ndim == 1 else set_apart(found, values.argmax(axis=1))
 
 
 class LinearRules:
@@ -116,7 +95,7 @@ class LinearRules:
             if transformation is not None:
                 rows = transformation.apply(rows)
             found = committee.of_rows(method, rows, coef, intercept)
-            return found if method == "winners" else _rounded(found, X)
+            return found if method == "winners" else rounded(found, X)
 
         n, d = X.shape
         if n <= step:
@@ -135,7 +114,7 @@ class LinearRules:
         some = X[gaps].astype(np.float64)
         check_array(some, input_name="X", estimator=self, ensure_all_finite="allow-nan")
         found = of_rows_with_gaps(self, some, method)
-        values = found if method == "winners" else _rounded(found, X)
+        values = found if method == "winners" else rounded(found, X)
         result = np.empty((len(X), *values.shape[1:]), values.dtype)
         result[gaps] = values
         if not gaps.all():

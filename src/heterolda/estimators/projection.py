@@ -31,7 +31,8 @@ from heterolda.estimators.gathering import (
     training_rows,
 )
 from heterolda.estimators.placement import host_of, settle
-from heterolda.estimators.prediction import also_lazily, in_format_of
+from heterolda.estimators.prediction import also_lazily
+from heterolda.estimators.votes import in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
     warn_of_coarse_features,
