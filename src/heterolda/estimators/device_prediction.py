@@ -30,18 +30,17 @@ from heterolda.kernels.device.coupling import (
     sharpen,
     swap_largest_to_winner,
 )
+from heterolda.kernels.device.fused import has_kernels, leaders
 from heterolda.kernels.device.votes import (
     huge_scores,
-    largest_codes,
     put_rules,
     scores_of_rows,
-    win_code,
     winners_of_scores,
 )
 from heterolda.statistics.device_rows import check_rows
 
 # Numbers of a block: enough to keep a GPU busy, or what stays in a processor's cache.
-_BLOCK_SIZE = {True: 1 << 22, False: 1 << 17}
+_BLOCK_SIZE = {True: 1 << 25, False: 1 << 17}
 # Rows in single precision are multiplied in it unless numbers are extreme, or scores
 # are that many of their standard deviations away from those of zeros.
 _EXTREME, _FAR = 1e25, 100.0
@@ -264,38 +263,26 @@ class _Prediction:
         return huge_scores(self.device, rows, self._rules(False))
 
     def _vote_winners(self):
-        """Classes of most votes.
+        """Classes of most votes: by one kernel where there is one, else by scores."""
+        device, narrow = self.device, self._may_be_narrow
+        weight, n_classes = self.committee._weights, self.committee.n_classes
+        rules, votes = self._rules(narrow), device.put(weight)
+        columns, parts = rules.coef.T, []
+        for here in self._blocks(narrow):
+            rows, found = self.X[here, :], None
+            if has_kernels(device, n_classes):
+                scores = device.xp.matmul(columns, self._ready(rows, narrow).T)
+                found = leaders(scores, rules.intercept, votes, n_classes)
+                rest = device.xp.nonzero(found < 0)[0]  # ties, and what is not finite
+                if rest.shape[0]:
+                    found[rest] = self._counted(device.xp.take(rows, rest, axis=0))
+            parts.append(self._counted(rows) if found is None else found)
+        return parts[0] if len(parts) == 1 else device.xp.concat(parts)
 
-        A class that wins all its pairs needs no count, and is found in few passes. The
-        votes of other rows are counted.
-        """
-        xp, device, narrow = self.device.xp, self.device, self._may_be_narrow
-        rules, weight = (self.coef, self.intercept), self.committee._weights
-        code = win_code(device, *rules, weight, self._type(narrow))
-        if code is None:
-            return self._counted(xp.arange(self.X.shape[0], device=device.device))
-        parts = [
-            largest_codes(device, self._ready(self.X[here, :], narrow), code)
-            for here in self._blocks(narrow)
-        ]
-        codes = xp.concat(parts)
-        winner = code.unit - 1 - (device.astype(codes, xp.int32) & (code.unit - 1))
-        winner = device.astype(winner, device.integers)
-        undecided = codes <= code.full
-        rest = xp.nonzero(undecided)[0]
-        if rest.shape[0]:
-            winner[undecided] = self._counted(rest)
-        return winner
-
-    def _counted(self, which):
-        """Classes of most votes of some rows, by all scores."""
-        device, rules, weight = self.device, self._rules(False), self.committee._weights
-        parts = []
-        for here in in_blocks(device, which.shape[0], max(self.coef.shape)):
-            rows = device.xp.take(self.X, which[here], axis=0)
-            scores = self._scores(self._ready(rows, False), rules)
-            parts.append(winners_of_scores(device, scores, weight))
-        return device.xp.concat(parts)
+    def _counted(self, rows):
+        """Classes of most votes, by all scores in double precision."""
+        scores = self._scores(self._ready(rows, False), self._rules(False))
+        return winners_of_scores(self.device, scores, self.committee._weights)
 
 
 def _on_host(scores):

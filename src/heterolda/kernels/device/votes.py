@@ -13,8 +13,6 @@ from heterolda.kernels.votes import incidence, n_classes_of
 # Scores are kept near or below this, so that sums of them do not overflow.
 _ROOM = 1e8
 _LARGEST_SCORE = {8: 1e300, 4: 1e30}  # by the bytes of a number
-# Whole numbers up to this are exact in half precision.
-_MOST_IN_HALF = 2048
 
 
 class Rules(NamedTuple):
@@ -79,90 +77,3 @@ def winners_of_scores(device: Device, scores: Any, weight: Array) -> Any:
     confidence = xp.matmul(scores, device.put(marks.toarray()))
     lowest = xp.full_like(confidence, -xp.inf)
     return xp.argmax(xp.where(leads, confidence, lowest), axis=1)
-
-
-class WinCode(NamedTuple):
-    """How to find a class that wins all its pairs, in few passes over the scores.
-
-    The wins of a class k, times `unit`, plus unit - 1 - k are its code, and the largest
-    code of a row names the class of most wins. Two more rules see to it that rows of
-    huge numbers, infinity or NaN have codes no larger than `full`: each is positive for
-    all other rows, and without them a class lacks wins.
-
-    Attributes
-    ----------
-    coef : array of shape (n_features, n_columns)
-        Coefficients of the pairs, of two more rules, and zeros.
-    threshold : array of shape (n_columns,)
-        What the products with them must exceed: minus the intercepts.
-    marks : array of shape (n_classes, n_columns)
-        What each rule adds to the code of each class if it does.
-    unit, full : int
-        Codes above `full` are of classes that win all their pairs, and the votes.
-    """
-
-    coef: Any
-    threshold: Any
-    marks: Any
-    unit: int
-    full: int
-
-
-def win_code(
-    device: Device, coef: Array, intercept: Array, weight: Array, dtype: Any
-) -> WinCode | None:
-    """The code for rules of all pairs and rows of a type; None if they are extreme."""
-    limit = float(device.xp.finfo(dtype).max)
-    with np.errstate(over="ignore"):
-        # If a feature times this is finite, so are all scores, and with some room.
-        large = np.abs(coef).max(initial=0.0) * coef.shape[1] * _ROOM
-    if not max(large, np.abs(intercept).max()) < limit:
-        return None
-    n_classes = n_classes_of(weight)
-    unit = 1 << n_classes.bit_length()
-    k = np.arange(n_classes)
-    n_rules, d = coef.shape
-    n_columns = -(-(n_rules + 2) // 8) * 8  # as matrix units like it
-    padded, threshold = np.zeros((d, n_columns)), np.full(n_columns, -limit)
-    padded[:, :n_rules], threshold[:n_rules] = coef.T, -intercept
-    padded[:, n_rules], padded[:, n_rules + 1] = large, -large
-    marks = np.zeros((n_classes, n_columns))
-    marks[:, :n_rules] = unit * incidence(n_classes).toarray().T
-    marks[:, n_rules] = unit * (n_classes - 1 - k) + unit - 1 - k
-    marks[:, n_rules + 1] = unit * _decides(weight, n_classes)
-    exact = device.is_gpu and unit * (n_classes + 1) < _MOST_IN_HALF
-    kind = device.xp.float16 if exact else device.xp.float32
-    return WinCode(
-        device.put(padded, dtype),
-        device.put(threshold, dtype),
-        device.put(marks, kind),
-        unit,
-        unit * n_classes,
-    )
-
-
-def _decides(weight: Array, n_classes: int) -> Any:
-    """Whether the votes of all its pairs make a class win, whatever others get."""
-    both = np.zeros((n_classes, n_classes))
-    both[np.triu_indices(n_classes, 1)] = weight
-    both += both.T
-    total = both.sum(axis=1)
-    rivals = total - both
-    np.fill_diagonal(rivals, -np.inf)
-    return total > rivals.max(axis=1)
-
-
-def largest_codes(device: Device, rows: Any, code: WinCode) -> Any:
-    """The largest code of each row.
-
-    Rows are multiplied by all rules, the signs are written in few bytes, and these are
-    multiplied by marks: two products, and two passes over what they give.
-    """
-    xp = device.xp
-    products = xp.matmul(rows, code.coef)
-    if device.is_torch:  # in one pass
-        signs = xp.empty(products.shape, dtype=code.marks.dtype, device=device.device)
-        xp.gt(products, code.threshold, out=signs)
-    else:
-        signs = device.astype(products > code.threshold, code.marks.dtype)
-    return xp.max(xp.matmul(code.marks, signs.T), axis=0)
