@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gaps import of_rows_with_gaps
 from heterolda.estimators.placement import OnDevices
-from heterolda.estimators.votes import logarithms, set_apart
+from heterolda.estimators.votes import logarithms, rounded
+from heterolda.foundations.devices import device_of, is_numpy, same_device
 from heterolda.foundations.gaps import gaps_as, has_gaps
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import in_threads
@@ -26,6 +27,13 @@ _BLOCK_SIZE = 1 << 17
 _LARGEST_BLOCK = 1 << 22
 # Products of features and coefficients that are worth a thread.
 _WORTH_A_THREAD = 1 << 22
+# Methods of an estimator by those of its committee.
+_NAMES = {
+    "decisions": "decision_function",
+    "winners": "predict",
+    "probabilities": "predict_proba",
+    "logarithms": "predict_log_proba",
+}
 
 
 def also_lazily(method):
@@ -42,27 +50,6 @@ def also_lazily(method):
     return call
 
 
-def in_format_of(X, values):
-    """Values in single precision if X is, kept finite; else as they are."""
-    if X.dtype != np.float32:
-        return values
-    limits = np.finfo(np.float32)
-    return np.clip(values, limits.min, limits.max).astype(np.float32)
-
-
-def _rounded(values, X):
-    """Decision values or probabilities in the format of X, for the same classes.
-
-    What is positive stays so, and the largest stays the largest.
-    """
-    found = in_format_of(X, values)
-    if found is values:
-        return values
-    least = np.finfo(np.float32).tiny
-    found[(values > 0) & (found < least)] = least
-    return found if found.ndim == 1 else set_apart(found, values.argmax(axis=1))
-
-
 class LinearRules(OnDevices):
     """Methods of a classifier that holds linear rules and a committee of them.
 
@@ -77,6 +64,13 @@ class LinearRules(OnDevices):
     def _blockwise(self, X, method: str):
         """Apply a method of the committee to X, which may have gaps."""
         self._check_ready()
+        device = same_device(X, self.coef_, self, _NAMES[method])
+        if device is not None:
+            from heterolda.estimators.device_prediction import predict_on_device
+
+            return predict_on_device(self, X, method, device)
+        if method == "logarithms":
+            return logarithms(self._blockwise(X, "probabilities"))
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
         if getattr(self, "missing", None) == "em" and has_gaps(X):
@@ -102,7 +96,7 @@ class LinearRules(OnDevices):
             if transformation is not None:
                 rows = transformation.apply(rows)
             found = committee.of_rows(method, rows, coef, intercept)
-            return found if method == "winners" else _rounded(found, X)
+            return found if method == "winners" else rounded(found, X)
 
         n, d = X.shape
         if n <= step:
@@ -121,7 +115,7 @@ class LinearRules(OnDevices):
         some = X[gaps].astype(np.float64)
         check_array(some, input_name="X", estimator=self, ensure_all_finite="allow-nan")
         found = of_rows_with_gaps(self, some, method)
-        values = found if method == "winners" else _rounded(found, X)
+        values = found if method == "winners" else rounded(found, X)
         result = np.empty((len(X), *values.shape[1:]), values.dtype)
         result[gaps] = values
         if not gaps.all():
@@ -146,8 +140,8 @@ class LinearRules(OnDevices):
             float32 if X is, although computed in float64.
         """
         self._check_ready()
-        if len(self.classes_) > 2:
-            return logarithms(self._blockwise(X, "probabilities"))
+        if self.classes_.shape[0] > 2:
+            return self._blockwise(X, "logarithms")
         return self._blockwise(X, "decisions")
 
     @also_lazily
@@ -165,7 +159,11 @@ class LinearRules(OnDevices):
             Labels: those of the largest decision value and the largest probability.
         """
         winners = self._blockwise(X, "winners")
-        return self.classes_.take(winners)
+        if is_numpy(winners):
+            return self.classes_.take(winners)
+        from heterolda.estimators.device_prediction import labels_on_device
+
+        return labels_on_device(self.classes_, winners)
 
     @also_lazily
     def predict_proba(self, X):
@@ -204,7 +202,7 @@ class LinearRules(OnDevices):
         ndarray of shape (n_samples, n_classes)
             Log probabilities; the largest is that of the class that `predict` names.
         """
-        return logarithms(self._blockwise(X, "probabilities"))
+        return self._blockwise(X, "logarithms")
 
     def score(self, X, y, sample_weight=None):
         """Accuracy on some data.
@@ -225,6 +223,10 @@ class LinearRules(OnDevices):
         """
         lazy = lazy_backend(X)
         if lazy is None:
-            return super().score(X, label_array(y), sample_weight)
+            if device_of(X) is None:
+                return super().score(X, label_array(y), sample_weight)
+            from heterolda.estimators.device_prediction import accuracy_on_device
+
+            return accuracy_on_device(self.predict(X), y, sample_weight)
         self._check_ready()
         return lazy.accuracy(self.predict, X, y, sample_weight)

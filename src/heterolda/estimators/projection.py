@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -29,8 +30,9 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.placement import OnDevices, in_numpy, settle
-from heterolda.estimators.prediction import also_lazily, in_format_of
+from heterolda.estimators.placement import OnDevices, host_of, in_numpy, settle
+from heterolda.estimators.prediction import also_lazily
+from heterolda.estimators.votes import in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
     warn_of_coarse_features,
@@ -38,6 +40,7 @@ from heterolda.estimators.warn import (
 )
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import PROJECTIONS
+from heterolda.foundations.devices import device_of, same_device, to_host
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
@@ -56,6 +59,7 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.moments import two_amounts
+from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.statistics.span import in_span
@@ -249,7 +253,11 @@ class HeteroscedasticProjection(
         lazy = lazy_backend(X)
         if lazy is not None:
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
-        return self._solve(*training_rows(self, X, y, sample_weight))
+        device = device_of(X)
+        statistics, rows = training_rows(self, X, y, sample_weight)
+        if device is not None:
+            rows = replace(rows, X=to_host(rows.X))
+        return settle(self._solve(statistics, rows), device)
 
     def _fit_sampled(self, statistics, sample, progress=None):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.
@@ -289,7 +297,7 @@ class HeteroscedasticProjection(
         if hasattr(self, "scalings_"):
             check_has_statistics(self)
         chunk = chunk_statistics(self, X, y, sample_weight)
-        statistics = add_chunk(self, chunk, decay)
+        statistics = add_chunk(host_of(self), chunk, decay)
         any_number = self.priors is None or isinstance(self.priors, str)
         least = 2 if any_number else len(self.priors)
         vars(self).pop("scalings_", None)  # of fewer rows
@@ -297,7 +305,7 @@ class HeteroscedasticProjection(
             with suppress(TooFewDirectionsError):  # later chunks may have more
                 self._solve(statistics)
         keep_statistics(self, statistics)
-        return self
+        return settle(self, device_of(X))
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_statistics(self, statistics):
@@ -313,7 +321,8 @@ class HeteroscedasticProjection(
         HeteroscedasticProjection
             The fitted estimator.
         """
-        return self._solve(check_statistics(statistics))
+        device = getattr(statistics, "device", None)
+        return settle(self._solve(check_statistics(statistics)), device)
 
     def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""
@@ -369,10 +378,14 @@ class HeteroscedasticProjection(
             float64.
         """
         self._check_ready()
-        return self._project(_complete_rows(self, X))
+        return self._project(X, self)
 
-    def _project(self, X):
-        """Components of validated rows."""
+    def _project(self, X, estimator):
+        """Components of rows that an estimator is to transform."""
+        device = same_device(X, self.scalings_, estimator, "transform")
+        if device is not None:
+            return _project_on_device(self, X, estimator, device)
+        X = _complete_rows(estimator, X)
         found = np.empty((X.shape[0], self.scalings_.shape[1]))
         step = max(1, _BLOCK_SIZE // X.shape[1])
         for start in range(0, X.shape[0], step):
@@ -396,13 +409,20 @@ class HeteroscedasticProjection(
             `transform` gives the components back.
         """
         self._check_ready()
-        X = check_array(X, dtype=NUMERIC_TYPES, input_name="X")
-        n = len(self.loadings_)
+        device = same_device(X, self.scalings_, self, "inverse_transform")
+        kinds = NUMERIC_TYPES if device is None else None
+        X = check_array(X, dtype=kinds, input_name="X")
+        n = self.loadings_.shape[0]
         if X.shape[1] != n:
             raise ValueError(
                 f"X has {X.shape[1]} columns, but there are {n} components: pass what "
                 "transform returns"
             )
+        if device is not None:
+            from heterolda.estimators.device_prediction import as_format, format_of
+
+            rows = device.astype(X, device.floats) @ self.loadings_ + self.mean_
+            return as_format(rows, format_of(X, device), device)
         return in_format_of(X, X @ self.loadings_ + self.mean_)
 
     def _check_ready(self):
@@ -423,6 +443,24 @@ class HeteroscedasticProjection(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
         return tags
+
+
+def _project_on_device(projection, X, estimator, device):
+    """Components of rows on a device, computed there."""
+    from heterolda.estimators import device_prediction as there
+
+    X = there.rows_on_device(estimator, X, device)
+    parts = []
+    for here in there.in_blocks(device, *X.shape):
+        rows = device.astype(X[here, :], device.floats)
+        with np.errstate(all="ignore"):  # for libraries that are NumPy within
+            found = (rows - projection.mean_) @ projection.scalings_
+        if not bool(device.xp.all(device.xp.isfinite(found))):
+            bad = there.not_finite(rows, device)
+            if bad is not None:
+                _complete_rows(estimator, bad)  # says what is wrong
+        parts.append(there.as_format(found, there.format_of(X, device), device))
+    return device.xp.concat(parts)
 
 
 def _complete_rows(estimator, X):
@@ -464,8 +502,7 @@ class OwnProjectionMixin(TransformerMixin):
             at: where the classes are far from Gaussian, fit it to rows instead. In
             float32 if X is.
         """
-        projection = self._fitted_projection()
-        return projection._project(_complete_rows(self, X))
+        return self._fitted_projection()._project(X, self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -482,8 +519,10 @@ class OwnProjectionMixin(TransformerMixin):
         self._check_ready()
         check_has_statistics(self)
         if "projection" not in self._found:
-            projection = HeteroscedasticProjection(priors=self.priors_)
-            self._found["projection"] = projection._solve(self.statistics_)
+            projection = HeteroscedasticProjection(priors=to_host(self.priors_))
+            projection._solve(host_statistics(self.statistics_))
+            device = device_of(self.coef_, always=True)
+            self._found["projection"] = settle(projection, device)
         return self._found["projection"]
 
     # The HTML of an estimator asks for these names, and reads all properties, whatever
@@ -504,9 +543,9 @@ class OwnProjectionMixin(TransformerMixin):
         """
         self._check_ready()
         check_has_statistics(self)
-        known, _ = in_span(self.statistics_)
+        known, _ = in_span(host_statistics(self.statistics_))
         cov = known.covariances(HeteroscedasticProjection().shrinkage)
-        n = default_number(known.means, cov, self.priors_, known.weights)
+        n = default_number(known.means, cov, to_host(self.priors_), known.weights)
         return feature_names_out(self, n, input_features)
 
 

@@ -296,3 +296,24 @@ def set_apart(values: NDArray[Float], winner: Index) -> NDArray[Float]:
         most = values[beaten].max(axis=1)
         values[beaten, winner[beaten]] = np.nextafter(most, np.inf, dtype=values.dtype)
     return values
+
+
+def in_format_of(X: NDArray[Any], values: Array) -> NDArray[Any]:
+    """Values in single precision if X is, kept finite; else as they are."""
+    if X.dtype != np.float32:
+        return values
+    limits = np.finfo(np.float32)
+    return np.clip(values, limits.min, limits.max).astype(np.float32)
+
+
+def rounded(values: Array, X: NDArray[Any]) -> NDArray[Any]:
+    """Decision values or probabilities in the format of X, for the same classes.
+
+    What is positive stays so, and the largest stays the largest.
+    """
+    found = in_format_of(X, values)
+    if found is values:
+        return values
+    least = np.finfo(np.float32).tiny
+    found[(values > 0) & (found < least)] = least
+    return found if found.ndim == 1 else set_apart(found, values.argmax(axis=1))

@@ -37,11 +37,8 @@ def gather_tiles(
     weights, which rows are multiplied with; further columns are zero.
     """
     xp, d = device.xp, X.shape[1]
-    triton = _triton() if device.is_torch and device.is_gpu else None
-    if triton is not None:
-        return _gather_by_triton(
-            triton, X, order, size, first, n_rows, classes, origin, roots
-        )
+    if has_kernels(device):
+        return _gather_by_triton(X, order, size, first, n_rows, classes, origin, roots)
     steps = xp.arange(size, dtype=xp.int64, device=device.device)
     place = xp.minimum(first[:, None] + steps, (first + n_rows - 1)[:, None])
     rows = xp.take(order, xp.reshape(place, (-1,)))
@@ -57,31 +54,33 @@ def gather_tiles(
     return xp.concat([z, factor[:, :, None]], axis=2)
 
 
-def leaders(
-    device: Device, scores: Any, intercept: Any, weight: Any, n_classes: int
-) -> Any | None:
-    """The class of most votes of each row, where one kernel can count them.
+def has_kernels(device: Device, n_classes: int = 2) -> bool:
+    """Whether there are kernels of our own, for that many classes."""
+    gpu = device.is_torch and device.is_gpu and n_classes <= _MOST_CLASSES
+    return gpu and _triton() is not None
+
+
+def leaders(scores: Any, intercept: Any, weight: Any, n_classes: int) -> Any:
+    """The class of most votes of each row, counted by one kernel.
 
     Scores are of shape (n_pairs, n), without intercepts, which are of their type;
     weights of votes are float64. A row in which several classes lead has -1, one whose
-    scores are not finite -2. None where there is no such kernel, or too many classes.
+    scores are not finite -2.
     """
-    gpu = device.is_torch and device.is_gpu
-    triton = _triton() if gpu and n_classes <= _MOST_CLASSES else None
-    if triton is None:
-        return None
     import torch
 
     n = scores.shape[1]
     winner = torch.empty(n, dtype=torch.int64, device=scores.device)
     with torch.cuda.device(scores.device):
-        triton["vote"][(-(-n // _VOTERS),)](
-            *(scores, intercept, weight, winner, n), CLASSES=n_classes, ROWS=_VOTERS
+        _triton()["vote"][(-(-n // _VOTERS),)](
+            *(scores.contiguous(), intercept, weight, winner, n),
+            CLASSES=n_classes,
+            ROWS=_VOTERS,
         )
     return winner
 
 
-def _gather_by_triton(kernels, X, order, size, first, n_rows, classes, origin, roots):
+def _gather_by_triton(X, order, size, first, n_rows, classes, origin, roots):
     import torch
 
     d = X.shape[1]
@@ -90,7 +89,7 @@ def _gather_by_triton(kernels, X, order, size, first, n_rows, classes, origin, r
     block = min(64, 1 << (width - 1).bit_length())
     grid = len(first), -(-size // _ROWS), -(-width // block)
     with torch.cuda.device(X.device):
-        kernels["gather"][grid](
+        _triton()["gather"][grid](
             *(X, order, first, n_rows, classes, origin),
             origin if roots is None else roots,
             *(z, *X.stride(), d, size, width),
