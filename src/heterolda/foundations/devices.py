@@ -29,8 +29,10 @@ __all__ = [
 # Packages of arrays that may be out of NumPy's reach.
 _ELSEWHERE = ("torch", "cupy", "jax", "jaxlib", "dpnp")
 # Those of objects that are on none.
-_NO_DEVICE = ("numpy", "builtins", "pandas", "polars", "scipy", "dask")
-_NO_DEVICE += ("sklearn", "heterolda")
+_NO_DEVICE = {
+    *("numpy", "builtins", "pandas", "polars", "scipy", "dask"),
+    *("sklearn", "heterolda"),
+}
 
 
 @dataclass(frozen=True)
