@@ -225,6 +225,8 @@ class _Prediction:
         planes = self.committee.planes
         if self.X.dtype != self.device.xp.float32 or self.transformation is not None:
             return False
+        if not self.device.multiplies_exactly:
+            return False
         size = np.abs(self.coef[self.coef != 0])
         moderate = ((size < _EXTREME) & (size > 1 / _EXTREME)).all()
         near = np.abs(self.intercept) <= _FAR * planes.deviations.min(axis=1)
@@ -267,22 +269,26 @@ class _Prediction:
         device, narrow = self.device, self._may_be_narrow
         weight, n_classes = self.committee._weights, self.committee.n_classes
         rules, votes = self._rules(narrow), device.put(weight)
+        if not has_kernels(device, n_classes):
+            return self._counted(self.X)
         columns, parts = rules.coef.T, []
         for here in self._blocks(narrow):
-            rows, found = self.X[here, :], None
-            if has_kernels(device, n_classes):
-                scores = device.xp.matmul(columns, self._ready(rows, narrow).T)
-                found = leaders(scores, rules.intercept, votes, n_classes)
-                rest = device.xp.nonzero(found < 0)[0]  # ties, and what is not finite
-                if rest.shape[0]:
-                    found[rest] = self._counted(device.xp.take(rows, rest, axis=0))
-            parts.append(self._counted(rows) if found is None else found)
-        return parts[0] if len(parts) == 1 else device.xp.concat(parts)
+            scores = device.xp.matmul(columns, self._ready(self.X[here, :], narrow).T)
+            parts.append(leaders(scores, rules.intercept, votes, n_classes))
+        winner = parts[0] if len(parts) == 1 else device.xp.concat(parts)
+        rest = device.xp.nonzero(winner < 0)[0]  # ties, and what is not finite
+        if rest.shape[0]:
+            winner[rest] = self._counted(device.xp.take(self.X, rest, axis=0))
+        return winner
 
-    def _counted(self, rows):
+    def _counted(self, X):
         """Classes of most votes, by all scores in double precision."""
-        scores = self._scores(self._ready(rows, False), self._rules(False))
-        return winners_of_scores(self.device, scores, self.committee._weights)
+        device, rules, weight = self.device, self._rules(False), self.committee._weights
+        parts = []
+        for here in in_blocks(device, X.shape[0], max(self.coef.shape)):
+            scores = self._scores(self._ready(X[here, :], False), rules)
+            parts.append(winners_of_scores(device, scores, weight))
+        return parts[0] if len(parts) == 1 else device.xp.concat(parts)
 
 
 def _on_host(scores):

@@ -83,18 +83,18 @@ def _rows_on_device(estimator, device, X, y, sample_weight):
     (weight,) = on_host(sample_weight)
     weight = check_frequencies(weight, X.shape[0])
     statistics = device_statistics(device, X, codes, classes, weight)
-    chosen = np.zeros(0, np.int64)
+    chosen = own = np.zeros(0, np.int64)
     if estimator.guard:
-        there = None if weight is None else device.put(weight)
-        counts = class_counts(device, codes, there, len(classes))
+        there, counts = None, statistics.weights.astype(np.int64)
+        if weight is not None:
+            there = device.put(weight)
+            counts = class_counts(device, codes, there, len(classes))
         most = most_rows(X.shape[1], len(classes))
-        chosen = sample_rows(device, X, codes, there, counts, most)
-    places = device.put(chosen)
-    own = to_host(device.xp.take(codes, places)).astype(np.int64)
+        chosen, own = sample_rows(device, X, codes, there, counts, most)
     if not statistics.weights.all() and statistics.weights.any():
         kept = statistics.weights > 0
         own, statistics = (np.cumsum(kept) - 1)[own], statistics.without_empty_classes()
-    some = device.xp.take(X, places, axis=0)
+    some = device.xp.take(X, device.put(chosen), axis=0)
     known = statistics.classes
     part = None if weight is None else weight[chosen]
     return statistics, ClassRows(some, known[own], part, known, own)

@@ -127,7 +127,7 @@ def _judged_on_device(
     weight = np.ones(n) if weight is None else weight
     counts = np.array([np.count_nonzero(weight)])
     alike = device.put(np.zeros(n, np.int64))
-    rows = sample_rows(device, X, alike, device.put(weight), counts, MOST_ROWS)
+    rows, _ = sample_rows(device, X, alike, device.put(weight), counts, MOST_ROWS)
     places = device.put(rows)
     some = to_host(device.xp.take(X, places, axis=0))
     own = classes[to_host(device.xp.take(codes, places))]

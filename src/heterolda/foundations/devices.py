@@ -6,6 +6,7 @@ are; what is small comes to the host, in NumPy.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -75,6 +76,16 @@ class Device:
         except (AttributeError, TypeError, ValueError):
             known = {"float64": self.xp.float64}
         return known.get("float64", self.xp.float32)
+
+    @property
+    def multiplies_exactly(self) -> bool:
+        """Whether products of float32 keep its digits: TF32, a shorter type, does not.
+
+        PyTorch and CuPy take that where users ask for it.
+        """
+        if self.is_torch:
+            return bool(self.xp.get_float32_matmul_precision() == "highest")
+        return self.library != "cupy" or os.environ.get("CUPY_TF32", "0") == "0"
 
     @cached_property
     def integers(self) -> Any:

@@ -74,7 +74,8 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
         weight = device.take(weight, device.floats)
     tiles = _tiles(device, codes, weight, n_classes)
     origin, spread, most = _sample(device, X, tiles, n_classes)
-    single = X.dtype == xp.float32 and weight is None  # whose roots are rounded
+    single = X.dtype == xp.float32 and device.multiplies_exactly
+    single = single and weight is None  # whose roots are rounded
     single = single and spread > _SMALL and most < _LARGE
     kind = xp.float32 if single else device.floats
     for _ in range(3):
@@ -158,8 +159,8 @@ def _sums(
 ) -> Array:
     """Sums over rows of each class of w u u', where u = (x - origin, 1), in NumPy."""
     xp, (n_classes, d) = device.xp, origin.shape
-    first, n_rows = device.put(tiles.start), device.put(tiles.n_rows)
-    classes, centre = device.put(tiles.classes), device.put(origin, kind)
+    of_tiles = device.put(np.stack([tiles.start, tiles.n_rows, tiles.classes]))
+    centre = device.put(origin, kind)
     roots = None if weight is None else device.astype(xp.sqrt(weight), kind)
     numbers = xp.arange(n_classes, dtype=xp.int64, device=device.device)
     sums: Any = np.zeros(1)
@@ -170,11 +171,11 @@ def _sums(
         of_number = 4 if X.dtype == xp.float32 else 8
         room = max(_LEAST_BYTES, int(_SHARE * X.shape[0] * d * of_number))
     for i, some in enumerate(blocks(len(tiles.start), max(1, room // bytes_of_tile))):
-        of_tiles = first[some], n_rows[some], classes[some]
-        z = gather_tiles(device, X, tiles.order, tiles.size, *of_tiles, centre, roots)
+        known = of_tiles[0, some], of_tiles[1, some], of_tiles[2, some]
+        z = gather_tiles(device, X, tiles.order, tiles.size, *known, centre, roots)
         products = xp.matmul(xp.matrix_transpose(z), z)
         flat = xp.reshape(products, (-1, products.shape[1] ** 2))
-        marks = device.astype(of_tiles[2][None, :] == numbers[:, None], device.floats)
+        marks = device.astype(known[2][None, :] == numbers[:, None], device.floats)
         found = xp.matmul(marks, device.astype(flat, device.floats))
         found = to_host(found).astype(np.float64) if on_host else found
         sums = found if i == 0 else sums + found

@@ -35,8 +35,10 @@ def class_counts(device: Device, codes: Any, weight: Any, n_classes: int) -> Ind
 
 def sample_rows(
     device: Device, X: Any, codes: Any, weight: Any, counts: Index, most: int
-) -> Index:
-    """Indices of about so many rows of each class at most, those of smallest hashes.
+) -> tuple[Index, Index]:
+    """About so many rows of each class at most, class by class, and their classes.
+
+    They are the indices of those of smallest hashes.
 
     `codes` and `weight` are on the device; `counts` has the rows of each class, in
     NumPy. Rows of weight zero are not chosen. The hashes are those of the values of one
@@ -59,7 +61,8 @@ def sample_rows(
                 break
             kept[mine[hashes[mine] <= distinct[min(n, len(distinct)) - 1 :][:1]]] = True
         else:
-            return rows[kept]
+            order = np.argsort(own[kept], kind="stable")
+            return rows[kept][order], own[kept][order]
 
 
 def _candidates(

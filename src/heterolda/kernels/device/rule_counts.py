@@ -29,24 +29,23 @@ def rule_counts(rows: Any, rules: Any, others: Any) -> Array | None:
     marks = device.astype(device.put(member)[None, :] == numbers[:, None], X.dtype)
     if rows.weight is not None:
         marks = marks * device.put(rows.weight[order])[None, :]
-    totals = xp.sum(marks, axis=1)
+    weight = None if rows.weight is None else rows.weight[order]
+    totals = np.bincount(member, weight, n_classes).astype(np.float64)
     pairs = np.flatnonzero(rows.judged)
     step = max(1, _BLOCK // max(1, X.shape[0]))
+    coef = np.concatenate([rules[0], others[0]], axis=1).reshape(-1, X.shape[1])
+    intercept = np.stack([rules[1], others[1]], axis=1).ravel()
     for some in (pairs[i : i + step] for i in range(0, len(pairs), step)):
-        scores = [
-            xp.matmul(X, device.put(coef[some].T))
-            + device.put(intercept[some])[None, :]
-            for coef, intercept in (rules, others)
-        ]
-        one, two = (score > 0 for score in scores)
-        finite = xp.isfinite(xp.sum(scores[0]) + xp.sum(scores[1]))
-        positive = [
-            to_host(xp.matmul(marks, device.astype(mask, X.dtype)))
-            for mask in (one, two, one != two)
-        ]
-        if not bool(finite):
+        both = (2 * some[:, None] + [0, 1]).T.ravel()  # one rule of each, then others
+        scores = xp.matmul(X, device.put(coef[both].T)) + device.put(intercept[both])
+        positive, n = scores > 0, len(some)
+        one, two = positive[:, :n], positive[:, n:]
+        masks = device.astype(xp.concat([one, two, one != two], axis=1), X.dtype)
+        found = xp.matmul(marks, masks)
+        if not bool(xp.isfinite(xp.sum(scores))):
             return None
-        _add(counts, rows, some, positive, to_host(totals))
+        known = to_host(found)
+        _add(counts, rows, some, np.split(known, 3, axis=1), totals)
     return counts
 
 

@@ -44,7 +44,8 @@ def scores_of_rows(device: Device, rows: Any, rules: Rules) -> tuple[Any, bool]:
         scores = scores[:, None]
     else:
         scores = xp.matmul(rows, rules.coef) + rules.intercept
-    return scores, bool(xp.all(xp.isfinite(scores * _ROOM)))
+    extremes = xp.stack([xp.max(scores), xp.min(scores)])  # NaN where there is one
+    return scores, bool(xp.all(xp.isfinite(extremes * _ROOM)))
 
 
 def huge_scores(device: Device, rows: Any, rules: Rules) -> Any:
