@@ -48,8 +48,8 @@ _EXTREME, _FAR = 1e25, 100.0
 
 def rows_on_device(estimator, X, device: Device):
     """Rows of real numbers, of the right shape; whether they are finite is not said."""
-    X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
-    return check_rows(device, X)
+    X = check_rows(device, X)
+    return validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
 
 
 def format_of(X, device: Device):

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.devices import device_of, on_host, to_host
+from heterolda.foundations.devices import device_of, on_host
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.validation import check_sample_weight, validate_rows
 from heterolda.kernels.device.row_sample import class_counts, sample_rows
