@@ -87,6 +87,7 @@ def in_c(model, tmp_path):
 
 
 def as_onnx(model, tmp_path):
+    pytest.importorskip("skl2onnx")
     return to_onnx(model).graph.SerializeToString()
 
 

@@ -37,7 +37,7 @@ from heterolda.kernels.device.votes import (
     scores_of_rows,
     winners_of_scores,
 )
-from heterolda.statistics.device_rows import check_rows
+from heterolda.statistics.device_rows import check_real, check_rows
 
 # Numbers of a block: enough to keep a GPU busy, or what stays in a processor's cache.
 _BLOCK_SIZE = {True: 1 << 25, False: 1 << 17}
@@ -48,8 +48,9 @@ _EXTREME, _FAR = 1e25, 100.0
 
 def rows_on_device(estimator, X, device: Device):
     """Rows of real numbers, of the right shape; whether they are finite is not said."""
-    X = check_rows(device, X)
-    return validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
+    check_real(device, X)
+    X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
+    return check_rows(device, X)
 
 
 def format_of(X, device: Device):

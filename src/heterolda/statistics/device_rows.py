@@ -17,17 +17,21 @@ from heterolda.statistics.labels import coded_labels
 _FEW_ROWS, _SMALL_RANGE = 1 << 14, 200
 
 
+def check_real(device: Device, X: Any) -> None:
+    """Refuse numbers that are not real."""
+    if not device.xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
+        raise ParameterError(
+            Setting("X"), f" must be real numbers, got dtype {X.dtype}"
+        )
+
+
 def check_rows(device: Device, X: Any, n_features: int | None = None) -> Any:
     """Refuse what is not a matrix of real numbers, with rows; but not NaN."""
-    xp = device.xp
     if X.ndim != 2:
         raise ValueError(
             f"X must have two dimensions, rows and features, got shape {tuple(X.shape)}"
         )
-    if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
-        raise ParameterError(
-            Setting("X"), f" must be real numbers, got dtype {X.dtype}"
-        )
+    check_real(device, X)
     if not X.shape[1]:
         raise ValueError(
             f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum "

@@ -23,7 +23,7 @@ from heterolda.kernels.device.fused import gather_tiles
 
 # Share of the bytes of X that are gathered at a time on a GPU, which needs much to do,
 # but no fewer bytes than these; elsewhere, what stays in cache.
-_SHARE, _LEAST_BYTES, _CACHE = 0.1, 1 << 26, 1 << 20
+_SHARE, _LEAST_BYTES, _CACHE = 0.1, 1 << 27, 1 << 20
 # Rows of a tile, at most and at least; and tiles that a class should fill in a chunk.
 _MOST, _LEAST, _TILES = 1024, 16, 8
 # Rows of a class, an odd number of them, whose median is its origin.

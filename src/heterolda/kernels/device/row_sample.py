@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.devices import Device, blocks, to_host
-from heterolda.foundations.types import Array, Count, Index
+from heterolda.foundations.types import Array, Index
 
 # Rows of which the values of a feature are compared, and the share that must differ if
 # the feature alone is to tell rows apart.
@@ -17,8 +17,8 @@ _FACTOR = 0x1E3779B97F4A7C15
 _HALF = 0xFFFFFFFF
 # Rows that are looked at at a time, so that no copy of X is made.
 _BLOCK = 1 << 23
-# Candidates for each row that is wanted, so that copies do not matter at first.
-_MORE = 1.5
+# How often the share of rows is corrected, where there are copies.
+_TRIALS = 6
 
 
 def class_counts(device: Device, codes: Any, weight: Any, n_classes: int) -> Index:
@@ -36,39 +36,34 @@ def class_counts(device: Device, codes: Any, weight: Any, n_classes: int) -> Ind
 def sample_rows(
     device: Device, X: Any, codes: Any, weight: Any, counts: Index, most: int
 ) -> tuple[Index, Index]:
-    """About so many rows of each class at most, class by class, and their classes.
-
-    They are the indices of those of smallest hashes.
+    """Indices of about so many rows of each class, class by class, and their classes.
 
     `codes` and `weight` are on the device; `counts` has the rows of each class, in
-    NumPy. Rows of weight zero are not chosen. The hashes are those of the values of one
-    feature, or of a sum of all if no feature has a value of its own in nearly every
-    row: so the rows do not depend on their order, but are not those of `row_hashes`.
-    Rows of equal hashes are chosen together.
+    NumPy. Rows of weight zero are not chosen. What counts are the hashes of the values
+    of one feature, or of a sum of all if no feature has a value of its own in nearly
+    every row: so the rows do not depend on their order, but they are not those of
+    `row_hashes`. Copies are chosen together, and may make a sample large.
     """
-    wanted = np.minimum(counts, most)
-    share = np.where(counts > most, _MORE * most / np.maximum(counts, 1), 1.0)
+    share = np.where(counts > most, most / np.maximum(counts, 1), 1.0)
     feature = _telling_feature(device, X)
-    while True:
-        rows, own, hashes = _candidates(device, X, codes, weight, share, feature)
-        kept = np.zeros(len(own), bool)
-        for k, n in enumerate(wanted.tolist()):
-            mine = np.flatnonzero(own == k)
-            low = np.sort(hashes[mine])
-            distinct = low[np.append(True, low[1:] != low[:-1])[: len(low)]]
-            if len(distinct) < n and share[k] < 1:  # there are copies
-                share[k] = 8 * share[k] if share[k] < 0.1 else 1.0
-                break
-            kept[mine[hashes[mine] <= distinct[min(n, len(distinct)) - 1 :][:1]]] = True
-        else:
-            order = np.argsort(own[kept], kind="stable")
-            return rows[kept][order], own[kept][order]
+    for _ in range(_TRIALS):
+        rows, own = _candidates(device, X, codes, weight, share, feature)
+        found = np.bincount(own, minlength=len(counts))
+        few, many = found < most / 2, found > 2 * most
+        off = (share < 1) & (few | many)
+        if not off.any():
+            break
+        # There are copies: the share that was found says how to go on.
+        factor = np.clip(most / np.maximum(found, 1), 1 / 16, 16)
+        share = np.where(off, np.minimum(share * factor, 1.0), share)
+    order = np.argsort(own.astype(np.uint16), kind="stable")
+    return rows[order], own[order]
 
 
 def _candidates(
     device: Device, X: Any, codes: Any, weight: Any, share: Array, feature: int | None
-) -> tuple[Index, Index, Count]:
-    """Rows whose hashes are among this share of all, with their classes and hashes."""
+) -> tuple[Index, Index]:
+    """Rows whose hashes are among this share of all of their class, and the classes."""
     xp, found = device.xp, []
     lowest, highest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     limits = [lowest + int(2.0**64 * part) if part < 1 else highest for part in share]
@@ -80,10 +75,9 @@ def _candidates(
         if weight is not None:
             mask = mask & (weight[here] > 0)
         rows = xp.nonzero(mask)[0]
-        own, hashes = xp.take(own, rows), xp.take(hashes, rows)
-        found.append([to_host(rows) + here.start, to_host(own), to_host(hashes)])
-    rows, own, hashes = map(np.concatenate, zip(*found, strict=True))
-    return rows, own, hashes
+        found.append([to_host(rows) + here.start, to_host(xp.take(own, rows))])
+    rows, own = map(np.concatenate, zip(*found, strict=True))
+    return rows, own
 
 
 def _telling_feature(device: Device, X: Any) -> int | None:
