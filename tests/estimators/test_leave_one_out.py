@@ -325,7 +325,8 @@ def test_many_rows_on_a_device_are_judged_by_some(device, rng, monkeypatch):
     there = device.put(X), device.put(y)
     model = GaussianLinearDiscriminant().fit(*there)
     found = model.leave_one_out(*there)
-    assert found.rows.shape == found.predictions.shape == (300,)
+    assert found.rows.shape == found.predictions.shape
+    assert 200 < found.rows.shape[0] < 450
     wrong = to_host(found.predictions) != y[to_host(found.rows)]
     assert_allclose(found.error, wrong.mean())
     order = rng.permutation(len(X))

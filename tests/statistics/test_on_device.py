@@ -1,5 +1,6 @@
 """Class statistics of rows on a device: digits, weights, labels, layouts, refusals."""
 
+import copy
 from fractions import Fraction
 
 import numpy as np
@@ -243,3 +244,63 @@ def test_an_empty_chunk_changes_nothing(device, rng):
     found = ClassStatistics.from_data(device.put(X), y)
     found.update(device.put(X[:0]), device.put(y[:0]))
     assert_array_equal(to_host(found.weights), 20)
+
+
+def test_statistics_there_do_what_those_in_numpy_do(device, rng, tmp_path):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    there = ClassStatistics.from_data(device.put(X[:40]), device.put(y[:40]))
+    here, more = (
+        ClassStatistics.from_data(X[r], y[r]) for r in (slice(40), slice(40, 60))
+    )
+    moved = DeviceStatistics(more, device)
+
+    def same(found, expected):
+        assert isinstance(found, DeviceStatistics)
+        assert device_of(found.means) == device
+        for name in ("classes", "weights", "means", "scatters", "squares"):
+            mine, true = to_host(getattr(found, name)), getattr(expected, name)
+            assert_allclose(mine, true, rtol=1e-10, atol=1e-12)
+
+    same(there + more, here + more)
+    same(more + there, more + here)
+    same(sum([there, moved]), here + more)
+    same((there + moved) - moved, (here + more) - more)
+    same((here + more) - moved, here)
+    same(there.decayed(0.5), here.decayed(0.5))
+    same(there.scaled(2.0), here.scaled(2.0))
+    same(there.copy().update(device.put(X[40:]), y[40:]), here + more)
+    same(copy.deepcopy(there), here)
+    same(there.without_empty_classes(), here)
+    assert_allclose(to_host(there.weights), here.weights)  # as it was
+    plain = here.copy().update(device.put(X[40:]), device.put(y[40:]))
+    assert type(plain) is ClassStatistics
+    assert_allclose(plain.scatters, (here + more).scatters, rtol=1e-12)
+    for amount in (None, 0.3, "auto"):
+        found = to_host(there.covariances(amount))
+        assert_allclose(found, here.covariances(amount), rtol=1e-12)
+    there.save(tmp_path / "there.npz")
+    loaded = ClassStatistics.load(tmp_path / "there.npz")
+    assert_allclose(loaded.scatters, here.scatters, rtol=1e-12)
+    assert repr(there) == repr(here)
+    assert there._repr_html_() == here._repr_html_()
+    assert (there.n_classes, there.n_features, there.rank) == (3, 3, 3)
+    assert there.factors is None
+    assert there.estimated_by is None
+    for wrong in (lambda: there + 1, lambda: there - 1, lambda: 1 - there):
+        with pytest.raises(TypeError):
+            wrong()
+    wide = ClassStatistics.from_data(device.put(rng.normal(size=(20, 120))), y[:20])
+    assert device_of(wide.factors[0]) == device
+
+
+def test_fits_leave_classes_without_weight_out_and_need_no_guard(device, rng):
+    y = np.arange(60_000) % 3
+    X = rng.normal(size=(60_000, 3)) + y[:, None]
+    weight = np.where(y == 1, 0.0, 1.0)
+    here = GaussianLinearDiscriminant().fit(X, y, weight)
+    there = GaussianLinearDiscriminant().fit(device.put(X), device.put(y), weight)
+    assert to_host(there.classes_).tolist() == here.classes_.tolist() == [0, 2]
+    assert_allclose(to_host(there.coef_), here.coef_, rtol=1e-9)
+    plain = GaussianLinearDiscriminant(guard=False).fit(device.put(X), y)
+    again = GaussianLinearDiscriminant(guard=False).fit(X, y)
+    assert_allclose(to_host(plain.coef_), again.coef_, rtol=1e-9)

@@ -267,11 +267,15 @@ class _Prediction:
 
     def _vote_winners(self):
         """Classes of most votes: by one kernel where there is one, else by scores."""
+        device, n_classes = self.device, self.committee.n_classes
+        if has_kernels(device, n_classes):  # pragma: no cover (a GPU)
+            return self._led(n_classes)
+        return self._counted(self.X)
+
+    def _led(self, n_classes):  # pragma: no cover (a GPU)
+        """The same by the kernel, and ties by scores."""
         device, narrow = self.device, self._may_be_narrow
-        weight, n_classes = self.committee._weights, self.committee.n_classes
-        rules, votes = self._rules(narrow), device.put(weight)
-        if not has_kernels(device, n_classes):
-            return self._counted(self.X)
+        rules, votes = self._rules(narrow), device.put(self.committee._weights)
         columns, parts = rules.coef.T, []
         for here in self._blocks(narrow):
             scores = device.xp.matmul(columns, self._ready(self.X[here, :], narrow).T)

@@ -686,7 +686,8 @@ class GaussianLinearDiscriminant(
             A record with these attributes:
 
             - `rows`, the indices of the rows that were judged: all of positive weight
-              up to 20,000, of more those with the smallest hashes of their values;
+              up to 20,000, of more those with the smallest hashes of their values
+              (about so many of rows on a device);
             - `predictions`, their labels as predicted without them;
             - `error`, the share of their weight that is predicted wrong, and its
               `standard_error`;
