@@ -118,7 +118,7 @@ def _triton():
     ):  # fmt: skip
         tile = tl.program_id(0).to(tl.int64)
         r = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
-        j = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+        j = tl.program_id(2).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
         there = r < tl.load(n_rows + tile)
         row = tl.load(order + tl.load(first + tile) + r, mask=there, other=0)
         row = row.to(tl.int64)
