@@ -292,3 +292,35 @@ def test_powers_are_those_of_numpy(device):
     known = PowerTransformation(centre, scale, lambdas)
     found = bent_rows(device, device.put(X), centre, scale, lambdas, FARTHEST)
     assert_allclose(to_host(found), known.apply(X), rtol=1e-13, atol=1e-14)
+
+
+def test_score_is_that_of_numpy_or_refused(device):
+    X, y = make_rows(3)
+    here = GaussianLinearDiscriminant().fit(X, y)
+    there, rows = settle(GaussianLinearDiscriminant().fit(X, y), device), device.put(X)
+    weight = np.arange(len(y)) % 3 + 0.5
+    for labels in (y, device.put(y), y.tolist()):
+        assert_allclose(there.score(rows, labels), here.score(X, y))
+        found = there.score(rows, labels, device.put(weight))
+        assert_allclose(found, here.score(X, y, weight))
+    with pytest.warns(Warning, match="column-vector"):
+        assert_allclose(there.score(rows, y[:, None]), here.score(X, y))
+    for wrong in (weight[:, None], weight[:-1], weight * np.nan, weight * 0):
+        with pytest.raises(ValueError, match="sample_weight"):
+            there.score(rows, y, wrong)
+    with pytest.raises(ValueError, match="inconsistent"):
+        there.score(rows, y[:-1])
+
+
+def test_labels_of_any_type_and_rows_with_derivatives(dispatch, rng):
+    torch = pytest.importorskip("torch")
+    for n in (300, 60_000):
+        y = np.arange(n) % 3
+        X = torch.asarray(rng.normal(size=(n, 3)) + y[:, None], requires_grad=True)
+        for kind in (torch.uint16, torch.uint32, torch.int16, torch.uint8):
+            model = GaussianLinearDiscriminant().fit(X, torch.asarray(y, dtype=kind))
+            assert model.predict(X).dtype == kind
+        for method in ("predict_proba", "decision_function", "transform"):
+            assert not getattr(model, method)(X).requires_grad
+        with pytest.raises(ValueError, match="y"):
+            GaussianLinearDiscriminant().fit(X, None)

@@ -12,7 +12,7 @@ from heterolda import (
     Global,
     ParameterError,
 )
-from heterolda.estimators import _left_out_pairs
+from heterolda.estimators import _left_out_pairs, gathering
 from heterolda.estimators import leave_one_out as module
 from heterolda.foundations.devices import device_of, to_host
 
@@ -293,7 +293,7 @@ def test_other_rows_than_those_of_the_fit_are_refused(rng):
 @pytest.mark.parametrize("few_numbers", [1 << 17, 0], ids=["few", "many"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_on_a_device(device, rng, weighted, few_numbers, monkeypatch):
-    monkeypatch.setattr(module, "FEW_NUMBERS", few_numbers)
+    monkeypatch.setattr(gathering, "FEW_NUMBERS", few_numbers)
     X, text = rows_of_classes(rng, (40, 60, 50, 30), 3)
     numbers = np.unique(text, return_inverse=True)[1] - 1
     weight = rng.integers(0, 4, len(X)) if weighted else None

@@ -289,6 +289,12 @@ def test_statistics_there_do_what_those_in_numpy_do(device, rng, tmp_path):
     for wrong in (lambda: there + 1, lambda: there - 1, lambda: 1 - there):
         with pytest.raises(TypeError):
             wrong()
+    first = there.with_entries(np.array([0]), here.classes[:1])
+    same(first, here.with_entries(np.array([0]), here.classes[:1]))
+    again = type(there).load(tmp_path / "there.npz")
+    assert type(again) is ClassStatistics
+    there.feature_names = np.array(["a", "b", "c"])
+    assert there.host.feature_names.tolist() == ["a", "b", "c"]
     wide = ClassStatistics.from_data(device.put(rng.normal(size=(20, 120))), y[:20])
     assert device_of(wide.factors[0]) == device
 
@@ -304,3 +310,41 @@ def test_fits_leave_classes_without_weight_out_and_need_no_guard(device, rng):
     plain = GaussianLinearDiscriminant(guard=False).fit(device.put(X), y)
     again = GaussianLinearDiscriminant(guard=False).fit(X, y)
     assert_allclose(to_host(plain.coef_), again.coef_, rtol=1e-9)
+
+
+def test_single_precision_is_left_where_it_lacks_digits(device, rng):
+    n = 60_000
+    y, x = rng.integers(0, 2, n), rng.normal(size=n)
+    both = [x, x + 1e-4 * (rng.normal(size=n) + y), rng.normal(size=n) * (1 + y)]
+    X = np.stack(both, axis=1).astype(np.float32)
+    there = GaussianLinearDiscriminant().fit(device.put(X), device.put(y))
+    here = GaussianLinearDiscriminant().fit(X, y)
+    assert_allclose(to_host(there.bayes_error_), here.bayes_error_, rtol=1e-6)
+    assert_allclose(to_host(there.statistics_.scatters), here.statistics_.scatters)
+
+
+def test_shorter_products_are_not_taken_for_single_precision(dispatch, rng):
+    torch = pytest.importorskip("torch")
+    X = torch.asarray(rng.normal(size=(50_000, 3)), dtype=torch.float32)
+    y = torch.asarray(rng.integers(0, 2, 50_000))
+    exact = ClassStatistics.from_data(X.numpy(), y.numpy()).scatters
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert not device_of(X).multiplies_exactly
+        found = ClassStatistics.from_data(X, y).host.scatters
+    assert_allclose(found, exact, rtol=1e-10, atol=1e-8)
+    assert device_of(X).multiplies_exactly
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("high")
+        assert not device_of(X).multiplies_exactly
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def test_rows_of_no_weight_are_looked_at_too(device, rng):
+    X, y = rng.normal(size=(50_000, 3)), np.arange(50_000) % 2
+    X[7, 1] = np.nan
+    weight = np.ones(50_000)
+    weight[7] = 0
+    with pytest.raises(ValueError, match="NaN"):
+        ClassStatistics.from_data(device.put(X), y, weight)

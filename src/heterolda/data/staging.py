@@ -44,7 +44,7 @@ def _tensor_on(name: Any) -> Any:
         ) from error
     try:
         return torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise ParameterError(
             Setting("device"), f" {str(name)!r} cannot be used: {reason}"

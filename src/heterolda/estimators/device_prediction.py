@@ -12,13 +12,21 @@ from functools import cached_property
 
 import numpy as np
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.votes import Binary, OneVsOne, rounded
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.devices import Device, blocks, device_of, is_numpy, to_host
+from heterolda.foundations.devices import (
+    Device,
+    blocks,
+    device_of,
+    is_numpy,
+    on_host,
+    to_host,
+)
 from heterolda.foundations.gaps import gaps_as
+from heterolda.foundations.validation import check_sample_weight, label_array
 from heterolda.kernels.device.coupling import (
     couple,
     log_odds,
@@ -48,7 +56,7 @@ _EXTREME, _FAR = 1e25, 100.0
 
 def rows_on_device(estimator, X, device: Device):
     """Rows of real numbers, of the right shape; whether they are finite is not said."""
-    check_real(device, X)
+    X = check_real(device, X)
     X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
     return check_rows(device, X)
 
@@ -120,22 +128,30 @@ def labels_on_device(classes, winners):
     """Labels of winners: text in NumPy, others on the device of the winners."""
     if is_numpy(classes):
         return classes.take(to_host(winners))
-    return device_of(winners, always=True).xp.take(classes, winners)
+    device = device_of(winners, always=True)
+    try:
+        return device.xp.take(classes, winners)
+    except (NotImplementedError, RuntimeError):  # PyTorch has types of no use
+        return device.put(to_host(classes).take(to_host(winners)))
 
 
 def accuracy_on_device(found, y, sample_weight) -> float:
     """Share of the weight of rows whose labels, found on a device, are right."""
+    n, (y, weight) = found.shape[0], on_host(y, sample_weight)
+    y = column_or_1d(label_array(y), warn=True)
+    check_consistent_length(found, y)
     device = device_of(found, always=True)
-    if device is None:  # text
-        weight = None if sample_weight is None else to_host(sample_weight)
-        return accuracy_score(to_host(y), found, sample_weight=weight)
-    y = device.take(y)
-    check_consistent_length(found, y, sample_weight)
-    right = device.astype(found == y, device.floats)
-    if sample_weight is None:
+    if device is None or y.dtype.kind not in "biuf":  # text
+        return accuracy_score(y, to_host(found), sample_weight=weight)
+    right = device.astype(found == device.take(y), device.floats)
+    weight = check_sample_weight(weight, n)
+    if weight is None:
         return float(device.xp.mean(right))
-    weight = device.take(sample_weight, device.floats)
-    return float(device.xp.sum(weight * right) / device.xp.sum(weight))
+    if not weight.any():
+        raise ParameterError(
+            Setting("sample_weight"), " is zero for all rows: no share of them is right"
+        )
+    return float(device.xp.sum(device.put(weight) * right)) / float(weight.sum())
 
 
 class _Prediction:
@@ -186,7 +202,7 @@ class _Prediction:
         """Winners without votes."""
         xp, device = self.device.xp, self.device
         if isinstance(self.committee, Binary):
-            return device.astype(scores[:, 0] > 0, device.integers)
+            return device.astype(scores[:, 0] > 0, device.xp.int64)
         if not self.here:
             return device.put(self.committee.winners(_on_host(scores)))
         if isinstance(self.committee, OneVsOne):

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.estimators import gathering
 from heterolda.estimators._left_out_anew import winners_anew
 from heterolda.estimators._left_out_class import ClassWithoutRows
 from heterolda.estimators._left_out_fit import Fit, refuse_others
 from heterolda.estimators._left_out_lda import lda_winners
 from heterolda.estimators.few_rows import has_few_rows
-from heterolda.estimators.gathering import FEW_NUMBERS
 from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.devices import device_of, on_host, same_device, to_host
@@ -72,7 +72,8 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any) -> LeaveOneOut
     device = same_device(X, model.coef_, model, "leave_one_out")
     model = host_of(model)
     refuse_others(model)
-    few = device is None or has_few_rows(model) or math.prod(X.shape) <= FEW_NUMBERS
+    few = device is None or has_few_rows(model)
+    few = few or math.prod(X.shape) <= gathering.FEW_NUMBERS
     find = _judged if few else _judged_on_device
     rows, some, codes, weight = find(model, X, y, sample_weight)
     winners, lda, n_solved_anew = winners_without(model, some, codes, weight)

@@ -57,6 +57,7 @@ from heterolda.foundations.validation import (
     validate_parameters,
 )
 from heterolda.foundations.wording import listed
+from heterolda.statistics.device_rows import check_real
 from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.moments import two_amounts
 from heterolda.statistics.on_device import host_statistics
@@ -411,6 +412,7 @@ class HeteroscedasticProjection(
         self._check_ready()
         device = same_device(X, self.scalings_, self, "inverse_transform")
         kinds = NUMERIC_TYPES if device is None else None
+        X = X if device is None else check_real(device, X)
         X = check_array(X, dtype=kinds, input_name="X")
         n = self.loadings_.shape[0]
         if X.shape[1] != n:

@@ -79,18 +79,27 @@ class Device:
 
     @property
     def multiplies_exactly(self) -> bool:
-        """Whether products of float32 keep its digits: TF32, a shorter type, does not.
+        """Whether products of float32 keep its digits.
 
-        PyTorch and CuPy take that where users ask for it.
+        They do not by TF32, or another shorter type, where users ask for that.
         """
         if self.is_torch:
-            return bool(self.xp.get_float32_matmul_precision() == "highest")
+            return self._multiplies_exactly()
         return self.library != "cupy" or os.environ.get("CUPY_TF32", "0") == "0"
 
-    @cached_property
-    def integers(self) -> Any:
-        """The type of indices."""
-        return self.xp.int64
+    def _multiplies_exactly(self) -> bool:
+        """The same for PyTorch, which has an old and a new way to ask for it."""
+        torch = import_module("torch")
+        if torch.is_autocast_enabled(self.device.type):
+            return False
+        backends = torch.backends
+        for one in (backends, backends.cuda.matmul, getattr(backends, "mkldnn", None)):
+            if getattr(one, "fp32_precision", "none") not in ("none", "ieee"):
+                return False
+        try:
+            return bool(torch.get_float32_matmul_precision() == "highest")
+        except RuntimeError:  # asked for in the new way, for some kind of product
+            return False
 
     def put(self, array: Any, dtype: Any = None) -> Any:
         """An array of NumPy, copied here; text and objects stay where they are."""
@@ -115,6 +124,10 @@ class Device:
     def astype(self, array: Any, dtype: Any) -> Any:
         """An array as another type; the same one where it has that type."""
         return self.xp.astype(array, dtype, copy=False)
+
+    def as_doubles(self, array: Any) -> Any:
+        """An array in double precision."""
+        return self.astype(array, self.xp.float64)
 
     def bits(self, numbers: Any) -> Any | None:
         """The bits of float64 as int64, without a copy; None where no way is known."""
@@ -177,7 +190,7 @@ def _check_in_reach(X: Any) -> None:
     raise TypeError(
         f"X is a {type(X).__name__} on {where}, which NumPy cannot read: call "
         "sklearn.set_config(array_api_dispatch=True) to work there, or pass "
-        "numpy.asarray(X.cpu()), or what copies X to the host in your library"
+        f"numpy.asarray({_copied(type(X).__module__.partition('.')[0])})"
     )
 
 
@@ -202,6 +215,12 @@ def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | Non
     there = None if is_numpy(other) else device_of(other, always=True)
     if here == there:
         return here
+    if here is None and device_of(X, always=True) == there:
+        raise ValueError(
+            f"the model is {_named(there)}, and so is X, but scikit-learn's switch for "
+            f"such arrays is off: call {method} under "
+            "sklearn.config_context(array_api_dispatch=True)"
+        )
     raise ValueError(
         f"Inputs passed to {type(estimator).__name__}.{method}() must use the same "
         "namespace and the same device as those passed to fit(): these are "
@@ -215,11 +234,15 @@ def refuse_device(X: Any, what: str) -> None:
     """Refuse rows that are not NumPy's, for what works on the host only."""
     device = device_of(X)
     if device is not None:
-        copied = {"torch": "X.cpu()", "cupy": "X.get()"}.get(device.library, "X")
         raise TypeError(
             f"{what} works with arrays of NumPy, and X is {_named(device)}: pass "
-            f"numpy.asarray({copied})"
+            f"numpy.asarray({_copied(device.library)})"
         )
+
+
+def _copied(library: str) -> str:
+    """How a library copies X to the host."""
+    return {"torch": "X.cpu()", "cupy": "X.get()"}.get(library, "X")
 
 
 def _named(place: Device | None) -> str:

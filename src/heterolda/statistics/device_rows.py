@@ -17,12 +17,14 @@ from heterolda.statistics.labels import coded_labels
 _FEW_ROWS, _SMALL_RANGE = 1 << 14, 200
 
 
-def check_real(device: Device, X: Any) -> None:
+def check_real(device: Device, X: Any) -> Any:
     """Refuse numbers that are not real."""
     if not device.xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
         raise ParameterError(
             Setting("X"), f" must be real numbers, got dtype {X.dtype}"
         )
+    # PyTorch may have been told to follow derivatives, which nobody asks for here.
+    return X.detach() if device.is_torch and X.requires_grad else X
 
 
 def check_rows(device: Device, X: Any, n_features: int | None = None) -> Any:
@@ -31,7 +33,7 @@ def check_rows(device: Device, X: Any, n_features: int | None = None) -> Any:
         raise ValueError(
             f"X must have two dimensions, rows and features, got shape {tuple(X.shape)}"
         )
-    check_real(device, X)
+    X = check_real(device, X)
     if not X.shape[1]:
         raise ValueError(
             f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum "
@@ -42,8 +44,7 @@ def check_rows(device: Device, X: Any, n_features: int | None = None) -> Any:
             f"X has {X.shape[1]} features, but the model is expecting {n_features} "
             "features as input"
         )
-    # PyTorch may have been told to follow derivatives, which nobody asks for here.
-    return X.detach() if device.is_torch and X.requires_grad else X
+    return X
 
 
 def refuse_not_finite(device: Device, X: Any) -> None:
@@ -70,6 +71,10 @@ def device_labels(
     device: Device, y: Any, n: int, *, warn: bool = True
 ) -> tuple[NDArray[Any], Any]:
     """Distinct labels of n rows, in NumPy, and the place of each among them, there."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: pass the labels of X"
+        )
     there = device_of(y, always=True)
     labels = y if there is not None else label_array(y)
     shape = np.shape(labels) if there is None else tuple(y.shape)
@@ -79,7 +84,8 @@ def device_labels(
             f" must have one label for each of the {n} rows of X, got shape {shape}",
         )
     xp = device.xp
-    if there == device and n > _FEW_ROWS and xp.isdtype(y.dtype, "integral"):
+    usable = xp.int8, xp.int16, xp.int32, xp.int64, xp.uint8  # PyTorch sorts no others
+    if there == device and n > _FEW_ROWS and y.dtype in usable:
         y = xp.reshape(y, (n,))
         low, high = int(xp.min(y)), int(xp.max(y))
         if high - low < _SMALL_RANGE:

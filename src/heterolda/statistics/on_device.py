@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.foundations.devices import Device, device_of, to_host
+from heterolda.foundations.devices import Device, blocks, device_of, to_host
 from heterolda.foundations.files import PathOrFile
-from heterolda.foundations.types import Amount, Array
+from heterolda.foundations.types import Amount, Array, Index
 from heterolda.foundations.validation import check_sample_weight
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.device_rows import (
@@ -32,6 +32,10 @@ class DeviceStatistics(ClassStatistics):
     def __init__(self, host: ClassStatistics, device: Device) -> None:
         self.host = host
         self.device = device
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = name in ("host", "device")
+        object.__setattr__(self if own else self.host, name, value)
 
     @property
     def classes(self) -> Any:  # type: ignore[override]
@@ -133,6 +137,10 @@ class DeviceStatistics(ClassStatistics):
         """The same without entries of weight zero, unless all are."""
         return self._there(self.host.without_empty_classes())
 
+    def with_entries(self, entries: Index, classes: NDArray[Any]) -> Self:
+        """The same with some entries, in that order, for these labels."""
+        return self._there(self.host.with_entries(entries, classes))
+
     def decayed(self, factor: float) -> Self:
         """Statistics in which every row counts less, for classes that drift."""
         return self._there(self.host.decayed(factor))
@@ -152,6 +160,11 @@ class DeviceStatistics(ClassStatistics):
     def __reduce__(self) -> tuple[Any, ...]:
         # A device cannot be pickled, an array of it can.
         return _restored, (self.host, self.device.put(np.zeros(0)))
+
+
+# What makes statistics of something else makes them where that is.
+for _name in ("from_data", "from_codes", "from_gaps", "from_moments", "load"):
+    setattr(DeviceStatistics, _name, getattr(ClassStatistics, _name))
 
 
 def _restored(host: ClassStatistics, example: Any) -> ClassStatistics:
@@ -192,4 +205,9 @@ def device_statistics(
     except RangeError:
         refuse_not_finite(device, X)
         raise
+    if weight is not None and not weight.all():  # which sums do not see
+        rest = np.flatnonzero(weight == 0)
+        for some in blocks(len(rest), 1 << 20):
+            rows = device.xp.take(X, device.put(rest[some]), axis=0)
+            refuse_not_finite(device, rows)
     return found

@@ -26,12 +26,11 @@ are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.devices import Device, to_host
+from heterolda.foundations.devices import Device, blocks, to_host
 from heterolda.foundations.types import Array, Count, Mask
 from heterolda.kernels.algorithm2 import LARGEST_SCALE, SMALLEST_SCALE, Block
 
@@ -110,7 +109,7 @@ class DeviceBlock(Block):
             if i == 0:
                 self.t -= delta
             else:
-                self.t += _as_doubles(self.device, self.X[:, i - 1]) * delta
+                self.t += self.device.as_doubles(self.X[:, i - 1]) * delta
             self.at[i] = v[i]
             self.moves += 1
 
@@ -140,7 +139,7 @@ class DeviceBlock(Block):
         size = xp.abs(t)
         low, high, sign = size - doubt, size + doubt, xp.sign(t)
         # How far a neighbour moves a row away from the threshold.
-        away = _as_doubles(self.device, xp.take(self.X, rows, axis=0))
+        away = self.device.as_doubles(xp.take(self.X, rows, axis=0))
         away = away * self.device.put(sizes[1:])
         away *= sign[:, None]
         toward, beyond = away < -high[:, None], away > high[:, None]
@@ -192,9 +191,9 @@ def _canonical_errors(device: Device, X: Any, weight: Any, rules: Array) -> Coun
     total = np.zeros(len(rules), dtype=np.int64)
     for some in _slices(X.shape[0], len(rules)):
         rows, own = X[some, :], weight[some]
-        sums = _as_doubles(device, rows[:, :1]) * coefficients[0]
+        sums = device.as_doubles(rows[:, :1]) * coefficients[0]
         for k in range(1, X.shape[1]):
-            product = _as_doubles(device, rows[:, k : k + 1]) * coefficients[k]
+            product = device.as_doubles(rows[:, k : k + 1]) * coefficients[k]
             sums += product
         wrong = (sums >= offsets) != (own > 0.0)[:, None]
         cost = xp.abs(own)[:, None]
@@ -209,7 +208,7 @@ def _scores_and_scales(device: Device, X: Any, v: Array) -> tuple[Any, Any]:
     normal, offset = device.put(v[1:]), float(v[0])
     t, c = (xp.empty(X.shape[0], dtype=xp.float64, device=device.device) for _ in "tc")
     for some in _slices(X.shape[0], X.shape[1]):
-        terms = _as_doubles(device, X[some, :]) * normal
+        terms = device.as_doubles(X[some, :]) * normal
         t[some] = xp.sum(terms, axis=1) - offset
         scales = xp.max(xp.abs(terms), axis=1)
         scales = xp.where(
@@ -220,13 +219,6 @@ def _scores_and_scales(device: Device, X: Any, v: Array) -> tuple[Any, Any]:
     return t, c
 
 
-def _as_doubles(device: Device, X: Any) -> Any:
-    """Rows in double precision."""
-    return device.astype(X, device.xp.float64)
-
-
-def _slices(n: int, width: int) -> Iterator[slice]:
+def _slices(n: int, width: int) -> list[slice]:
     """Rows, so many at a time that intermediate results stay small."""
-    step = max(1, _NUMBERS_AT_A_TIME // width)
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
+    return blocks(n, max(1, _NUMBERS_AT_A_TIME // width))

@@ -30,6 +30,10 @@ _MOST, _LEAST, _TILES = 1024, 16, 8
 _SAMPLE = 129
 # Numbers whose squares have digits enough in single precision are between these.
 _SMALL, _LARGE = 1e-12, 1e12
+# Share of the variance of a feature that others may leave in single precision.
+_LEFT = 1e-3
+# Most turns, if digits are lacking at first.
+_TURNS = 3
 # If the mean is farther than this from the origin, in deviations, digits are lost.
 _FAR = 1e3
 
@@ -78,7 +82,9 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
     single = single and weight is None  # whose roots are rounded
     single = single and spread > _SMALL and most < _LARGE
     kind = xp.float32 if single else device.floats
-    for _ in range(3):
+    for turn in range(_TURNS):
+        if kind == xp.float32:
+            origin = origin.astype(np.float32).astype(np.float64)
         with np.errstate(all="ignore"):  # libraries that rest on NumPy warn
             sums = _sums(device, X, weight, tiles, origin, kind)
         counts, linear, products = sums[:, d, d], sums[:, :d, d], sums[:, :d, :d]
@@ -88,9 +94,10 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
             squares = np.einsum("kjj->kj", products)
             far = total * shift**2 > _FAR**2 * (squares - total * shift**2)
             moved = np.where(far & (shift != 0) & np.isfinite(shift), shift, 0.0)
-        tiny = (squares < _SMALL**2) & (linear != 0)  # of few rows, and many zeros
-        if kind == xp.float32 and (tiny | ~np.isfinite(squares)).any():
-            kind = device.floats  # whose range is larger
+        if turn == _TURNS - 1:
+            break
+        if kind == xp.float32 and kind != device.floats and _are_delicate(sums):
+            kind = device.floats
         elif not moved.any():
             break
         origin = origin + moved  # where sorted rows or outliers misled the sample
@@ -105,6 +112,30 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
     if weight is not None and bool(xp.all(weight == xp.round(weight))):
         counts = np.rint(counts)  # which squares of roots need not be
     return ClassMoments(counts, means, scatters, _lost(xp, X, codes, squares, counts))
+
+
+def _are_delicate(sums: Array) -> bool:
+    """Whether sums in single precision may lack digits that matter.
+
+    That is so where they leave its range, and where features of a class nearly depend
+    on each other: what is left of them then is of the size of rounding.
+    """
+    d = sums.shape[1] - 1
+    linear, products = sums[:, :d, d], sums[:, :d, :d]
+    squares = np.einsum("kjj->kj", products)
+    tiny = (squares < _SMALL**2) & (linear != 0)  # of few rows, and many zeros
+    if (tiny | ~np.isfinite(squares)).any():
+        return True
+    count = np.maximum(sums[:, d, d], 1.0)[:, None, None]
+    scatters = products - linear[:, :, None] * (linear[:, None, :] / count)
+    scale = np.sqrt(np.einsum("kjj->kj", scatters).clip(0.0))
+    scale[scale == 0] = np.inf  # constant features
+    shape = scatters / scale[:, :, None] / scale[:, None, :]
+    try:
+        np.linalg.cholesky(shape + np.eye(d) * (np.isinf(scale)[:, :, None] - _LEFT))
+    except np.linalg.LinAlgError:
+        return True
+    return False
 
 
 def _tiles(device: Device, codes: Any, weight: Any, n_classes: int) -> Tiles:

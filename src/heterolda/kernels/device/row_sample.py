@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.devices import Device, blocks, to_host
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Count, Index
 
-# Rows of which the values of a feature are compared, and the share that must differ if
-# the feature alone is to tell rows apart.
-_ROWS, _DISTINCT = 129, 0.98
+# Rows that are looked at for features of many values, and how many of these are taken.
+_ROWS, _FEATURES = 129, 3
+# Share of the rows of a sample that must differ.
+_DISTINCT = 0.9
 # An odd number to multiply bits with, and the lower half of them.
 _FACTOR = 0x1E3779B97F4A7C15
 _HALF = 0xFFFFFFFF
 # Rows that are looked at at a time, so that no copy of X is made.
 _BLOCK = 1 << 23
-# How often the share of rows is corrected, where there are copies.
-_TRIALS = 6
 
 
 def class_counts(device: Device, codes: Any, weight: Any, n_classes: int) -> Index:
@@ -39,63 +38,67 @@ def sample_rows(
     """Indices of about so many rows of each class, class by class, and their classes.
 
     `codes` and `weight` are on the device; `counts` has the rows of each class, in
-    NumPy. Rows of weight zero are not chosen. What counts are the hashes of the values
-    of one feature, or of a sum of all if no feature has a value of its own in nearly
-    every row: so the rows do not depend on their order, but they are not those of
-    `row_hashes`. Copies are chosen together, and may make a sample large.
+    NumPy. Rows of weight zero are not chosen. What counts are hashes of the values of
+    some features, or of all if these do not tell rows apart: so the rows do not depend
+    on their order, but they are not those of `row_hashes`. Where there are many copies
+    of rows, these would be chosen together, and rows are chosen by their places.
     """
     share = np.where(counts > most, most / np.maximum(counts, 1), 1.0)
-    feature = _telling_feature(device, X)
-    for _ in range(_TRIALS):
-        rows, own = _candidates(device, X, codes, weight, share, feature)
-        found = np.bincount(own, minlength=len(counts))
-        few, many = found < most / 2, found > 2 * most
-        off = (share < 1) & (few | many)
-        if not off.any():
+    for features in (_telling_features(device, X), range(X.shape[1]), None):
+        rows, own, hashes = _candidates(device, X, codes, weight, share, features)
+        ordered = np.sort(hashes)
+        distinct = np.count_nonzero(ordered[1:] != ordered[:-1]) + 1
+        if distinct >= _DISTINCT * len(rows) or (share == 1).all():
             break
-        # There are copies: the share that was found says how to go on.
-        factor = np.clip(most / np.maximum(found, 1), 1 / 16, 16)
-        share = np.where(off, np.minimum(share * factor, 1.0), share)
-    order = np.argsort(own.astype(np.uint16), kind="stable")
+    order = np.argsort(own.astype(np.min_scalar_type(len(counts))), kind="stable")
     return rows[order], own[order]
 
 
 def _candidates(
-    device: Device, X: Any, codes: Any, weight: Any, share: Array, feature: int | None
-) -> tuple[Index, Index]:
-    """Rows whose hashes are among this share of all of their class, and the classes."""
+    device: Device, X: Any, codes: Any, weight: Any, share: Array, features: Any
+) -> tuple[Index, Index, Count]:
+    """Rows whose hashes are among this share of all, with their classes and hashes."""
     xp, found = device.xp, []
     lowest, highest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     limits = [lowest + int(2.0**64 * part) if part < 1 else highest for part in share]
     limit = device.put(np.array(limits, np.int64))
     for here in blocks(X.shape[0], _BLOCK):
         own = device.astype(codes[here], xp.int64)
-        hashes = _hashes(device, _key(device, X[here, :], feature))
+        hashes = _hashes(device, _key(device, X, here, features))
         mask = hashes <= xp.take(limit, own)
         if weight is not None:
             mask = mask & (weight[here] > 0)
         rows = xp.nonzero(mask)[0]
-        found.append([to_host(rows) + here.start, to_host(xp.take(own, rows))])
-    rows, own = map(np.concatenate, zip(*found, strict=True))
-    return rows, own
+        known = rows, xp.take(own, rows), xp.take(hashes, rows)
+        found.append([to_host(one) for one in known])
+        found[-1][0] = found[-1][0] + here.start
+    rows, own, hashes = map(np.concatenate, zip(*found, strict=True))
+    return rows, own, hashes
 
 
-def _telling_feature(device: Device, X: Any) -> int | None:
-    """A feature that has a value of its own in nearly every row, if there is one."""
+def _telling_features(device: Device, X: Any) -> list[int]:
+    """The features that have the most values among some rows."""
     n = X.shape[0]
     places = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(np.int64))
     some = to_host(device.xp.take(X, device.put(places), axis=0))
-    distinct = np.count_nonzero(np.diff(np.sort(some, axis=0), axis=0), axis=0) + 1
-    best = int(np.argmax(distinct))
-    return best if distinct[best] >= _DISTINCT * len(places) else None
+    changes = np.count_nonzero(np.diff(np.sort(some, axis=0), axis=0), axis=0)
+    best: list[int] = np.argsort(-changes, kind="stable")[:_FEATURES].tolist()
+    return best
 
 
-def _key(device: Device, X: Any, feature: int | None) -> Any:
-    """A number for each row, the same for equal rows and for few others."""
-    if feature is not None:
-        return device.astype(X[:, feature], device.floats)
-    factors = device.put(np.random.default_rng(1936).uniform(1, 2, X.shape[1]))
-    return device.xp.matmul(device.astype(X, device.floats), factors)
+def _key(device: Device, X: Any, here: slice, features: Any) -> Any:
+    """A number for each row: a sum of features, or its place if there are none."""
+    xp = device.xp
+    if features is None:
+        places = xp.arange(here.start, here.stop, device=device.device)
+        return device.astype(places, device.floats)
+    factors = np.random.default_rng(1936).uniform(1, 2, X.shape[1])
+    if len(features) == X.shape[1]:
+        rows = device.astype(X[here, :], device.floats)
+        return xp.matmul(rows, device.put(factors))
+    return sum(
+        device.astype(X[here, j], device.floats) * float(factors[j]) for j in features
+    )
 
 
 def _hashes(device: Device, key: Any) -> Any:
