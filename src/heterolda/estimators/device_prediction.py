@@ -56,7 +56,10 @@ _EXTREME, _FAR = 1e25, 100.0
 
 def rows_on_device(estimator, X, device: Device):
     """Rows of real numbers, of the right shape; whether they are finite is not said."""
-    X = check_real(device, X)
+    X, known = check_real(device, X), vars(estimator)
+    sound = X.ndim == 2 and X.shape[0] and X.shape[1] == known["n_features_in_"]
+    if sound and "feature_names_in_" not in known:
+        return X
     X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
     return check_rows(device, X)
 
