@@ -108,7 +108,7 @@ class DeviceBlock(Block):
             delta = float(v[i] - self.at[i])
             if i == 0:
                 self.t -= delta
-            elif self.device.is_torch:  # in one pass
+            elif self.device.is_torch and self.X.dtype == self.t.dtype:  # in one pass
                 self.t.add_(self.X[:, i - 1], alpha=delta)
             else:
                 self.t += self.device.as_doubles(self.X[:, i - 1]) * delta
