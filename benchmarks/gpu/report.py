@@ -178,10 +178,9 @@ def _summary(entries: list[Entry]) -> str:
         rest = 1e3 * (median(fit["ours_seconds"]) - median(e["ours_seconds"]))
         lines.append(
             f"- The class statistics alone take {median_time(e, 'ours_seconds')}, "
-            f"{figure(e['ratio'])} times `X.T @ X`. The other {rest:.1f} ms of a fit, "
-            "for the guard and the pairs, are spent on the host, and are the same for "
-            "any number of rows; so is the time of an iteration of a search, for the "
-            "most part."
+            f"{figure(e['ratio'])} times `X.T @ X`. The other {rest:.1f} ms of a fit "
+            "are for the guard and the pairs: many small steps, however many rows "
+            "there are."
         )
     if e := timed.get("LDA, float64"):
         lines.append(
