@@ -251,3 +251,10 @@ def test_pinned_copies_are_copies(rng):
                 there = copy(data)
                 assert there.is_contiguous()
                 assert_array_equal(there.cpu().numpy(), data)
+
+
+def test_a_tensor_in_the_memory_of_the_host_is_a_source(rng):
+    torch = pytest.importorskip("torch")
+    X, y = rng.normal(size=(50, 3)), np.arange(50) % 2
+    found = statistics_from_batches(torch.asarray(X), torch.asarray(y))
+    assert_allclose(found.scatters, ClassStatistics.from_data(X, y).scatters)

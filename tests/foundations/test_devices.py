@@ -7,7 +7,9 @@ import pytest
 import sklearn
 from scipy.sparse import csr_array
 
+from heterolda.foundations import devices
 from heterolda.foundations.devices import device_of, same_device, to_host
+from heterolda.foundations.priors import check_priors
 
 
 def test_arrays_go_there_and_back(device):
@@ -66,3 +68,14 @@ def test_arrays_of_a_device_can_be_pickled_with_statistics(device):
     again = pickle.loads(pickle.dumps(there))
     assert device_of(again.means) == device
     np.testing.assert_array_equal(to_host(again.scatters), host.scatters)
+
+
+def test_without_the_functions_of_libraries_there_are_no_devices(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(devices, "_array_api_compat", lambda: None)
+    assert device_of(torch.ones(2), always=True) is None
+
+
+def test_priors_may_be_on_a_device(device):
+    found = check_priors(device.put(np.array([1.0, 3.0])), np.arange(2), np.ones(2))
+    np.testing.assert_array_equal(found, [0.25, 0.75])

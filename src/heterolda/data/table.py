@@ -31,7 +31,7 @@ from heterolda.data.staging import chosen_device, staged
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import MISSING
-from heterolda.foundations.devices import Device, is_numpy
+from heterolda.foundations.devices import Device, device_of, is_numpy, to_host
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -176,6 +176,14 @@ class Table:
     def of(cls, source: Any, target: Any, *settings: Any, **others: Any) -> Table:
         """A table of files, Arrow data or an array; `device` may be a name."""
         others["device"] = chosen_device(others["device"])
+        if (there := device_of(source, always=True)) is not None:
+            if there.is_gpu:
+                raise ParameterError(
+                    Setting("source"),
+                    " is an array on a GPU: pass it to fit, or to "
+                    "ClassStatistics.from_data",
+                )
+            source = to_host(source)
         if not is_numpy(source):
             return cls(source, target, *settings, **others)
         columns, exclude, weight, *rest = settings

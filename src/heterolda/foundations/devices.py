@@ -7,6 +7,7 @@ are; what is small comes to the host, in NumPy.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -167,7 +168,7 @@ def device_of(X: Any, *, always: bool = False) -> Device | None:
     if package in _NO_DEVICE:
         return None
     compat = _array_api_compat()
-    if not compat.is_array_api_obj(X) or compat.is_numpy_array(X):
+    if compat is None or not compat.is_array_api_obj(X) or compat.is_numpy_array(X):
         return None
     if package == "torch":
         _check_tensor(X)
@@ -175,11 +176,14 @@ def device_of(X: Any, *, always: bool = False) -> Device | None:
 
 
 def _array_api_compat() -> Any:
-    """The functions of all libraries by the names of the standard."""
-    try:
-        return import_module("sklearn.externals.array_api_compat")
-    except ImportError:  # before scikit-learn 1.8, which then asks for it, too
-        return import_module("array_api_compat")
+    """The functions of all libraries by the names of the standard; None without them.
+
+    Before version 1.7, scikit-learn has them only if they are installed.
+    """
+    for name in ("sklearn.externals.array_api_compat", "array_api_compat"):
+        with suppress(ImportError):
+            return import_module(name)
+    return None
 
 
 def _check_in_reach(X: Any) -> None:

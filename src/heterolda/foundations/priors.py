@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
+from heterolda.foundations.devices import on_host
 from heterolda.foundations.types import Array, Priors
 from heterolda.foundations.validation import check_finite
 from heterolda.foundations.wording import listed, named
@@ -29,7 +30,7 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
                 f" must be numbers, a dict by label, 'equal' or None, got {priors!r}",
             )
         return np.full(len(classes), 1 / len(classes))
-    given: Any = priors
+    given: Any = on_host(priors)[0]
     numbers = given.to_dict() if hasattr(given, "to_dict") else given
     if isinstance(numbers, dict):
         if len(numbers) != len(given):
