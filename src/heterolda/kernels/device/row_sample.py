@@ -9,8 +9,9 @@ import numpy as np
 from heterolda.foundations.devices import Device, blocks, to_host
 from heterolda.foundations.types import Array, Count, Index
 
-# Rows that are looked at for features of many values, and how many of these are taken.
-_ROWS, _FEATURES = 129, 3
+# Rows that are looked at for features that tell them apart, the share of these in which
+# a feature must differ, and how many such features are taken.
+_ROWS, _TELLING, _FEATURES = 129, 0.97, 3
 # Share of the rows of a sample that must differ.
 _DISTINCT = 0.9
 # An odd number to multiply bits with, and the lower half of them.
@@ -45,6 +46,8 @@ def sample_rows(
     """
     share = np.where(counts > most, most / np.maximum(counts, 1), 1.0)
     for features in (_telling_features(device, X), range(X.shape[1]), None):
+        if features is not None and not len(features):
+            continue
         rows, own, hashes = _candidates(device, X, codes, weight, share, features)
         ordered = np.sort(hashes)
         distinct = np.count_nonzero(ordered[1:] != ordered[:-1]) + 1
@@ -77,13 +80,13 @@ def _candidates(
 
 
 def _telling_features(device: Device, X: Any) -> list[int]:
-    """The features that have the most values among some rows."""
+    """Features that have a value of their own in nearly each of some rows."""
     n = X.shape[0]
     places = np.unique(np.linspace(0, n - 1, min(_ROWS, n)).astype(np.int64))
-    some = to_host(device.xp.take(X, device.put(places), axis=0))
+    some, n_rows = to_host(device.xp.take(X, device.put(places), axis=0)), len(places)
     changes = np.count_nonzero(np.diff(np.sort(some, axis=0), axis=0), axis=0)
-    best: list[int] = np.argsort(-changes, kind="stable")[:_FEATURES].tolist()
-    return best
+    found: list[int] = np.flatnonzero(changes >= _TELLING * n_rows)[:_FEATURES].tolist()
+    return found
 
 
 def _key(device: Device, X: Any, here: slice, features: Any) -> Any:
