@@ -132,10 +132,10 @@ def labels_on_device(classes, winners):
     if is_numpy(classes):
         return classes.take(to_host(winners))
     device = device_of(winners, always=True)
-    try:
-        return device.xp.take(classes, winners)
-    except (NotImplementedError, RuntimeError):  # PyTorch has types of no use
+    if device.is_torch and str(classes.dtype).startswith("torch.uint"):
+        # PyTorch can hold such numbers, but not pick them out.
         return device.put(to_host(classes).take(to_host(winners)))
+    return device.xp.take(classes, winners)
 
 
 def accuracy_on_device(found, y, sample_weight) -> float:

@@ -10,10 +10,10 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.devices import device_of, on_host
+from heterolda.foundations.devices import device_of, on_host, to_host
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.validation import check_sample_weight, validate_rows
-from heterolda.kernels.device.row_sample import class_counts, sample_rows
+from heterolda.kernels.device.row_sample import sample_rows
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.device_rows import check_rows, device_labels
 from heterolda.statistics.frequencies import (
@@ -88,7 +88,7 @@ def _rows_on_device(estimator, device, X, y, sample_weight):
         there, counts = None, statistics.weights.astype(np.int64)
         if weight is not None:
             there = device.put(weight)
-            counts = class_counts(device, codes, there, len(classes))
+            counts = np.bincount(to_host(codes)[weight > 0], minlength=len(classes))
         most = most_rows(X.shape[1], len(classes))
         chosen, own = sample_rows(device, X, codes, there, counts, most)
     if not statistics.weights.all() and statistics.weights.any():

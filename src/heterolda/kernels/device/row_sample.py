@@ -21,18 +21,6 @@ _HALF = 0xFFFFFFFF
 _BLOCK = 1 << 23
 
 
-def class_counts(device: Device, codes: Any, weight: Any, n_classes: int) -> Index:
-    """Number of rows of each class, in NumPy; those of weight zero do not count."""
-    xp = device.xp
-    if weight is not None:
-        codes = xp.where(weight > 0, codes, n_classes)
-    kind = xp.uint8 if n_classes < 255 else xp.int32
-    ends = xp.arange(n_classes, dtype=kind, device=device.device)
-    ordered = xp.sort(device.astype(codes, kind))
-    last = to_host(xp.searchsorted(ordered, ends, side="right"))
-    return np.diff(last, prepend=0)
-
-
 def sample_rows(
     device: Device, X: Any, codes: Any, weight: Any, counts: Index, most: int
 ) -> tuple[Index, Index]:
