@@ -28,8 +28,9 @@ exclude_patterns = ["_build"]
 suppress_warnings = ["config.cache"]  # `prepare` below is a function
 
 # Pages are Markdown that reads as well in the repository.
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["attrs_inline", "substitution", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+myst_substitutions = {"version": heterolda.__version__, "source": "[source](https://x.example)"}
 
 # One page for each public name.
 autodoc_typehints = "none"
