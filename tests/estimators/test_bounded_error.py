@@ -317,7 +317,7 @@ def test_unusable_bounds_are_refused(two, max_error, message):
 def test_other_numbers_of_classes_and_scores_that_are_not_numbers_are_refused(two):
     X, y = two
     four = np.where(X[:, 0] > 0, np.char.add(y, "+"), y)
-    with pytest.raises(ValueError, match="y has 4 classes: a bound is about two"):
+    with pytest.raises(ValueError, match="y has 4 classes: merge all but the"):
         BoundedErrorClassifier(max_error=0.1).fit(X, four)
     with pytest.raises(ValueError, match="at least 2 classes"):
         BoundedErrorClassifier(max_error=0.1).fit(X, np.zeros(len(X)))
