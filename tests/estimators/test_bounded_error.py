@@ -371,6 +371,6 @@ def test_labels_are_those_of_a_discriminant(two, inside):
 def test_rules_that_always_choose_the_bounded_class_are_warned_of(two, inside):
     X, y = two
     model = BoundedErrorClassifier(inside, max_error={"well": 0.05})
-    with pytest.warns(TrivialRuleWarning, match="class 'well', which is bounded"):
+    with pytest.warns(TrivialRuleWarning, match="to 'well', which is bounded"):
         model.fit(X, y)
     assert set(model.predict(X[y == "ill"])) == {"well"}

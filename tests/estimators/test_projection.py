@@ -94,7 +94,7 @@ def test_partial_fit_says_what_it_waits_for(make_classes, priors):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         model.transform(X)
     model.partial_fit(X[y < 3], y[y < 3])
-    with pytest.raises(NotFittedError, match=r"and has 180 rows of \[0, 1, 2\]"):
+    with pytest.raises(NotFittedError, match=r"it has 180 rows of \[0, 1, 2\]"):
         model.transform(X)
     model.partial_fit(X[y == 3], y[y == 3])
     assert same(model, clone(model).set_params(guard=False).fit(X, y), 1e-6)
