@@ -605,7 +605,7 @@ def test_the_comment_says_where_it_comes_from(tmp_path):
     "name", ["", "2a", "a-b", "a b", "a__b", "a_", "_a", "é", "a\n", "a" * 41, "a;b"]
 )
 def test_names_that_c_does_not_take_are_refused(name, tmp_path):
-    with pytest.raises(ValueError, match="cannot begin names in C"):
+    with pytest.raises(ValueError, match="cannot be a prefix in C"):
         export_c(fitted("d1"), tmp_path / "model.h", name=name)
     assert not list(tmp_path.iterdir())
     if name.strip():
