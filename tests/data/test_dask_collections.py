@@ -269,7 +269,7 @@ def test_bad_input_is_refused():
         ((lazy, da.zeros(100, chunks=40)), "at least 2 classes"),
         ((lazy, labels, da.full(100, -1.0)), "negative"),
         ((frame, labels), r"y has \d+ rows in a chunk where X has 3"),
-        ((frame, labels.rechunk(50)), "y has 2 chunks where X has 3"),
+        ((frame, labels.rechunk(50)), "y has 2 chunks, but X has 3"),
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(*arguments)

@@ -154,7 +154,7 @@ def test_fitting_files_is_fitting_rows(frame, tmp_path, to_the_limit):
     pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
     X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
     model = GaussianLinearDiscriminant(missing="em")
-    with pytest.raises(ValueError, match="is missing: fill it in, keep such rows by"):
+    with pytest.raises(ValueError, match="is missing: fill it in, keep such rows with"):
         fit_batches(model, path, "kind", columns=FEATURES, missing="error")
     for weight, missing, memory in (
         (None, None, 2**29),

@@ -314,7 +314,7 @@ def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
     check_predictions(model, loaded, X)
     assert loaded.frontier_[2].auc == model.frontier_[2].auc
     model.set_params(voting="loud")
-    with pytest.raises(ValueError, match=r"cannot be kept.*voting"):
+    with pytest.raises(ValueError, match=r"cannot be saved.*voting"):
         heterolda.save(model, path)
 
 

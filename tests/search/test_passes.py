@@ -208,7 +208,7 @@ def test_what_cannot_be_searched_in_files_is_refused():
     table = pa.Table.from_pandas(pd.DataFrame(X, columns=list("abcd")).assign(y=y))
     search = LocalNeighborhoodSearch()
     for arguments, error, message in (
-        ((search, table.to_reader(), "y"), TypeError, "source can be read only once"),
+        ((search, table.to_reader(), "y"), TypeError, "can be read only once"),
         ((search, iter(table.to_batches()), "y"), TypeError, "only once"),
         ((LogisticRegression(), table, "y"), TypeError, "estimator must be a Gaussian"),
         ((LocalNeighborhoodSearch(strategy="exact"), table, "y"), ValueError, "exact"),

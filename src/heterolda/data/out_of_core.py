@@ -102,7 +102,7 @@ def fit_batches(
         raise ParameterError(
             em,
             " needs GaussianLinearDiscriminant(missing='em'), which also predicts rows "
-            f"with gaps, got {estimator!r:.80}; or leave such rows out by ",
+            f"with gaps, got {estimator!r:.80}; or leave such rows out with ",
             Setting("missing", "drop"),
         )
     missing = own or "error" if missing is None else missing

@@ -191,8 +191,8 @@ class Table:
         if columns is not None or exclude:
             raise ParameterError(
                 Setting("columns" if exclude == () else "exclude"),
-                " is for tables, whose columns have names: choose those of an array "
-                "by an index",
+                " is for tables with named columns: index the columns of an array "
+                "instead",
             )
         rows = HostRows.checked(source, target, weight)
         names = columns, exclude, None if weight is None else WEIGHTS
@@ -368,8 +368,8 @@ def _check_names(wanted: Columns) -> None:
     for name in names:
         if not isinstance(name, str):
             raise TypeError(
-                "target, sample_weight and all of columns and exclude must be names of "
-                f"columns, which are text, got {name!r:.50}"
+                "target, sample_weight, columns and exclude must be column names, "
+                f"which are text, got {name!r:.50}"
             )
     repeated = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeated:
@@ -381,7 +381,7 @@ def _check_names(wanted: Columns) -> None:
             Setting("target"),
             " and ",
             Setting("sample_weight"),
-            f" name {repeated} more than once: each column can be one of them only",
+            f" name {repeated} more than once: a column can be only one of them",
         )
 
 
@@ -395,8 +395,8 @@ def _check_classes(batch: Batch, n_classes: int, n_rows: int) -> None:
     if 2 * n_classes > max(n_rows, _FEW_ROWS):
         raise ParameterError(
             f"{batch.file.name}: column {batch.file.columns.target!r} has {n_classes} "
-            f"different labels in the first {n_rows} rows: these are not classes; name "
-            "another column by ",
+            f"different labels in the first {n_rows} rows, too many for classes: name "
+            "another column with ",
             Setting("target"),
         )
 
