@@ -160,8 +160,8 @@ def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
     odd = [*map(str, range(199)), "west"]
     frame_with(rng, v=odd).to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
-    end = "'v' is numbers except for 'west' (row 200); correct it, or leave it out with "
-    assert said.endswith(end + "--exclude v")
+    end = "'v' is numbers except for 'west' (row 200); correct it, or leave it out "
+    assert said.endswith(end + "with --exclude v")
     frame_with(rng, v=odd).assign(kind=column([*"abcd"])).to_csv(path, index=False)
     assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
 

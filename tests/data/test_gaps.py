@@ -220,7 +220,7 @@ def test_what_cannot_be_is_refused(frame, tmp_path, monkeypatch):
 def test_chunks_and_dask_collections_name_the_way_out(frame):
     X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
     model = GaussianLinearDiscriminant(missing="em")
-    with pytest.raises(ValueError, match=r"depends on all rows.*to fit at once"):
+    with pytest.raises(ValueError, match=r"depend on all rows.*to fit at once"):
         model.partial_fit(X, y, classes=np.unique(y))
     assert not hasattr(model, "statistics_")
     lazy = da.from_array(X, chunks=(100, 3)), da.from_array(y, chunks=100)

@@ -213,8 +213,7 @@ def test_marks_and_headers():
         assert "must be numbers" in invoke("predict", "m.json", "new.csv").stderr
         Path("new.csv").write_text("1\n2\n")
         assert (
-            "columns might be confused"
-            in invoke("predict", "m.json", "new.csv").stderr
+            "columns might be confused" in invoke("predict", "m.json", "new.csv").stderr
         )
 
 

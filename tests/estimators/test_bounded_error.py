@@ -300,9 +300,9 @@ def test_number_of_rows_that_is_asked_for_is_enough_and_no_less(two):
     ("max_error", "message"),
     [
         ({"sick": 0.1}, "'sick', which is not among the classes"),
-        ({"ill": 1.0}, "must be a number between 0 and 1"),
-        ({"ill": np.nan}, "must be a number between 0 and 1.* got nan"),
-        ({"ill": "a"}, "must be a number between 0 and 1.* got 'a'"),
+        ({"ill": 1.0}, "must be a number strictly between 0 and 1"),
+        ({"ill": np.nan}, "must be a number strictly between 0 and 1.* got nan"),
+        ({"ill": "a"}, "must be a number strictly between 0 and 1.* got 'a'"),
         ({"ill": 0.1, "well": 0.1}, "must bound one of the two classes"),
         ({}, "must bound one of the two classes"),
         (None, "max_error"),

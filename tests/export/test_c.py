@@ -619,13 +619,13 @@ def test_wrong_arguments_are_refused(tmp_path, make_classes):
     cases = [
         ({"dtype": "float64"}, "dtype must be"),
         ({"ranges": np.ones((8, 2))}, "for dtype='int16'"),
-        ({"dtype": "int16", "ranges": np.ones((8, 2))}, "a least value and a larger"),
+        ({"dtype": "int16", "ranges": np.ones((8, 2))}, "a smaller and a larger"),
         ({"dtype": "int16", "ranges": np.ones((2, 8))}, "ranges must have shape"),
         ({"dtype": "int16", "ranges": [[0, np.inf]] * 8}, "ranges contains NaN or inf"),
         ({"dtype": "int16", "units": 0}, "units must be one positive"),
         ({"dtype": "int16", "units": [1, 2]}, "one for each of the 8 features"),
         ({"dtype": "int16", "units": "mm"}, "units must be real numbers"),
-        ({"dtype": "int16", "units": 1, "ranges": []}, "exclude each other"),
+        ({"dtype": "int16", "units": 1, "ranges": []}, "cannot both be given"),
     ]
     for arguments, message in cases:
         with pytest.raises(ValueError, match=message):
