@@ -265,7 +265,7 @@ BAD = [
         1,
         "labels ['mars'] that are not classes",
     ),
-    ("evaluate model.json rest.csv", 1, "name the column of the labels by --target"),
+    ("evaluate model.json rest.csv", 1, "name the column of the labels with --target"),
     ("evaluate model.json no-target.csv", 1, "there is no column of labels"),
     ("evaluate model.json good.csv --target sort", 2, "no column is named 'sort'"),
     ("inspect model.json --pair north", 2, "write two labels"),

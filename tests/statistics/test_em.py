@@ -271,7 +271,7 @@ def test_bad_input_is_refused(monkeypatch):
     with pytest.raises(ValueError, match=r"missing values and fewer rows \(10\)"):
         ClassStatistics.from_data(wide, y[:10], missing="em")
     monkeypatch.setattr(em, "MAX_STEPS", 3)
-    with pytest.warns(ConvergenceWarning, match="not converged after 3 steps"):
+    with pytest.warns(ConvergenceWarning, match="not converge in 3 steps"):
         ClassStatistics.from_data(X, y, missing="em")
 
 

@@ -51,7 +51,7 @@ def has_gaps(X: Any) -> bool:
     if gaps and issparse(X):
         raise ParameterError(
             Setting("X"),
-            " is sparse and has missing values, which only dense rows may have: pass "
-            "X.toarray()",
+            " is sparse and has missing values, but only dense rows may have them: "
+            "pass X.toarray()",
         )
     return gaps

@@ -383,9 +383,9 @@ def class_moments_by_em(
     found = em_moments(passes)
     if not found.fit.converged:
         warnings.warn(
-            "the means and covariances of rows with missing values have not converged "
-            f"after {MAX_STEPS} steps: leave out features that are missing in most "
-            "rows, or nearly depend on others",
+            "the means and covariances of rows with missing values did not converge in "
+            f"{MAX_STEPS} steps: leave out features that are missing in most rows, or "
+            "nearly depend on others",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -397,7 +397,7 @@ def class_moments_by_em(
             features = names[features]
         warnings.warn(
             f"features {listed(features)} have no value in some of the classes "
-            f"{listed(classes[lost])}, which take the means of all classes there: "
+            f"{listed(classes[lost])}, so the means of all classes are used there: "
             "leave these features out, or add rows that have them",
             UserWarning,
             stacklevel=2,
