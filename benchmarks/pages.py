@@ -170,3 +170,27 @@ def bars(panel: Any, values: dict[str, tuple[float, str, str]]) -> None:
         )
     panel.set_yticks(places, list(values))
     panel.grid(visible=False, axis="y")
+
+
+def in_order(
+    panel: Any, gains: dict[str, tuple[float, float]], label: str
+) -> list[str]:
+    """Sets in order of what is gained on them, with error bars; their names.
+
+    The first one and the last three have their names beside them.
+    """
+    order = sorted(gains, key=lambda name: gains[name][0])
+    values, errors = zip(*(gains[name] for name in order), strict=True)
+    style = {"fmt": "o", "markersize": 4, "elinewidth": 1, "color": OURS, "zorder": 3}
+    panel.errorbar(range(len(order)), values, yerr=errors, label=label, **style)
+    panel.axhline(0, color="0.3", linewidth=0.9)
+    beside = {"textcoords": "offset points", "fontsize": 9}
+    for k in range(len(order))[-3:]:
+        place = {"xytext": (-6, 0), "ha": "right", "va": "center"}
+        panel.annotate(order[k], (k, values[k]), **place, **beside)
+    first = 0, values[0] - errors[0]
+    panel.annotate(order[0], first, xytext=(0, -3), va="top", **beside)
+    panel.margins(y=0.1)
+    panel.set_xticks([])
+    panel.grid(visible=False, axis="x")
+    return order
