@@ -153,23 +153,29 @@ def png(drawn: Any) -> bytes:
     return file.getvalue()
 
 
-def bars(panel: Any, values: dict[str, tuple[float, str, str]]) -> None:
-    """Horizontal bars from the top: by label the length, the text and the colour."""
+def bars(
+    panel: Any, values: dict[str, tuple[float, str, str]], dots: bool = False
+) -> None:
+    """Horizontal bars, or dots, from the top: by label length, text and colour."""
     places = range(len(values))[::-1]
     lengths, texts, colours = zip(*values.values(), strict=True)
-    panel.barh(places, lengths, color=colours, height=0.68)
+    if dots:
+        panel.scatter(lengths, places, 55, colours, zorder=3)
+    else:
+        panel.barh(places, lengths, color=colours, height=0.68)
     for place, length, text in zip(places, lengths, texts, strict=True):
         panel.annotate(
             text,
             (length, place),
-            xytext=(3 if length >= 0 else -3, 0),
+            xytext=((7 if dots else 3) * (1 if length >= 0 else -1), 0),
             textcoords="offset points",
             ha="left" if length >= 0 else "right",
             va="center",
             fontsize=9,
         )
     panel.set_yticks(places, list(values))
-    panel.grid(visible=False, axis="y")
+    panel.set_ylim(-0.6, len(values) - 0.4)
+    panel.grid(visible=dots, axis="y")
 
 
 def in_order(
