@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
@@ -191,9 +192,13 @@ def in_order(
     panel.errorbar(range(len(order)), values, yerr=errors, label=label, **style)
     panel.axhline(0, color="0.3", linewidth=0.9)
     beside = {"textcoords": "offset points", "fontsize": 9}
-    for k in range(len(order))[-3:]:
-        place = {"xytext": (-6, 0), "ha": "right", "va": "center"}
-        panel.annotate(order[k], (k, values[k]), **place, **beside)
+    room = (max(values) - min(values)) / 12
+    lowest = math.inf
+    for k in range(len(order))[:-4:-1]:
+        if values[k] < lowest - room:  # else names would lie on each other
+            place = {"xytext": (-6, 0), "ha": "right", "va": "center"}
+            panel.annotate(order[k], (k, values[k]), **place, **beside)
+            lowest = values[k]
     first = 0, values[0] - errors[0]
     panel.annotate(order[0], first, xytext=(0, -3), va="top", **beside)
     panel.margins(y=0.1)
