@@ -39,7 +39,16 @@ def lines_of(text):
     [
         (
             "tutorial",
-            "project fit inspect evaluate fit evaluate predict export".split(),
+            [
+                "project",
+                "fit",
+                "inspect",
+                "evaluate",
+                "fit",
+                "evaluate",
+                "predict",
+                "export",
+            ],
         ),
         ("files", ["fit", "predict", "fit", "fit"]),
     ],
