@@ -5,11 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
+JUDGED = ["project", "fit", "inspect", "evaluate"]
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 
 
@@ -27,10 +29,16 @@ def commands(text):
     return found
 
 
+def lines_of(text):
+    """Lines without days; pages break those that are longer than 88 characters."""
+    for line in DAY.sub("DAY", text).splitlines():
+        yield from textwrap.wrap(line, 88, break_on_hyphens=False) or [line]
+
+
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("tutorial", ["fit", "evaluate", "inspect", "export", "predict", "project"]),
+        ("tutorial", [*JUDGED, "fit", "evaluate", "predict", "export"]),
         ("files", ["fit", "predict", "fit", "fit"]),
     ],
 )
@@ -61,5 +69,5 @@ def test_pages_of_commands_are_true(page, names, tmp_path):
         )
         # Pages show some errors; all others are not what stands there.
         assert run.returncode == run.stdout.startswith("heterolda:"), run.stdout
-        found = DAY.sub("DAY", run.stdout).splitlines()
-        assert found == [DAY.sub("DAY", line) for line in shown], lines[0]
+        found, expected = list(lines_of(run.stdout)), list(lines_of("\n".join(shown)))
+        assert found == expected, lines[0]
