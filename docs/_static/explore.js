@@ -9,7 +9,7 @@
     const RATES = [0.0005, 0.9995]; // of a class at the chosen point of the curve
     const COSTS = [1, 2, 3, 5, 10, 20, 50, 100];
     const N_DOTS = 400;
-    const MARGIN = { left: 50, right: 12, top: 10, bottom: 46 }; // of the curve
+    const MARGIN = { left: 62, right: 12, top: 10, bottom: 46 }; // of the curve
 
     /* A class is [x, y, deviation, deviation, angle of the first axis in degrees]. */
     const PRESETS = [
@@ -18,7 +18,7 @@
             story: "A is tall, B is wide. LDA averages the two shapes, and its line fits "
                 + "neither. Turn B upright and see how the lines come together.",
             a: [0, 0, Math.sqrt(1.5), Math.sqrt(0.3), 90],
-            b: [1, 0.5, 2.516904, 0.406444, 13.485],
+            b: [1, 0.5, 2.517112, 0.405148, 13.490115],
         },
         {
             name: "Equal covariances: the two lines agree",
@@ -31,8 +31,8 @@
             name: "A rare class: LDA calls nobody ill",
             story: "A is healthy, B is ill: one in twenty. The means hardly differ, but "
                 + "the ill vary more. LDA overlooks that; the best line does not.",
-            a: [0.6, 0.2, 1.2, 0.5, 90],
-            b: [0.85, 0.35, 2.2, 0.7, 12],
+            a: [0.4, -0.1, 1.25, 0.5, 96],
+            b: [0.4, 0.5, 2.8, 0.8, 6],
             p: 95,
         },
         {
@@ -155,13 +155,13 @@ for model in (${at ? "best," : "lda, best"}):
             <div class="explore-numbers">${card("lda", "LDA’s line")}${card("best", "Best line")}
                 <p class="explore-verdict"></p></div>
             <div class="explore-curve"><svg role="group"
-                aria-label="Trade-off between the error rates of the two classes"></svg></div>
+                aria-label="Trade-off between the error rates of the two classes"></svg>
+                <button type="button" data-do="least">Back to the least error</button></div>
             <div class="explore-controls">
                 ${slider("p", [1, 99])}${slider("cost", [1 - COSTS.length, COSTS.length - 1])}
                 <div class="explore-actions">
                     <button type="button" data-do="reset">Reset</button>
-                    <button type="button" data-do="share">Copy link</button>
-                    <button type="button" data-do="least">Back to the least error</button></div>
+                    <button type="button" data-do="share">Copy link</button></div>
             </div>
         </div>
         <p class="visually-hidden" role="status"></p>
@@ -204,7 +204,7 @@ for model in (${at ? "best," : "lda, best"}):
             make(curve, "text", { class: "text-a", "text-anchor": "middle" }, "A wrong"),
             make(curve, "text", { class: "text-b", "text-anchor": "middle" }, "B wrong"),
         ],
-        empty: make(curve, "text", { class: "quiet" }, "no line gets here"),
+        empty: make(curve, "text", { class: "quiet" }, "out of reach"),
         ldaCurve: make(curve, "path", { class: "lda" }),
         frontier: make(curve, "path", { class: "best" }),
         mark: make(curve, "path", { class: "mark" }),
@@ -506,7 +506,7 @@ for model in (${at ? "best," : "lda, best"}):
         node.textContent = name;
         set(node, {
             x: x + (right ? 9 : -9),
-            y: flat ? y + (kind === "best" ? -9 : 19) : clamp(y + 4 + 3 * above, [16, height - 8]),
+            y: clamp(flat ? y + (kind === "best" ? -9 : 19) : y + 4 + 3 * above, [18, height - 10]),
             "text-anchor": right ? "start" : "end",
         });
     }
@@ -519,7 +519,7 @@ for model in (${at ? "best," : "lda, best"}):
         set(drawn.ldaCurve, { d: path(now.solution.ldaCurve(0.02).map(toCurve)) });
         const [x, y] = toCurve(now.lda.rates);
         set(drawn.mark, { d: path([[x - 6, y], [x, y - 6], [x + 6, y], [x, y + 6]]) + "Z" });
-        const room = now.frontier.every(([e1, e2]) => e2 > 0.12 || e1 > 0.5);
+        const room = now.frontier.every(([e1, e2]) => e2 > 0.12 || e1 > 0.45);
         set(drawn.empty, { visibility: room ? "visible" : "hidden" });
     }
 
@@ -545,11 +545,13 @@ for model in (${at ? "best," : "lda, best"}):
         if (best.trivial)
             return `No line beats calling everything ${NAMES[best.rates[0] > 0 ? 1 : 0]}.`;
         const missed = lda.rates.findIndex((rate) => rate > 0.99);
-        if (missed >= 0 && best.rates[missed] < 0.95)
-            return `LDA ${lda.trivial ? "has no line: it" : ""} calls ${
-                lda.rates[missed] > 0.9995 ? "" : "nearly "}everything ${NAMES[1 - missed]}, and misses `
-                + `${percent(lda.rates[missed])} of ${NAMES[missed]}. The best line misses `
-                + `${percent(best.rates[missed])}.`;
+        if (missed >= 0 && best.rates[missed] < 0.95) {
+            const all = lda.rates[missed] > 0.9995;
+            return `LDA${lda.trivial ? " has no line: it" : ""} calls ${all ? "" : "nearly "}`
+                + `everything ${NAMES[1 - missed]} and misses `
+                + `${all ? "all" : percent(lda.rates[missed])} of ${NAMES[missed]}. The best `
+                + `line misses ${percent(best.rates[missed])}.`;
+        }
         const more = lda.risk / best.risk - 1;
         if (more < 0.002 || lda.risk - best.risk < 5e-5)
             return "The two lines agree: here LDA is as good as a line can be.";
@@ -578,11 +580,10 @@ for model in (${at ? "best," : "lda, best"}):
                 + `wrong${state.cost ? `, mean cost ${total}` : ""} (${each.join(", ")}).`);
         }
         write(one(".explore-verdict"), verdict(now));
-        write(one(`[data-text="p"]`), `Share of the classes: ${state.p} % A, ${100 - state.p} % B`);
+        write(one(`[data-text="p"]`), `Share: ${state.p} % A, ${100 - state.p} % B`);
         const price = COSTS[Math.abs(state.cost)];
-        write(one(`[data-text="cost"]`), price === 1 ? "Cost: both errors cost the same"
-            : `Cost: a wrong ${NAMES[state.cost > 0 ? 0 : 1]} costs as much as ${price} wrong ${
-                NAMES[state.cost > 0 ? 1 : 0]}s`);
+        const [dear, cheap] = state.cost < 0 ? ["B", "A"] : NAMES;
+        write(one(`[data-text="cost"]`), `Cost: 1 wrong ${dear} = ${price} wrong ${cheap}`);
         for (const key of ["p", "cost"]) {
             const input = one(`[data-input="${key}"]`);
             if (+input.value !== state[key]) input.value = state[key];
@@ -659,7 +660,7 @@ for model in (${at ? "best," : "lda, best"}):
         });
         const [x, y] = toCurve([0.5, 0.5]), [x0, y0] = toCurve([0, 0]);
         set(drawn.titles[0], { x, y: y0 + 37 });
-        set(drawn.titles[1], { transform: `translate(${x0 - 37} ${y}) rotate(-90)` });
+        set(drawn.titles[1], { transform: `translate(${x0 - 49} ${y}) rotate(-90)` });
         set(drawn.empty, { x: x0 + 9, y: y0 - 9 });
         redraw();
     }
