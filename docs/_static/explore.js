@@ -365,19 +365,22 @@ for model in (${at ? "best," : "lda, best"}):
                 const [u, v] = handle.at();
                 return { handle, grip: [u - x, v - y], far: Math.hypot(u - x, v - y) };
             }).sort((one, two) => one.far - two.far)[0];
-            if (event.target.closest(".handle")) drag = near;
-            else if (event.pointerType === "mouse" && event.target.matches(".inner")) {
+            let held = near; // of handles the nearest, not the topmost
+            if (event.pointerType === "mouse" && event.target.matches(".inner")) {
                 // The inside of an ellipse moves it, by mouse: a finger scrolls the page.
                 const k = drawn.classes.findIndex(({ inner }) => inner === event.target);
                 const [u, v] = handles[3 * k].at();
-                drag = { handle: handles[3 * k], grip: [u - x, v - y] };
-            } else return;
-            drag.sign = drag.handle.sign?.();
-            drag.pointer = event.pointerId;
+                held = { handle: handles[3 * k], grip: [u - x, v - y] };
+            } else if (!event.target.closest(".handle")) return;
+            drag = { ...held, sign: held.handle.sign?.(), pointer: event.pointerId };
             svg.setPointerCapture(event.pointerId);
             drag.handle.node.focus({ focusVisible: false, preventScroll: true });
             event.preventDefault();
         });
+        // A finger on a handle does not scroll; SVG does not know `touch-action`.
+        svg.addEventListener("touchstart", (event) => {
+            if (event.target.closest(".handle")) event.preventDefault();
+        }, { passive: false });
         svg.addEventListener("pointermove", (event) => {
             if (!drag || drag.pointer !== event.pointerId) return;
             const [x, y] = pointer(svg, event);
@@ -392,7 +395,7 @@ for model in (${at ? "best," : "lda, best"}):
             }
             changed();
         });
-        for (const end of ["pointerup", "pointercancel"])
+        for (const end of ["pointerup", "pointercancel", "lostpointercapture"])
             svg.addEventListener(end, (event) => {
                 if (drag && drag.pointer === event.pointerId) drag = null;
             });
