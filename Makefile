@@ -16,7 +16,7 @@ READER ?=
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy projection wide gaps hostile docs picture dist
-.PHONY: test-oldest mutation clean
+.PHONY: stamp test-oldest mutation clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -100,6 +100,10 @@ dist: $(READY)
 	$(PYTHON) -m venv build/clean
 	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	build/clean/$(SCRIPTS)/python tests/release/smoke.py
+
+# Version and addresses, from pyproject.toml to the files that repeat them.
+stamp:
+	$(PYTHON) tests/release/stamp.py
 
 # The oldest versions that are supported, in an environment of their own.
 test-oldest:
