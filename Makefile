@@ -93,10 +93,11 @@ picture: docs
 	for name in idea local_search operating_points displays compare projection gaps; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
 
-# A wheel and an sdist; the wheel works in an environment of its own.
+# A wheel and an sdist, twice with equal hashes; the wheel works in an environment of its own.
 dist: $(READY)
 	rm -rf dist build/clean
-	$(BIN)/python -m build --quiet
+	$(BIN)/python tests/release/build_twice.py dist
+	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv build/clean
 	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	build/clean/$(SCRIPTS)/python tests/release/smoke.py

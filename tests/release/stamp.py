@@ -1,19 +1,25 @@
 """Copy version and addresses from pyproject.toml to the files that repeat them.
 
-`make stamp` writes; a test asks for what would change.
+`make stamp` writes; a test asks for what would change. `stamp.py --notes v1.2.3` prints
+what the changelog says about the version of a tag.
 """
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
 
+def project():
+    """Return the table `project` of pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
 def stamps():
     """Return (file, pattern with the copy as its only group, what it should be)."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    version, urls = project["version"], project["urls"]
+    version, urls = project()["version"], project()["urls"]
     return [
         ("src/heterolda/__init__.py", r'^__version__ = "(.*)"$', version),
         ("CITATION.cff", r"^version: (.*)$", version),
@@ -51,6 +57,19 @@ def stamp(write=False):
     return differing
 
 
+def notes(tag, changelog):
+    """Return what a changelog says about the version of a tag: ours, with a date."""
+    if tag != f"v{project()['version']}":
+        raise ValueError(f"{tag} is not the version of pyproject.toml")
+    heading = rf"^## {re.escape(tag[1:])} \(\d{{4}}-\d\d-\d\d\)\n(.+?)(?=^## |\Z)"
+    found = re.search(heading, changelog, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise ValueError(f"the changelog has no date for {tag}")
+    return found[1].strip()
+
+
 if __name__ == "__main__":
-    for line in stamp(write=True):
-        print(line)
+    if sys.argv[1:2] == ["--notes"]:
+        print(notes(sys.argv[2], (ROOT / "CHANGELOG.md").read_text("utf-8")))
+    else:
+        print(*stamp(write=True), sep="\n")
