@@ -56,7 +56,7 @@ html_js_files = [("site.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
-html_sidebars = {page: [] for page in ("index", "explore")}
+html_sidebars = {"**": ["sidebar-nav-bs"], "index": [], "explore": []}
 ICONS = {"Source": "fa-solid fa-code", "Issues": "fa-solid fa-bug"}
 html_theme_options = {
     "logo": {"text": "heterolda"},
@@ -160,10 +160,10 @@ def classify(app, doctree):
     """Tell figures from text in tables, and columns from lines in code."""
     for cell in doctree.findall(nodes.entry):
         text = cell.astext().strip()
-        if len(text) > 40:
+        if len(text) > 40 or re.search(r"\w{16}", text):
             cell["classes"].append("prose")
         elif re.search(r"\d", text) and not re.search(r"[^\W\d_]{4}", text):
-            cell["classes"].append("figure")
+            cell["classes"].append("number")
     for block in doctree.findall(nodes.literal_block):
         columns = re.findall(r"(?m)^.*\S {3,}\S.* {2,}\S.*$", block.astext())
         if len(columns) > 2:
