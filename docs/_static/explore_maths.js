@@ -15,7 +15,8 @@
     const GAP = 1e-3; // relative gap to be proven
     const NO_GAIN = 1e-12; // a rule must beat the trivial one by this share
     const NEGLIGIBLE = 1e-9; // relative gain that is not worth another cut
-    const MOST_CUTS = 3000;
+    const MOST_CUTS = 1000; // where more are open all rules are alike
+    const FLAT = 1e-10; // a slope below this share of its terms is zero
     const HALF = [0.5, 1.5, 3, 6, 12, 24, 48, 96, REACH];
     const START = [...HALF.map((x) => -x).reverse(), 0, ...HALF];
 
@@ -139,8 +140,9 @@
             const [v1, v2] = [dot(square, alpha), dot(square, beta)];
             const [y1, y2] = [Math.sqrt(v1) * cos, Math.sqrt(v2) * sin];
             const ratio = 0.5 * Math.log(v1 / v2);
-            const slope = prior - ratio - 0.5 * (y1 * y1 - y2 * y2); // h(theta), (29)
-            return { x, u, cos, sin, v2, y1, y2, ratio, slope };
+            const h = prior - ratio - 0.5 * (y1 * y1 - y2 * y2); // (29)
+            const slope = Math.abs(h) < FLAT * (1 + y1 * y1 + y2 * y2) ? 0 : h;
+            return { x, u, cos, sin, v2, y1, y2, ratio, h, slope };
         };
     }
 
@@ -169,7 +171,7 @@
             if (point.error < best.error) best = point;
             return point;
         };
-        const minimum = (a, b) => consider(root((x) => at(x).slope, a.x, b.x));
+        const minimum = (a, b) => consider(root((x) => at(x).h, a.x, b.x));
         const points = START.map(consider);
         const pieces = points.slice(1).map((b, i) => [points[i], b]);
         for (const [a, b] of pieces)
@@ -178,7 +180,7 @@
             const bound = p1 * a.e1 + p2 * b.e2;
             if (bound >= best.error || monotone(a, b, prior)) continue;
             const proven = bound >= best.error * (1 - GAP);
-            if (proven && a.slope <= 0 && b.slope >= 0) minimum(a, b);
+            if (proven && a.slope < 0 && b.slope > 0) minimum(a, b);
             else if (bound < best.error * (1 - NEGLIGIBLE) && cuts++ < MOST_CUTS) {
                 const middle = consider(0.5 * (a.x + b.x));
                 pieces.push([a, middle], [middle, b]);

@@ -44,18 +44,10 @@ def address(tmp_path_factory):
     (folder / "conf.py").write_text(CONF, encoding="utf-8")
     shutil.copy(DOCS / "explore.md", folder)
     shutil.copytree(DOCS / "_static", folder / "_static")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-b",
-        "html",
-        folder,
-        folder / "html",
-    ]
+    html = folder / "html"
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", folder, html]
     subprocess.run(command, check=True, capture_output=True)
-    return (folder / "html" / "explore.html").as_uri()
+    return (html / "explore.html").as_uri()
 
 
 @pytest.fixture
@@ -216,31 +208,22 @@ def test_the_curves_are_drawn_where_the_rules_are(page, rng):
 
 def test_singular_covariances_are_no_obstacle(page):
     flat, line = [[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]
-    round_ = [[1.0, 0.0], [0.0, 1.0]]
-    for covariances in ([flat, round_], [round_, line], [flat, flat], [line, line]):
-        numbers = page.execute_script(
+    plain = [[1.0, 0.0], [0.0, 1.0]]
+    problem = {"means": [[0, 0], [1, 1]], "priors": [0.4, 0.6], "costs": [1, 1]}
+    for covariances in ([flat, plain], [plain, line], [flat, flat], [line, line]):
+        problem["covariances"] = covariances
+        lda, best = page.execute_script(
             """const {lda, best} = heteroldaExplore.solve(arguments[0]);
-            return [lda, best].flatMap((rule) => [rule.error, ...rule.rates, ...rule.coef])
-                .map((v) => Number.isFinite(v))""",
-            {
-                "means": [[0, 0], [1, 1]],
-                "covariances": covariances,
-                "priors": [0.5, 0.5],
-            },
+            return [lda, best]""",
+            problem,
         )
-        assert all(numbers)
-    problem = {
-        "means": [[0.0, 0.0], [1.0, 1.0]],
-        "covariances": [flat, round_],
-        "priors": [0.4, 0.6],
-        "costs": [1.0, 1.0],
-    }
-    with pytest.warns(UserWarning, match="variance"):
-        best = by_library(problem)[1]
-    rule = page.execute_script(
-        "return heteroldaExplore.solve(arguments[0]).best", problem
-    )
-    assert rule["error"] == pytest.approx(best.bayes_error_[0], abs=1e-9)
+        for rule in (lda, best):
+            numbers = [rule["error"], *rule["rates"], *rule["coef"]]
+            assert np.isfinite(np.array(numbers, dtype=float)).all()
+        if plain in covariances:
+            with pytest.warns(UserWarning, match="variance"):
+                known = by_library(problem)[1]
+            assert best["error"] == pytest.approx(known.bayes_error_[0], abs=1e-9)
 
 
 # ------------------------------------------------------------------- text and state
@@ -261,7 +244,7 @@ def assert_python_agrees(page):
     """Run the code that the page shows: it must print the numbers of the page."""
     now, scope = read(page), {}
     with redirect_stdout(io.StringIO()) as printed:
-        exec(text(page, ".explore-code pre"), scope)
+        exec(text(page, ".explore-code pre"), scope)  # noqa: S102
     for name in ("lda", "best"):
         if name in scope:
             assert_same(now[name], scope[name])
@@ -377,9 +360,8 @@ def drag(page, label, dx, dy, *, touch=False, steps=8):
         else:
             mouse = {"Start": "Pressed", "Move": "Moved", "End": "Released"}
             name, at = f"mouse{mouse[kind]}", at or path[-1]
-            send = dict(
-                zip("xy", at, strict=True), button="left", buttons=1, clickCount=1
-            )
+            send = {"button": "left", "buttons": 1, "clickCount": 1}
+            send |= dict(zip("xy", at, strict=True))
         device = "Touch" if touch else "Mouse"
         page.execute_cdp_cmd(f"Input.dispatch{device}Event", {"type": name, **send})
 
@@ -442,17 +424,14 @@ def test_everything_works_without_a_mouse(page):
         ".map((node) => node.getAttribute('aria-label'))"
     )
     assert len(set(labels)) == 7
-    page.execute_script(
-        "document.querySelectorAll('.explore-presets button')[3].focus()"
-    )
+    last = page.find_elements("css selector", ".explore-presets button")[3]
+    page.execute_script("arguments[0].focus()", last)
     reached = []
     for _ in labels:
         page.switch_to.active_element.send_keys("\ue004")  # Tab
         reached.append(page.switch_to.active_element.get_attribute("aria-label"))
-        outline = (
-            "return getComputedStyle(arguments[0].querySelector('.dot')).strokeWidth"
-        )
-        assert page.execute_script(outline, page.switch_to.active_element) == "5px"
+        ring = "return getComputedStyle(arguments[0].querySelector('.reach')).stroke"
+        assert page.execute_script(ring, page.switch_to.active_element) != "none"
     assert reached == labels
     before = read(page)
     for label in labels[:6]:
@@ -469,12 +448,19 @@ def test_everything_works_without_a_mouse(page):
 
 # --------------------------------------------------------------------- look and pace
 
+# Until the dots have a colour; a script that takes too long is an error.
+COLOURED = """
+    const [colour, done] = arguments;
+    const pen = document.querySelector("canvas").getContext("2d");
+    const look = () => pen.fillStyle === colour ? done() : setTimeout(look, 20);
+    look();
+"""
 CUT = """
     const cut = (node) => {
         const box = node.getBoundingClientRect();
         const frame = node.closest("svg").getBoundingClientRect();
-        return node.textContent && (box.left < frame.left - 1 || box.right > frame.right + 1
-            || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
+        return node.textContent && (box.left < frame.left - 1 || box.top < frame.top - 1
+            || box.right > frame.right + 1 || box.bottom > frame.bottom + 1);
     };
     return [...document.querySelectorAll(".explore svg text")].filter(cut)
         .map((node) => node.textContent)
@@ -490,24 +476,21 @@ def test_nothing_is_cut_off_at_any_width(page):
             page.execute_async_script(DRAWN)
             assert page.execute_script(CUT) == [], (width, k)
         assert overflow(page, width) == 0
-    for scheme in ("dark", "light"):
+    for scheme, colour in (("dark", "#f08a55"), ("light", "#d1602b")):
         set_scheme(page, scheme)
-        page.execute_async_script("setTimeout(arguments[0], 100)")
-        ink = "return document.querySelector('canvas').getContext('2d').fillStyle"
-        colour = {"dark": "#f08a55", "light": "#d1602b"}[scheme]
-        assert page.execute_script(ink) == colour
+        page.execute_async_script(COLOURED, colour)
 
 
 PACE = """
     const {Phi, update} = heteroldaExplore;
     const median = (work) => {
         const times = [];
-        for (let k = 0; k < 31; k++) {
+        for (let k = 0; k < 11; k++) {
             const start = performance.now();
             work();
             times.push(performance.now() - start);
         }
-        return times.sort((a, b) => a - b)[15];
+        return times.sort((a, b) => a - b)[5];
     };
     const peer = () => { for (let k = 0; k < 1e5; k++) Phi(4 * Math.sin(k)); };
     median(update);
@@ -515,14 +498,24 @@ PACE = """
 """
 
 
+COUNT = """
+    window.painted = 0;
+    const next = () => { window.painted += 1; requestAnimationFrame(next); };
+    next();
+    window.before = heteroldaExplore.frames();
+"""
+
+
 def test_the_page_keeps_up_with_the_hand(page, capsys):
-    start = page.execute_script("return heteroldaExplore.frames()")
+    page.execute_script(COUNT)
     drag(page, "Mean of class B", 150, -60, steps=40)
-    frames = page.execute_script("return heteroldaExplore.frames()") - start
+    drawn, painted = page.execute_script(
+        "return [heteroldaExplore.frames() - window.before, window.painted]"
+    )
     whole, peer = page.execute_script(PACE)
     with capsys.disabled():
-        print(f"\nexplore: {whole:.2f} ms for a frame, {frames} frames for 40 moves")
+        print(f"\nexplore: {whole:.2f} ms for a frame, {drawn} frames for 40 moves")
     # A frame costs less than a hundred thousand values of the normal distribution
-    # function, which are some ten milliseconds.
+    # function, and few of the browser's frames pass without a move.
     assert whole < peer
-    assert frames >= 20
+    assert drawn >= min(40, painted) / 2
