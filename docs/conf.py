@@ -14,7 +14,7 @@ import heterolda
 HERE = Path(__file__).parent
 # Addresses of the project stand in one file.
 URLS = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))
-URLS = URLS["project"].get("urls", {})
+URLS = URLS["project"]["urls"]
 
 project = "heterolda"
 author = copyright = "The heterolda developers"
@@ -35,7 +35,10 @@ suppress_warnings = ["config.cache"]  # `prepare` below is a function
 # Pages are Markdown that reads as well in the repository.
 myst_enable_extensions = ["attrs_inline", "substitution", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-myst_substitutions = {"version": heterolda.__version__, "source": "[source](https://x.example)"}
+myst_substitutions = {
+    "version": heterolda.__version__,
+    "source": f"[source]({URLS['Source']})",
+}
 
 # One page for each public name.
 autodoc_typehints = "none"
@@ -64,9 +67,7 @@ html_theme_options = {
     "navbar_start": ["navbar-logo", "version"],
     "navbar_align": "left",
     "icon_links": [
-        {"name": name, "url": URLS[name], "icon": icon}
-        for name, icon in ICONS.items()
-        if name in URLS
+        {"name": name, "url": URLS[name], "icon": icon} for name, icon in ICONS.items()
     ],
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
