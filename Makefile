@@ -88,10 +88,17 @@ hostile: $(READY)
 docs: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-# The pictures that pages in the repository show are those of the gallery.
+# The pictures that pages in the repository show are those of the gallery; the model card is
+# seen by a browser.
 picture: docs
 	for name in idea local_search operating_points displays compare projection gaps; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
+	mkdir -p build/card
+	$(BIN)/heterolda datasets --write digits --out build/card/digits.csv
+	$(BIN)/heterolda fit build/card/digits.csv --target class --out build/card/model.json
+	$(BIN)/heterolda inspect build/card/model.json --html build/card/card.html
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=900,1420 \
+		--screenshot=docs/images/card.png build/card/card.html
 
 # A wheel and an sdist, twice with equal hashes; the wheel works in an environment of its own.
 dist: $(READY)
