@@ -39,7 +39,7 @@
                 <p class="explore-verdict"></p></div>
             <div class="explore-curve"><svg role="group"
                 aria-label="Trade-off between the error rates of the two classes"></svg>
-                <button type="button" data-do="least">Back to the least error</button></div>
+                <button type="button" data-do="least">Back to the optimum</button></div>
             <div class="explore-controls">
                 ${slider("p", [1, 99])}${slider("cost", [1 - COSTS.length, COSTS.length - 1])}
                 <div class="explore-actions">

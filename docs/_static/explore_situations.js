@@ -107,6 +107,8 @@
         const lines = [...lda, `best = ${model(options)}`].map((line) =>
             `${line.length < 66 ? line : line.replace("(", "(\n    ").replace(/\)$/, "\n)")
             }.fit_statistics(moments)`);
+        const prints = (at ? ["best"] : ["lda", "best"]).map((name) =>
+            `print(${name}.bayes_error_[0], ${name}.error_rates_[0])  # under the model`);
         return `from heterolda import ClassStatistics, GaussianLinearDiscriminant
 
 moments = ClassStatistics.from_moments(
@@ -116,8 +118,7 @@ moments = ClassStatistics.from_moments(
     covariances=${written(covariances)},
 )
 ${lines.join("\n")}
-for model in (${at ? "best," : "lda, best"}):
-    print(model.bayes_error_[0], model.error_rates_[0])  # under the model
+${prints.join("\n")}
 `;
     }
 
