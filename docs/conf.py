@@ -125,6 +125,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "write_computation_times": False,
     "min_reported_time": float("inf"),
+    "thumbnail_size": (640, 448),
     "reset_modules": ("matplotlib", prepare),
     "reset_modules_order": "both",
     "backreferences_dir": "gallery/backreferences",
@@ -172,7 +173,15 @@ def classify(app, doctree):
             block["classes"].append("aligned")
 
 
+def tidy(app, name, template, context, doctree):
+    """Leave out roles of lists of references that do not belong there."""
+    if "body" in context:
+        body = context["body"].replace('role="list" class="citation-list"', "")
+        context["body"] = body.replace(' role="doc-biblioentry"', "")
+
+
 def setup(app):
     """Register the hooks."""
     app.connect("source-read", adapt)
     app.connect("doctree-read", classify)
+    app.connect("html-page-context", tidy)
