@@ -146,12 +146,12 @@ def page(tallies: dict[str, Tally], command: str) -> str:
         for kind, t in tallies.items()
     ]
     about = (
-        "*Hyperplanes*: optima other than \"always the same class\". *Gap not reached*: "
-        "the solver itself says that it proved less than was asked. *Handed over*: the "
-        "compiled solver was in doubt and left the problem to the NumPy one. *Most "
-        "points*: how many rules the verifier needed at most for one claim. *Error, "
-        "recomputed*: the largest relative difference between the reported error and "
-        "that of the returned rule by its definition."
+        "*Hyperplanes*: optima that do not always name the same class. *Gap not "
+        "reached*: the solver itself says that it proved less than was asked. *Handed "
+        "over*: the compiled solver was in doubt and left the problem to the NumPy "
+        "one. *Most points*: how many rules the verifier needed at most for one claim. "
+        "*Error, recomputed*: the largest relative difference between the reported "
+        "error and that of the returned rule by its definition."
     )
     head = (
         "problems|claims|hyperplanes|proven|violated|gap not reached|handed over|"

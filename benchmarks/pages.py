@@ -191,8 +191,9 @@ def in_order(
     style = {"fmt": "o", "markersize": 4, "elinewidth": 1, "color": OURS, "zorder": 3}
     panel.errorbar(range(len(order)), values, yerr=errors, label=label, **style)
     panel.axhline(0, color="0.3", linewidth=0.9)
-    beside = {"textcoords": "offset points", "fontsize": 9}
-    room = (max(values) - min(values)) / 12
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+    beside = {"textcoords": "offset points", "fontsize": 9, "bbox": ground, "zorder": 4}
+    room = (max(values) - min(values) + max(errors)) / 12
     lowest = math.inf
     for k in range(len(order))[:-4:-1]:
         if values[k] < lowest - room:  # else names would lie on each other

@@ -270,7 +270,8 @@ def _made(record: Record) -> list[str]:
 
 def _all_judged(record: Record) -> list[tuple[str, Record]]:
     named = [(_name(e), e) for e in record["times"]]
-    named += [(f"memory, {shown(e['method'])}, {e['data']}", e) for e in record["memory"]]
+    for e in record["memory"]:
+        named.append((f"memory, {shown(e['method'])}, {e['data']}", e))
     named += [("installed size in MB", e) for e in record["installed"]]
     for sweep in record["growth"]:
         for line in sweep["lines"]:

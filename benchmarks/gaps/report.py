@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy.comparisons import Against
-from benchmarks.accuracy.sets import SIZES
 from benchmarks.gaps.comparisons import ACCURACY, LOSS, OVERALL, Comparisons
 from benchmarks.gaps.methods import DROP, EM, MANY_FEATURES, NEAREST
 from benchmarks.gaps.regimes import ABOVE, DEPENDENT, ELSEWHERE, RANDOM, REGIMES
@@ -130,8 +129,8 @@ def _verdicts(c: Comparisons) -> list[str]:
             if min(one.p_ours, one.p_peer) >= LEVEL
         ]
         lines.append(
-            f"By **{name}** EM is better than {_listed(worse, c)} by a paired test over "
-            f"{n} sets, the four kinds of gaps together. "
+            f"By **{name}** EM is better than {_listed(worse, c)} by a paired test "
+            f"over {n} sets, the four kinds of gaps together. "
             + (
                 f"**A peer is better** in {len(better)} of "
                 f"{sum(map(len, found.values()))} tests: {', '.join(better)}."

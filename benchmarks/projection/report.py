@@ -275,8 +275,8 @@ def _by_classes(results: Results, peers: list[str]) -> str:
             cells = [compared(differences(mine, "LDA", number, c)) for c in CLASSIFIERS]
             rows.append((title, number, *cells))
     about = (
-        "LDA has at most K - 1 components: one for two classes, two for three. Where we "
-        "ask for more, ours is compared with those that LDA has."
+        "LDA has at most K - 1 components: one for two classes, two for three. Where "
+        "we ask for more, ours is compared with those that LDA has."
     )
     head = "|".join(["sets with", "components", *map(shown, CLASSIFIERS)])
     return section("Against LDA, by the number of classes", about, head, rows)
