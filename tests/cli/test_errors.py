@@ -266,7 +266,7 @@ BAD = [
         "labels ['mars'] that are not classes",
     ),
     ("evaluate model.json rest.csv", 1, "name the column of the labels with --target"),
-    ("evaluate model.json no-target.csv", 1, "there is no column of labels"),
+    ("evaluate model.json no-target.csv", 1, "there is no column left for the labels"),
     ("evaluate model.json good.csv --target sort", 2, "no column is named 'sort'"),
     ("inspect model.json --pair north", 2, "write two labels"),
     ("inspect model.json --pair north,mars", 2, "there is no pair 'north' and 'mars'"),

@@ -532,7 +532,7 @@ def test_what_cannot_be_kept_is_refused(make_classes, path):
         (logistic, "'logisticregression', LogisticRegression"),
         (passing, "'none', 'passthrough'"),
     ]:
-        with pytest.raises(TypeError, match=f"step {step}, but.* or keep .* skops"):
+        with pytest.raises(TypeError, match=f"step {step}, but.* or save .* skops"):
             heterolda.save(wrong, path)
     tuned = GridSearchCV(GLD(), {"shrinkage": [0.1, 0.2]}, cv=2).fit(X, y)
     other = LogisticRegression().fit(X, y)
@@ -672,7 +672,7 @@ def test_files_that_are_too_large_are_not_read(path, monkeypatch):
             with pytest.raises(ValueError, match="it has no"):
                 heterolda.load(path)
             patch.setitem(json_file.MOST_MARKS, mark, count - 1)
-            with pytest.raises(ValueError, match=f"more than {count - 1} of the sign"):
+            with pytest.raises(ValueError, match=f"more than {count - 1} of the char"):
                 heterolda.load(path)
 
 

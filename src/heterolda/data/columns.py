@@ -173,11 +173,11 @@ def _lacking(
     shown = named(names, _SHOWN)
     if any(f"{name}=" in where for name in absent):
         shown += (
-            "; if the names of folders say it, pass "
+            "; if it is in the names of folders, pass "
             "pyarrow.dataset.dataset(folder, partitioning='hive')"
         )
     text = f"{where}: no column is named {named(absent, _SHOWN)}; it has {shown}"
-    by_target = "; name the column of the labels by ", Setting("target")
+    by_target = "; name the column of the labels with ", Setting("target")
     error = AbsentColumnsError(text, *(by_target if target in absent else ()))
     error.absent = absent
     return error

@@ -38,9 +38,9 @@ from heterolda.estimators.warn import (
     warn_of_coarse_features,
     warn_of_small_classes,
 )
-from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import PROJECTIONS
 from heterolda.foundations.devices import device_of, same_device, to_host
+from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
@@ -465,16 +465,8 @@ def _project_on_device(projection, X, estimator, device):
 
 def _complete_rows(estimator, X):
     """Rows to project, which must have all features."""
-    try:
+    with gaps_as(None, way=""):
         return validate_data(estimator, X, reset=False, **_CHECKS)
-    except ValueError as error:
-        if "contains NaN" not in str(error):
-            raise
-        raise ParameterError(
-            Setting("X"),
-            " contains NaN, but components are sums over all features: fill missing "
-            "values in, or leave their rows out",
-        ) from error
 
 
 class OwnProjectionMixin(TransformerMixin):
