@@ -345,3 +345,52 @@ def test_the_search_finds(address, browser):
         look();
     """
     assert browser.execute_async_script(wait)
+
+
+# What visitors come for: the words of the links that they click, and what they find.
+TASKS = {
+    "statistician": [
+        (["Box's M is significant, what now?"], "What to do: four cases"),
+        (["The theory", "The certificate"], "branch and bound"),
+        (["Coming from R's MASS", "Leave-one-out"], "CV = TRUE"),
+        (["Results", "The paper's study, reproduced"], "What differs, and why"),
+        (["How to cite"], "@article{gyamfi2017linear"),
+    ],
+    "engineer with a CSV file": [
+        (["Get started", "Install"], "pip install 'heterolda[all]'"),
+        (["Files as you have them", "What is detected"], "decimal comma"),
+        (["User guide", "Missing values"], "--missing em"),
+        (
+            ["Costs and bounds on errors", "A bound that holds on new rows"],
+            "--max-error",
+        ),
+        (["User guide", "C and ONNX", "C"], "--to c"),
+    ],
+    "maintainer of scikit-learn": [
+        (["Coming from scikit-learn", "Parameters"], "store_covariance"),
+        (["scikit-learn-contrib's checklist"], "check_estimator"),
+        (["API reference", "GaussianLinearDiscriminant"], "covariance_estimator"),
+        (["Results", "Benchmarks"], "Where others are faster"),
+        (["What changes in your answers"], "guard=False"),
+    ],
+}
+LINK = """
+    const found = [...document.querySelectorAll("a[href]")].find(
+        (link) => link.checkVisibility() && link.innerText.trim() === arguments[0]);
+    found?.scrollIntoView({block: "center", behavior: "instant"});
+    return found;
+"""
+
+
+@pytest.mark.parametrize("visitor", TASKS)
+def test_visitors_find_what_they_come_for(address, browser, visitor):
+    set_width(browser, 1280)
+    for clicks, answer in TASKS[visitor]:
+        assert len(clicks) <= 4
+        browser.get(f"{address}/index.html")
+        for words in clicks:
+            link = browser.execute_script(LINK, words)
+            assert link is not None, f"{browser.current_url} has no link {words!r}"
+            link.click()
+        text = browser.execute_script("return document.querySelector('main').innerText")
+        assert answer in text, f"{browser.current_url} does not say {answer!r}"
