@@ -243,7 +243,7 @@ UNREACHED = """
         .filter((one) => one.tabIndex < 0 && one.checkVisibility())
         .map((one) => one.outerHTML.slice(0, 100))
 """
-# Rows of a table are alike: a few of them do. What the scheme changes is contrast, which
+# Rows of a table are alike: a few of them do. What the scheme changes is contrast; it
 # takes the most time: of pages that are alike, some do.
 ACCESSIBLE = """
     const [whole, contrast, scheme, done] = arguments;
