@@ -60,7 +60,8 @@ html_js_files = [("site.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
-html_sidebars = {"**": ["sidebar-nav-bs"], "index": [], "explore": []}
+html_sidebars = {"**": ["sidebar-nav-bs"]}
+html_sidebars |= {page: [] for page in ("index", "explore", "getting_started")}
 ICONS = {"Source": "fa-solid fa-code", "Issues": "fa-solid fa-bug"}
 html_theme_options = {
     "logo": {"text": "heterolda"},

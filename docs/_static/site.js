@@ -3,8 +3,10 @@
 const boxes = ".pst-scrollable-table-container, pre, mjx-container[display=true]";
 
 function mark(box) {
-    const moves = box.scrollWidth > box.clientWidth + 1;
+    const hidden = box.scrollWidth - box.clientWidth;
+    const moves = hidden > 1;
     box.classList.toggle("moves", moves);
+    box.classList.toggle("ended", box.scrollLeft >= hidden - 2);
     box.tabIndex = moves ? 0 : -1;
     if (!moves) {
         box.removeAttribute("role");
@@ -22,5 +24,8 @@ function mark(box) {
 window.addEventListener("load", async () => {
     await window.MathJax?.startup?.promise;
     const sizes = new ResizeObserver((seen) => seen.forEach((one) => mark(one.target)));
-    document.querySelectorAll(boxes).forEach((box) => sizes.observe(box));
+    for (const box of document.querySelectorAll(boxes)) {
+        sizes.observe(box);
+        box.addEventListener("scroll", () => mark(box), {passive: true});
+    }
 });
