@@ -402,7 +402,7 @@ def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
     name = first.split(",")[-1]
     if len(set(first.split(","))) < d + 1:
         said = message_of("fit", path, "-t", name)
-        assert "several columns are named ['0']; its first line was taken" in said
+        assert "several columns are named ['0']; its first line was read" in said
         return
     # If all goes well there is but a note.
     result = invoke(*FIT, path, "-t", name)

@@ -230,7 +230,7 @@ def test_what_gaps_do_not_go_with():
     model = GaussianLinearDiscriminant(missing="em").fit(bad, y)
     with pytest.raises(ValueError, match=r"missing='em'.*no leave-one-out"):
         model.leave_one_out(bad, y)
-    with pytest.raises(ValueError, match=r"covariance_estimator takes rows without"):
+    with pytest.raises(ValueError, match=r"covariance_estimator needs rows without"):
         model.set_params(covariance_estimator=LedoitWolf()).fit(bad, y)
     for wrong in ([], [True] * 3, ["a"], [7], [[0, 1]], [-1]):
         with pytest.raises(ValueError, match="features must be a mask of 4 features"):

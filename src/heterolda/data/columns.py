@@ -96,7 +96,7 @@ class Columns:
             known = " or ".join(map(str, sorted(self.n_columns)))
             raise ValueError(
                 f"{where} has {n} columns, but the model was fitted to files without "
-                f"header with {known}: columns might be confused; add a first line "
+                f"header of {known}: columns might be confused; add a first line "
                 "that names them column_1, column_2, ... as in the fit"
             )
 

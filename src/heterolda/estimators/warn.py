@@ -57,7 +57,7 @@ def warn_of_small_classes(
         few = borrowed > 0
         what = (
             "no more samples than features plus one, too few for a covariance of their "
-            "own, and use part of the pooled covariance"
+            "own, and borrow from the pooled covariance"
         )
     else:
         what = (
