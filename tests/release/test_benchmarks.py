@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from helpers.pages import ordered
 from numpy.testing import assert_allclose
 
 from benchmarks import paper, small_samples
@@ -34,6 +33,7 @@ from benchmarks.report import ABOUT, machine, page, with_summary
 from benchmarks.runner import QUICK, Case, Method, NotInstalled, geometric_mean
 from benchmarks.shapes import PAPER_SHAPES, REAL_SHAPES, Shape, gaussian_classes, load
 from benchmarks.stages import Stages, stages
+from helpers.pages import ordered
 from heterolda import kernels
 
 TINY = Shape(120, 3, 2)
