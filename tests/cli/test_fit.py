@@ -312,7 +312,7 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     result = invoke("evaluate", path, "-", stdin=other)
     assert result.exit_code == 1
     assert "no column is named 'kind'" in result.stderr
-    assert "name the column of the labels by --target" in result.stderr
+    assert "name the column of the labels with --target" in result.stderr
     succeed("evaluate", path, "-", "--target", "sort", stdin=other)
 
 

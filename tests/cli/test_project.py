@@ -98,7 +98,7 @@ def test_weights_missing_rows_and_other_settings(frame, tmp_path, rng):
     weighted = ["-t", "kind", "--exclude", "id", "--sample-weight", "times"]
     result = invoke("project", data, *weighted)
     assert result.exit_code == 1
-    assert "by --missing drop" in result.stderr
+    assert "with --missing drop" in result.stderr
     settings = [*CHERNOFF, "--shrinkage", "none", "--priors", "equal"]
     settings += ["--components", "2", "--missing", "drop", "-o", out]
     result = invoke("project", data, *weighted, *settings)

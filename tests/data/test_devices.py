@@ -125,7 +125,7 @@ def test_the_sample_of_batches_is_that_of_all_rows(rng, monkeypatch, room, weigh
         ({"columns": ["a"]}, "columns is for tables"),
         ({"exclude": ["a"]}, "exclude is for tables"),
         ({"device": "no such"}, "device 'no such' cannot be used"),
-        ({"device": 3}, "device must be None, the name of a device .* got 3"),
+        ({"device": 3}, "device must be None, a PyTorch device .* got 3"),
         ({"device": np.zeros(1)}, "device must be None"),
     ],
 )

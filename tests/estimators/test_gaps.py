@@ -252,7 +252,7 @@ def test_some_features_by_their_names_and_of_wide_data():
     gone = frame.assign(b=frame["b"].where(y == 0))
     with pytest.warns(UserWarning, match=r"features \['b'\] have no value"):
         GaussianLinearDiscriminant(missing="em").fit(gone, y)
-    with pytest.raises(ValueError, match="depends on all rows"):
+    with pytest.raises(ValueError, match="depend on all rows"):
         GaussianLinearDiscriminant(missing="em").partial_fit(gone, y, classes=[0, 1])
     X = rng.normal(size=(20, 150))
     X[y[:20] == 1] += 0.5

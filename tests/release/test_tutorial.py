@@ -5,12 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+JUDGED = ["project", "fit", "inspect", "evaluate"]
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def commands(text):
@@ -27,11 +29,18 @@ def commands(text):
     return found
 
 
+def lines_of(text):
+    """Lines without days; pages break those that are longer than 88 characters."""
+    for line in DAY.sub("DAY", text).splitlines():
+        yield from textwrap.wrap(line, 88, break_on_hyphens=False) or [line]
+
+
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("tutorial", ["fit", "evaluate", "inspect", "export", "predict", "project"]),
-        ("files", ["fit", "predict", "fit", "fit"]),
+        ("index", ["fit", "predict", "inspect"]),
+        ("guide/tutorial", [*JUDGED, "fit", "evaluate", "predict", "export"]),
+        ("guide/files", ["fit", "predict", "fit", "fit"]),
     ],
 )
 def test_pages_of_commands_are_true(page, names, tmp_path):
@@ -47,7 +56,7 @@ def test_pages_of_commands_are_true(page, names, tmp_path):
     )
     program.chmod(0o755)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    script = commands((GUIDE / f"{page}.md").read_text(encoding="utf-8"))
+    script = commands((DOCS / f"{page}.md").read_text(encoding="utf-8"))
     ours = [lines[0].split()[1] for lines, _ in script if "heterolda" in lines[0][:9]]
     assert ours == ["datasets", *names]
     for lines, shown in script:
@@ -61,5 +70,7 @@ def test_pages_of_commands_are_true(page, names, tmp_path):
         )
         # Pages show some errors; all others are not what stands there.
         assert run.returncode == run.stdout.startswith("heterolda:"), run.stdout
-        found = DAY.sub("DAY", run.stdout).splitlines()
-        assert found == [DAY.sub("DAY", line) for line in shown], lines[0]
+        found, expected = list(lines_of(run.stdout)), list(lines_of("\n".join(shown)))
+        if expected[-1:] == ["..."]:  # and more
+            found[len(expected) - 1 :] = ["..."]
+        assert found == expected, lines[0]

@@ -1,0 +1,26 @@
+// What is wider than its place can be moved sideways: it shows that, has a name, and the
+// keyboard reaches it.
+const boxes = ".pst-scrollable-table-container, pre, mjx-container[display=true]";
+
+function mark(box) {
+    const moves = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle("moves", moves);
+    box.tabIndex = moves ? 0 : -1;
+    if (!moves) {
+        box.removeAttribute("role");
+        box.removeAttribute("aria-label");
+        return;
+    }
+    const kind = box.matches("pre") ? "Code" : box.matches("div") ? "Table" : "Formula";
+    const place = box.closest("section")?.querySelector("h1, h2, h3, dt");
+    const words = place ? place.textContent.replace(/[#¶]\s*$/, "").trim() : "";
+    const number = [...document.querySelectorAll(boxes)].indexOf(box) + 1;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", `${kind} ${number}: ${words}, scrolls sideways`);
+}
+
+window.addEventListener("load", async () => {
+    await window.MathJax?.startup?.promise;
+    const sizes = new ResizeObserver((seen) => seen.forEach((one) => mark(one.target)));
+    document.querySelectorAll(boxes).forEach((box) => sizes.observe(box));
+});
