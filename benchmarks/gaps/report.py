@@ -178,7 +178,7 @@ def _cell(one: Against | None, what: str) -> str:
     counts = f"{one.won}/{one.tied}/{one.lost}"
     peer = one.p_peer < one.p_ours
     p = f"{min(one.p_peer, one.p_ours):.2g}" + (" peer" if peer else "")
-    text = f"{one.points:+.{digits}f}; {counts}; {p}"
+    text = f"{one.points:+.{digits}f} {counts} {p}"
     return f"**{text}**" if one.p_peer < LEVEL else text
 
 

@@ -1,13 +1,13 @@
-"""Pages of results: in the order in which they are read, and drawn by who writes them."""
+"""Pages of results open with what they mean; commands and goals come last."""
 
 import re
 from pathlib import Path
 
 import pytest
-from helpers.pages import ordered
 
 from benchmarks import guard, outliers
 from benchmarks.pages import section
+from helpers.pages import ordered
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WITHOUT_PICTURE = "trust", "certificate"
@@ -39,7 +39,9 @@ def test_a_page_in_another_order_is_noticed(bad):
 def test_what_all_rows_share_is_said_once():
     rows = [("a", "1", "", "x"), ("b", "2", "", "x")]
     text = section("title", "About.", "name|figure|none|peer", rows, ("peer",))
-    assert text.startswith("## Title\n\nAbout. In all rows *peer* is x.\n\n| name | fig")
+    assert text.startswith(
+        "## Title\n\nAbout. In all rows *peer* is x.\n\n| name | fig"
+    )
     assert "| b | 2 |\n" in text
 
 
@@ -56,7 +58,9 @@ def test_the_page_of_the_guard():
     assert "two standard errors on 1, and clearly less" in text
     assert "on 1: bad. Its largest loss is 2.00 points, on bad (± 0.50)." in text
     assert "loses clearly on 1 sets, by up to 20.00 points" in text
-    assert "| good | 1,000 x 4, 2 | 500 | 70.00 | 50.00 | 73.00 | -20.00 ± 1.00 |" in text
+    assert (
+        "| good | 1,000 x 4, 2 | 500 | 70.00 | 50.00 | 73.00 | -20.00 ± 1.00 |" in text
+    )
     assert guard.draw(results).startswith(b"\x89PNG")
 
 
@@ -70,6 +74,8 @@ def test_the_page_of_outliers():
     }
     text = ordered(outliers.page({"some": one}))
     assert "reaches 78.0 % only, and on some it loses even with outliers." in text
-    row = "| some | 1,000 x 4, 2 | 80.0 | 78.0 | 75.0 | 79.0 | -2.0 ± 0.5 | -1.0 ± 0.5 |"
+    row = (
+        "| some | 1,000 x 4, 2 | 80.0 | 78.0 | 75.0 | 79.0 | -2.0 ± 0.5 | -1.0 ± 0.5 |"
+    )
     assert text.count(row) == 3
     assert outliers.draw({"some": one}).startswith(b"\x89PNG")
