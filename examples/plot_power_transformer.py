@@ -34,7 +34,7 @@ models = {
     "local search": LocalNeighborhoodSearch(),
     "PowerTransformer": make_pipeline(PowerTransformer(), GaussianLinearDiscriminant()),
 }
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.4), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     accuracy = cross_val_score(model, X, y).mean()
     print(f"{name:17s} {100 * accuracy:.1f} %")
@@ -43,5 +43,9 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     )
     for k, colour in enumerate(("#2a6fbb", "#d1602b")):
         ax.scatter(*X[y == k].T, s=7, color=colour, alpha=0.5, linewidths=0)
-    ax.set(xlim=(0, 10), ylim=(0, 8), title=f"{name}: {100 * accuracy:.1f} %")
+    ax.set(
+        xlim=(0, 10),
+        ylim=(0, 8),
+        title=f"{name}\n{100 * accuracy:.1f} % right, held out",
+    )
 plt.show()

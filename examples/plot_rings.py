@@ -46,7 +46,7 @@ reductions = {
     "heterolda": HeteroscedasticProjection(2),
 }
 kinds = ("ring", "#2a6fbb", "o"), ("core", "#d1602b", "^")
-figure, axes = plt.subplots(1, 3, figsize=(11, 4.1), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.5), layout="constrained")
 for ax, (name, reduction) in zip(axes, reductions.items(), strict=True):
     Z, Z_test = reduction.fit(X, y).transform(X), reduction.transform(X_test)
     accuracy = QuadraticDiscriminantAnalysis().fit(Z, y).score(Z_test, y_test)
@@ -62,7 +62,7 @@ for ax, (name, reduction) in zip(axes, reductions.items(), strict=True):
         else:
             ax.scatter(*shown, s=14, marker=marker, alpha=0.6, linewidths=0, **style)
             ax.set_ylabel("component 2")
-    title = f"{name}: {100 * accuracy:.0f} % of held-out rows right"
+    title = f"{name}\n{100 * accuracy:.0f} % of held-out rows right"
     ax.set(title=title, xlabel="component 1", xticks=[], yticks=[])
     ax.spines[:].set_color("0.75")
     ax.legend(loc="upper right", framealpha=0.95, edgecolor="0.8")
