@@ -240,7 +240,7 @@ def test_rare_levels_and_names_that_clash(rng, tmp_path):
     codes = pd.get_dummies(frame["code"].astype(str), prefix="code", prefix_sep="=")
     X = X.drop(columns="code").join(codes[model.feature_names_in_[3:]].astype(float))
     assert_same(model, GaussianLinearDiscriminant().fit(X, frame["kind"]))
-    assert "all others count as the reference" in succeed(
+    assert "any other counts as the reference" in succeed(
         "inspect", tmp_path / "model.json"
     )
     # A level in next to all rows says nothing.
@@ -315,7 +315,7 @@ def test_what_a_model_says_of_its_columns(rng, tmp_path, monkeypatch):
     model = fit(tmp_path, frame)
     shown = succeed("inspect", tmp_path / "model.json")
     assert "Needs the columns x0, city, x1, code." in shown
-    line = "Categories of city: Paris (the reference), Lyon, Nice; all others count as "
+    line = "Categories of city: Paris (the reference), Lyon, Nice; any other counts as "
     assert line + "city=other." in shown
     monkeypatch.setattr(model_card, "_class_map", lambda facts: "")  # it takes long
     model_card.write_card(ModelFacts(model), "model", tmp_path / "card.html", [])

@@ -208,8 +208,16 @@ BAD = [
     (f"project twice.csv {PROJECT}", 1, r"several columns are named \['x0'\]"),
     (f"project good.csv others.csv {PROJECT}", 1, "its columns are not those of"),
     (f"project good.csv {PROJECT} --id name", 2, "no column is named 'name'"),
-    (f"project component.csv {PROJECT} --columns x0", 1, "already a column 'component_1'"),
-    (f"project good.csv {PROJECT} --columns x0 --exclude x1", 2, "use only one of them"),
+    (
+        f"project component.csv {PROJECT} --columns x0",
+        1,
+        "already a column 'component_1'",
+    ),
+    (
+        f"project good.csv {PROJECT} --columns x0 --exclude x1",
+        2,
+        "use only one of them",
+    ),
     (f"project good.csv {PROJECT} --components 0", 2, "--components"),
     (f"project good.csv {PROJECT} --components 4", 2, "--components 4 is more than"),
     (f"project few.csv {PROJECT} --components 2 --method fisher", 2, "--components 2"),

@@ -412,7 +412,7 @@ def test_equal_means_leave_no_line_of_lda():
 @pytest.mark.parametrize("max_panels", [0, -1, 2.5])
 def test_panels_are_counted_from_one(four, max_panels):
     model = GaussianLinearDiscriminant().fit(*four)
-    with pytest.raises(ValueError, match="max_panels must be an integer from 1 on"):
+    with pytest.raises(ValueError, match="max_panels must be an integer of at least 1"):
         ProjectionDisplay.from_estimator(model, max_panels=max_panels)
 
 
