@@ -25,16 +25,16 @@ demo: $(READY)
 # Two tiers of tests: what everybody runs, in minutes, and what a release needs besides.
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
 
+TESTS ?= not check
 test: $(READY) lint
-	$(PYTEST) -m 'not check'
+	$(PYTEST) -m '$(TESTS)'
 
 check: $(READY) coverage
 	$(PYTEST) -m check tests docs/guide
 
 # The folders that all answers depend on: at least 99 % of their branches are tested.
 coverage: $(READY)
-	$(PYTEST) $(addprefix tests/,statistics solvers subspaces tradeoff search estimators ecosystem) \
-		-m 'not check and not no_cover' --cov
+	$(PYTEST) -m covered --cov tests
 
 lint: $(READY)
 	$(BIN)/ruff check .

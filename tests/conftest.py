@@ -42,12 +42,27 @@ def pytest_configure(config):
         config.option.hypothesis_seed = str(seed)
 
 
+# Tests of the folders that all answers depend on; `make coverage` runs them.
+COVERED = {
+    *("statistics", "solvers", "subspaces", "tradeoff", "search", "estimators"),
+    "ecosystem",
+}
+
+
 def pytest_collection_modifyitems(items):
     """Sort tests into tiers."""
     missing = pytest.mark.skip(reason="gcc is not installed")
     for item in items:
         if needs_much(item):
             item.add_marker("check")
+        tiers = {mark.name for mark in item.iter_markers()}
+        place = item.path.relative_to(item.config.rootpath).parts[:2]
+        if (
+            place[0] == "tests"
+            and place[1] in COVERED
+            and not tiers & {"check", "no_cover"}
+        ):
+            item.add_marker("covered")
         on_devices = item.path.name == "arrays.md"
         if on_devices and find_spec("torch") is None:
             item.add_marker(pytest.mark.skip(reason="torch is not installed"))
