@@ -218,7 +218,8 @@ class BoundedErrorClassifier(
         BoundedErrorClassifier
             The fitted estimator.
         """
-        raise_for_params(fit_params, self, "fit", allow=["sample_weight"])
+        routed = {k: v for k, v in fit_params.items() if k != "sample_weight"}
+        raise_for_params(routed, self, "fit")
         forget_fit(self)
         vars(self).pop("_moved", None)
         refuse_device(X, "BoundedErrorClassifier")
