@@ -199,7 +199,7 @@ def test_marks_and_headers():
         assert "column 'column_1', row 61 is missing" in result.stderr
         result = invoke("fit", "gaps.data", *words, "--missing", "drop")
         assert "4 of 64 rows have missing values" in result.stderr
-        said = "Missing values are also ?, -999: there is no rule for these.\n"
+        said = "missing values: ?, -999: the model cannot decide such rows.\n"
         assert said in result.stdout
         assert result.stdout.replace(said, "") == clean.replace(
             "clean.csv", "gaps.data"

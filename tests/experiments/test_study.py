@@ -316,7 +316,7 @@ def test_a_run_killed_in_the_middle_goes_on_to_the_same_table(tmp_path):
     resumed = start(cut, trials)
     stderr = resumed.communicate()[1]
     assert resumed.returncode == 0
-    assert re.search(r"^\d+ rows are there already$", stderr, re.MULTILINE)
+    assert re.search(r"^\d+ rows are already there$", stderr, re.MULTILINE)
     assert without_times(cut) == without_times(whole)
     assert json.loads((cut / "run.json").read_text()) == json.loads(
         (whole / "run.json").read_text()
@@ -339,7 +339,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
     stderr = interrupted.communicate(timeout=60)[1]
     assert interrupted.returncode == 1
     assert "Traceback" not in stderr
-    assert stderr.splitlines()[-1].endswith("the same command goes on from there")
+    assert stderr.splitlines()[-1].endswith("the same command continues from there")
     wait_for_end(workers)
 
 
@@ -504,9 +504,9 @@ def test_data_sets_are_listed_with_what_is_available(tmp_path):
     (tmp_path / "liver.csv.gz").write_bytes(b"")
     result = invoke("datasets", "--details", "--data-dir", tmp_path)
     assert result.exit_code == 0
-    assert re.search(r"^iris .* yes: with scikit-learn$", result.stdout, re.MULTILINE)
+    assert re.search(r"^iris .* yes: in scikit-learn$", result.stdout, re.MULTILINE)
     assert re.search(r"^liver +\(c\) .* yes: file$", result.stdout, re.MULTILINE)
-    assert re.search(r"^letters .* no: needs its file, or OpenML", result.stdout, re.M)
+    assert re.search(r"^letters .* no: needs a file, or OpenML", result.stdout, re.M)
     assert "CC BY 4.0" in result.stdout
 
 

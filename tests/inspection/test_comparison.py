@@ -133,7 +133,7 @@ def test_the_simplest_that_is_not_clearly_behind_is_recommended(n_wrong, choice)
     )
     assert (found.best, found.choice) == ("b", choice)
     assert found.recommendation.startswith(f"Use {choice}: ")
-    assert "have to be linear, use c (100.00 %)" in found.recommendation
+    assert "must be linear, use c (100.00 %)" in found.recommendation
     shown = str(found)
     for words in ("1 ms", "0.20 s", "30 s", " - "):
         assert words in shown

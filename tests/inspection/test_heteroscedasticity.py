@@ -186,7 +186,7 @@ def test_singular_covariances(rng):
     stats = ClassStatistics.from_data(X, y)
     report = heteroscedasticity_report(stats, shrinkage="auto")
     assert np.isnan(report.box.p_value)
-    assert "needs regular covariances" in str(report)
+    assert "needs nonsingular covariances" in str(report)
     assert np.all(np.isfinite(report.condition))
     assert np.all(np.isfinite(heteroscedasticity_report(stats).condition))
     moments = stats.classes, stats.weights, stats.means, np.cov(X[:10].T)[None]

@@ -52,9 +52,9 @@ from heterolda.statistics.frequencies import copies_of_rows
 
 _WIDTH = 88
 _CAVEAT = (
-    "The simplest model is first. Standard errors (+-) are those of the rows held out; "
-    "they do not cover that other training rows would give other rules. The best of "
-    "several on the same rows is flattered a little: part of its lead may be luck."
+    "The simplest model is first. Standard errors (+-) cover the choice of held-out "
+    "rows, not the choice of training rows. The best of several models on the same "
+    "rows looks slightly too good: part of its lead may be luck."
 )
 
 # Is called with the share of the work that is done, and the name of the model at work.
@@ -63,18 +63,18 @@ CompareProgress = Callable[[float, str], None]
 
 @dataclass(frozen=True)
 class Comparison:
-    r"""What :func:`compare` finds; ``print`` shows it as a table.
+    r"""The result of :func:`compare`; ``print`` shows it as a table.
 
-    All figures are of rows held out. With values :math:`v_i`, which are 1 for a row
-    that is right and 0 for others, accuracy and standard error are
+    All figures are of held-out rows. With values :math:`v_i`, 1 for a row that is
+    classified correctly and 0 for others, accuracy and standard error are
 
     .. math::
         \bar v = \frac1n \sum_i v_i, \quad
         \sqrt{\frac1{n (n - 1)} \sum_i (v_i - \bar v)^2}.
 
-    Those of the difference to the best model have the differences of the two models'
-    values in place of :math:`v_i`: rows that both models decide alike drop out, so it
-    is known far better than either accuracy.
+    For the difference from the best model, :math:`v_i` is the difference of the two
+    models' values. Rows that both models decide alike cancel, so the difference is
+    known far better than either accuracy.
 
     Attributes
     ----------
@@ -96,12 +96,12 @@ class Comparison:
     fit_seconds : ndarray of shape (n_models,)
         Mean time of one fit.
     linear : ndarray of bool of shape (n_models,)
-        Which models have linear boundaries: those with `coef_`, unless they transform
+        Which models have linear boundaries: those with `coef_` that do not transform
         features.
     failures : dict
-        Why models failed, by their names, also those that were not finished.
+        Why models failed, by name; includes models that were not finished.
     notes : tuple of str
-        What the models warned of, and rows on which no model was judged.
+        Warnings of the models, and rows on which no model was judged.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Comparison:
 
     @property
     def accuracy(self) -> Array:
-        """Share of the held-out rows that each model has right; NaN if it failed."""
+        """Share of held-out rows that each model gets right; NaN if it failed."""
         return _mean_and_error(self._right)[0]
 
     @property
@@ -145,17 +145,17 @@ class Comparison:
 
     @property
     def difference_error(self) -> Array:
-        """Standard errors of `difference`, of which each row is a pair of answers."""
+        """Standard errors of `difference`, from the paired answers to each row."""
         return self._difference_to(self._best_of(self._judged))[1]
 
     @property
     def finished(self) -> bool:
-        """Whether all models were tried; not so after an interrupt."""
+        """Whether all models were tried: False after an interrupt."""
         return NOT_FINISHED not in self.failures.values()
 
     @property
     def best(self) -> str | None:
-        """The model with the most held-out rows right, the simplest of equals."""
+        """The model with the highest accuracy; of equals, the simplest."""
         judged = self._judged
         return self.names[self._best_of(judged)] if judged.any() else None
 
@@ -163,7 +163,7 @@ class Comparison:
     def choice(self) -> str | None:
         """The simplest model that is not clearly behind the best.
 
-        That is, not by more than two standard errors of the difference.
+        Clearly means by more than two standard errors of the difference.
         """
         judged = self._judged
         return self.names[self._choose(judged)] if judged.any() else None
@@ -198,11 +198,11 @@ class Comparison:
     def recommendation(self) -> str:
         """Which model to use, and why, in a few plain sentences."""
         if self.choice is None:
-            return "No model could be fitted: the reasons are below."
+            return "No model could be fitted. The reasons are below."
         k = self.names.index(self.choice)
         is_simplest = not self._judged[:k].any()
         if self.choice == self.best:
-            why = "no model has more of the held-out rows right"
+            why = "no model is right on more of the held-out rows"
             rest = (
                 "the simpler ones are behind by more than two standard errors of the "
                 "difference"
@@ -213,7 +213,7 @@ class Comparison:
                 "best here, which is within two standard errors of the difference "
                 f"(2 x {100 * self.difference_error[k]:.2f})"
             )
-            rest = "no simpler model is so near"
+            rest = "no simpler model comes as close"
         rest = "it is the simplest" if is_simplest else rest
         use = f"Use {self.choice}: {why}, and {rest}."
         return use + self._if_linear(k) + self._if_constant()
@@ -225,7 +225,7 @@ class Comparison:
             return ""
         linear = self._choose(among)
         return (
-            f" If the boundaries have to be linear, use {self.names[linear]} "
+            f" If the boundaries must be linear, use {self.names[linear]} "
             f"({100 * self.accuracy[linear]:.2f} %)."
         )
 
@@ -238,7 +238,7 @@ class Comparison:
             return ""
         return (
             f" But no model is clearly better than always answering {label!r}, which "
-            f"is right for {100 * share:.2f} %."
+            f"is right for {100 * share:.2f} % of the rows."
         )
 
     @property
@@ -365,12 +365,11 @@ def compare(
     random_state: Any = 0,
     progress: CompareProgress | None = None,
 ) -> Comparison:
-    """Compare classifiers on the same folds, and say which one to use.
+    """Compare classifiers on the same folds and recommend one.
 
-    Every row is held out once, and every model is judged on the rows that it was not
-    fitted to; what a model chooses, it chooses without them. The recommended model is
-    the simplest that is not behind the best by more than two standard errors of the
-    difference.
+    Every row is held out once, and every model is judged on rows that neither its fit
+    nor its tuning has seen. The recommended model is the simplest that is not behind
+    the best by more than two standard errors of the difference.
 
     Parameters
     ----------
@@ -381,9 +380,8 @@ def compare(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Whole numbers: weight 3 is three copies of the row, for every model.
     models : dict or None, default=None
-        Classifiers by the names that the table gives them, the simplest first. In
-        place of a classifier, None stands for the one of these seven that has the
-        name; by default all seven are compared:
+        Classifiers by name, the simplest first. None in place of a classifier stands
+        for the one of these seven with that name. By default all seven are compared:
 
         - "LDA": linear discriminant analysis, one covariance for all classes;
         - "GLD": `GaussianLinearDiscriminant()`;
@@ -393,13 +391,13 @@ def compare(
         - "recommended()": :func:`recommended`, which chooses by cross-validation of
           its own;
         - "QDA": quadratic discriminant analysis, last because it alone has curved
-          boundaries, with a covariance matrix for each class to keep and to explain.
+          boundaries and a covariance matrix for each class to keep and to explain.
     cv : int, default=10
-        Number of folds. The rows of each class are dealt out evenly, and equal rows of
-        a class go to the same fold. Classes that have no two rows left without one of
-        their folds are never held out, and a note names them.
+        Number of folds. Each class is spread evenly over them, and equal rows of a
+        class go to the same fold. Classes too small to keep two rows for training are
+        never held out, and a note names them.
     random_state : int, RandomState instance or None, default=0
-        For the folds.
+        Seed of the folds.
     progress : callable or None, default=None
         Called when a model begins and after each of its folds, with the share of the
         work that is done and the name of the model; ``progress=print`` will do.
@@ -412,9 +410,9 @@ def compare(
 
     Notes
     -----
-    A model that raises an error is shown as failed, with the reason; the others go on.
-    KeyboardInterrupt ends the comparison with the models that are finished, and a
-    `SearchInterruptedWarning`. Searches, which take longest, come last.
+    A model that raises an error is shown as failed, with the reason; the others
+    continue. KeyboardInterrupt ends the comparison, keeps the models that are finished
+    and emits a `SearchInterruptedWarning`. Searches take longest and come last.
 
     Examples
     --------
@@ -445,8 +443,8 @@ def compare(
     if not judged.any():
         raise ParameterError(
             Setting("y"),
-            ": no class has three different rows, so that none can be held out: are "
-            "these labels of classes?",
+            ": no class has three different rows, so none can be held out: are these "
+            "class labels?",
         )
     found = _judge_all(chosen, FoldedRows(numbers, codes, classes, fold), progress)
     every = found.values()
@@ -504,6 +502,6 @@ def _never_held_out(labels: NDArray[Any]) -> str:
     """A note about rows on which no model was judged."""
     return (
         f"No model was judged on {count(len(labels), 'row')} of the classes "
-        f"{named(np.unique(labels))}: with so few, none can be held out, and they are "
-        "in every training set."
+        f"{named(np.unique(labels))}: these classes are too small to hold out any, so "
+        "their rows are in every training set."
     )

@@ -38,32 +38,32 @@ from heterolda.statistics.shrinkage import class_covariances, is_shrunk
 from heterolda.statistics.span import in_span
 
 _MODEL = GaussianLinearDiscriminant.__name__
-_ABOUT = f"Errors of LDA and of the best line are {PLUG_IN}."
+_ABOUT = f"The errors of LDA and of the best line are {PLUG_IN}."
 _CAVEAT = (
-    "Box's M takes the data as normal: heavy tails make it reject equal covariances\n"
-    "that are equal, and with many samples it rejects differences that do not matter.\n"
-    "What matters is how many errors a better rule avoids."
+    "Box's M assumes normal data: heavy tails make it reject covariances that are\n"
+    "equal, and with many samples it detects differences that do not matter. What\n"
+    "matters is how many errors a better rule avoids."
 )
 # Samples per feature below which the chi-squared approximation of Box's M rejects
 # equal covariances too often; measured with normal data, two to six classes.
 _SAMPLES_PER_FEATURE = 3
 _LIBERAL = (
     "have fewer than 3 samples per feature. Then Box's M rejects equal\n"
-    "covariances too often: at the level of 5 %, in about 24 % of cases with 10\n"
-    "features and 12 samples a class, in 12 % with 20 and 30."
+    "covariances too often: at the 5 % level in about 24 % of cases with 10\n"
+    "features and 12 samples per class, in 12 % with 20 and 30."
 )
 
 
 @dataclass(frozen=True)
 class BoxTest:
-    """Box's M test that some covariances are equal.
+    """Box's M test of equal covariances.
 
     Attributes
     ----------
     m : float
         The statistic M.
     chi2 : float
-        M (1 - C), about chi-squared if the covariances are equal and the data normal.
+        M (1 - C): approximately chi-squared if covariances are equal and data normal.
     df : int
         Degrees of freedom.
     p_value : float
@@ -125,7 +125,7 @@ def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
 
 @dataclass(frozen=True)
 class HeteroscedasticityReport:
-    """What `heteroscedasticity_report` finds; ``print`` shows it as a table.
+    """The result of `heteroscedasticity_report`; ``print`` shows it as a table.
 
     Attributes
     ----------
@@ -134,9 +134,9 @@ class HeteroscedasticityReport:
     pairs : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j.
     box : BoxTest
-        Test that all classes have one covariance.
+        Test of equal covariances of all classes.
     pair_box : list of BoxTest
-        The same of each pair.
+        The same test for each pair.
     condition : ndarray of shape (n_pairs, 2)
         Condition numbers of the two covariances, in units of the pooled deviations.
     ratio : ndarray of shape (n_pairs, 2)
@@ -163,9 +163,9 @@ class HeteroscedasticityReport:
         Of rows: leave-one-out accuracy of :class:`GaussianLinearDiscriminant` and of
         linear discriminant analysis. None if only statistics were given.
     guarded : ndarray of bool of shape (n_pairs,)
-        Pairs that its guard has given Fisher's rule, since the model does not fit.
+        Pairs for which the guard uses Fisher's rule, since the model does not fit.
     by_em : bool
-        Whether the moments are those of rows with missing values, by EM.
+        Whether the moments were estimated by EM from rows with missing values.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class HeteroscedasticityReport:
 
     @property
     def excess(self) -> Array:
-        """`lda_error` minus `best_error`, for each pair: plug-in, too."""
+        """`lda_error` minus `best_error` of each pair, also plug-in."""
         return self.lda_error - self.best_error
 
     def to_frame(self) -> Any:
@@ -283,7 +283,7 @@ class HeteroscedasticityReport:
         small = few_rows_note(labels, self.weights, d, remedy)
         if n < d:
             small = f"{wide_sentence(n, d)}."
-        one = "All classes are given one covariance, as there are few rows."
+        one = "All classes share one covariance, since there are few rows."
         return [guarded, small, one if shared and small else ""]
 
     @property
@@ -302,9 +302,9 @@ class HeteroscedasticityReport:
             if few.any():
                 test += f"\nBut classes {named(self.classes[few])} {_LIBERAL}"
             if self.by_em:
-                test += "\nIt takes rows with gaps for whole ones: p is too small."
+                test += "\nIt counts rows with gaps as complete, so p is too small."
             return test
-        causes = ["Box's M needs regular covariances, but"]
+        causes = ["Box's M needs nonsingular covariances, but"]
         if self._small.any():
             causes.append(
                 f"- classes {named(self.classes[self._small])} have too few samples "
@@ -316,20 +316,21 @@ class HeteroscedasticityReport:
                 f"{named(self.classes[self.dependent])}: leave it out;"
             )
         if len(causes) == 1:
-            causes.append("- some covariance is next to singular;")
+            causes.append("- some covariance is nearly singular;")
         return "\n".join(causes).rstrip(";") + "."
 
     @property
     def verdict(self) -> str:
         """What there is to gain over linear discriminant analysis.
 
-        By leave-one-out, if there were rows. Otherwise it is what the model says; a
-        second sentence warns if classes without shrinkage are so small that this means
-        nothing.
+        Given rows, it is judged by leave-one-out. Otherwise it is a figure of the
+        model, and a second sentence warns of classes that are too small for it.
         """
         if self.judgement is not None:
             decision = verdict_sentence(self.judgement, _MODEL)
-            return f"{accuracy_sentence(self.judgement)}\n{_wrapped(decision)}"
+            return "\n".join(
+                map(_wrapped, [accuracy_sentence(self.judgement), decision])
+            )
         if self.shrunk or not self._small.any():
             return self._gain()
         return (
@@ -357,7 +358,10 @@ def heteroscedasticity_report(
     priors: Priors = None,
     shrinkage: Amount = None,
 ) -> HeteroscedasticityReport:
-    """Say whether these data need more than linear discriminant analysis.
+    """Report whether unequal covariances matter for these data.
+
+    It compares linear discriminant analysis with the best linear rule, on rows that
+    each was not fitted to, and says which one to use.
 
     Parameters
     ----------
@@ -392,11 +396,11 @@ def heteroscedasticity_report(
     >>> round(report.box.chi2, 2), report.box.df
     (140.94, 20)
     >>> print(report.verdict)
-    Accuracy by leave-one-out on 150 rows: 96.67 %; LDA on the same rows: 98.00 %.
+    Held-out accuracy (leave-one-out, 150 rows): 96.67 %; LDA on the same rows: 98.00 %.
     These rows cannot tell the two apart: 1.3 points, with a standard error of 0.94
     points. Either will do; LDA is the simpler.
 
-    Statistics alone tell what the model says:
+    Statistics alone give the figures of the model:
 
     >>> report = heteroscedasticity_report(ClassStatistics.from_data(X, y))
     >>> print(report.verdict)
@@ -410,7 +414,7 @@ def heteroscedasticity_report(
         statistics = host_statistics(X)
     elif y is None:
         raise TypeError(
-            "X must be a ClassStatistics object where there is no y, got "
+            "X must be a ClassStatistics object if y is None, got "
             f"{type(X).__name__}: pass rows and labels, or statistics"
         )
     else:
@@ -422,7 +426,7 @@ def heteroscedasticity_report(
         model = host_of(model)
         statistics = model.statistics_
     if statistics.n_classes < 2:
-        raise ValueError("statistics must have at least 2 classes to be compared")
+        raise ValueError("statistics must have at least 2 classes, got 1")
     weights = statistics.weights
     d, (known, span) = statistics.n_features, in_span(statistics, shrinkage)
     freedom = np.where(weights > 1, weights - 1, 1.0)

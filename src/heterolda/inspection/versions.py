@@ -25,10 +25,10 @@ _VARIABLES = (
 
 
 def show_versions() -> None:
-    """Print the versions of heterolda and of what it uses, for reports of defects.
+    """Print the versions of heterolda and its dependencies, for bug reports.
 
-    Beside them: which kernels are in use, "compiled" or "NumPy" with the reason, the
-    processors that this process may use, the threads of linear algebra, and the
+    It also prints which kernels are in use ("compiled", or "NumPy" with the reason),
+    the processors that this process may use, the threads of linear algebra, and the
     environment variables that matter.
 
     Examples

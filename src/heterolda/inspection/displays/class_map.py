@@ -54,16 +54,16 @@ class ClassMapDisplay:
     Each class is an ellipse that holds half of it under the Gaussian model, with its
     name. The pale regions are those of the quadratic rule of the projected classes:
     where a class has the largest density times prior. A name stands at the mean of its
-    class or, if the rule gives the mean to another class, at the most probable place of
-    the ellipse that it leaves to this one; names that would overlap are moved, and a
-    line leads back.
+    class. If the rule gives that place to another class, it stands at the most probable
+    place of the ellipse within its own region. Names that would overlap are moved, and
+    a line leads back.
 
-    Two components are one panel; three are three panels, one for each two of them, each
-    with the regions of its own rule. A map needs two components at least: with a single
-    feature, use `ProjectionDisplay`.
+    Two components make one panel; three make three panels, one for each pair of
+    components, each with the regions of its own rule. A map needs at least two
+    components: for a single feature, use `ProjectionDisplay`.
 
-    Of many rows a sample is shown, at most some 5000 points in all, with as many of a
-    rare class as of a frequent one.
+    With many rows the map shows a sample of at most about 5000 points, with as many
+    points of rare classes as of frequent ones.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ class ClassMapDisplay:
         Parameters
         ----------
         estimator : HeteroscedasticProjection or GaussianLinearDiscriminant
-            Fitted. Of a projection the first components are shown; for a discriminant
-            it is that of its class statistics, for just so many components.
+            Fitted. The map shows the first components of a projection; for a
+            discriminant it fits a projection to its class statistics.
         X : array-like of shape (n_samples, n_features) or None, default=None
             Data to show beside the model.
         y : array-like of shape (n_samples,) or None, default=None
