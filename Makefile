@@ -16,7 +16,7 @@ READER ?=
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy projection wide gaps hostile docs picture dist
-.PHONY: test-oldest mutation clean
+.PHONY: stamp test-oldest mutation clean
 
 demo: $(READY)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -88,18 +88,30 @@ hostile: $(READY)
 docs: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-# The pictures that pages in the repository show are those of the gallery.
+# The pictures that pages in the repository show are those of the gallery; the model card is
+# seen by a browser.
 picture: docs
 	for name in idea local_search operating_points displays compare projection gaps; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
+	mkdir -p build/card
+	$(BIN)/heterolda datasets --write digits --out build/card/digits.csv
+	$(BIN)/heterolda fit build/card/digits.csv --target class --out build/card/model.json
+	$(BIN)/heterolda inspect build/card/model.json --html build/card/card.html
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=900,1420 \
+		--screenshot=docs/images/card.png build/card/card.html
 
-# A wheel and an sdist; the wheel works in an environment of its own.
+# A wheel and an sdist, twice with equal hashes; the wheel works in an environment of its own.
 dist: $(READY)
 	rm -rf dist build/clean
-	$(BIN)/python -m build --quiet
+	$(BIN)/python tests/release/build_twice.py dist
+	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv build/clean
 	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	build/clean/$(SCRIPTS)/python tests/release/smoke.py
+
+# Version and addresses, from pyproject.toml to the files that repeat them.
+stamp:
+	$(PYTHON) tests/release/stamp.py
 
 # The oldest versions that are supported, in an environment of their own.
 test-oldest:

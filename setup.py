@@ -1,16 +1,27 @@
-"""The compiled kernels; all else about the package is in pyproject.toml.
+"""What pyproject.toml cannot say: kernels, a bill of materials, equal archives.
 
 Without a C compiler the build goes on, and the package runs on NumPy alone, which it
 says at run time. Environment variables: HETEROLDA_PURE=1 builds no kernels, for a wheel
-that suits every machine; HETEROLDA_SANITIZE=1 builds them for `make sanitize`.
+that suits every machine; HETEROLDA_SANITIZE=1 builds them for `make sanitize`; with the
+same SOURCE_DATE_EPOCH the same sources give the same wheel and sdist, byte by byte.
 """
 
+import gzip
+import hashlib
+import json
 import os
+import re
 import sysconfig
+import tarfile
+import time
+import tomllib
+from email.parser import Parser
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 HERE = Path(__file__).parent
 SOURCES = Path("src", "heterolda", "kernels", "c")
@@ -29,8 +40,8 @@ class BuildKernels(build_ext):
         options = ["-std=c11", "-g0", "-O3", "-fvisibility=hidden", "-Wno-psabi"]
         options += ["-ffp-contract=off", "-fno-math-errno"]
         if self.compiler.compiler_type == "msvc":
-            options = ["/std:c11", "/O2", "/fp:precise"]
-        link = []
+            options = ["/std:c11", "/O2", "/fp:precise", "/Brepro"]
+        link = ["/Brepro"] if self.compiler.compiler_type == "msvc" else []
         if SANITIZE:
             link = ["-fsanitize=address,undefined,float-cast-overflow"]
             link += ["-fno-sanitize-recover=all"]
@@ -42,6 +53,114 @@ class BuildKernels(build_ext):
         super().build_extensions()
 
 
+class BuildWheel(bdist_wheel):
+    """Add a bill of materials (PEP 770); let no umask decide the modes of files."""
+
+    def write_wheelfile(self, folder: str, *rest: str) -> None:
+        """Finish the tree that becomes the wheel; `folder` is its .dist-info."""
+        super().write_wheelfile(folder, *rest)
+        tree, sboms = Path(self.bdist_dir), Path(folder, "sboms")
+        sboms.mkdir()
+        text = json.dumps(bill_of_materials(Path(folder), tree), indent=1)
+        (sboms / "heterolda.cdx.json").write_text(text + "\n", encoding="utf-8")
+        for path in tree.rglob("*"):
+            path.chmod(0o755 if path.is_dir() or path.suffix == ".so" else 0o644)
+
+
+def bill_of_materials(dist_info: Path, tree: Path) -> dict[str, object]:
+    """Describe a wheel in CycloneDX: what it is, what was compiled, what it needs."""
+    metadata = (dist_info / "METADATA").read_text(encoding="utf-8")
+    about = Parser().parsestr(metadata, headersonly=True)
+    name, version = about["Name"], about["Version"]
+    this = f"pkg:pypi/{name}@{version}"
+    compiled = [
+        {
+            "type": "file",
+            "bom-ref": path.relative_to(tree).as_posix(),
+            "name": path.relative_to(tree).as_posix(),
+            "hashes": [
+                {
+                    "alg": "SHA-256",
+                    "content": hashlib.sha256(path.read_bytes()).hexdigest(),
+                }
+            ],
+        }
+        for path in sorted(tree.glob(f"{name}/kernels/_compiled.*"))
+    ]
+    needed = [
+        {
+            "type": "library",
+            "bom-ref": f"pkg:pypi/{requirement.partition('>=')[0]}",
+            "name": requirement.partition(">=")[0],
+            "scope": "required",
+            "purl": f"pkg:pypi/{requirement.partition('>=')[0]}",
+            # Not in the wheel; which version there is, is known where it is installed.
+            "properties": [{"name": "Requires-Dist", "value": requirement}],
+        }
+        for requirement in about.get_all("Requires-Dist")
+        if "extra ==" not in requirement
+    ]
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "library",
+                "bom-ref": this,
+                "name": name,
+                "version": version,
+                "description": about["Summary"],
+                "licenses": [{"license": {"id": about["License-Expression"]}}],
+                "purl": this,
+                "components": compiled,
+            }
+        },
+        "components": needed,
+        "dependencies": [
+            {"ref": this, "dependsOn": [part["bom-ref"] for part in needed]}
+        ],
+    }
+
+
+class BuildSources(sdist):
+    """Write an archive that depends on the files alone, and on SOURCE_DATE_EPOCH."""
+
+    def make_archive(self, base_name, format, *rest, base_dir, **options):
+        """Write the archive and return its name."""
+        if format != "gztar":
+            return super().make_archive(
+                base_name, format, *rest, base_dir=base_dir, **options
+            )
+        date = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+
+        def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+            entry.mtime, entry.uid, entry.gid = date, 0, 0
+            entry.uname = entry.gname = ""
+            entry.mode = 0o755 if entry.isdir() else 0o644
+            return entry
+
+        name = f"{base_name}.tar.gz"
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        with (
+            open(name, "wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=date) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            archive.add(base_dir, filter=plain)
+        return name
+
+
+def readme() -> str:
+    """Return README.md with links that also work on the page of a package index."""
+    project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
+    source, tag = project["urls"]["Source"], f"v{project['version']}"
+    text = (HERE / "README.md").read_text("utf-8")
+    text = re.sub(r"(!\[[^]]*\]\()(?![a-z]+:)", rf"\g<1>{source}/raw/{tag}/", text)
+    return re.sub(r"(\]\()(?![a-z]+:|#)", rf"\g<1>{source}/blob/{tag}/", text)
+
+
 kernels = Extension(
     "heterolda.kernels._compiled",
     sources=sorted(str(path.relative_to(HERE)) for path in HERE.glob(f"{SOURCES}/*.c")),
@@ -51,8 +170,14 @@ kernels = Extension(
     optional=not SANITIZE,
 )
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     ext_modules=[] if PURE else [kernels],
-    cmdclass={"build_ext": BuildKernels},
+    cmdclass={
+        "build_ext": BuildKernels,
+        "bdist_wheel": BuildWheel,
+        "sdist": BuildSources,
+    },
     options={"bdist_wheel": {"py_limited_api": "cp311"}}
     if LIMITED and not PURE
     else {},

@@ -1,6 +1,7 @@
 """The one entry: measure, then write the figures, the page and the picture.
 
 python -m benchmarks [--quick] [--only WORDS] [--threads 2] [--output FOLDER]
+python -m benchmarks --report    (writes the page from the figures that there are)
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from threadpoolctl import threadpool_limits
 
 import heterolda
 from benchmarks.cases import all_cases
-from benchmarks.picture import draw
+from benchmarks.pages import write
+from benchmarks.picture import pictures
 from benchmarks.report import machine, page, with_summary
 from benchmarks.runner import FULL, QUICK, Settings
-from heterolda.foundations.files import written_whole
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -48,18 +49,11 @@ def measure_all(cases: list, settings: Settings) -> dict[str, Any]:
     return found
 
 
-def write(record: dict[str, Any], folder: Path) -> None:
-    """Write benchmarks.json, benchmarks.md and images/benchmarks.png, each whole."""
-    (folder / "images").mkdir(parents=True, exist_ok=True)
-    content = {
-        "benchmarks.json": (json.dumps(record, indent=1) + "\n").encode(),
-        "benchmarks.md": page(record).encode(),
-    }
-    if record["growth"]:
-        content["images/benchmarks.png"] = draw(record["growth"])
-    for name, data in content.items():
-        with written_whole(folder / name) as file:
-            file.write(data)
+def write_all(record: dict[str, Any], folder: Path) -> None:
+    """Write the record, the page and its pictures."""
+    results = json.dumps(record, indent=1) + "\n"
+    pages = {"benchmarks.json": results, "benchmarks.md": page(record)}
+    write(folder, pages | pictures(record))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -77,7 +71,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--output", type=Path, help="folder (default: docs; with --only: none)"
     )
+    parser.add_argument("--report", action="store_true", help="measure nothing")
     options = parser.parse_args(arguments)
+    if options.report:
+        folder = options.output or DOCS
+        write_all(json.loads((folder / "benchmarks.json").read_text()), folder)
+        return 0
     words = (options.only or "").lower().split()
     cases = [c for c in all_cases() if all(word in c.name.lower() for word in words)]
     if not cases:
@@ -100,7 +99,7 @@ def main(arguments: list[str] | None = None) -> int:
     record["complete"] &= not words
     print(page(record))
     if options.output or not words:
-        write(record, options.output or DOCS)
+        write_all(record, options.output or DOCS)
     return 0 if found["complete"] else 1
 
 

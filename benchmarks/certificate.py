@@ -18,6 +18,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from benchmarks.pages import compose, section
 from benchmarks.verifier import error_of_rule, verify
 from heterolda import Global, kernels
 from heterolda.kernels import pair_solver
@@ -129,39 +130,47 @@ def page(tallies: dict[str, Tally], command: str) -> str:
     problems = sum(t.problems for t in tallies.values())
     refuted = sum(t.refuted for t in tallies.values())
     proven = sum(t.proven for t in tallies.values())
-    lines = [
-        "# The certificate, verified",
-        "",
-        f"`{command}` solved {problems:,} random problems",
-        f"with the {'NumPy' if kernels.compiled is None else 'compiled'} solver,",
-        "to gaps of 1e-2, 1e-3, 1e-4 and 1e-5. A verifier that shares no code with the",
-        "solver (`benchmarks/verifier.py`) then set out to prove the claimed lower",
-        "bound of each: it cuts the arc of admissible rules into pieces until p1 e1 at",
-        "one end and p2 e2 at the other end of every piece add up to the claim, up to",
-        "1e-10 of it.",
-        "",
-        f"**{proven:,} claims proven, {refuted:,} violated, "
-        f"{problems - proven - refuted:,} undecided.**",
-        "",
-        "| problems | claims | hyperplanes | proven | violated | gap not reached "
-        "| handed over | most points | error, recomputed |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {kind} | {t.problems:,} | {t.hyperplanes:,} | {t.proven:,} | {t.refuted:,} "
-        f"| {t.unmet:,} | {t.handed_over:,} | {t.points:,} | {t.difference:.0e} |"
+    opening = (
+        "Every fit claims that no linear rule makes fewer errors, up to a stated gap. "
+        f"Can you trust that? We drew {problems:,} random problems of "
+        f"{len(tallies)} kinds and let a verifier that shares no code with the solver "
+        f"try to prove each claim. **{proven:,} claims proven, {refuted:,} violated, "
+        f"{problems - proven - refuted:,} undecided.**"
+    )
+    rows = [
+        (
+            *(kind, f"{t.problems:,}", f"{t.hyperplanes:,}", f"{t.proven:,}"),
+            *(f"{t.refuted:,}", f"{t.unmet:,}", f"{t.handed_over:,}", f"{t.points:,}"),
+            f"{t.difference:.0e}",
+        )
         for kind, t in tallies.items()
     ]
-    lines += [
-        "",
-        "*Hyperplanes*: optima that are not the trivial rule. *Gap not reached*: the",
-        "solver itself says that it proved less than it was asked for. *Handed over*:",
-        "by the compiled solver to the NumPy one, because of doubt. *Most points*:",
-        "of an arc that the verifier needed for one claim. *Error, recomputed*: the",
-        "largest relative difference between the reported error and that of the",
-        "returned rule by its definition.",
-    ]
-    return "\n".join(lines) + "\n"
+    about = (
+        "*Hyperplanes*: optima that do not always name the same class. *Gap not "
+        "reached*: the solver itself says that it proved less than was asked. *Handed "
+        "over*: the compiled solver was in doubt and left the problem to the NumPy "
+        "one. *Most points*: how many rules the verifier needed at most for one claim. "
+        "*Error, recomputed*: the largest relative difference between the reported "
+        "error and that of the returned rule by its definition."
+    )
+    head = (
+        "problems|claims|hyperplanes|proven|violated|gap not reached|handed over|"
+        "most points|error, recomputed"
+    )
+    solver = "NumPy" if kernels.compiled is None else "compiled"
+    return compose(
+        "The certificate, verified",
+        [opening],
+        [section("Kinds of problems", about, head, rows)],
+        [
+            f"Made by `{command}`; run it again instead of editing the page.",
+            f"The {solver} solver was asked for gaps of 1e-2, 1e-3, 1e-4 and 1e-5.",
+            "The verifier (`benchmarks/verifier.py`) cuts the arc of admissible rules "
+            "into pieces until p1 e1 at one end and p2 e2 at the other end of every "
+            "piece add up to the claimed lower bound, up to 1e-10 of it. No rule on a "
+            "piece can have a smaller error than that sum.",
+        ],
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

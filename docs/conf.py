@@ -1,15 +1,20 @@
 """How the site is built: `make docs`."""
 
 import re
+import tomllib
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
 from sphinx_gallery.sorting import ExplicitOrder
 
 import heterolda
 
 HERE = Path(__file__).parent
+# Addresses of the project stand in one file.
+URLS = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+URLS = URLS["project"]["urls"]
 
 project = "heterolda"
 author = copyright = "The heterolda developers"
@@ -21,14 +26,19 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
 suppress_warnings = ["config.cache"]  # `prepare` below is a function
 
 # Pages are Markdown that reads as well in the repository.
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["attrs_inline", "substitution", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+myst_substitutions = {
+    "version": heterolda.__version__,
+    "source": f"[source]({URLS['Source']})",
+}
 
 # One page for each public name.
 autodoc_typehints = "none"
@@ -39,21 +49,30 @@ toc_object_entries_show_parents = "hide"
 # Formulas: MathJax in one file that comes with the pages.
 _mathjax = find_spec("sphinx-mathjax-offline").submodule_search_locations[0]
 mathjax_path = "tex-svg.js"
+mathjax3_config = {"options": {"enableMenu": False}}  # it stops Tab at every formula
 
 html_theme = "pydata_sphinx_theme"
 html_title = "heterolda"
 html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static", str(Path(_mathjax, "static", "mathjax", mathjax_path))]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
+html_sidebars = {"**": ["sidebar-nav-bs"]}
+html_sidebars |= {page: [] for page in ("index", "explore", "getting_started")}
+ICONS = {"Source": "fa-solid fa-code", "Issues": "fa-solid fa-bug"}
 html_theme_options = {
     "logo": {"text": "heterolda"},
+    "navbar_start": ["navbar-logo", "version"],
     "navbar_align": "left",
+    "icon_links": [
+        {"name": name, "url": URLS[name], "icon": icon} for name, icon in ICONS.items()
+    ],
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "explore": []},
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
@@ -107,6 +126,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "write_computation_times": False,
     "min_reported_time": float("inf"),
+    "thumbnail_size": (640, 448),
     "reset_modules": ("matplotlib", prepare),
     "reset_modules_order": "both",
     "backreferences_dir": "gallery/backreferences",
@@ -140,6 +160,29 @@ def adapt(app, name, source):
     source[0] = text
 
 
+def classify(app, doctree):
+    """Tell figures from text in tables, and columns from lines in code."""
+    for cell in doctree.findall(nodes.entry):
+        text = cell.astext().strip()
+        if len(text) > 40 or re.search(r"\w{16}", text):
+            cell["classes"].append("prose")
+        elif re.search(r"\d", text) and not re.search(r"[^\W\d_]{4}", text):
+            cell["classes"].append("number")
+    for block in doctree.findall(nodes.literal_block):
+        columns = re.findall(r"(?m)^.*\S {3,}\S.* {2,}\S.*$", block.astext())
+        if len(columns) > 2:
+            block["classes"].append("aligned")
+
+
+def tidy(app, name, template, context, doctree):
+    """Leave out roles of lists of references that do not belong there."""
+    if "body" in context:
+        body = context["body"].replace('role="list" class="citation-list"', "")
+        context["body"] = body.replace(' role="doc-biblioentry"', "")
+
+
 def setup(app):
-    """Register the hook."""
+    """Register the hooks."""
     app.connect("source-read", adapt)
+    app.connect("doctree-read", classify)
+    app.connect("html-page-context", tidy)

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.accuracy.comparisons import Comparisons, covers, joined
 from benchmarks.accuracy.methods import METHODS, RECOMMENDED, resolve
 from benchmarks.accuracy.picture import pictures
-from benchmarks.accuracy.report import page
+from benchmarks.accuracy.report import pages
 from benchmarks.accuracy.sets import SET_ASIDE, SETS, published
 from benchmarks.accuracy.sets import resolve as resolve_sets
 from benchmarks.accuracy.study import (
@@ -32,9 +32,9 @@ from benchmarks.accuracy.study import (
     Score,
     run,
 )
+from benchmarks.pages import write
 from heterolda.cli.progress import StudyProgress
 from heterolda.experiments.results import read_results
-from heterolda.foundations.files import written_whole
 
 # In the folder of results: the recommended recipe by the protocol of published figures.
 PUBLISHED = "published"
@@ -68,19 +68,11 @@ def main(arguments: list[str] | None = None) -> int:
     target = options.page or DOCS
     beside = options.out / PUBLISHED
     fourfold = read_results(beside, Score) if beside.is_dir() else None
-    write(Comparisons(results, options.development, fourfold), target)
+    comparisons = Comparisons(results, options.development, fourfold)
+    images = {f"images/{k}": data for k, data in pictures(comparisons).items()}
+    write(target, pages(comparisons) | images)
     print(target / "accuracy.md")
     return 0
-
-
-def write(comparisons: Comparisons, target: Path) -> None:
-    """Write accuracy.md and its images."""
-    (target / "images").mkdir(parents=True, exist_ok=True)
-    content = {"accuracy.md": page(comparisons).encode()}
-    content |= {f"images/{k}": data for k, data in pictures(comparisons).items()}
-    for name, data in content.items():
-        with written_whole(target / name) as file:
-            file.write(data)
 
 
 def _is_selection(options: argparse.Namespace) -> bool:

@@ -1,126 +1,61 @@
-"""The pictures: points above or below the best peer, and mean ranks."""
+"""The pictures: leads over each peer and on each set, and mean ranks."""
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.comparisons import (
-    ASIDE,
-    CONTENDERS,
-    DEVELOPMENT,
-    FEW_ROWS,
-    Comparisons,
-)
-from benchmarks.accuracy.methods import RECOMMENDED
-from benchmarks.accuracy.verdicts import by_size
+from benchmarks.accuracy.comparisons import ASIDE, CONTENDERS, Comparisons
+from benchmarks.accuracy.methods import POWER, RECOMMENDED, TUNED
+from benchmarks.pages import OURS, PEER, bars, canvas, in_order, png
 from heterolda.experiments.ranks import Comparison
 
-RED, BLUE, GREY = "#c1272d", "#1f5fa8", "0.55"
-# Colour and mark of the sets of each half.
-MARKS = {
-    ASIDE: (RED, "o"),
-    DEVELOPMENT: (BLUE, "s"),
-    "study and scikit-learn": (GREY, "D"),
-}
+RED, BLUE = OURS, PEER
 
 
 def pictures(c: Comparisons) -> dict[str, bytes]:
     """PNG files by name; none without the recommended recipe and a peer."""
     found = {}
     if c.leads(CONTENDERS[1:]):
-        found["accuracy.png"] = _drawn(_differences, c)
+        found["accuracy_peers.png"] = _peers(c)
+        found["accuracy.png"] = _differences(c)
     if diagrams := c.rank_diagrams():
-        found["accuracy_ranks.png"] = _drawn(_rank_diagrams, diagrams)
+        found["accuracy_ranks.png"] = png(_rank_diagrams(diagrams))
     return found
 
 
-def _drawn(draw: Any, content: Any) -> bytes:
-    import matplotlib
+def _peers(c: Comparisons) -> bytes:
+    """Mean lead over the closest variant of each peer, tuned or not."""
+    closest: dict[str, str] = {}
+    rivals = c.rivals(c.datasets)
+    for peer in sorted(rivals, key=lambda m: rivals[m].points):
+        closest.setdefault(peer.removesuffix(POWER).removesuffix(TUNED), peer)
+    leads = {m: rivals[m].points for m in closest.values()}
+    figure, panels = canvas(1.1 + 0.3 * len(leads))
+    panel = panels[0, 0]
+    bars(panel, {m: (x, f"{x:+.2f}", RED) for m, x in leads.items()})
+    panel.axvline(0, color="0.3", linewidth=0.9)
+    panel.margins(x=0.14)
+    panel.set_xlabel("mean lead of recommended(), in points")
+    return png(figure)
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    figure = draw(plt, content)
-    file = io.BytesIO()
-    figure.savefig(file, format="png", metadata={"Software": None})
-    plt.close(figure)
-    return file.getvalue()
-
-
-def _differences(plt: Any, c: Comparisons) -> Any:
-    """Two panels by number of rows, in each the sets in order of their differences."""
+def _differences(c: Comparisons) -> bytes:
+    """The sets in order of the lead over the best peer."""
     leads = c.leads(CONTENDERS[1:])
-    sizes = {
-        f"fewer than {FEW_ROWS:,} rows": by_size(list(leads), True),
-        f"{FEW_ROWS:,} rows or more": by_size(list(leads), False),
-    }
-    sizes = {title: names for title, names in sizes.items() if names}
-    most = max(map(len, sizes.values()))
-    figure, panels = plt.subplots(
-        1,
-        len(sizes),
-        figsize=(9.6, 1.5 + 0.2 * most),
-        dpi=130,
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for panel, (title, names) in zip(panels[0], sizes.items(), strict=True):
-        order = sorted(names, key=lambda d: leads[d].points)
-        for half, (colour, mark) in MARKS.items():
-            places = [k for k, d in enumerate(order) if d in c.halves.get(half, [])]
-            own = [leads[order[k]] for k in places]
-            panel.errorbar(
-                [lead.points for lead in own],
-                places,
-                xerr=[2 * lead.error for lead in own],
-                fmt=mark,
-                color=colour,
-                markersize=5,
-                elinewidth=1.1,
-                alpha=0.9,
-                label=half,
-                zorder=3,
-            )
-        panel.axvline(0, color="0.3", linewidth=0.9, zorder=2)
-        panel.set_yticks(range(len(order)), order, fontsize=8)
-        panel.set_ylim(len(order) - most - 0.7, len(order) - 0.3)
-        panel.set_title(f"{title} ({len(order)} sets)", fontsize=10, color="0.3")
-        panel.grid(color="0.92", axis="x")
-        panel.set_axisbelow(True)
-        panel.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel(
-        "accuracy on rows held out, recommended() less the best linear peer of the "
-        "set, in points",
-        fontsize=9,
-    )
-    handles, labels = panels[0, -1].get_legend_handles_labels()
-    kept = [k for k, label in enumerate(labels) if label in c.halves]
-    figure.legend(
-        [handles[k] for k in kept],
-        [labels[k] for k in kept],
-        loc="outside upper center",
-        ncols=3,
-        frameon=False,
-        fontsize=9,
-    )
-    return figure
+    figure, panels = canvas(3.6)
+    gains = {d: (lead.points, 2 * lead.error) for d, lead in leads.items()}
+    in_order(panels[0, 0], gains, "")
+    panels[0, 0].set_ylabel("points above the best peer")
+    panels[0, 0].set_xlabel(f"{len(gains)} data sets, in order")
+    return png(figure)
 
 
-def _rank_diagrams(plt: Any, diagrams: dict[str, Comparison]) -> Any:
+def _rank_diagrams(diagrams: dict[str, Comparison]) -> Any:
     """A critical-difference diagram for each group of sets."""
     rows = max(len(diagram.methods) for diagram in diagrams.values())
-    figure, panels = plt.subplots(
-        len(diagrams),
-        1,
-        figsize=(7.4, len(diagrams) * (1.3 + 0.11 * rows)),
-        dpi=130,
-        squeeze=False,
-        layout="constrained",
-    )
+    figure, panels = canvas(len(diagrams) * (1.3 + 0.13 * rows), len(diagrams))
     low = min(np.floor(diagram.ranks[0]) for diagram in diagrams.values())
     high = max(np.ceil(diagram.ranks[-1]) for diagram in diagrams.values())
     for panel, (title, diagram) in zip(panels[:, 0], diagrams.items(), strict=True):

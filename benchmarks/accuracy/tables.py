@@ -23,7 +23,7 @@ from benchmarks.accuracy.methods import (
     TUNED_PEERS,
 )
 from benchmarks.accuracy.sets import SET_ASIDE, SIZES, published
-from benchmarks.report import section
+from benchmarks.pages import section
 
 MARK = "†"
 # Columns of published figures that are names, and those that are not of linear rules.
@@ -34,6 +34,8 @@ FORECASTING = (
     *(RECOMMENDED, "GLD", "LDA", "LDA-tuned", "logistic", "logistic-tuned"),
     "elastic-net-tuned",
 )
+# Methods of the overview.
+OVERVIEW = (RECOMMENDED, "GLD", "LDA", "logistic")
 TIMED = (RECOMMENDED, "GLD", "LDA", "logistic-tuned", "SVC-tuned")
 
 # By head: what a column says of a set, or of a method.
@@ -45,10 +47,22 @@ def named(dataset: str) -> str:
     return f"{dataset} {MARK}" if dataset in SET_ASIDE else dataset
 
 
-def tables(c: Comparisons) -> list[str]:
-    """All of them but that of the methods."""
-    found = [_sets(c), _ranks(c), *_accuracies(c), *_probabilities(c), _claims(c)]
-    return [*found, _times(c), _published(c)]
+def details(c: Comparisons) -> list[str]:
+    """Those of the second page, but that of the methods."""
+    return [
+        _best(c),
+        *_accuracies(c),
+        *_probabilities(c),
+        _claims(c),
+        _times(c),
+    ]
+
+
+def average(c: Comparisons, method: str) -> str:
+    """Mean accuracy in % over the sets that a method has; empty without any."""
+    if method not in c.methods:
+        return ""
+    return _mean([c.mean(d, method) for d in c.datasets], ".2f")
 
 
 def _claims(c: Comparisons) -> str:
@@ -62,12 +76,13 @@ def _claims(c: Comparisons) -> str:
 
     whole = claims[ALL]
     about = (
-        'Errors in % that the recipe expects at new rows (`selection_["error"]`), '
-        "and those at rows held out: means over fits, and the difference with its "
+        'The error in % that the recipe expects on new rows (`selection_["error"]`), '
+        "and its error on rows held out: means over fits, and the difference with its "
         "standard error over shuffles, or folds of a single one. Over all sets the "
         f"difference is {whole.difference:+.2f} ± {whole.standard_error:.2f} (standard "
         "error over the sets). It expects too many errors rather than too few, because "
-        "it judges rules from fewer rows, and holds copies of a row out together."
+        "it judges rules that were fitted to fewer rows, and holds copies of a row out "
+        "together."
     )
     return _by_set(
         c,
@@ -110,8 +125,28 @@ def _mean(values: list[float], form: str, mean: Any = np.mean) -> str:
     return format(mean(there), form) if there else ""
 
 
-def _sets(c: Comparisons) -> str:
-    """An overview: ours beside the best of each kind."""
+def sets(c: Comparisons) -> str:
+    """An overview: ours beside the peers that everybody knows."""
+    column = _accuracy_columns(c)
+
+    def lead(dataset: str) -> str:
+        found = c.lead(dataset, CONTENDERS[1:])
+        return f"{found.points:+.1f} ± {2 * found.error:.1f}" if found else ""
+
+    about = (
+        "Accuracy in %; bold is the best of all linear methods, shown here or not. "
+        "*Lead* is that of `recommended()` over the best of all peers on the set, in "
+        "points with two standard errors. Size is rows x features, classes. "
+        f"{MARK} Set aside until the recipe was final. A number in brackets: fewer "
+        "shuffles than others have. An empty cell has not been measured."
+    )
+    columns: Columns = {"size": lambda d: "{:,} x {}, {}".format(*SIZES[d])}
+    columns |= {m: column(m) for m in OVERVIEW if m in c.methods}
+    return _by_set(c, "Each set", about, columns | {"lead": lead})
+
+
+def _best(c: Comparisons) -> str:
+    """The best of each kind."""
 
     def best(methods: list[str]) -> Callable[[str], str]:
         def column(dataset: str) -> str:
@@ -120,39 +155,33 @@ def _sets(c: Comparisons) -> str:
 
         return column
 
-    def lead(dataset: str) -> str:
-        found = c.lead(dataset, CONTENDERS[1:])
-        return f"{found.points:+.1f} ± {2 * found.error:.1f}" if found else ""
-
     about = (
-        "Accuracy in %, of the recommended recipe and of the best of each kind in "
-        "hindsight. The size is rows x features, classes. *Lead* is ours over the best "
-        "peer, tuned or not, in points with two standard errors. Landmarks are not "
-        "linear."
+        "Accuracy in % of the recommended recipe, and of the best of each kind, picked "
+        "after the fact. Landmarks are not linear: forests, nearest neighbours, QDA "
+        "and RDA."
     )
     columns: Columns = {
-        "size": lambda d: "{:,} x {}, {}".format(*SIZES[d]),
         "shuffles": lambda d: str(c.most_shuffles(d)),
-        "ours": lambda d: _figure(c.mean(d, RECOMMENDED), ".1f"),
-        "lead": lead,
+        "recommended": lambda d: _figure(c.mean(d, RECOMMENDED), ".1f"),
         "best untuned peer": best(PEERS),
         "best tuned peer": best(TUNED_PEERS),
         "best landmark": best(LANDMARKS),
     }
-    return _by_set(c, "Each set", about, columns)
+    return _by_set(c, "The best of each kind", about, columns)
 
 
-def _ranks(c: Comparisons) -> str:
+def ranks(c: Comparisons) -> str:
+    """Mean ranks, accuracies and times of all methods."""
     about = (
-        "Ranks of the recommended recipe and its peers on each set: one more than the "
-        "number of methods that are better, an equal one counts half. Means are over "
-        "the sets that a method has. Our other methods and the landmarks stand below "
-        f"and are not ranked. *Time* is the ratio of training time to {TIMED_PEER}, "
-        f"the median over the sets; methods with `{POWER}` share a transformation, and "
-        "have none."
+        "Rank 1 is the best of the recommended recipe and its peers on a set; equal "
+        "methods share their places. Means are over the sets that a method has, so "
+        "methods with fewer sets compare badly by their mean accuracy. Our other "
+        "methods and the landmarks, which are not linear, stand below and are not "
+        f"ranked. *Time* is training time over that of {TIMED_PEER}, the median over "
+        f"the sets; methods with `{POWER}` share a transformation and have none."
     )
     columns: Columns = {
-        "accuracy": lambda m: _mean([c.mean(d, m) for d in c.datasets], ".2f"),
+        "accuracy": lambda m: average(c, m),
         "sets": lambda m: str(sum(c.n_shuffles(d, m) > 0 for d in c.datasets)),
         "time": lambda m: _mean(
             [c.time_ratio(d, m) for d in c.datasets if POWER not in m], ".2g", np.median
@@ -179,12 +208,13 @@ def _standings(
     return section(title, about, "|".join(["method", *groups, *more]), rows)
 
 
-def _accuracies(c: Comparisons) -> list[str]:
+def _accuracy_columns(c: Comparisons) -> Callable[[str], Callable[[str], str]]:
+    """For a method, the column of its accuracies; bold where it is the best."""
     linear = [m for m in c.methods if m not in LANDMARKS]
-    ranks = c.ranks(linear, c.datasets)
+    found = c.ranks(linear, c.datasets)
     best = {
         (d, m)
-        for d, row in zip(c.datasets, ranks, strict=True)
+        for d, row in zip(c.datasets, found, strict=True)
         for m, rank in zip(linear, row, strict=True)
         if rank == np.nanmin(row, initial=math.inf)
     }
@@ -198,6 +228,11 @@ def _accuracies(c: Comparisons) -> list[str]:
 
         return figure
 
+    return column
+
+
+def _accuracies(c: Comparisons) -> list[str]:
+    column = _accuracy_columns(c)
     about = (
         "In %, here and in the tables below. The best of all linear methods is bold. "
         "Where a method has fewer shuffles than others on a set, their number is in "
@@ -246,9 +281,9 @@ def _probabilities(c: Comparisons) -> list[str]:
     about = (
         "Expected calibration error of the largest probability: "
         f"{BINS} bins of equal count, the rows of all folds and shuffles together. "
-        "*Perfect* is its mean if the probabilities of the recommended recipe were "
-        f"true and all these rows independent ({DRAWS} draws of hits). Rows recur in "
-        "the shuffles, so a perfect forecast would show more than that."
+        "*Perfect* is the mean that the recommended recipe would show if its "
+        f"probabilities were true and all these rows independent ({DRAWS} draws). Rows "
+        "recur in the shuffles, so even a perfect forecast would show more."
     )
     columns: Columns = {
         "perfect": lambda d: _figure(perfect.get(d, math.nan), ".3f")
@@ -266,7 +301,7 @@ def _times(c: Comparisons) -> str:
     return _by_set(c, "Training time", about, _columns(TIMED, c.time_ratio, ".2g"))
 
 
-def _published(c: Comparisons) -> str:
+def published_figures(c: Comparisons) -> str:
     """The recommended recipe by the published protocol, beside published figures."""
     rows, leads = [], []
     figures = published() if c.published else {}
@@ -286,18 +321,18 @@ def _published(c: Comparisons) -> str:
     if not rows:
         return ""
     about = (
-        "Accuracies in % by four folds: ours, of folds of our own, beside figures of "
+        "Accuracies in % by four folds: ours, with folds of our own, beside those of "
         'M. Fernandez-Delgado, E. Cernadas, S. Barro and D. Amorim (2014), "Do we need '
         'hundreds of classifiers to solve real world classification problems?", JMLR '
-        "15, 3133-3181. They are landmarks, not peers in the same run: parameters were "
-        "tuned on rows that were tested too, failures are left blank, and versions of "
-        "a set may differ. The best linear one is chosen in hindsight. Ours is above "
+        "15, 3133-3181. They do not compare exactly: their parameters were tuned on "
+        "rows that were tested too, failures are left blank, and versions of a set may "
+        "differ. The best linear one is picked after the fact. Ours is above "
         f"it on {sum(lead > 0 for lead in leads)} of {len(leads)} sets, by "
         f"{np.mean(leads):+.1f} points on average. *QDA* is qda_caret, *any* the best "
         "of all 183 classifiers, linear or not."
     )
     head = "set|recommended|lead|best linear|which|lda_R|QDA|any"
-    return section("Published figures", about, head, rows)
+    return section("Beside published figures", about, head, rows)
 
 
 def methods(c: Comparisons) -> str:

@@ -24,7 +24,7 @@ from benchmarks.gaps.methods import METHODS
 from benchmarks.gaps.picture import draw
 from benchmarks.gaps.report import page
 from benchmarks.gaps.study import SETS, read, resolve, run
-from heterolda.foundations.files import written_whole
+from benchmarks.pages import write
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
@@ -53,12 +53,10 @@ def main(arguments: list[str] | None = None) -> int:
     target = options.page or (DOCS if whole else None)
     if target is not None:
         kept = read(options.out, sets, methods)
-        (target / "images").mkdir(parents=True, exist_ok=True)
         comparisons = Comparisons(kept)
-        with written_whole(target / "images" / "gaps_accuracy.png") as file:
-            file.write(draw(comparisons))
-        with written_whole(target / "gaps_accuracy.md") as file:
-            file.write(page(comparisons, large.sentence(options.out)).encode())
+        text = page(comparisons, large.sentence(options.out))
+        picture = {"images/gaps_accuracy.png": draw(comparisons)}
+        write(target, {"gaps_accuracy.md": text} | picture)
         print(target / "gaps_accuracy.md")
     return 0
 

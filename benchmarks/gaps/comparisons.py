@@ -87,6 +87,14 @@ class Comparisons:
             *(tuple(_ranks(table, what)), tuple(table.mean(axis=0))),
         )
 
+    def time_ratios(self, method: str, what: str, peer: str) -> list[float]:
+        """Times of a method over those of a peer, where both are there."""
+        return [
+            one[what] / max(self.results[s, r, peer][what], 1e-9)
+            for (s, r, m), one in self.results.items()
+            if m == method and (s, r, peer) in self.results
+        ]
+
     def losses(self) -> list[tuple[float, str, str, str]]:
         """Points that EM is behind, set, way and peer, of the best peer; most first."""
         found = []

@@ -28,8 +28,8 @@ import heterolda
 from benchmarks.gpu import cases
 from benchmarks.gpu.libraries import Library, first_library, second_library
 from benchmarks.gpu.measuring import FULL, SMOKE, Bench, first_line
+from benchmarks.pages import write
 from heterolda import kernels
-from heterolda.foundations.files import written_whole
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 RESULTS, PAGE = "benchmarks_gpu.json", "benchmarks_gpu.md"
@@ -117,14 +117,14 @@ def main(arguments: list[str] | None = None) -> int:
         ):
             measure(bench, lib, other)
     if options.results is None or options.page:
-        from benchmarks.gpu.report import page
+        from benchmarks.gpu.report import draw, page
 
-        text = page(json.loads(path.read_text(encoding="utf-8")))
+        record = json.loads(path.read_text(encoding="utf-8"))
         if options.smoke:
-            print(text)
+            print(page(record))
             return 0
-        with written_whole(DOCS / PAGE) as file:
-            file.write(text.encode())
+        picture = {"images/benchmarks_gpu.png": draw(record)}
+        write(DOCS, {PAGE: page(record)} | picture)
     return 0
 
 

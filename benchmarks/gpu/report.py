@@ -6,86 +6,129 @@ from statistics import median
 from typing import Any
 
 from benchmarks.gpu.measuring import Entry
-from benchmarks.report import figure, median_time, section, spread, verdict
+from benchmarks.pages import (
+    GREY,
+    OURS,
+    PEER,
+    bars,
+    canvas,
+    compose,
+    figure,
+    median_time,
+    png,
+    section,
+    spread,
+)
+from benchmarks.report import shown
 
 Record = dict[str, Any]
 
+PICTURE = (
+    "![Times to fit on the GPU and elsewhere: milliseconds on the GPU, seconds on the "
+    "processors](images/benchmarks_gpu.png)"
+)
 TABLES = {
     "fit": (
         "Fit",
-        "Our time over that of `X.T @ X` in the same precision, which reads the rows "
-        "and multiplies each with itself: what class covariances cost at least. *Fit* "
-        "is `GaussianLinearDiscriminant().fit(X, y)` with its defaults, the guard "
-        "included; *statistics* are `ClassStatistics.from_data(X, y)` alone. *Memory* "
-        "is the most that arrays took on the device, X and y included, over the bytes "
-        "of X and y.",
+        "Our time beside that of `X.T @ X` in the same precision, the least that class "
+        "covariances can cost. *Fit* is `GaussianLinearDiscriminant().fit(X, y)` with "
+        "its defaults, the guard included; *statistics* is "
+        "`ClassStatistics.from_data(X, y)` alone. *Memory* is the peak of all arrays "
+        "on the device, X and y included, over the bytes of X and y.",
     ),
     "LDA": (
         "Beside scikit-learn's LDA on the same GPU",
-        "`LinearDiscriminantAnalysis()` with `array_api_dispatch=True`; its solver is "
-        '"svd", the only one that takes such arrays. With the number of rows of the '
-        "first table it runs once, last, in a process of its own, and the table says "
-        "what comes of it.",
+        "`LinearDiscriminantAnalysis()` with `array_api_dispatch=True`; it has the "
+        'solver "svd", the only one that accepts such arrays. With ten million rows '
+        "it was tried once, in a process of its own.",
     ),
     "processors": (
         "Beside this library on the processors of the same machine",
-        "The peer has the same rows in NumPy. *Statistics from batches* have their "
-        "rows in the memory of the host, too, and copy them to the GPU in batches "
-        "(`statistics_from_batches(X, y, device=...)`): what rows larger than the "
-        "memory of the GPU cost.",
+        "The peer has the same rows in NumPy. *Statistics from batches* leaves its "
+        "rows in the memory of the host and copies them to the GPU in batches "
+        "(`statistics_from_batches(X, y, device=...)`), as you would with rows that do "
+        "not fit on the GPU.",
     ),
     "search": (
-        "Algorithm 2",
-        "An iteration of `LocalNeighborhoodSearch`, over reading the rows once by "
-        "`X.sum()`; it evaluates every neighbour of the rule on all rows. It is the "
-        "difference between a long and a short search, divided by that of their "
-        "iterations; the target is in milliseconds. The small problems are searched "
-        "in NumPy and on the device; *the same counts* are those of all iterations.",
+        "Algorithm 2, the local search",
+        "One iteration of `LocalNeighborhoodSearch`, which evaluates every neighbour "
+        "of the rule on all rows, beside reading the rows once by `X.sum()`. Its time "
+        "is the difference between a long and a short search, divided by the "
+        "difference of their iterations. The small problems are searched in NumPy and "
+        "on the device, and the error counts of all iterations compared.",
     ),
     "predict": (
         "Prediction",
-        "Our time over reading the rows once by `X.sum()`. Ten classes have 45 rules.",
+        "Our time beside reading the rows once by `X.sum()`. Ten classes have 45 "
+        "rules.",
     ),
     "small": (
         "Small data",
-        "The same calls with the same rows in NumPy. A GPU needs microseconds for each "
-        "operation, however small.",
+        "The peer makes the same calls with the same rows in NumPy. A GPU needs "
+        "microseconds for each operation, however small.",
     ),
     "failed": ("Not measured", ""),
 }
-HEAD = (
-    "data|library|ours|peer|our time|peer's|ratio|quartiles|turns|target|verdict|"
-    "memory|memory's target|memory's verdict|remark"
+HEAD = "data|library|ours|peer|our time|peer's|ratio|quartiles|turns|memory|remark"
+ONCE = "library", "peer", "turns"
+# Bars of the picture: label, entry, whose time, and colour.
+BARS = (
+    ("10 million rows:\nX.T @ X, GPU", "fit, float64", "peer", GREY),
+    ("GLD, GPU", "fit, float64", "ours", OURS),
+    ("GLD, processors", "processors, float64", "peer", PEER),
+    ("1 million rows:\nGLD, GPU", "LDA, float64", "ours", OURS),
+    ("LDA, GPU", "LDA, float64", "peer", "#e8a33d"),
+    ("1,000 rows:\nGLD, GPU", "small, fit", "ours", OURS),
+    ("GLD, processors ", "small, fit", "peer", PEER),
 )
 
 
 def page(record: Record) -> str:
     """The whole page."""
     entries = record["entries"]
-    parts = [_head(record), _summary(entries), _targets(entries)]
-    for name, (title, about) in TABLES.items():
-        mine = [e for e in entries if e["table"] == name]
-        if mine:
-            parts.append(section(title, about, HEAD, [_row(e) for e in mine]))
-    return "\n".join([*parts, _protocol(record["about"])])
-
-
-def _head(record: Record) -> str:
-    here = record["about"]
-    lines = [
-        "# Benchmarks on a GPU",
-        "",
-        f"Made by `{here['command']}`; do not edit. Every figure is a ratio of our "
-        "time to that of a named peer in the same run; below 1 means that we are "
-        f"faster. The device is {_device(here)}.",
-        "",
+    tables = [
+        section(title, about, HEAD, [_row(e) for e in mine], ONCE)
+        for name, (title, about) in TABLES.items()
+        if (mine := [e for e in entries if e["table"] == name])
     ]
-    if not all(e["full_size"] for e in record["entries"]):
-        lines += [
-            "**A smoke run**: tiny data, without a GPU. Figures mean nothing.",
-            "",
-        ]
-    return "\n".join(lines)
+    return compose(
+        "On a GPU",
+        _opening(record),
+        [_more(entries), *tables],
+        _protocol(record["about"]),
+        _goals(entries),
+        PICTURE if _timed(entries) else "",
+    )
+
+
+def draw(record: Record) -> bytes:
+    """The picture: times to fit, on a logarithmic scale, as PNG."""
+    timed = _timed(record["entries"])
+    found = {
+        label: (median(timed[key][f"{side}_seconds"]), key, side, colour)
+        for label, key, side, colour in BARS
+        if key in timed
+    }
+    drawn, panels = canvas(1.0 + 0.42 * max(len(found), 1))
+    panel = panels[0, 0]
+    if found:
+        bars(
+            panel,
+            {
+                label: (1e3 * t, median_time(timed[key], f"{side}_seconds"), colour)
+                for label, (t, key, side, colour) in found.items()
+            },
+        )
+        longest = max(1e3 * one[0] for one in found.values())
+        panel.set(xscale="log", xlim=(0.5, 12 * longest))
+    panel.set_xlabel("milliseconds to fit, float64 (logarithmic scale)")
+    return png(drawn)
+
+
+def _timed(entries: list[Entry]) -> dict[str, Entry]:
+    """What has times, by its name without the library; the first library counts."""
+    known = {e["key"].rpartition(", ")[0]: e for e in reversed(entries)}
+    return {key: e for key, e in known.items() if "ratio" in e}
 
 
 def _device(here: Record) -> str:
@@ -94,27 +137,27 @@ def _device(here: Record) -> str:
 
 
 def _row(e: Entry) -> tuple[str, ...]:
-    failure = e.get("error")
+    failure = _kind(e["error"]) if "error" in e else None
     if failure is None and "peer_error" in e:
-        failure = f"the peer fails: {e['peer_error']}"
-    memory = {"met": e.get("memory_met"), "full_size": e["full_size"]}
+        failure = f"the peer fails: {_kind(e['peer_error'])}"
     return (
         e.get("data", e["key"]),
         e["library"],
         e.get("ours", ""),
-        e.get("peer", ""),
+        shown(e.get("peer", "")),
         median_time(e, "ours_seconds"),
         median_time(e, "peer_seconds"),
         figure(e.get("ratio")),
         spread(e.get("quartiles")),
         str(len(e["ours_seconds"])) if "ours_seconds" in e else "",
-        e.get("goal") or figure(e.get("target")),
-        verdict(e),
         figure(e.get("memory")),
-        figure(e.get("memory_target")),
-        verdict(memory),
         _escaped(failure or _remark(e)),
     )
+
+
+def _kind(error: str) -> str:
+    """A message without what follows its first sentence."""
+    return error.partition(". ")[0].partition(", when calling ")[0]
 
 
 def _remark(e: Entry) -> str:
@@ -130,75 +173,100 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _targets(entries: list[Entry]) -> str:
-    """How many targets are met, and which are not; what raises has not met its own."""
+def _goals(entries: list[Entry]) -> str:
+    """How many are met, and which are not; what raises has not met its own."""
     judged = [(_name(e), e["met"]) for e in entries if e.get("met") is not None]
     judged += [
         (f"{_name(e)}, memory", e["memory_met"])
         for e in entries
         if e.get("memory_met") is not None
     ]
+    aims = {_name(e): e.get("goal") or figure(e.get("target")) for e in entries}
     failed = [
         _name(e)
         for e in entries
         if (e.get("target") or e.get("goal")) and e.get("met") is None
     ]
     missed = [name for name, met in judged if not met]
-    lines = [
-        "## Targets",
-        "",
-        f"{len(judged) - len(missed)} of {len(judged) + len(failed)} targets are met.",
-        "",
+    total = len(judged) + len(failed)
+    lines = [f"{len(judged) - len(missed)} of {total} goals are met."]
+    lines += ["Not met, with the ratio, or time, that we aimed at:", ""] * bool(missed)
+    lines += [
+        f"- {name}: goal {aims[name]}" if name in aims else f"- {name}"
+        for name in missed
     ]
-    lines += [f"- **Not met**: {name}" for name in missed]
-    lines += [f"- **Not measured**: {name}" for name in failed]
-    return "\n".join([*lines, ""] if missed or failed else lines)
+    lines += ["", "Not measured:", ""] * bool(failed)
+    lines += [f"- {name}" for name in failed]
+    return "\n".join(lines)
 
 
 def _name(e: Entry) -> str:
-    against = f" against {e['peer']}" if e.get("peer") else ""
+    against = f" against {shown(e['peer'])}" if e.get("peer") else ""
     return f"{e.get('ours', e['key'])}{against}, {e.get('data', '')}, {e['library']}"
 
 
-def _summary(entries: list[Entry]) -> str:
+def _opening(record: Record) -> list[str]:
     """What it means for a user, of what there is."""
-    known = {e["key"].rpartition(", ")[0]: e for e in reversed(entries)}
-    timed = {key: e for key, e in known.items() if "ratio" in e}
-    lines = []
-    for key in ("fit, float64", "fit, float32", "huge fit"):
-        if e := timed.get(key):
-            memory = (
-                f" and {figure(e['memory'])} times the data" if "memory" in e else ""
+    timed = _timed(record["entries"])
+    known = {e["key"].rpartition(", ")[0]: e for e in record["entries"]}
+    sentences = [
+        "What a GPU gains: fits, predictions and searches of `heterolda` with arrays "
+        f"of PyTorch and CuPy, on {_device(record['about'])}, beside the same calls on "
+        "the processors and scikit-learn's LDA on the same GPU. **It pays with "
+        "millions of rows, best if they are on the GPU already; with a thousand it "
+        "does not.**"
+    ]
+    if (e := timed.get("processors, float64")) and (fit := timed.get("fit, float64")):
+        sentences.append(
+            f"A fit to {fit['data']} takes {median_time(fit, 'ours_seconds')}; on the "
+            f"processors of the same machine it takes {figure(1 / e['ratio'])} times "
+            "as long."
+        )
+    if e := timed.get("LDA, float64"):
+        sentences.append(
+            f"LDA on the GPU takes {figure(1 / e['ratio'])} times as long as ours "
+            f"({e['data']})"
+            + (
+                f", and fails with {large['data']}."
+                if (large := known.get("large LDA, float64")) and "error" in large
+                else "."
             )
-            lines.append(
-                f"- A fit to {e['data']} takes {median_time(e, 'ours_seconds')}, "
-                f"{figure(e['ratio'])} times what `X.T @ X` takes{memory}."
-            )
+        )
+    small = [timed[k] for k in ("small, fit", "small, predict") if k in timed]
+    if len(small) == 2:
+        fit, predict = small
+        sentences.append(
+            f"**Leave small data in NumPy**: with {fit['data']} a fit takes "
+            f"{figure(fit['ratio'])} times as long on the GPU as without it, and a "
+            f"prediction {figure(predict['ratio'])} times."
+        )
+    opening = [" ".join(sentences)]
+    if not all(e["full_size"] for e in record["entries"]):
+        opening.append("**A smoke run**: tiny data, without a GPU. Ignore its figures.")
+    return opening
+
+
+def _more(entries: list[Entry]) -> str:
+    """What else is worth knowing."""
+    timed, lines = _timed(entries), []
     if (e := timed.get("statistics, float64")) and (fit := timed.get("fit, float64")):
         rest = 1e3 * (median(fit["ours_seconds"]) - median(e["ours_seconds"]))
         lines.append(
-            f"- The class statistics alone take {median_time(e, 'ours_seconds')}, "
-            f"{figure(e['ratio'])} times `X.T @ X`. The other {rest:.1f} ms of a fit "
-            "are for the guard and the pairs: many small steps, however many rows "
-            "there are."
+            f"- A fit takes {figure(fit['ratio'])} times as long as the bare product "
+            f"`X.T @ X` ({fit['data']}). The class statistics take "
+            f"{median_time(e, 'ours_seconds')}, the guard and the pairs of classes the "
+            f"other {rest:.1f} ms: many small steps, however many rows there are."
         )
-    if e := timed.get("LDA, float64"):
+    if e := timed.get("huge fit"):
+        memory = f", and {figure(e['memory'])} times the data" if "memory" in e else ""
         lines.append(
-            f"- scikit-learn's LDA on the same GPU takes {figure(1 / e['ratio'])} "
-            f"times as long as ours ({e['data']})."
-        )
-    if (e := known.get("large LDA, float64")) and "error" in e:
-        lines.append(f"- With {e['data']} it fails: {_escaped(e['error'])}.")
-    if e := timed.get("processors, float64"):
-        lines.append(
-            f"- On the processors of the same machine our fit takes "
-            f"{figure(1 / e['ratio'])} times as long as on the GPU ({e['data']})."
+            f"- A fit to {e['data']} takes {median_time(e, 'ours_seconds')}{memory}."
         )
     if e := timed.get("batches, float64"):
         lines.append(
-            "- Rows that stay in the memory of the host, and go to the GPU in batches, "
-            f"take {figure(e['ratio'])} times as long as on the processors "
-            f"({_remark(e)}): for rows that do not fit on the GPU."
+            "- Rows that do not fit on the GPU can stay in the memory of the host and "
+            f"go there in batches; that takes {figure(e['ratio'])} times as long as "
+            f"on the processors ({_remark(e)})."
         )
     if e := timed.get("search, float64"):
         lines.append(
@@ -211,37 +279,26 @@ def _summary(entries: list[Entry]) -> str:
                 f"- `predict` with {k} classes takes {figure(e['ratio'])} times as "
                 f"long as reading the rows ({e['data']})."
             )
-    small = [timed[k] for k in ("small, fit", "small, predict") if k in timed]
-    if len(small) == 2:
-        fit, predict = small
-        lines.append(
-            f"- **Leave small data in NumPy**: with {fit['data']} a fit takes "
-            f"{figure(fit['ratio'])} times as long on the GPU as without it, and a "
-            f"prediction {figure(predict['ratio'])} times."
-        )
-    return "\n".join(["## In short", "", *lines, ""]) if lines else ""
+    return "\n".join(["## In short", "", *lines]) if lines else ""
 
 
-def _protocol(here: Record) -> str:
+def _protocol(here: Record) -> list[str]:
     libraries = here["libraries"] | {
         name: here[name] for name in ("torch", "CUDA", "cupy") if name in here
     }
     versions = ", ".join(f"{k} {v}" for k, v in libraries.items())
-    lines = [
-        "## Protocol",
-        "",
-        f"- **Machine**: {_device(here)}, {here['processors']} processors "
+    return [
+        f"Made by `{here['command']}`; run it again instead of editing the page.",
+        f"**Machine**: {_device(here)}, {here['processors']} processors "
         f"({here['architecture']}); Python {here['python']}, heterolda "
-        f"{here['heterolda']}, {versions}; kernels: {here['kernels']}. "
+        f"{here['heterolda']}, {versions}; loops: {here['kernels']}. "
         f"Measured on {here['date']}, in {here['seconds']} s.",
-        "- **Data**: Gaussian classes of unequal means and variances, made on the "
+        "**Data**: Gaussian classes of unequal means and variances, made on the "
         "device; labels are int64. Products in float32 are not rounded "
         "further (no TF32).",
-        "- **Times**: our call and the peer's take turns, after up to two that are not "
-        "counted. The device is waited for before and after each. Times are medians, "
-        "the ratio is the median over the turns, with quartiles. Calls of seconds have "
-        "few turns.",
-        "- Where a call raises, the remark is the first line of its error.",
-        "",
+        "**Times**: our call and the peer's take turns, after up to two uncounted "
+        "ones, and the device is waited for before and after each. Times are medians. "
+        "A ratio is our time over the peer's, the median over the turns, with "
+        "quartiles; below 1 means that ours is faster. Calls of seconds have few "
+        "turns.",
     ]
-    return "\n".join(lines)

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from benchmarks.pages import write
 from benchmarks.projection.picture import draw
 from benchmarks.projection.reductions import REDUCTIONS
 from benchmarks.projection.report import page
 from benchmarks.projection.study import run, sets
-from heterolda.foundations.files import written_whole
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
@@ -51,21 +51,10 @@ def main(arguments: list[str] | None = None) -> int:
         results = run(chosen, reductions, options.out, say)
     target = options.page or (DOCS if whole and known else None)
     if target is not None:
-        write(results, target)
+        picture = {"images/projection_accuracy.png": draw(results)}
+        write(target, {"projection_accuracy.md": page(results)} | picture)
         print(target / "projection_accuracy.md")
     return 0
-
-
-def write(results: dict, target: Path) -> None:
-    """Write projection_accuracy.md and images/projection_accuracy.png."""
-    (target / "images").mkdir(parents=True, exist_ok=True)
-    content = {
-        "projection_accuracy.md": page(results).encode(),
-        "images/projection_accuracy.png": draw(results),
-    }
-    for name, data in content.items():
-        with written_whole(target / name) as file:
-            file.write(data)
 
 
 if __name__ == "__main__":

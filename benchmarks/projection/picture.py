@@ -1,56 +1,42 @@
-"""The picture: points above or below LDA, set by set."""
+"""The picture: mean accuracies of the reductions, and gains over LDA set by set."""
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 
+from benchmarks.pages import OURS, PEER, THIRD, canvas, in_order, png
+from benchmarks.projection.reductions import REDUCTIONS
 from benchmarks.projection.report import (
     SHOWN,
     Results,
-    differences,
+    accuracies,
     mean_differences,
+    shown,
 )
 from benchmarks.projection.study import CLASSIFIERS
 
-MARKS = {
-    "QDA": ("#c1272d", "o"),
-    "5-NN": ("#1f5fa8", "s"),
-    "discriminant": ("#e8a33d", "^"),
-}
+MARKS = {"QDA": (PEER, "s"), "5-NN": (THIRD, "^"), "discriminant": (OURS, "o")}
 
 
 def draw(results: Results) -> bytes:
-    """A row for each set, a mark for each classifier, as PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    mean = mean_differences(results, "LDA")
-    order = np.argsort(list(mean.values()))
-    names = list(mean)
-    figure, panel = plt.subplots(figsize=(7.4, 1.4 + 0.2 * len(names)), dpi=130)
-    places = np.arange(len(names))
+    """A row for each reduction with a mark for each classifier; sets below, as PNG."""
+    figure, panels = canvas(5.6, 2, height_ratios=(1.1, 1))
+    above, below = panels[:, 0]
+    present = [
+        r for r in REDUCTIONS if all(r in one["accuracy"] for one in results.values())
+    ]
+    places = np.arange(len(present))[::-1]
     for classifier in CLASSIFIERS:
         colour, mark = MARKS[classifier]
-        points = differences(results, "LDA", SHOWN, classifier)[order]
-        panel.plot(
-            points, places, mark, color=colour, label=classifier, zorder=3, alpha=0.85
-        )
-    panel.axvline(0, color="0.3", linewidth=0.9, zorder=2)
-    panel.set_yticks(places, [names[k] for k in order], fontsize=8)
-    panel.set_ylim(-0.8, len(names) - 0.2)
-    panel.set_xlabel(
-        f"accuracy on rows held out, our {SHOWN} components less LDA's, in points"
-    )
-    panel.grid(color="0.92")
-    panel.set_axisbelow(True)
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.legend(title="classifier", loc="lower right", frameon=True)
-    figure.tight_layout()
-    file = io.BytesIO()
-    figure.savefig(file, format="png", metadata={"Software": None})
-    plt.close(figure)
-    return file.getvalue()
+        means = [np.nanmean(accuracies(results, r, SHOWN, classifier)) for r in present]
+        above.plot(means, places, mark, color=colour, label=shown(classifier))
+    above.set_yticks(places, [shown(r).strip("*") for r in present])
+    above.set_xlabel(f"mean accuracy in % on {SHOWN} components")
+    gains = {n: (gain, 0.0) for n, gain in mean_differences(results, "LDA").items()}
+    in_order(below, gains, "")
+    below.set_ylabel("points above LDA")
+    below.set_xlabel(f"{len(gains)} data sets, in order (mean of three classifiers)")
+    handles = above.get_legend_handles_labels()
+    place = {"loc": "outside upper center", "ncols": 3, "frameon": False}
+    figure.legend(*handles, fontsize=10, **place)
+    return png(figure)

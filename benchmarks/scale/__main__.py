@@ -22,11 +22,12 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 import heterolda
+from benchmarks.pages import write
 from benchmarks.report import machine
 from benchmarks.runner import Settings
 from benchmarks.scale.cluster import TwoWorkers
 from benchmarks.scale.data import FULL, QUICK, Folder, Sizes
-from benchmarks.scale.report import page
+from benchmarks.scale.report import draw, page
 from benchmarks.scale.streams import PEERS, Growth, Memory, Throughput
 from heterolda.foundations.files import written_whole
 
@@ -161,9 +162,7 @@ def main(arguments: list[str] | None = None) -> int:
     if target is None and not options.quick and not record["missing"]:
         target = DOCS
     if target is not None:
-        target.mkdir(parents=True, exist_ok=True)
-        with written_whole(target / NAME) as written:
-            written.write(text.encode())
+        write(target, {NAME: text, "images/benchmarks_scale.png": draw(record)})
     return 0 if complete else 1
 
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from benchmarks.pages import write
 from benchmarks.wide.methods import METHODS
 from benchmarks.wide.picture import draw
 from benchmarks.wide.report import page
 from benchmarks.wide.study import SETS, run
-from heterolda.foundations.files import written_whole
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
@@ -47,11 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     whole = set(names) == set(SETS) and set(methods) == set(METHODS)
     target = options.page or (DOCS if whole else None)
     if target is not None:
-        (target / "images").mkdir(parents=True, exist_ok=True)
-        with written_whole(target / "images" / "wide_accuracy.png") as file:
-            file.write(draw(results))
-        with written_whole(target / "wide_accuracy.md") as file:
-            file.write(page(results).encode())
+        picture = {"images/wide_accuracy.png": draw(results)}
+        write(target, {"wide_accuracy.md": page(results)} | picture)
         print(target / "wide_accuracy.md")
     return 0
 

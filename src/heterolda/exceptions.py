@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter that a message speaks of, with the value that it names or advises.
+    """A parameter that a message names, perhaps with a value.
 
     Attributes
     ----------
     parameter : str
-        Its name.
+        Name of the parameter.
     value : object or None
-        The value; None where the message speaks of the parameter only.
+        The value, if the message gives one.
     """
 
     parameter: str
@@ -25,32 +25,32 @@ class Setting:
 
 
 class SpeaksOfSettings(Exception):
-    """A message made of text and settings, for programs with other names for these."""
+    """A message of text and settings, for programs that name the settings otherwise."""
 
     def __str__(self) -> str:
         return "".join(map(str, self.args))
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """The settings that the message speaks of."""
+        """The settings that the message names."""
         return tuple(piece for piece in self.args if isinstance(piece, Setting))
 
 
 class ParameterError(SpeaksOfSettings, ValueError):
-    """A parameter has a value that cannot be used.
+    """A parameter has an invalid value.
 
     Parameters
     ----------
     *message : str or Setting
-        The pieces of the message. The first setting is the parameter that it is about,
-        or whose value would help; others are those that the message advises.
+        The pieces of the message. The first setting is the parameter at fault, or the
+        one that would help; the others are suggestions.
 
     Attributes
     ----------
     parameter : str
         Name of the first parameter in the message.
     settings : tuple of Setting
-        All parameters that the message speaks of, and the values that it gives them.
+        All parameters that the message names, with the values that it gives them.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class ParameterError(SpeaksOfSettings, ValueError):
 
 
 class SmallClassWarning(SpeaksOfSettings, UserWarning):
-    """A class has few samples for its features, or so few that it borrows from others.
+    """A class has few samples for the number of features.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class SmallClassWarning(SpeaksOfSettings, UserWarning):
 
 
 class TrivialRuleWarning(UserWarning):
-    """For some pair the rule is always to choose the same class.
+    """The rule of some pair always predicts the same class.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class TrivialRuleWarning(UserWarning):
 
 
 class ModelMisfitWarning(UserWarning):
-    """The data do not fit the Gaussian model of the classes, so that it may mislead.
+    """The classes are not Gaussian, so the model may mislead.
 
     Examples
     --------
@@ -145,11 +145,11 @@ class PrecisionWarning(UserWarning):
 
 
 class SearchInterruptedWarning(UserWarning):
-    """A search was interrupted, and the estimator has the best rules so far.
+    """A search was interrupted; the estimator has the best rules so far.
 
     Examples
     --------
-    To stop the program after Ctrl-C instead, make it an error:
+    To stop the program on Ctrl-C instead, turn it into an error:
 
     >>> import warnings
     >>> from heterolda import LocalNeighborhoodSearch, SearchInterruptedWarning
@@ -160,10 +160,10 @@ class SearchInterruptedWarning(UserWarning):
 
 
 class ReadingWarning(SpeaksOfSettings, UserWarning):
-    """A file was read in a way that its owner might not expect.
+    """A file was read in a way that you might not expect.
 
-    Such as with decimal commas, in another encoding than UTF-8, or without a column
-    that has no name.
+    Examples are decimal commas, an encoding other than UTF-8, and a column without a
+    name that was left out.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class ReadingWarning(SpeaksOfSettings, UserWarning):
 
 
 class MissingRowsWarning(UserWarning):
-    """Rows with missing values were left out, as asked for.
+    """Rows with missing values were left out, as requested.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class MissingRowsWarning(UserWarning):
 
 
 class SimilarLabelsWarning(UserWarning):
-    """Labels of different classes differ only in blanks, case, or digits of a number.
+    """Class labels differ only in white space, case or the way a number is written.
 
     Examples
     --------

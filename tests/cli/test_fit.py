@@ -95,7 +95,7 @@ def test_judging_does_not_change_the_model(frame, tmp_path):
     documents = []
     for options in (["--no-accuracy"], ["--cv", "3"], []):
         shown = succeed(*arguments, *options)
-        assert ("Accuracy by" in shown) == (options != ["--no-accuracy"])
+        assert ("Held-out accuracy" in shown) == (options != ["--no-accuracy"])
         documents.append(json.loads(path.read_text()))
         record = documents[-1]["model"].pop("fit_record")
         assert (record["judgement"] is None) == (options == ["--no-accuracy"])
@@ -159,7 +159,7 @@ def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
     sentence = "At most 30.0 % of west are wrong on new rows, with 90.0 % confidence"
     assert sentence in shown
     assert f"d.csv: {two['w'].sum():,} rows" in shown
-    assert "is not known: fits without some rows set fewer aside" in shown
+    assert "is unknown: fits to fewer rows set fewer aside" in shown
     assert "--cv" not in shown
     assert loaded.fit_record_.n_rows == two["w"].sum()
     shown = succeed("inspect", out)
@@ -179,7 +179,7 @@ def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
     predicted = pd.read_csv(tmp_path / "p.csv")["prediction"]
     assert_array_equal(predicted, model.predict(X))
     result = invoke("fit", data, "-t", "kind", *columns, *bound, "--cv", "3")
-    assert "Accuracy by 3-fold" in result.stdout
+    assert "Held-out accuracy (3-fold" in result.stdout
     assert "note: by 3-fold cross-validation, west wrong: " in result.stderr
     # LDA's line with another threshold is neither LDA's rule nor the best.
     shown = succeed("fit", data, "-t", "kind", *columns, *bound, "--solver", "fisher")
@@ -233,7 +233,8 @@ def test_weights_are_frequencies_and_missing_rows_can_be_dropped(frame, tmp_path
 
 
 def figures(line):
-    return [float(x.replace(",", "")) for x in re.findall(r"[\d,]+(?:\.\d+)?", line)]
+    found = re.findall(r"\d[\d,]*(?:\.\d+)?", line)
+    return [float(number.replace(",", "")) for number in found]
 
 
 def test_the_summary_is_true(frame, tmp_path):
@@ -250,9 +251,11 @@ def test_the_summary_is_true(frame, tmp_path):
     for k, line in zip(order, lines[head + 1 :], strict=False):
         pair = " or ".join(model.classes_[model.pairs_[k]])
         assert line.startswith(pair)
-        values = [*model.error_rates_[k], model.gap_[k], lda.bayes_error_[k]]
+        values = [lda.bayes_error_[k], model.gap_[k], *model.error_rates_[k]]
         expected = 100 * np.array([model.bayes_error_[k], *values])
         assert_allclose(figures(line), expected, atol=0.0501)
+        first, second = model.classes_[model.pairs_[k]]
+        assert re.search(rf" % of {first}, \S.* % of {second}$", line)
     left = lda.bayes_error_ - model.bayes_error_
     worst = left.argmax()
     sentence = next(line for line in lines if line.startswith("Plug-in: under"))
@@ -283,8 +286,8 @@ def test_accuracy_on_rows_left_out_comes_first(frame, tmp_path):
     line = shown.splitlines()[2]
     right, lda = 100 * (1 - found.error), 100 * (1 - found.lda_error)
     assert line == (
-        f"Accuracy by leave-one-out on 200 rows: {right:.2f} %; LDA on the same rows: "
-        f"{lda:.2f} %."
+        f"Held-out accuracy (leave-one-out, 200 rows): {right:.2f} %; LDA on the same "
+        f"rows: {lda:.2f} %."
     )
     assert shown.splitlines()[3].startswith(("Use ", "These rows cannot tell"))
     assert "raining accuracy" not in shown
@@ -303,7 +306,7 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     assert record.date <= datetime.now(UTC).date().isoformat()
     assert record.judgement.method == "leave-one-out"
     shown = succeed("inspect", path)
-    assert "Accuracy by leave-one-out on 200 rows" in shown.splitlines()[1]
+    assert "Held-out accuracy (leave-one-out, 200 rows)" in shown.splitlines()[1]
     assert "Fitted to 0.csv and 1 more (200 rows, target 'kind') on" in shown
     # The target is known; that of another table can be named.
     text = frame.drop(columns="id").assign(noise=0).to_csv(index=False)
@@ -312,7 +315,7 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     result = invoke("evaluate", path, "-", stdin=other)
     assert result.exit_code == 1
     assert "no column is named 'kind'" in result.stderr
-    assert "name the column of the labels by --target" in result.stderr
+    assert "name the column of the labels with --target" in result.stderr
     succeed("evaluate", path, "-", "--target", "sort", stdin=other)
 
 
@@ -330,7 +333,7 @@ def test_settings_without_leave_one_out_are_cross_validated(rng, tmp_path):
         ("--shrinkage auto", "leave-one-out", "Use|These rows cannot"),
     ):
         lines = succeed(*arguments, *options.split()).splitlines()
-        assert lines[2].startswith(f"Accuracy by {method} on 80 rows: "), options
+        assert lines[2].startswith(f"Held-out accuracy ({method}, 80 rows): "), options
         assert re.match(verdict, lines[3]), options
 
 
@@ -341,14 +344,14 @@ def test_judging_that_cannot_be_done_does_not_stop_the_fit(rng, tmp_path, monkey
     arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
     result = invoke(*arguments, "--solver", "c-hld")
     assert result.exit_code == 0, result.stderr
-    assert "Accuracy on rows left out is not known: cross-validation" in result.stdout
+    assert "Held-out accuracy is unknown: cross-validation" in result.stdout
     for options in ([], ["--refine"]):
         result = invoke(*arguments, "--cv", "3", *options)
         assert result.exit_code == 1
         assert "there are no rows of class 'west'; use fewer folds" in result.stderr
     monkeypatch.setattr(judge_fit, "MOST_NUMBERS", 10)
     shown = succeed("fit", write(make_frame(rng), data), *arguments[2:], "--refine")
-    assert "not known: the search takes long on so many rows." in shown
+    assert "unknown: the search takes too long on so many rows." in shown
 
 
 def test_of_many_rows_a_sample_is_left_out(frame, tmp_path, monkeypatch):
@@ -364,7 +367,7 @@ def test_of_many_rows_a_sample_is_left_out(frame, tmp_path, monkeypatch):
         "-o",
         tmp_path / "m.json",
     ]
-    assert "Accuracy by leave-one-out on 50 rows: " in succeed(*arguments)
+    assert "Held-out accuracy (leave-one-out, 50 rows): " in succeed(*arguments)
     model = heterolda.load(tmp_path / "m.json")
     X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
     rows = row_hashes(X).argsort()[:50]
@@ -383,7 +386,9 @@ def test_guarded_pairs_are_named(rng, tmp_path):
     frame = pd.DataFrame(X, columns=names(4)).assign(kind=np.where(y, "b", "a"))
     write(frame, data)
     shown = succeed("fit", data, "-t", "kind", "-o", tmp_path / "m.json")
-    sentence = "Fisher's rule stands between a and b: on the rows it makes fewer errors"
+    sentence = (
+        "The guard uses LDA's rule between a and b: on the rows it makes fewer errors"
+    )
     assert sentence in shown
     assert heterolda.load(tmp_path / "m.json").guarded_.tolist() == [True]
     assert sentence in succeed("inspect", tmp_path / "m.json")
@@ -391,7 +396,7 @@ def test_guarded_pairs_are_named(rng, tmp_path):
     assert sentence.replace("'", "&#x27;") in page.read_text()
     report = heterolda.heteroscedasticity_report(X, frame["kind"])
     assert report.guarded.tolist() == [True]
-    assert "Fisher's rule stands between 'a' and 'b'" in str(report)
+    assert "The guard uses LDA's rule between 'a' and 'b'" in str(report)
 
 
 def test_classes_with_few_rows_are_named_with_the_remedy(rng, tmp_path):
@@ -427,7 +432,7 @@ def test_rivals_are_solved_once(frame, tmp_path, monkeypatch):
 def test_what_lda_itself_leaves(frame, tmp_path):
     data = write(frame, tmp_path / "data.csv")
     shown = succeed("fit", data, "-t", "kind", "--exclude", "id", "--solver", "fisher")
-    assert re.search(r"^pair .* gap +best$", shown, re.MULTILINE)
+    assert re.search(r"^pair +error +best line +gap +missed$", shown, re.MULTILINE)
     assert "the best line makes" in shown
 
 
@@ -471,7 +476,7 @@ def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, refine):
         [right, lda_right, d.std() / np.sqrt(n), n],
         rtol=1e-9,
     )
-    assert f"on {n} rows: {100 * right:.2f} %; LDA on the same" in shown
+    assert f"{n} rows): {100 * right:.2f} %; LDA on the same" in shown
 
 
 def test_folds_do_not_depend_on_batches_and_are_stratified(rng):
@@ -548,19 +553,19 @@ def test_fewer_rows_than_features(rng, tmp_path):
     data = write(frame, tmp_path / "data.parquet")
     path = tmp_path / "model.json"
     said = succeed("fit", data, "-t", "kind", "-o", path)
-    assert "Accuracy by 10-fold cross-validation on 48 rows" in said
+    assert "Held-out accuracy (10-fold cross-validation, 48 rows)" in said
     assert "cannot tell the two apart" in " ".join(said.split())
     assert "--solver fisher" not in said
     model, whole = heterolda.load(path), GaussianLinearDiscriminant().fit(X, y)
     size = np.abs(whole.coef_).max()
     assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-8 * size)
     said = succeed("fit", data, "-t", "kind", "--cv", "4")
-    assert "Accuracy by 4-fold cross-validation on 48 rows" in said
+    assert "Held-out accuracy (4-fold cross-validation, 48 rows)" in said
     # Of many columns messages name a few.
     other = pd.concat([frame.add_prefix("h"), frame], axis=1).to_csv(index=False)
     (tmp_path / "other.csv").write_text(other)
     result = invoke("predict", path, tmp_path / "other.csv", "-o", tmp_path / "p.csv")
-    assert re.search(r"does not use: hg0, .*hg19 and 112 more\n", result.stderr)
+    assert re.search(r"use the columns hg0, .*hg19 and 112 more\n", result.stderr)
     assert pd.read_csv(tmp_path / "p.csv").shape == (n, 2 * (d + 1) + 1)
     result = invoke("fit", tmp_path / "other.csv", "-t", "absent")
     assert result.exit_code

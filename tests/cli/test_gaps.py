@@ -67,9 +67,7 @@ def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
     assert_allclose(model.means_, expected.means_, atol=1e-6)
     assert_allclose(model.covariance_, expected.covariance_, atol=1e-5)
     n_gaps = X.isna().any(axis=1).sum()
-    assert f"note: {n_gaps} of 240 rows have missing values: they count" in (
-        result.stderr
-    )
+    assert f"note: {n_gaps} of 240 rows have missing values; EM uses" in (result.stderr)
     assert "2 of 240 rows have no label or no weight and were left out" in result.stderr
     assert "5-fold cross-validation (EM for both) on 238 rows" in result.stdout
     # Each fold by the estimators themselves: the rows of a class are dealt in turn.
@@ -111,8 +109,8 @@ def test_so_many_rows_are_not_fitted_again_unasked(paths, monkeypatch):
     for place in ("fit_files", "judge_fit"):
         monkeypatch.setattr(f"heterolda.cli.{place}.MOST_NUMBERS", 100)
     result = fit(data, "--missing", "em")
-    assert "not known: so many rows with gaps take long" in result.stdout
-    assert "rows have missing values: they count" in result.stderr
+    assert "unknown: refitting so many rows with gaps" in result.stdout
+    assert "rows have missing values; EM uses" in result.stderr
     assert "5-fold" in fit(data, "--missing", "em", "--cv", "5").stdout
 
 
@@ -157,7 +155,7 @@ def test_other_models_take_gaps_if_told_to_and_if_they_can(frame, paths, tmp_pat
     for command in ("predict", "evaluate"):
         result = invoke(command, path, data, "--missing", "em")
         assert result.exit_code == 2, result.stderr
-        assert "--missing em needs a model of heterolda fit" in result.stderr
+        assert "--missing em needs a model that is not refined" in result.stderr
         assert "--missing em" not in invoke(command, path, data).stderr
     # A bound is on rows such as those of the fit.
     pair = frame[frame["kind"].isin(["east", "west"])]
@@ -216,7 +214,7 @@ def test_marks_categories_and_columns_without_values(frame, paths, rng):
     options = "--na", "?,-999", "--categorical", "city", "--missing", "em", "-o", path
     result = fit(data, *options)
     assert "makes up" not in result.stderr  # what is filled in is not looked at
-    assert "Missing values are also ?, -999.\n" in result.stdout
+    assert "These also count as missing values: ?, -999.\n" in result.stdout
     model = heterolda.load(path)
     (category,) = model.fit_record_.categories
     known = marked.dropna()

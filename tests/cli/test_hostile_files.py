@@ -176,7 +176,7 @@ TEXT = [
     (FIT, GOOD + "1.5,\x1b[31m2,north\n", r"except for '\x1b[31m2'"),
     (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "zzz...' (row 25); correct it"),
     (FIT, f"x0,{'k' * 200_000}\n1,2\n", "a cell of its first row has more than"),
-    (FIT, "x0\0,kind\n1,2\n", "it has bytes that are zero"),
+    (FIT, "x0\0,kind\n1,2\n", "it has zero bytes"),
     (FIT, "kind\n1\n2\n", "there is no column besides ['kind']"),
     (FIT, "x0,x0,kind\n1,2,a\n", "several columns are named ['x0']"),
     (FIT, ",,\n1,2,a\n", "no column is named 'kind'"),
@@ -481,7 +481,7 @@ def test_a_stream_that_can_be_read_once():
 
     fitted = fit_batches(GaussianLinearDiscriminant(), OneShot(columns()), "kind")
     assert fitted.score(columns().select(["x0", "x1"]).to_pandas(), KINDS) > 0
-    with pytest.raises(TypeError, match="can be read only once, being a OneShot"):
+    with pytest.raises(TypeError, match="a OneShot, which can be read only once"):
         fit_batches(LocalNeighborhoodSearch(), OneShot(columns()), "kind")
 
 

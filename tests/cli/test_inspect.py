@@ -3,15 +3,19 @@
 import re
 import shutil
 import subprocess
+from base64 import b64decode
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from sklearn.utils import estimator_html_repr
 
 import heterolda
-from helpers.browsing import overflow, requests
+from helpers.browsing import overflow, requests, set_scheme
 from helpers.cli import KINDS, invoke, make_frame, names, rows_of, succeed
+from helpers.cut_text import unreadable
 from heterolda import (
     ClassStatistics,
     FitRecord,
@@ -60,7 +64,12 @@ def test_a_rule_in_words(frame, model, path):
     weights = np.abs(model.coef_[k]) * deviations
     weights /= weights.sum()
     order = np.argsort(-weights)
-    assert f"exceeds {-model.intercept_[k]:.6g}, else north" in shown
+    assert f"exceeds {-model.intercept_[k]:.6g}, otherwise north" in shown
+    missed = (
+        r"north or west: .* ([\d.]+) % of north are taken for west and ([\d.]+) % of"
+    )
+    rates = [float(rate) for rate in re.search(missed, shown).groups()]
+    np.testing.assert_allclose(rates, 100 * model.error_rates_[k], atol=0.051)
     lines = re.findall(
         r"^  (x\d+) +([\d.]+) % +(\S+) +(\S+) +(north|west)$", shown, re.MULTILINE
     )
@@ -75,7 +84,8 @@ def test_a_rule_in_words(frame, model, path):
 
 
 def test_other_operating_points(model, path):
-    shown = succeed("inspect", path, "--rules", "1")
+    assert "trade-off" not in succeed("inspect", path, "--rules", "1")
+    shown = succeed("inspect", path, "--rules", "1", "--tradeoff")
     k = int(model.bayes_error_.argmax())
     frontier = model.frontier_[k]
     first, second = frontier.classes
@@ -223,7 +233,7 @@ def test_the_card_shows_the_honest_figure_first(frame, tmp_path):
     places = [
         text.index(words)
         for words in (
-            "Accuracy by leave-one-out on 120 rows:",
+            "Held-out accuracy (leave-one-out, 120 rows):",
             "apart: " if "cannot tell" in text else "Use ",
             "GaussianLinearDiscriminant of 4 classes",
             "Fitted to few.csv (120 rows, target &#x27;kind&#x27;) on 20",
@@ -251,7 +261,7 @@ def test_fewer_rows_than_features(tmp_path):
     assert len(summary) == 3 * 3000
     first = summary.groupby(["class 1", "class 2"], sort=False).head(20)
     path, page = tmp_path / "m.json", tmp_path / "m.html"
-    how = "for the error on rows left out, use heterolda fit --cv 10, or cross_val"
+    how = "for the error on held-out rows, use heterolda fit --cv 10, or cross_val"
     for judgement in (None, Judgement("leave-one-out", 24.0, 0.75, 0.5, 0.1)):
         model.fit_record_ = FitRecord("t", "d.csv", "2026-11-30", 24.0, judgement)
         for statistics in (True, False):
@@ -263,7 +273,7 @@ def test_fewer_rows_than_features(tmp_path):
                 assert "with fewer rows (24) than features (3,000)" in text
                 assert (how in text) == (judgement is None)
                 assert judgement is None or text.index(
-                    "Accuracy by leave-one-out"
+                    "Held-out accuracy (leave-one-out"
                 ) < text.index("fewer rows")
                 assert "lug-in" not in text
                 assert "under the Gaussian" not in text
@@ -301,11 +311,65 @@ def test_the_card_in_a_browser(page, browser):
         return np.mean([int(v) for v in re.findall(r"\d+", colour)[:3]])
 
     for scheme in ("light", "dark"):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        set_scheme(browser, scheme)
         assert (brightness("backgroundColor") > 200) == (scheme == "light")
         assert abs(brightness("backgroundColor") - brightness("color")) > 150
     assert overflow(browser, 390) == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_keys_of_legends_can_be_seen(page, browser, scheme):
+    """Each key has pixels that stand out from the legend's ground by 3 to 1 (WCAG)."""
+    text = page.read_text(encoding="utf-8")
+    pictures = re.findall(r"data:image/svg[+]xml;base64,([^\"]+)", text)
+    style = re.search("<style>.*</style>", text, re.DOTALL)[0].replace("img {", "svg {")
+    set_scheme(browser, scheme)
+    n_keys = 0
+    for picture in pictures[1:]:  # the map has no legend
+        browser.get("about:blank")
+        drawing = re.sub(r"^.*?(?=<svg )", "", b64decode(picture).decode(), flags=re.S)
+        browser.execute_script("document.write(arguments[0])", style + drawing)
+        places = browser.execute_script(
+            """
+            const parts = document.querySelectorAll("#legend_1 > g > g, #legend_1 > g");
+            const keys = [...parts].filter((part) => /^(line2d|patch)/.test(part.id));
+            return keys.map((key) => key.getBoundingClientRect()).map(
+                (box) => [box.left, box.top, box.right, box.bottom])
+            """
+        )
+        screen = np.array(Image.open(BytesIO(browser.get_screenshot_as_png())))
+        frame, *keys = sorted(places, key=lambda box: box[0] - box[2])
+        for left, top, right, bottom in keys:
+            rows = slice(round(top) - 1, round(bottom) + 2)
+            seen = screen[rows, round(left) - 1 : round(right) + 2, :3]
+            light = luminance(seen)
+            ground = luminance(screen[round(frame[3]) - 3, round(frame[2]) - 3, :3])
+            contrast = (np.fmax(light, ground) + 0.05) / (np.fmin(light, ground) + 0.05)
+            assert contrast.max() >= 3
+        n_keys += len(keys)
+    assert n_keys >= 15
+
+
+def luminance(colours):
+    """Relative luminance of colours from 0 to 255, by WCAG."""
+    share = colours / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def test_names_are_not_broken_inside_words(frame, browser, tmp_path):
+    """Neither long names of many classes nor those of features, on any screen."""
+    kinds = frame["kind"] + "_of_the_mediterranean Subspecies"
+    names = {f"x{k}": f"mean_concentration_of_magnesium_{k} (mg/l)" for k in range(12)}
+    X = frame[FEATURES].rename(columns=names)
+    model = GaussianLinearDiscriminant().fit(X, kinds)
+    heterolda.save(model, tmp_path / "model.json")
+    card(tmp_path, "card.html")
+    browser.get((tmp_path / "card.html").as_uri())
+    browser.execute_script("document.querySelector('details').open = true")
+    for width in (390, 1280):
+        assert overflow(browser, width) <= 0
+        assert unreadable(browser, width) == []
 
 
 def test_tables_fit_a_phone(frame, browser, tmp_path):

@@ -25,10 +25,8 @@ def test_a_message_is_said_in_parameters_and_in_options():
     error = caught.value
     assert error.parameter == "criterion"
     assert error.settings[1] == Setting("solver", "global")
-    assert str(error).startswith("criterion='minimax' takes a point")
-    assert "which only solver='global' follows" in str(error)
-    assert "which only --solver global follows" in in_options(error)
-    assert in_options(error).startswith("--criterion minimax takes")
+    assert str(error).startswith("criterion='minimax' needs solver='global'")
+    assert in_options(error).startswith("--criterion minimax needs --solver global,")
 
 
 def test_a_warning_carries_what_it_advises():

@@ -69,7 +69,7 @@ def test_columns_and_order_are_kept_and_text_is_unchanged(model, path, data, tmp
     assert [row[:-1] for row in after] == before
     assert after[0][-1] == "prediction"
     assert [row[-1] for row in after[1:]] == expected(model, data).tolist()
-    assert "does not use: id, kind, note" in result.stderr
+    assert "does not use the columns id, kind, note" in result.stderr
     assert "200 rows in" in result.stderr
     assert succeed("predict", path, data) == out.read_text(encoding="utf-8")
 
@@ -181,7 +181,7 @@ def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_
     result = invoke("predict", path, data, "--missing", "drop")
     kept = [row[0] for row in rows_of(result.stdout)[1:]]
     assert kept == frame["id"].drop(gaps).tolist()
-    assert "note: 3 rows have missing values and were left out" in result.stderr
+    assert "note: dropped 3 rows with missing values" in result.stderr
     out = tmp_path / "out.parquet"
     succeed("predict", path, data, "--missing", "keep", "-o", out)
     table = pq.read_table(out)
@@ -223,7 +223,7 @@ def test_a_model_without_names_takes_them_from_the_command(frame, tmp_path):
     frame[::-1].to_csv(data, index=False)
     result = invoke("predict", path, data)
     assert result.exit_code == 1
-    assert "name its 3 columns with --columns" in result.stderr
+    assert "name the 3 columns with --columns" in result.stderr
     shown = rows_of(succeed("predict", path, data, "--columns", "x0,x1,x2"))
     truth = bare.predict(frame[FEATURES].to_numpy())[::-1]
     assert [row[-1] for row in shown[1:]] == truth.tolist()

@@ -74,7 +74,7 @@ def test_the_summary_has_plug_in_shares_and_the_heaviest_features(frame, data):
     options = ["-t", "kind", "--exclude", "id", "--components", "2"]
     said = succeed("project", "-", *options, *CHERNOFF, stdin=frame.to_csv(index=False))
     assert "standard input: 200 rows, 4 features, 4 classes in 'kind'" in said
-    assert "plug-in, that is under the fitted Gaussian model, not" in said
+    assert "plug-in: computed from the fitted Gaussian model, not" in said
     projection = fitted(frame, n_components=2)
     for k, column in enumerate(projection.scalings_.T):
         line, weights = (
@@ -98,7 +98,7 @@ def test_weights_missing_rows_and_other_settings(frame, tmp_path, rng):
     weighted = ["-t", "kind", "--exclude", "id", "--sample-weight", "times"]
     result = invoke("project", data, *weighted)
     assert result.exit_code == 1
-    assert "by --missing drop" in result.stderr
+    assert "with --missing drop" in result.stderr
     settings = [*CHERNOFF, "--shrinkage", "none", "--priors", "equal"]
     settings += ["--components", "2", "--missing", "drop", "-o", out]
     result = invoke("project", data, *weighted, *settings)
@@ -181,13 +181,13 @@ def test_columns_with_names_of_components(frame, tmp_path):
     more = "-t", "kind", "--exclude", "component_3", "-o", tmp_path / "o.csv"
     result = invoke("project", data, *more)
     assert result.exit_code == 1
-    assert "a column named 'component_3' already: choose those" in result.stderr
+    assert "already a column 'component_3': choose the columns" in result.stderr
     assert succeed("project", data, *more, "--id", "x0")
     for name, given in (("id", ("--id", "component_1", "-t", "kind")), ("kind", ())):
         frame.rename(columns={name: "component_1"}).to_csv(data, index=False)
         result = invoke(*options, *(given or ("-t", "component_1", "--id", "id")))
         assert result.exit_code == 1
-        assert "a column named 'component_1' already: rename it" in result.stderr
+        assert "already a column 'component_1': rename it" in result.stderr
 
 
 def test_components_that_rows_have_changed_are_said_to_be(rng):

@@ -139,11 +139,11 @@ def test_commands_refuse_swallowed_rows():
         succeed("fit", "good.csv", "-t", "kind", "--exclude", "note", "-o", "m.json")
         result = invoke("predict", "m.json", "bad.csv", "-o", "out.csv")
         assert result.exit_code == 1
-        assert "a quote is not closed, or stands within quotes" in result.stderr
+        assert "a quote is not closed, or is within quotes" in result.stderr
         assert not (folder / "out.csv").exists()
         (folder / "bad.csv").write_text(good + '1,"2,a,z\n')
         result = invoke("fit", "bad.csv", "-t", "kind", "--exclude", "note")
-        assert "a quote is not closed, or stands within quotes" in result.stderr
+        assert "a quote is not closed, or is within quotes" in result.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="one can wait for sockets only")

@@ -269,7 +269,7 @@ def test_bad_input_is_refused():
         ((lazy, da.zeros(100, chunks=40)), "at least 2 classes"),
         ((lazy, labels, da.full(100, -1.0)), "negative"),
         ((frame, labels), r"y has \d+ rows in a chunk where X has 3"),
-        ((frame, labels.rechunk(50)), "y has 2 chunks where X has 3"),
+        ((frame, labels.rechunk(50)), "y has 2 chunks, but X has 3"),
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(*arguments)
@@ -281,7 +281,7 @@ def test_bad_input_is_refused():
     for wrong in (dask.delayed(X), dask.bag.from_sequence([1, 2])):
         with pytest.raises(TypeError, match="X must be a dask array or data frame"):
             model.fit(wrong, labels)
-    with pytest.raises(ValueError, match="shrinkage='cv' leaves rows out"):
+    with pytest.raises(ValueError, match="shrinkage='cv' cross-validates"):
         GaussianLinearDiscriminant(shrinkage="cv").fit(lazy, labels)
     model.fit(lazy, labels)
     with pytest.raises(ValueError, match="X has 3 features, but"):

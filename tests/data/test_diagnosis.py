@@ -126,7 +126,7 @@ def test_the_options_to_add_make_the_next_command_work(rng, tmp_path):
     assert options == ["--columns", "x0,x1"]
     succeed(*FIT, path, "-t", "kind", *named, *options)
     # In the library there are parameters.
-    with pytest.raises(ValueError, match=r"leave them out by exclude=\['u', 'q', "):
+    with pytest.raises(ValueError, match=r"leave them out with exclude=\['u', 'q', "):
         statistics_from_batches(path, "kind")
 
 
@@ -160,8 +160,8 @@ def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
     odd = [*map(str, range(199)), "west"]
     frame_with(rng, v=odd).to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
-    end = "'v' is numbers except for 'west' (row 200); correct it, or leave it out by "
-    assert said.endswith(end + "--exclude v")
+    end = "'v' is numbers except for 'west' (row 200); correct it, or leave it out "
+    assert said.endswith(end + "with --exclude v")
     frame_with(rng, v=odd).assign(kind=column([*"abcd"])).to_csv(path, index=False)
     assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
 
@@ -176,7 +176,7 @@ def test_a_few_cells_that_are_no_marks_are_to_be_corrected(rng, tmp_path):
     frame_with(rng, w=w, v=v).to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
     words = "are numbers except for '1;5 see the note about ca...' (row 31 of 'v')"
-    end = f"'v', 'w' {words}; correct them, or leave them out by --exclude v,w"
+    end = f"'v', 'w' {words}; correct them, or leave them out with --exclude v,w"
     assert said.endswith(f"2 columns are not all numbers: {end}")
     succeed(*FIT, path, "-t", "kind", "--exclude", "v,w")
     # Beside others, the options to add are those for the file when it is correct.
@@ -239,7 +239,7 @@ def test_many_columns_and_long_names_stay_in_bounds(rng, tmp_path):
     frame.to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
     assert len(said) < 1500
-    assert said.endswith("name those to use by --columns")
+    assert said.endswith("select columns with --columns")
     frame[[*names, "kind"]].to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
     assert said.endswith("a model needs columns of numbers, or categories")
@@ -389,7 +389,7 @@ def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
     path.write_text(f"{first}\n{rows}".replace("west", first.split(",")[-1]))
     said = message_of("fit", path, "-t", "species")
     assert re.search("no column is named 'species'; it|several .* named .*; it", said)
-    assert ("its first line was taken for names of columns, '" in said) == is_row
+    assert ("its first line was read as column names, '" in said) == is_row
     if is_row:
         assert f"the columns are then column_1 to column_{d + 1}" in said
         options = re.search("if it is a row, add (.*?);", said)[1].split()
@@ -402,7 +402,7 @@ def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
     name = first.split(",")[-1]
     if len(set(first.split(","))) < d + 1:
         said = message_of("fit", path, "-t", name)
-        assert "several columns are named ['0']; its first line was taken" in said
+        assert "several columns are named ['0']; its first line was read" in said
         return
     # If all goes well there is but a note.
     result = invoke(*FIT, path, "-t", name)

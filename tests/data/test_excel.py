@@ -268,7 +268,7 @@ def hostile():
         return packed(whole | {part: whole[part].replace(old, new, 1)})
 
     yield b"", "is not an Excel workbook"
-    yield b"x0,kind\n1,a\n", "give it the ending .csv"
+    yield b"x0,kind\n1,a\n", "rename it to .csv"
     yield bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "a password"
     yield good[: len(good) // 2], "cannot be read as an Excel workbook"
     yield good[:200] + bytes(50) + good[250:], "cannot be read as an Excel workbook"

@@ -97,7 +97,7 @@ def test_without_a_header_the_first_line_is_a_row():
 def test_what_may_be_meant_otherwise_is_said():
     notes = {
         "x;k\n987;a\n1.234;b\n": "'1.234', beside whole ones, were read with a dec",
-        "x k\n1 2 a\n2 3 b\n": "the first column was taken for names of rows",
+        "x k\n1 2 a\n2 3 b\n": "the first column was read as row names",
         "# of, July\nx,k\n1,a\n": "up to line 1, come before the table",
     }
     for text, note in notes.items():
@@ -143,7 +143,7 @@ def test_what_is_not_utf8_is_of_windows():
             found = b"".join(as_utf8(pieces, "t")).decode()
         assert found == "x" * 10 + text + "\x81"
     bad = {
-        b"x,\0\n1,2\n": "bytes that are zero",
+        b"x,\0\n1,2\n": "zero bytes",
         "ö,\n".encode() + "ö".encode("latin-1"): "with bytes of another encoding",
         b"\xff\xfea\0\x00\xd8": "begins as text in UTF-16, but is damaged",
     }
@@ -165,7 +165,7 @@ def test_a_file_of_each_kind_gives_the_same_model(rng):
     files = {
         "german.csv": (german.encode("cp1252"), "Windows-1252"),
         "unicode.txt": (german.replace(";", "\t").encode("utf-16"), "decimal comma"),
-        "r.dat": (f'"x0" "x1" "kind"\n{r}'.encode(), "taken for names of rows"),
+        "r.dat": (f'"x0" "x1" "kind"\n{r}'.encode(), "read as row names"),
         "excel.csv": ((names + plain + ",,\r\n" * 3).encode("utf-8-sig"), ""),
         "titled.csv": (f"Pump\n\n{names}{plain}".encode(), "before the table"),
         "old.data": (names.replace(",", ", ") + plain.replace(",", ", "), ""),
@@ -213,8 +213,7 @@ def test_marks_and_headers():
         assert "must be numbers" in invoke("predict", "m.json", "new.csv").stderr
         Path("new.csv").write_text("1\n2\n")
         assert (
-            "columns would be taken for"
-            in invoke("predict", "m.json", "new.csv").stderr
+            "columns might be confused" in invoke("predict", "m.json", "new.csv").stderr
         )
 
 

@@ -230,7 +230,7 @@ def test_what_gaps_do_not_go_with():
     model = GaussianLinearDiscriminant(missing="em").fit(bad, y)
     with pytest.raises(ValueError, match=r"missing='em'.*no leave-one-out"):
         model.leave_one_out(bad, y)
-    with pytest.raises(ValueError, match=r"covariance_estimator takes rows without"):
+    with pytest.raises(ValueError, match=r"covariance_estimator needs rows without"):
         model.set_params(covariance_estimator=LedoitWolf()).fit(bad, y)
     for wrong in ([], [True] * 3, ["a"], [7], [[0, 1]], [-1]):
         with pytest.raises(ValueError, match="features must be a mask of 4 features"):
@@ -252,7 +252,7 @@ def test_some_features_by_their_names_and_of_wide_data():
     gone = frame.assign(b=frame["b"].where(y == 0))
     with pytest.warns(UserWarning, match=r"features \['b'\] have no value"):
         GaussianLinearDiscriminant(missing="em").fit(gone, y)
-    with pytest.raises(ValueError, match="depends on all rows"):
+    with pytest.raises(ValueError, match="depend on all rows"):
         GaussianLinearDiscriminant(missing="em").partial_fit(gone, y, classes=[0, 1])
     X = rng.normal(size=(20, 150))
     X[y[:20] == 1] += 0.5

@@ -678,7 +678,7 @@ BAD_SETTINGS = [
     ({"early_stopping": 3}, "'early_stopping'"),
     ({"early_stopping": True, "validation_fraction": 1.0}, "'validation_fraction'"),
     ({"class_weight": {"a": 1e101}}, "at most 1e"),
-    ({"class_weight": {"a": 1e20}}, "too unequal for errors to be counted"),
+    ({"class_weight": {"a": 1e20}}, "too unequal to count errors"),
     ({"n_jobs": 0}, "n_jobs"),
     ({"estimator": 3}, "'estimator'"),
 ]

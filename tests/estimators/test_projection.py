@@ -94,7 +94,7 @@ def test_partial_fit_says_what_it_waits_for(make_classes, priors):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         model.transform(X)
     model.partial_fit(X[y < 3], y[y < 3])
-    with pytest.raises(NotFittedError, match=r"and has 180 rows of \[0, 1, 2\]"):
+    with pytest.raises(NotFittedError, match=r"it has 180 rows of \[0, 1, 2\]"):
         model.transform(X)
     model.partial_fit(X[y == 3], y[y == 3])
     assert same(model, clone(model).set_params(guard=False).fit(X, y), 1e-6)
@@ -260,7 +260,7 @@ def test_rows_have_the_last_word(rng):
     X, y = skewed_classes(rng)
     pure = HeteroscedasticProjection(1, guard=False).fit(X, y)
     assert np.abs(pure.scalings_[:, 0]).argmax() == 1
-    with pytest.warns(ModelMisfitWarning, match=r"Look at features \[1\]") as caught:
+    with pytest.warns(ModelMisfitWarning, match=r"Check features \[1\]") as caught:
         guarded = HeteroscedasticProjection(1).fit(X, y)
     assert pure.guarded_ == 0 < guarded.guarded_
     errors = [naive_error(model, X, y) for model in (pure, guarded)]

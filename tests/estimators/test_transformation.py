@@ -171,8 +171,8 @@ def test_far_rows_have_finite_scores(four):
     [
         ({"transformation": "log"}, "'transformation' parameter"),
         ({"transformation": "power"}, "'transformation' parameter"),
-        ({"prefit": True}, "fitted already"),
-        ({"start": "frozen"}, "fitted already"),
+        ({"prefit": True}, "already fitted"),
+        ({"start": "frozen"}, "already fitted"),
     ],
 )
 def test_what_cannot_be_transformed_is_refused(four, settings, message):

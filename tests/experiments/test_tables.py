@@ -19,6 +19,8 @@ from helpers.study import (
     write_run,
 )
 from heterolda.experiments import paper
+from heterolda.experiments.methods import METHODS as METHODS_OF_STUDY
+from heterolda.experiments.methods import title
 from heterolda.experiments.ranks import compare_ranks, critical_difference
 from heterolda.experiments.results import read_results
 from heterolda.experiments.tables import make_table, render_table
@@ -123,7 +125,26 @@ def test_without_lda_there_are_no_ratios(tmp_path, rows):
     run = write_run(tmp_path / "run", rows)
     assert parsed(read_results(run), 4) == {}
     text = render_table(read_results(run), 4, "text")
-    assert "No results: LDA on D2, LDA on liver" in " ".join(text.split())
+    shown = " ".join(text.split())
+    assert "No results: Pairwise LDA on D2, Pairwise LDA on liver" in shown
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_readers_see_titles_and_programs_keys(results, form):
+    """*GLD* is the global optimum wherever people look, and *LDA* stands there once."""
+    titles = [title(method) for method in METHODS_OF_STUDY]
+    assert len(set(titles)) == len(titles)
+    assert (title("GLD"), title("GLD-global")) == ("Algorithm 1", "GLD")
+    assert titles.count("LDA") == 1
+    shown = render_table(results, 3, form)
+    start = {"text": "     ", "markdown": "| Data set", "latex": "Data set"}[form]
+    head = " ".join(line for line in shown.splitlines() if line.startswith(start))
+    for method in METHODS:
+        assert title(method) in head
+    assert "GLD-global" not in head
+    keys = "Keys in --methods and results.csv: LDA for Pairwise LDA, GLD for Algorithm"
+    assert keys in " ".join(shown.split())
+    assert {method for _, method in parsed(results, 3)} == set(METHODS)
 
 
 @pytest.mark.parametrize("table", [2, 3, 4])
@@ -163,7 +184,7 @@ def test_limited_trials_have_a_footnote(results):
     for table in (3, 4):
         for form in ("text", "markdown"):
             text = " ".join(render_table(results, table, form).split())
-            assert "† SVM on wine_white: 1 of 3 trials, by a limit of the run." in text
+            assert "† SVM on wine_white: 1 of 3 trials (--limit)." in text
         assert r"\dag{} SVM on wine\_white: 1 of 3" in render_table(
             results, table, "latex"
         )
@@ -179,7 +200,7 @@ def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
             row[6] = row[5]  # without a fault, but not on all folds
     results = read_results(write_run(tmp_path / "run", rows))
     text = " ".join(render_table(results, 3, "text").split())
-    assert "‡ LNS on liver: incomplete, 12 of 15 folds." in text
+    assert "‡ Algorithms 1 + 2 on liver: incomplete, 12 of 15 folds." in text
     assert "– No results: SVM on iris." in text
     record = parsed(results, 3)["liver", "LNS"]
     assert (record["accuracy"], record["best"], record["mark"]) == ("100.0", "0", "‡")
@@ -190,7 +211,8 @@ def test_a_trial_that_is_missing_without_a_limit_is_incomplete(tmp_path, rows):
     rows = [row for row in rows if row[2] < 2]
     results = read_results(write_run(tmp_path / "run", rows))
     table = make_table(results, 3)
-    assert f"‡ All on D2: incomplete, {2 * FOLDS} of {3 * FOLDS} folds." in table.notes
+    folds = f"{2 * FOLDS} of {3 * FOLDS} folds"
+    assert f"‡ All methods on D2: incomplete, {folds}." in table.notes
     assert table.rows[0].best == set()
 
 

@@ -605,7 +605,7 @@ def test_the_comment_says_where_it_comes_from(tmp_path):
     "name", ["", "2a", "a-b", "a b", "a__b", "a_", "_a", "é", "a\n", "a" * 41, "a;b"]
 )
 def test_names_that_c_does_not_take_are_refused(name, tmp_path):
-    with pytest.raises(ValueError, match="cannot begin names in C"):
+    with pytest.raises(ValueError, match="cannot be a prefix in C"):
         export_c(fitted("d1"), tmp_path / "model.h", name=name)
     assert not list(tmp_path.iterdir())
     if name.strip():
@@ -619,13 +619,13 @@ def test_wrong_arguments_are_refused(tmp_path, make_classes):
     cases = [
         ({"dtype": "float64"}, "dtype must be"),
         ({"ranges": np.ones((8, 2))}, "for dtype='int16'"),
-        ({"dtype": "int16", "ranges": np.ones((8, 2))}, "a least value and a larger"),
+        ({"dtype": "int16", "ranges": np.ones((8, 2))}, "a smaller and a larger"),
         ({"dtype": "int16", "ranges": np.ones((2, 8))}, "ranges must have shape"),
         ({"dtype": "int16", "ranges": [[0, np.inf]] * 8}, "ranges contains NaN or inf"),
         ({"dtype": "int16", "units": 0}, "units must be one positive"),
         ({"dtype": "int16", "units": [1, 2]}, "one for each of the 8 features"),
         ({"dtype": "int16", "units": "mm"}, "units must be real numbers"),
-        ({"dtype": "int16", "units": 1, "ranges": []}, "exclude each other"),
+        ({"dtype": "int16", "units": 1, "ranges": []}, "cannot both be given"),
     ]
     for arguments, message in cases:
         with pytest.raises(ValueError, match=message):

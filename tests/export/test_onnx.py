@@ -122,7 +122,7 @@ def test_a_bounded_discriminant_is_one_with_another_threshold(make_classes):
     np.testing.assert_array_equal(label, model.predict(X))
     np.testing.assert_allclose(probability, model.predict_proba(X), atol=1e-9)
     model.set_params(estimator=LogisticRegression()).fit(X, y)
-    with pytest.raises(TypeError, match="only that of a GaussianLinearDiscriminant"):
+    with pytest.raises(TypeError, match="only a GaussianLinearDiscriminant"):
         heterolda.export.to_onnx(model)
 
 

@@ -1,7 +1,11 @@
 """A headless browser to look at pages with."""
 
+import base64
+import hashlib
 import json
 import shutil
+import subprocess
+import tarfile
 
 import pytest
 
@@ -16,6 +20,13 @@ FLAGS = [
     "--disable-sync",
     "--window-size=1280,900",
 ]
+
+# Rules of accessibility, fetched by npm and kept in the folder of pytest's cache.
+AXE = "axe-core-4.14.0.tgz"
+AXE_SHA512 = (
+    "9WTZxEjsZ7b13TH8JPmbV2z8CHbl80/2hm3XPEG4JgNdQLK81IBRXmSx"
+    "HfMAOkSqQeRxT/0dwNDz2GOm3zzpcQ=="
+)
 
 
 def open_browser(profile):
@@ -51,9 +62,35 @@ def requests(browser, uri):
 
 
 def set_scheme(browser, scheme):
-    """Prefer "light" or "dark"."""
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    """Prefer "light" or "dark", at once."""
+    wanted = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    features = [{"name": name, "value": value} for name, value in wanted.items()]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def set_width(browser, width):
+    """Make the screen this wide; narrow ones are those of phones."""
+    screen = {"width": width, "height": 800, "deviceScaleFactor": 1}
+    screen["mobile"] = width < 600
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+
+
+def read_axe(folder):
+    """The script of axe-core, or why it is not there."""
+    archive = folder / AXE
+    if not archive.exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            return None, "npm is missing"
+        package = AXE.removesuffix(".tgz").replace("core-", "core@")
+        command = [npm, "pack", package, "--pack-destination", str(folder)]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if run.returncode:
+            return None, f"npm did not fetch {package}"
+    digest = hashlib.sha512(archive.read_bytes()).digest()
+    assert base64.b64encode(digest).decode() == AXE_SHA512, f"{archive} is another file"
+    with tarfile.open(archive) as files:
+        return files.extractfile("package/axe.min.js").read().decode(), None
 
 
 def overflow(browser, width, within=None):
@@ -61,8 +98,7 @@ def overflow(browser, width, within=None):
 
     Or what is within boxes, given by a selector, wider than these.
     """
-    screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    set_width(browser, width)
     needed = browser.execute_script(
         "return document.documentElement.scrollWidth - arguments[0]"
         if within is None

@@ -295,9 +295,9 @@ def test_the_picture(four, tmp_path):
     ax = found.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == list(CHEAP)
     places = {line.get_label(): line.get_xdata() for line in ax.lines}
-    assert places["the best"][0] == pytest.approx(100 * found.accuracy.max())
+    assert places["the best model"][0] == pytest.approx(100 * found.accuracy.max())
     chosen = found.accuracy[found.names.index(found.choice)]
-    label = "to be used: the simplest that reaches the best"
+    label = "recommended: the simplest not clearly behind the best"
     assert_allclose(places[label], 100 * chosen)
     _, given = plt.subplots()
     assert found.plot(ax=given) is given

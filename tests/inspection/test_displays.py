@@ -105,10 +105,10 @@ def test_error_curve_shows_minima_landings_and_bound():
     assert shown.error.min() >= model.bayes_error_[0] * (1 - 1e-9)
     assert shown.minima[:, 1].min() == pytest.approx(model.bayes_error_[0], rel=1e-9)
     assert shown.bound == pytest.approx(model.bayes_error_[0] * (1 - model.gap_[0]))
-    theta, error = shown.landings["Fisher (LDA)"]
+    theta, error = shown.landings["LDA"]
     assert theta == pytest.approx(np.pi / 4)
     assert error == pytest.approx(0.357, abs=1e-3)
-    theta, error = shown.landings["global optimum"]
+    theta, error = shown.landings["GLD"]
     assert [theta, error] == pytest.approx(shown.minima[0], rel=1e-6)
     assert set(shown.markers_) == set(shown.landings)
     assert_allclose(shown.line_.get_ydata(), shown.error)
@@ -136,7 +136,7 @@ def test_error_curve_of_special_pairs(rng, case):
     model = GaussianLinearDiscriminant().fit(X, y)
     shown = ErrorCurveDisplay.from_estimator(model)
     if case in ("one feature", "proportional"):
-        theta, error = shown.landings["global optimum"]
+        theta, error = shown.landings["GLD"]
         assert np.interp(theta, shown.theta, shown.error) == pytest.approx(error, 1e-3)
     FrontierDisplay.from_estimator(model, X, y)
     ProjectionDisplay.from_estimator(model, X, y)
@@ -195,7 +195,7 @@ def test_trivial_rules(rng):
     assert "always usual" in shown.ax_.texts[0].get_text()
     curve = ErrorCurveDisplay.from_estimator(model)
     end = model.frontier_[0].theta_range[1]
-    assert curve.landings["global optimum"] == (end, model.bayes_error_[0])
+    assert curve.landings["GLD"] == (end, model.bayes_error_[0])
     FrontierDisplay.from_estimator(model, X, y)
     with pytest.raises(ValueError, match="no normal"):
         BoundaryDisplay.from_estimator(model, X, y)
@@ -294,7 +294,7 @@ def test_refusals(display, two, four):
             display.from_estimator(model, X, np.where(np.arange(len(y)) < 3, "up", y))
     if display is BoundaryDisplay:
         flat = GaussianLinearDiscriminant().fit(X[:, :1], y)
-        with pytest.raises(ValueError, match="two features or more"):
+        with pytest.raises(ValueError, match="at least two features"):
             display.from_estimator(flat)
 
 
@@ -412,7 +412,7 @@ def test_equal_means_leave_no_line_of_lda():
 @pytest.mark.parametrize("max_panels", [0, -1, 2.5])
 def test_panels_are_counted_from_one(four, max_panels):
     model = GaussianLinearDiscriminant().fit(*four)
-    with pytest.raises(ValueError, match="max_panels must be an integer from 1 on"):
+    with pytest.raises(ValueError, match="max_panels must be an integer of at least 1"):
         ProjectionDisplay.from_estimator(model, max_panels=max_panels)
 
 

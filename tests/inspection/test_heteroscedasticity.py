@@ -136,7 +136,7 @@ def test_rows_are_judged_by_leave_one_out(make_classes):
     assert report.judgement.lda_accuracy == pytest.approx(1 - found.lda_error)
     first, second = report.verdict.split("\n", 1)
     assert first == (
-        f"Accuracy by leave-one-out on {weight.sum()} rows: "
+        f"Held-out accuracy (leave-one-out, {weight.sum()} rows): "
         f"{100 * report.judgement.accuracy:.2f} %; LDA on the same rows: "
         f"{100 * report.judgement.lda_accuracy:.2f} %."
     )
@@ -152,7 +152,7 @@ def test_few_rows_per_feature_and_their_remedy(rng):
     y = np.repeat([0, 1], [19, 21])
     X = rng.normal(size=(40, 4))
     assert (
-        "Note: classes 0 have fewer than five rows per feature, so that their "
+        "Note: classes 0 have fewer than five rows per feature, so their "
         "covariances are uncertain and plug-in errors too low: fit with "
         "shrinkage='cv', or use fewer features." in " ".join(text_of(X, y).split())
     )
@@ -176,7 +176,7 @@ def test_in_a_notebook(make_classes):
         words = re.sub("<[^>]*>", " ", page)
         for sentence in ("are they equal?", "Plug-in: ", "What matters is how many"):
             assert sentence in words
-        assert ("Accuracy by leave-one-out" in words) == (len(given) == 2)
+        assert ("Held-out accuracy (leave-one-out" in words) == (len(given) == 2)
 
 
 def test_singular_covariances(rng):

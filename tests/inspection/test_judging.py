@@ -79,7 +79,7 @@ def test_a_sample_is_judged_by_the_statistics_of_all_rows(make_classes):
 def test_guarded_pairs_are_named_but_not_too_many():
     assert guarded_sentence([]) == ""
     assert guarded_sentence(["a and b"]).startswith(
-        "Fisher's rule stands between a and b: on the rows it makes fewer errors"
+        "The guard uses LDA's rule between a and b: on the rows it makes fewer errors"
     )
     many = guarded_sentence([f"{k} and {k + 1}" for k in range(9)])
     assert "4 and 5; 4 more:" in many

@@ -155,5 +155,5 @@ def test_estimators_of_covariances_need_room(rows, monkeypatch):
     monkeypatch.setattr("heterolda.statistics.moments._SMALL", 0)
     monkeypatch.setattr("heterolda.statistics.moments.available_memory", lambda: 4096)
     monkeypatch.setattr(LedoitWolf, "fit", lambda self, X: pytest.fail("too late"))
-    with pytest.raises(ValueError, match="choose fewer features"):
+    with pytest.raises(ValueError, match="use fewer features"):
         model.fit(*rows)

@@ -26,10 +26,11 @@ from benchmarks.accuracy.comparisons import (
 )
 from benchmarks.accuracy.methods import METHODS, PEERS, RECOMMENDED
 from benchmarks.accuracy.picture import pictures
-from benchmarks.accuracy.report import page
+from benchmarks.accuracy.report import pages
 from benchmarks.accuracy.sets import SET_ASIDE, SETS
 from benchmarks.accuracy.study import Score, packed, shuffles
 from benchmarks.accuracy.verdicts import verdicts
+from helpers.pages import ordered
 from heterolda.experiments.folder import RunFolder
 from heterolda.experiments.results import Results
 
@@ -70,6 +71,11 @@ def drawn(low=60, seed=0):
     """Hits at random, few different ones, so that there are ties."""
     random = np.random.default_rng(seed)
     return lambda *key: int(random.integers(low, low + 12))
+
+
+def page(c):
+    """Both pages as one text."""
+    return "\n".join(pages(c).values())
 
 
 def without(results, wanted):
@@ -282,14 +288,16 @@ def test_the_page_of_the_full_protocol_decides(monkeypatch):
     monkeypatch.setitem(report.REASONS, "ecoli", "classes of two rows")
     c = Comparisons(made(hits, SETS, METHODS, trials=1))
     assert not c.missing(list(METHODS))
+    for one in pages(c).values():
+        ordered(one)
     text = page(c)
     assert "so far" not in text
     assert "issing" not in text
     assert "not decided" in text  # the probabilities
     assert "| 1.12; SVC has 1.88" in text.replace("met: ", "")
-    assert "is first of 39 linear methods by mean rank (1.1; the best peer" in text
-    assert "No peer is ahead of it on 49 of 51 sets" in text
-    assert "most on biomed (-10.0), ecoli (-10.0)." in text
+    assert "and first by mean rank (1.1; the best peer, SVC, has 1.9)" in text
+    assert "picked after the fact, is ahead on 2 of 51 sets" in text
+    assert "errors on 2: biomed (-10.0), ecoli (-10.0)." in text
     assert "| ecoli † | -10.00 ± 0.00 | SVC | -10.00 ± 0.00 | SVC | classes of" in text
     assert "| SVC | 15/0/2, +7.65, .001/1 |" in text  # (1 + 17 + 136) / 2^17
     assert "Left out, because they fail or take too long: plant_margin" in text
@@ -331,7 +339,7 @@ def test_nothing_of_what_is_set_aside_is_on_a_development_page(monkeypatch):
         text = page(c)
         assert not [name for name in SET_ASIDE if name in text]
         if beside:
-            assert "## Published figures" in text
+            assert "## Beside published figures" in text
             pages.append((text, pictures(c)))
     assert pages[0] == pages[1]
     assert page(Comparisons(results)) != page(Comparisons(other))
@@ -382,8 +390,8 @@ def test_what_is_set_aside_may_have_peers_alone():
     )
     c = Comparisons(peers)
     text = page(c)
-    assert "\nOn the 2 sets to develop on, `recommended()` is " in text
-    assert "Over all 5 sets it is " in text
+    assert "Over 5 sets it is " in text
+    assert "On the 3 sets that were set aside" not in text
     assert [row[0] for row in verdicts(c).values()] == ["not decided"] * 9
     assert pictures(c)
 
@@ -423,7 +431,7 @@ def test_the_report_alone_computes_nothing(folder, tmp_path, monkeypatch, capsys
     assert main(["--report", "--out", str(folder), "--page", str(tmp_path)]) == 0
     assert (folder / "results.csv").read_bytes() == before
     text = (tmp_path / "accuracy.md").read_text(encoding="utf-8")
-    assert "| wine | 6" in text.partition("## Published figures")[2]
+    assert "| wine | 6" in text.partition("## Beside published figures")[2]
     for image in re.findall(r"\(images/(.*?)\)", text):
         assert (tmp_path / "images" / image).read_bytes().startswith(b"\x89PNG")
 

@@ -1,21 +1,24 @@
 """What is shipped: a wheel and an sdist, which work where the sources are not."""
 
+import hashlib
+import json
 import os
 import re
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from email.parser import Parser
 from pathlib import Path
 
 import pytest
-import yaml
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from release.build_twice import build, build_again, date, hashes
+from release.stamp import notes, project
 
 ROOT = Path(__file__).parents[2]
-
-
 PACKAGE = ROOT / "src" / "heterolda"
 
 
@@ -27,28 +30,34 @@ pytestmark = pytest.mark.xdist_group("packaging")
 def dist(tmp_path_factory):
     """The sdist, and a wheel made from it."""
     folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
-    subprocess.run(build, check=True, capture_output=True)
+    build(ROOT, folder)
     return folder
 
 
-@pytest.fixture
-def wheel_of(dist, tmp_path):
+@pytest.fixture(scope="module")
+def wheel_of(dist, tmp_path_factory):
     """Build a wheel from the sdist with an environment of its own."""
 
     def build(**environment):
         (sdist,) = dist.glob("*.tar.gz")
+        folder = tmp_path_factory.mktemp("wheel")
         pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index"]
         subprocess.run(
-            [*pip, "--no-build-isolation", "--wheel-dir", tmp_path, sdist],
+            [*pip, "--no-build-isolation", "--wheel-dir", folder, sdist],
             check=True,
             capture_output=True,
-            env=os.environ | environment,
+            env=os.environ | {"SOURCE_DATE_EPOCH": date()} | environment,
         )
-        (wheel,) = tmp_path.glob("*.whl")
+        (wheel,) = folder.glob("*.whl")
         return wheel
 
     return build
+
+
+@pytest.fixture(scope="module")
+def pure(wheel_of):
+    """The wheel without kernels."""
+    return wheel_of(HETEROLDA_PURE="1")
 
 
 def smoke(wheel, folder, *first, **environment):
@@ -106,11 +115,10 @@ def test_the_wheel_works_from_elsewhere(dist, tmp_path):
     assert said.stdout.endswith(" works (kernels: compiled)\n")
 
 
-def test_the_pure_wheel_works_and_says_what_it_lacks(wheel_of, tmp_path):
-    wheel = wheel_of(HETEROLDA_PURE="1")
-    assert wheel.name.endswith("-py3-none-any.whl")
-    assert contents(wheel) == package_files()
-    said = smoke(wheel, tmp_path)
+def test_the_pure_wheel_works_and_says_what_it_lacks(pure, tmp_path):
+    assert pure.name.endswith("-py3-none-any.whl")
+    assert contents(pure) == package_files()
+    said = smoke(pure, tmp_path)
     assert said.stdout.endswith(" works (kernels: NumPy (none were built))\n")
     assert said.stderr.count("runs without its compiled kernels") == 1
 
@@ -139,7 +147,58 @@ def test_the_wheel_has_the_package_and_nothing_else(dist):
     assert told["Requires-Python"] == ">=3.11"
     assert len(told.get_all("Classifier")) >= 8
     assert told["Keywords"]
-    assert "make demo" in told.get_payload()  # the README
+    readme = told.get_payload()
+    assert "make demo" in readme
+    source, tag = project()["urls"]["Source"], f"v{told['Version']}"
+    assert f"({source}/raw/{tag}/docs/images/idea.png)" in readme
+    assert f"({source}/blob/{tag}/docs/getting_started.md)" in readme
+    assert not re.findall(r"\]\((?!https://)", readme)
+
+
+@pytest.mark.check
+@needs_kernels
+def test_the_same_sources_give_the_same_files(dist, pure):
+    assert build_again(dist) == hashes(dist)
+    again = build_again(dist, "--wheel", HETEROLDA_PURE="1")
+    assert again == hashes(pure.parent)
+
+
+@pytest.mark.check
+@needs_kernels
+def test_wheels_list_what_they_are_made_of(dist, pure):
+    valid = JsonStrictValidator(SchemaVersion.V1_6)
+    assert valid.validate_str('{"bomFormat": "CycloneDX"}') is not None
+    (wheel,) = dist.glob("*.whl")
+    for file, compiled in ((wheel, 1), (pure, 0)):
+        with zipfile.ZipFile(file) as archive:
+            (name,) = (n for n in archive.namelist() if "/sboms/" in n)
+            text = archive.read(name).decode()
+            assert valid.validate_str(text) is None
+            this = json.loads(text)["metadata"]["component"]
+            assert len(this["components"]) == compiled
+            for part in this["components"]:
+                digest = hashlib.sha256(archive.read(part["name"])).hexdigest()
+                assert part["hashes"] == [{"alg": "SHA-256", "content": digest}]
+        assert this["version"] == project()["version"]
+        needed = [part["properties"][0] for part in json.loads(text)["components"]]
+        assert {part["value"] for part in needed} == set(project()["dependencies"])
+
+
+@pytest.mark.check
+def test_what_is_uploaded_has_metadata_in_order(dist, pure):
+    twine = [sys.executable, "-m", "twine", "check", "--strict", *dist.iterdir(), pure]
+    said = subprocess.run(twine, capture_output=True, text=True)
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
+def test_notes_are_those_of_a_dated_version():
+    version = project()["version"]
+    text = f"# Changelog\n\n## {version} (2026-11-30)\n\n- New.\n\n## 0.0.1 (x)\n"
+    assert notes(f"v{version}", text) == "- New."
+    with pytest.raises(ValueError, match="no date"):
+        notes(f"v{version}", text.replace("2026-11-30", "unreleased"))
+    with pytest.raises(ValueError, match="not the version"):
+        notes("v0.0.1", text)
 
 
 def test_the_sdist_has_tests_docs_and_examples(dist):
@@ -165,8 +224,7 @@ def test_the_sdist_has_tests_docs_and_examples(dist):
 
 
 def test_the_oldest_versions_are_those_of_the_metadata():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    given = [*project["dependencies"], *project["optional-dependencies"]["plot"]]
+    given = project()["dependencies"] + project()["optional-dependencies"]["plot"]
     least = dict(re.fullmatch(r"(.+)>=(.+)", text).groups() for text in given)
     lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
@@ -175,29 +233,53 @@ def test_the_oldest_versions_are_those_of_the_metadata():
 
 
 def test_the_conda_recipe_needs_what_the_wheel_needs():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     recipe = (ROOT / "conda" / "meta.yaml").read_text()
-    assert f'version = "{project["version"]}"' in recipe
     assert "compiler('c')" in recipe
-    for text in project["dependencies"]:
+    for text in project()["dependencies"]:
         assert f"    - {text.replace('>=', ' >=')}\n" in recipe
     named = re.findall(r"tests/[\w/]+\.py", recipe)
     assert named
     assert all((ROOT / name).is_file() for name in named)
 
 
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+needs_workflows = pytest.mark.skipif(
+    not WORKFLOWS, reason="the sources were unpacked from an sdist, without workflows"
+)
+
+
+@needs_workflows
 def test_the_workflows_run_what_there_is():
-    folder = ROOT / ".github" / "workflows"
-    if not folder.is_dir():
-        pytest.skip("the sources were unpacked from an sdist, which has no workflows")
     makefile = (ROOT / "Makefile").read_text()
-    texts = [path.read_text() for path in folder.glob("*.yml")]
+    texts = [path.read_text() for path in WORKFLOWS]
+    assert len(texts) == 2
     for text in texts:
-        for line in re.findall(r"- run: make ((?:[a-z-]+ )*)", text):
-            for target in line.split():
+        for line in re.findall(r"(?:- run: make|targets:) ((?:[a-z-]+[ ,])*)", text):
+            for target in re.findall(r"[a-z-]+", line):
                 assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
         for name in re.findall(r"tests/[\w/]+\.py", text):
             assert (ROOT / name).is_file()
-        for job in yaml.safe_load(text)["jobs"].values():
-            assert job["steps"]
-    assert len(texts) == 2
+        used = re.findall(r"uses: (.+)", text)
+        assert used
+        for action in used:  # a tag can be moved, a commit cannot
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
+
+
+@needs_workflows
+@pytest.mark.check
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["zizmor", "--offline", "--pedantic", ROOT / ".github"],
+        ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS],
+        [
+            *("check-jsonschema", "--builtin-schema", "vendor.dependabot"),
+            ROOT / ".github" / "dependabot.yml",
+        ],
+    ],
+    ids=["zizmor", "workflows", "dependabot"],
+)
+def test_linters_of_workflows_find_nothing(command):
+    name = Path(sys.executable).with_name(command[0])
+    said = subprocess.run([name, *command[1:]], capture_output=True, text=True)
+    assert said.returncode == 0, said.stdout + said.stderr

@@ -15,10 +15,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import heterolda
-from helpers.browsing import overflow, requests, set_scheme
+from helpers.browsing import read_axe, requests, set_scheme, set_width
 from heterolda import export
 
-for module in ("sphinx", "myst_parser", "numpydoc", "sphinx_gallery"):
+for module in ("sphinx", "myst_parser", "numpydoc", "sphinx_design", "sphinx_gallery"):
     pytest.importorskip(module, reason="the site needs heterolda[docs]")
 
 # One build for all tests, also where several processes share them.
@@ -34,7 +34,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     for name in ("docs", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=MADE)
-    for path in (*ROOT.glob("*.md"), ROOT / "CITATION.cff"):
+    for path in (*ROOT.glob("*.md"), ROOT / "CITATION.cff", ROOT / "pyproject.toml"):
         shutil.copy(path, folder)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     recipe = re.search(r"^docs:.*\n\t(.+)\n", makefile, re.MULTILINE)[1]
@@ -160,7 +160,9 @@ def test_figures_of_the_landing_page_are_those_of_the_accuracy_page():
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """A server that does not log."""
+    """A server that does not log and keeps its connections."""
+
+    protocol_version = "HTTP/1.1"
 
     def log_message(self, *args):
         """Say nothing."""
@@ -204,34 +206,143 @@ FILTERS = """
 """
 
 
-def test_pages_in_a_browser(site, pages, address, browser):
+# Text that cannot be seen, or only by moving what does not say that it can be moved.
+CUT = """
+    const [width, done] = arguments;
+    const hidden = "svg, dialog, mjx-assistive-mml";
+    const movable = ".pst-scrollable-table-container, .aligned pre, mjx-container";
+    const look = () => {
+        const found = [];
+        const wide = document.documentElement.scrollWidth - width;
+        if (wide > 0) found.push(`the page by ${wide}`);
+        for (const box of document.querySelectorAll("body *")) {
+            const [x, y] = [box.scrollWidth - box.clientWidth,
+                box.scrollHeight - box.clientHeight];
+            if ((x <= 1 && y <= 2) || box.clientWidth <= 1 || box.closest(hidden)
+                || !box.checkVisibility({visibilityProperty: true})) continue;
+            const style = getComputedStyle(box);
+            if (style.display === "inline") continue;
+            const says = `${box.tagName} ${box.className} by ${x}, ${y}: `
+                + box.textContent.trim().slice(0, 50);
+            if ((x > 1 && /hidden|clip/.test(style.overflowX))
+                || (y > 2 && /hidden|clip/.test(style.overflowY))) found.push(says);
+            else if (x > 1 && /auto|scroll/.test(style.overflowX)) {
+                const first = box.querySelector("td, th");
+                if (width >= 1280 || !box.matches(movable) || box.tabIndex !== 0
+                    || !box.ariaLabel || box.role !== "region"
+                    || (first && getComputedStyle(first).position !== "sticky"))
+                    found.push(says);
+            } else if (x > 4 && box.matches("td, th")) found.push(says);
+        }
+        done(found);
+    };
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(look)));
+"""
+UNREACHED = """
+    return [...document.querySelectorAll("a[href], button, input, select, summary")]
+        .filter((one) => one.tabIndex < 0 && one.checkVisibility())
+        .map((one) => one.outerHTML.slice(0, 100))
+"""
+# Rows of a table are alike: a few of them do. What the scheme changes is contrast; it
+# takes the most time: of pages that are alike, some do.
+ACCESSIBLE = """
+    const [whole, contrast, scheme, done] = arguments;
+    document.querySelectorAll("tbody tr:nth-child(n+4)").forEach((row) => row.remove());
+    const parts = whole ? document : {exclude: [".bd-header", ".bd-sidebar-primary"]};
+    const rules = scheme === "dark" ? ["color-contrast"]
+        : ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    const options = {resultTypes: ["violations"], runOnly: rules,
+        rules: {"color-contrast": {enabled: contrast}}};
+    axe.run(parts, options).then((result) =>
+        done(result.violations.filter((rule) => /serious|critical/.test(rule.impact))
+            .map((rule) => `${rule.id}: ${rule.nodes[0].html.slice(0, 150)}`)));
+"""
+
+
+@pytest.fixture(scope="module")
+def seen(site, pages, address, browser, request):
+    """What is wrong with the pages, by kind: each is loaded once."""
+    axe, missing = read_axe(request.config.cache.mkdir("axe"))
+    kinds = ("cut", "formulas", "scheme", "keyboard", "accessible", "console")
+    wrong = {kind: [] for kind in kinds}
+    wrong["no axe"] = missing
+    formulas = 0
+    folders = set()
+    browser.set_script_timeout(120)
+    requests(browser, address)
     names = sorted(str(path.relative_to(site)) for path in pages)
     alike = [name for name in names if re.match("api/generated|gallery/plot", name)]
-    seen = [name for name in names if name not in alike] + alike[::6]
-    formulas = 0
-    requests(browser, address)
-    for name in seen:
+    for name in names:
         set_scheme(browser, "light")
+        set_width(browser, 1600)
         browser.get(f"{address}/{name}")
         browser.execute_async_script(READY)
-        expected, drawn, wrong = browser.execute_script(FORMULAS)
-        assert (expected, wrong) == (drawn, 0), f"{name}: formulas"
+        expected, drawn, errors = browser.execute_script(FORMULAS)
+        if (expected, errors) != (drawn, 0):
+            wrong["formulas"].append(name)
         formulas += drawn
-        for width in (390, 1280):
-            assert overflow(browser, width) == 0, f"{name}: too wide for {width}"
-        ground, ink = browser.execute_async_script(GROUND, "light")
-        assert ground > 200 > 100 > ink, f"{name}: light"
-        set_scheme(browser, "dark")
-        ground, ink = browser.execute_async_script(GROUND, "dark")
-        assert ground < 60 < 150 < ink, f"{name}: dark"
+        for width in (1600, 390, 1280):
+            set_width(browser, width)
+            cut = browser.execute_async_script(CUT, width)
+            wrong["cut"] += [f"{name} at {width}: {what}" for what in cut]
+        reach = browser.execute_script(UNREACHED)
+        wrong["keyboard"] += [f"{name}: {what}" for what in reach]
+        whole = name.rpartition("/")[0] not in folders  # headers and menus are alike
+        folders.add(name.rpartition("/")[0])
+        contrast = name not in alike or name in alike[::6]
+        if axe:
+            browser.execute_script(axe)
+        for scheme in ("light", "dark"):
+            set_scheme(browser, scheme)
+            ground, ink = browser.execute_async_script(GROUND, scheme)
+            dark, light = sorted((ground, ink))
+            if dark > 100 or light < 150 or (ground < ink) != (scheme == "dark"):
+                wrong["scheme"].append(f"{name}: {scheme}")
+            if axe and (contrast or scheme == "light"):
+                given = (whole, contrast, scheme)
+                found = browser.execute_async_script(ACCESSIBLE, *given)
+                wrong["accessible"] += [f"{name}, {scheme}: {rule}" for rule in found]
         filters = browser.execute_script(FILTERS)
-        assert all("invert" in value for value in filters), f"{name}: pictures"
-        log = browser.get_log("browser")
-        assert not [entry for entry in log if entry["level"] != "INFO"], name
-    assert len(seen) > 30
+        if not all("invert" in value for value in filters):
+            wrong["scheme"].append(f"{name}: pictures")
+        log = [one for one in browser.get_log("browser") if one["level"] != "INFO"]
+        wrong["console"] += [f"{name}: {one['message']}" for one in log]
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert formulas > 60
     asked = {urlsplit(url).netloc for url in requests(browser, address)}
     assert asked <= {urlsplit(address).netloc, ""}  # none in data: addresses
+    return wrong
+
+
+@pytest.mark.parametrize("kind", ["cut", "formulas", "scheme", "keyboard", "console"])
+def test_every_page_in_a_browser(seen, kind):
+    assert not seen[kind], "\n".join(seen[kind])
+
+
+def test_every_page_is_accessible(seen):
+    if seen["no axe"]:
+        pytest.skip(f"accessibility is not checked: {seen['no axe']}")
+    assert not seen["accessible"], "\n".join(seen["accessible"])
+
+
+def test_tab_reaches_everything_on_a_phone(address, browser):
+    from selenium.webdriver import ActionChains, Keys
+
+    set_width(browser, 390)
+    browser.get(f"{address}/guide/tutorial.html")
+    browser.execute_async_script(CUT, 390)
+    wanted = browser.execute_script("""
+        const list = document.querySelectorAll("main :is(a[href], button, .moves)");
+        window.wanted = new Set([...list].filter((one) =>
+            one.checkVisibility({visibilityProperty: true})));
+        document.addEventListener("focusin", (event) => wanted.delete(event.target));
+        return [wanted.size, document.querySelectorAll(".moves").length]
+    """)
+    assert wanted[1] > 0
+    ActionChains(browser, duration=0).send_keys(Keys.TAB * (wanted[0] + 40)).perform()
+    missed = browser.execute_script("return [...wanted].map((one) => one.outerHTML)")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert not missed
 
 
 def test_the_search_finds(address, browser):
@@ -243,3 +354,52 @@ def test_the_search_finds(address, browser):
         look();
     """
     assert browser.execute_async_script(wait)
+
+
+# What visitors come for: the words of the links that they click, and what they find.
+TASKS = {
+    "statistician": [
+        (["Box's M is significant, what now?"], "What to do: four cases"),
+        (["The theory", "The certificate"], "branch and bound"),
+        (["Coming from R's MASS", "Leave-one-out"], "CV = TRUE"),
+        (["Results", "The paper's study, reproduced"], "What differs, and why"),
+        (["How to cite"], "@article{gyamfi2017linear"),
+    ],
+    "engineer with a CSV file": [
+        (["Get started", "Install"], "pip install 'heterolda[all]'"),
+        (["Files as you have them", "What is detected"], "decimal comma"),
+        (["User guide", "Missing values"], "--missing em"),
+        (
+            ["Costs and bounds on errors", "A bound that holds on new rows"],
+            "--max-error",
+        ),
+        (["User guide", "C and ONNX", "C"], "--to c"),
+    ],
+    "maintainer of scikit-learn": [
+        (["Coming from scikit-learn", "Parameters"], "store_covariance"),
+        (["scikit-learn-contrib's checklist"], "check_estimator"),
+        (["API reference", "GaussianLinearDiscriminant"], "covariance_estimator"),
+        (["Results", "Benchmarks"], "Where others are faster"),
+        (["What changes in your answers"], "guard=False"),
+    ],
+}
+LINK = """
+    const found = [...document.querySelectorAll("a[href]")].find(
+        (link) => link.checkVisibility() && link.innerText.trim() === arguments[0]);
+    found?.scrollIntoView({block: "center", behavior: "instant"});
+    return found;
+"""
+
+
+@pytest.mark.parametrize("visitor", TASKS)
+def test_visitors_find_what_they_come_for(address, browser, visitor):
+    set_width(browser, 1280)
+    for clicks, answer in TASKS[visitor]:
+        assert len(clicks) <= 4
+        browser.get(f"{address}/index.html")
+        for words in clicks:
+            link = browser.execute_script(LINK, words)
+            assert link is not None, f"{browser.current_url} has no link {words!r}"
+            link.click()
+        text = browser.execute_script("return document.querySelector('main').innerText")
+        assert answer in text, f"{browser.current_url} does not say {answer!r}"

@@ -12,7 +12,7 @@ import pytest
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 JUDGED = ["project", "fit", "inspect", "evaluate"]
-GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def commands(text):
@@ -38,8 +38,9 @@ def lines_of(text):
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("tutorial", [*JUDGED, "fit", "evaluate", "predict", "export"]),
-        ("files", ["fit", "predict", "fit", "fit"]),
+        ("index", ["fit", "predict", "inspect"]),
+        ("guide/tutorial", [*JUDGED, "fit", "evaluate", "predict", "export"]),
+        ("guide/files", ["fit", "predict", "fit", "fit"]),
     ],
 )
 def test_pages_of_commands_are_true(page, names, tmp_path):
@@ -55,7 +56,7 @@ def test_pages_of_commands_are_true(page, names, tmp_path):
     )
     program.chmod(0o755)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    script = commands((GUIDE / f"{page}.md").read_text(encoding="utf-8"))
+    script = commands((DOCS / f"{page}.md").read_text(encoding="utf-8"))
     ours = [lines[0].split()[1] for lines, _ in script if "heterolda" in lines[0][:9]]
     assert ours == ["datasets", *names]
     for lines, shown in script:
@@ -70,4 +71,6 @@ def test_pages_of_commands_are_true(page, names, tmp_path):
         # Pages show some errors; all others are not what stands there.
         assert run.returncode == run.stdout.startswith("heterolda:"), run.stdout
         found, expected = list(lines_of(run.stdout)), list(lines_of("\n".join(shown)))
+        if expected[-1:] == ["..."]:  # and more
+            found[len(expected) - 1 :] = ["..."]
         assert found == expected, lines[0]

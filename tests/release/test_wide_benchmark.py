@@ -14,6 +14,7 @@ from benchmarks.wide import __main__ as command
 from benchmarks.wide.methods import METHODS, PEERS, RIDGE, LedoitWolf
 from benchmarks.wide.picture import draw
 from benchmarks.wide.report import page
+from helpers.pages import ordered
 
 
 def wide(rng):
@@ -60,26 +61,27 @@ def made(gains):
 
 
 def test_the_page_says_what_the_figures_say():
-    text = page(made([1, 2, 3, 4, 5, 6, -7]))
+    text = ordered(page(made([1, 2, 3, 4, 5, 6, -7])))
     assert "right on 72.0 % of rows held out" in text
-    assert "no peer is better by a paired test (p < 0.05), and ours is better" in text
-    assert "ahead of the default on set6 (by 7.0, " in text
-    assert "| set0 | 60 | 2,000 | 2 | **71.0** ± 0.0 | 70.0 ± 1.0 |" in text
+    assert "no peer is better than GLD (p < 0.05), and GLD is better than none" in text
+    assert "Some peer is ahead of GLD on set6 (by 7.0 points, " in text
+    assert "| size | 60 x 2,000, 2 |" in text
+    assert "| **GLD** | **71.0** ± 0.0 | **72.0** ± 0.0 |" in text
     assert "| LDA | +2.0 | 6/0/1 | 0.3 |" in text
     assert "set aside, `" not in text
     results = made([1, 2, 3, 4, 5, 6, 7])
     results["golub"] = results.pop("set6")
     text = page(results)
     assert "as follows: golub 70.0 % to 77.0 %." in text
-    assert "ours is better than LDA, LDA (Ledoit-Wolf), logistic (l2)" in text
-    assert "A peer is ahead of the default on no set." in text
+    assert "GLD is better than LDA, LDA (Ledoit-Wolf), logistic (l2)" in text
+    assert "Some peer is ahead of GLD on no set." in text
     results = made([-1, -2, -3, -4, -5, -6, -7])
     for one in results.values():
         del one["accuracy"]["recommended()"]
     del results["set2"]["accuracy"]["LDA"]
     text = page(results)
     assert "| LDA | -4.2 | 0/0/6 | 0.031 |" in text
-    assert "linear SVM, shrunken centroids is better by a paired test" in text
+    assert "linear SVM and shrunken centroids is better than GLD" in text
     assert draw(results).startswith(b"\x89PNG")
 
 
@@ -108,5 +110,5 @@ def test_the_command_resumes_and_writes_its_page(tmp_path, capsys, rng):
     assert "drawn, LDA:" not in messages
     assert "drawn, LDA (Ledoit-Wolf):" in messages
     text = (docs / "wide_accuracy.md").read_text(encoding="utf-8")
-    assert "| drawn | 40 | 3 | 2 |" in text
+    assert "| size | 40 x 3, 2 |" in text
     assert (docs / "images" / "wide_accuracy.png").exists()

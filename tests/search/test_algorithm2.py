@@ -189,7 +189,7 @@ def test_weights_too_unequal_to_be_counted_are_refused():
     algorithm2.check_range_of_weights(weight, weight.sum() / 8)
     algorithm2.check_range_of_weights(weight, 2.0)  # exactly the least share
     algorithm2.check_range_of_weights(np.zeros(3), 0.0)
-    message = r"^sample_weight times .* 1\.82e-12 for some row .* next to nothing$"
+    message = r"^sample_weight times .* 1\.82e-12 for some row .* almost no weight$"
     with pytest.raises(ValueError, match=message):
         algorithm2.check_range_of_weights(weight, 4.0)
 

@@ -208,7 +208,7 @@ def test_what_cannot_be_searched_in_files_is_refused():
     table = pa.Table.from_pandas(pd.DataFrame(X, columns=list("abcd")).assign(y=y))
     search = LocalNeighborhoodSearch()
     for arguments, error, message in (
-        ((search, table.to_reader(), "y"), TypeError, "source can be read only once"),
+        ((search, table.to_reader(), "y"), TypeError, "can be read only once"),
         ((search, iter(table.to_batches()), "y"), TypeError, "only once"),
         ((LogisticRegression(), table, "y"), TypeError, "estimator must be a Gaussian"),
         ((LocalNeighborhoodSearch(strategy="exact"), table, "y"), ValueError, "exact"),
@@ -402,5 +402,5 @@ def test_what_cannot_be_searched_on_a_cluster_is_refused():
     with pytest.raises(ValueError, match="at least 2 classes"):
         LocalNeighborhoodSearch().fit(lazy, np.zeros(200))
     tiny = np.where(np.arange(200) == 3, 1e-20, 1.0)
-    with pytest.raises(ValueError, match="too unequal for errors to be counted"):
+    with pytest.raises(ValueError, match="too unequal to count errors"):
         LocalNeighborhoodSearch().fit(lazy, y, tiny)

@@ -54,7 +54,7 @@ def hostile_rows(rng, n=240):
     return X, rng.integers(0, 4, n), rng.uniform(0.1, 3, n)
 
 
-@pytest.mark.filterwarnings("ignore:what is left of the variance")
+@pytest.mark.filterwarnings("ignore:the variance of features")
 def test_rows_leave_one_by_one_until_none_is_left(rng):
     X, y, weight = hostile_rows(rng)
     stats, order = ClassStatistics.from_data(X, y, weight), rng.permutation(len(X))
@@ -75,7 +75,7 @@ def test_rows_leave_one_by_one_until_none_is_left(rng):
     assert_array_equal((stats + again).scatters, again.scatters)
 
 
-@pytest.mark.filterwarnings("ignore:what is left of the variance")
+@pytest.mark.filterwarnings("ignore:the variance of features")
 def test_a_window_moves_on(rng):
     X, y, weight = hostile_rows(rng)
     window = ClassStatistics.from_data(X[:40], y[:40], weight[:40])
@@ -132,16 +132,16 @@ def test_an_entry_without_rows_stays(make_classes):
     ("change", "message"),
     [
         (lambda X, y: (X[:, :2], y), "3 and of 2 features cannot be combined"),
-        (lambda X, y: (X, y + 1), r"rows of classes \[4\] cannot be taken away"),
-        (lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2)), "left with a weight of -60"),
+        (lambda X, y: (X, y + 1), r"rows of classes \[4\] cannot be removed"),
+        (lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2)), "leave a weight of -60"),
         (
             lambda X, y: (9 * X[:99], y[:99]),
-            "rows of class 0 cannot .* left with a negative variance",
+            "rows of class 0 cannot .* leave a negative variance",
         ),
-        (lambda X, y: (X[:1] + 99, y[:1]), "left with a negative variance"),
-        (lambda X, y: (X / 2, y), "left with squares, but no rows"),
-        (lambda X, y: (X[:, [1, 0, 2]], y), "left with squares, but"),
-        (lambda X, y: (X[:1] * 1e170, y[:1]), "left with squares that overflow"),
+        (lambda X, y: (X[:1] + 99, y[:1]), "leave a negative variance"),
+        (lambda X, y: (X / 2, y), "leave squares, but no rows"),
+        (lambda X, y: (X[:, [1, 0, 2]], y), "leave squares, but"),
+        (lambda X, y: (X[:1] * 1e170, y[:1]), "leave squares that overflow"),
         (
             lambda X, y: (pd.DataFrame(X, columns=list("acb")), y),
             r"different features cannot .* \['a', 'b', 'c'\] and \['a', 'c', 'b'\]",

@@ -355,7 +355,7 @@ def test_far_places_are_refused(rng):
     with pytest.raises(ValueError, match="no hyperplane"):
         frontier.rule(frontier.theta_range[0])
     for n_points in (1, 10.0, "many"):
-        with pytest.raises(ValueError, match="n_points must be an integer from 2 on"):
+        with pytest.raises(ValueError, match="n_points must be an integer >= 2"):
             frontier.roc_curve(n_points)
     with pytest.raises(ValueError, match="criterion must be one of"):
         frontier.at("best")

@@ -23,9 +23,9 @@ from heterolda.cli.study import datasets, report, reproduce
 
 
 class OneLineGroup(Group):
-    """A group of commands that complains of wrong usage in one line.
+    """A group of commands that reports wrong usage in one line.
 
-    A reader that goes away early, such as ``head``, ends the program without a word.
+    A reader that closes the pipe early, such as ``head``, ends the program silently.
     """
 
     def main(self, *args: Any, **settings: Any) -> Any:
@@ -75,23 +75,23 @@ def _with_status(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-_HELP = """Tell classes apart by the columns of a table, by the best linear rule.
+_HELP = """Classify the rows of a table by the best linear rule.
 
 - `heterolda fit iris.csv --target species --out iris.json`
 - `heterolda evaluate iris.json test.csv`
 - `heterolda predict iris.json new.csv --out predicted.csv`
 
-The classes may differ in their spread (covariance), not only in their mean. All that
-a command can do is in its help: heterolda fit --help.
+The classes may differ in spread (covariance) as well as in mean. Every command
+describes its options: heterolda fit --help.
 """
 app = typer.Typer(
     name="heterolda",
     cls=OneLineGroup,
     rich_markup_mode=None,
     help=_HELP,
-    epilog="Errors end with one line and a status: 2 if the command is wrong, such as "
-    "options that are unknown, contradict each other, name a class or a column that is "
-    "not there, or a file to write that is read; 1 if a file or its data are.",
+    epilog="An error prints one line and sets the exit status: 2 if the command is "
+    "wrong (unknown or contradictory options, a class or column that does not exist, "
+    "an output file that is also an input), 1 if a file or its data are wrong.",
     context_settings={
         "help_option_names": ["--help", "-h"],
         "max_content_width": 100,
@@ -111,16 +111,16 @@ for _panel, _functions in _COMMANDS.items():
 def main(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.")
+        bool, typer.Option("--version", help="Show the version and exit.")
     ] = False,
     show_versions: Annotated[
         bool,
         typer.Option(
-            "--show-versions", help="Print the versions of all that is used, and exit."
+            "--show-versions", help="Show the versions of all dependencies and exit."
         ),
     ] = False,
 ) -> None:
-    """Print versions, or the help where no command is given."""
+    """Show versions, or the help if no command is given."""
     if version:
         print(f"heterolda {sys.modules['heterolda'].__version__}")
     elif show_versions:

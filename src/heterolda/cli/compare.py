@@ -64,8 +64,8 @@ def compare(
             metavar="NUMBER",
             min=2,
             max=1000,
-            help="Cut the rows into this many parts (folds), and decide each by fits "
-            "to the others. Equal rows of a class go to the same part.",
+            help="Number of folds. Each is held out once, and the models are fitted to "
+            "the others. Equal rows of a class go to the same fold.",
         ),
     ] = 10,
     out: Annotated[
@@ -75,21 +75,22 @@ def compare(
             "-o",
             **WRITE,
             metavar="FILE",
-            help="A picture of the comparison, .png or .svg.",
+            help="Picture of the comparison, .png or .svg.",
         ),
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Compare seven classifiers on the same rows, and say which to use.
+    """Compare seven classifiers on held-out rows and recommend one.
 
     - `heterolda compare iris.csv --target species`
     - `heterolda compare iris.csv -t species --cv 5 --out models.png`
     - `heterolda compare 'parts/*.parquet' -t kind --exclude id,date`
 
-    These are LDA, our discriminant (GLD) without and with shrinkage, logistic
-    regression, a linear SVM, what fit --recommended fits, and QDA. Each is judged on
-    rows held out: accuracy, the difference to the best with its standard error, log
-    loss, time. All rows are read into memory. Ctrl-C shows the models that are ready.
+    The seven are LDA, heterolda's discriminant (GLD) without and with shrinkage,
+    logistic regression, a linear SVM, what fit --recommended fits, and QDA. The table
+    shows accuracy, difference from the best with its standard error, and log loss, all
+    on held-out rows, and the time of a fit. All rows are read into memory. Ctrl-C shows
+    the models that are finished.
     """
     with errors_in_one_line(debug):
         from heterolda.data.table import Table
@@ -98,7 +99,7 @@ def compare(
         with usage_errors():
             check_columns(columns, exclude)
             if out is not None and out.suffix.lower() not in _PICTURES:
-                raise ValueError(f"--out {out}: a picture's name ends in .png or .svg")
+                raise ValueError(f"--out {out}: name a .png or .svg file")
         check_outputs({"--out": out}, data=data)
         if out is not None:
             pyplot()  # type: ignore[no-untyped-call]  # or say what to install

@@ -53,12 +53,12 @@ def check_outputs(
             if path is None:
                 continue
             if str(path) == STANDARD_INPUT:
-                raise ValueError(f"{option}: this needs a file, not -")
+                raise ValueError(f"{option}: name a file, not -")
             _refuse_taken(f"{option} {path}", _identity(path), taken)
             if _lies_among(path, data):
                 raise ValueError(
                     f"{option} {path}: it would lie among the data and be read with "
-                    "them the next time: name a file elsewhere"
+                    "them next time: choose another folder"
                 )
             taken[_identity(path)] = f"what {option} writes"
             check_target(path)
@@ -113,7 +113,7 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 def reading_of(
     delimiter: str | None, decimal: str | None, no_header: bool, na: str | None
 ) -> Any:
-    """How the options say that files are to be read; or that pyarrow is missing."""
+    """How to read files, from the options; an error if pyarrow is missing."""
     import_module("pyarrow")
     from heterolda.data.reading import Reading
 
@@ -141,7 +141,7 @@ def source_of(
         yield Files(data, reading)
         return
     if len(data) > 1:
-        raise typer.BadParameter("- stands for all data: no file can follow it")
+        raise typer.BadParameter("- means standard input: name no other data with it")
     if keep_answering:
         yield StandardInput(reading)
         return

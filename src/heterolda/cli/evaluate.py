@@ -22,9 +22,9 @@ Missing = Annotated[
     str | None,
     opt.one_of(
         MISSING,
-        "A row with a missing value is an error, is left out, or is decided by the "
-        "values that it has (em). By default em for models that were fitted so, else "
-        "error.",
+        "Rows with missing values: stop with an error, drop them, or decide them by "
+        "the values they have (em). By default em for models fitted that way, "
+        "otherwise error.",
         **opt.READ,
     ),
 ]
@@ -40,8 +40,8 @@ def evaluate(
             "-t",
             **opt.READ,
             metavar="COLUMN",
-            help="Column with the class of each row. By default that of the fit, or "
-            "the only column that is no feature.",
+            help="Column with the class of each row. By default the target of the fit, "
+            "or the only column that is not a feature.",
         ),
     ] = None,
     columns: opt.Columns = None,
@@ -59,14 +59,15 @@ def evaluate(
     ] = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Say how good a model is on rows of known class.
+    """Measure how good a model is on rows whose class is known.
 
     - `heterolda evaluate iris.json test.csv`
     - `heterolda evaluate iris.json test.csv --missing drop --na '?,-999'`
     - `heterolda evaluate iris.json 'test/*.parquet' --target species --json`
 
-    Prints accuracy, balanced accuracy (the mean over classes), log loss, calibration
-    and which classes are taken for which. Files are read once, piece by piece.
+    Shows accuracy, balanced accuracy (the mean over classes), log loss, calibration
+    and which classes are confused. Use rows that the model was not fitted to. Files are
+    read once, in pieces.
     """
     with errors_in_one_line(debug), warnings_as_notes():
         from heterolda.cli.evaluate_files import (
@@ -104,8 +105,9 @@ def evaluate(
             print_to_stderr(f"note: {text}")
         if record is not None and record.data == name_of(data):
             print_to_stderr(
-                "note: the model was fitted to data of this name; on rows that it was "
-                "fitted to, it is more often right than on others (see inspect)"
+                "note: the model was fitted to data of this name. On its training rows "
+                "it is right more often than on new ones; inspect shows its held-out "
+                "accuracy"
             )
         if as_json:
             print(json.dumps(scores.record(), indent=1, allow_nan=False))

@@ -28,8 +28,8 @@ def load_classifier(path: str | os.PathLike[str]) -> Any:
     model = linear_form(load(path))
     if not hasattr(model, "predict_proba"):
         raise ValueError(
-            f"{os.fspath(path)} holds a projection, which predicts no classes: save a "
-            "classifier, or a pipeline of the projection and a classifier"
+            f"{os.fspath(path)} holds a projection, which does not predict classes: "
+            "save a classifier, or a pipeline of the projection and a classifier"
         )
     return model
 
@@ -55,8 +55,8 @@ def gaps_for(model: Any, missing: str | None) -> str:
     if missing == "em" and not can:
         raise ParameterError(
             Setting("missing", "em"),
-            " needs a model of heterolda fit that is not refined, nor bounded without "
-            "it: choose ",
+            " needs a model that is not refined, and a bounded model fitted with it: "
+            "choose ",
             Setting("missing", "drop"),
         )
     if can:
@@ -69,7 +69,7 @@ def gap_notes(n_gaps: int) -> list[str]:
     if not n_gaps:
         return []
     rows = count(n_gaps, "row")
-    return [f"{rows} with missing values: decided by the values that are there"]
+    return [f"{rows} with missing values: decided by the values they have"]
 
 
 def needs_of(
@@ -101,7 +101,7 @@ def _feature_columns(
     own = getattr(model, "feature_names_in_", None)
     if own is None and not columns:
         raise ValueError(
-            "the model does not know the names of its features: name its "
+            "the model file has no feature names: name the "
             f"{model.n_features_in_} columns with --columns"
         )
     needed = columns if own is None else raw_columns(map(str, own), categories)

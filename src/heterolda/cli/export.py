@@ -31,8 +31,8 @@ def export(
         str | None,
         one_of(
             tuple(_TYPES),
-            "A C header that needs no library, or an ONNX graph. By default what "
-            "the file's ending says, .h or .onnx.",
+            "A C header that needs no library, or an ONNX graph. By default as the "
+            "file name says: .h or .onnx.",
             **WRITE,
         ),
     ] = None,
@@ -51,7 +51,7 @@ def export(
         typer.Option(
             **WRITE,
             metavar="PREFIX",
-            help="For C: how all names begin. By default as the file's does.",
+            help="For C: prefix of all names. By default taken from the file name.",
         ),
     ] = None,
     debug: Debug = False,
@@ -62,20 +62,20 @@ def export(
     - `heterolda export iris.json --out iris.h --dtype int16 --name flower`
     - `heterolda export iris.json --out iris.onnx`
 
-    A pipeline of projections and a classifier becomes rules on its features in C; a
-    projection alone is for ONNX only.
+    In C, a pipeline of projections and a classifier becomes rules on its features. A
+    projection alone can be exported to ONNX only.
     """
     with errors_in_one_line(debug):
         with usage_errors():
             form = to or _ENDINGS.get(out.suffix.lower())
             if form is None:
-                raise ValueError(f"--out {out}: say by --to what to write, c or onnx")
+                raise ValueError(f"--out {out}: add --to c or --to onnx")
             kind = dtype or _TYPES[form][0]
             if kind not in _TYPES[form]:
                 options = ", ".join(_TYPES[form])
                 raise ValueError(f"--dtype {kind}: for {form} it is one of {options}")
             if form != "c" and name is not None:
-                raise ValueError("--name is for C")
+                raise ValueError("--name is for C: leave it out for ONNX")
         check_outputs({"--out": out}, model)
         with warnings_as_notes():
             print_result(_write(model, out, form, kind, name))
@@ -97,7 +97,7 @@ def _write(
     features += [f"{name}: {means}" for name, means in meanings if name != means]
     marks = getattr(getattr(fitted, "fit_record_", None), "marks", ())
     if marks:
-        features.append(f"missing values, not to be passed: {', '.join(marks)}")
+        features.append(f"missing values, which it does not take: {', '.join(marks)}")
     if form == "onnx":
         to_onnx(fitted, out, dtype)
         predicts = hasattr(fitted, "predict_proba")
@@ -107,7 +107,7 @@ def _write(
     kind = {"int16": "int16_t"}.get(dtype, dtype)
     labels = enumerate(fitted.classes_.tolist())
     if getattr(fitted, "transformation_", None) is not None:
-        features.insert(0, "it transforms features by <math.h>: link with -lm")
+        features.insert(0, "it transforms features with <math.h>: link with -lm")
     return [
         f"{out}: int {header.name}_predict(const {kind} *x), with "
         f"{header.constant_bytes} bytes of constants and at most "

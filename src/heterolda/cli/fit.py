@@ -71,16 +71,16 @@ def fit(
     date: opt.Date = None,
     debug: Debug = False,
 ) -> None:
-    """Fit a linear discriminant to a table and say how good it is.
+    """Fit a linear discriminant to a table and show how good it is.
 
     - `heterolda fit iris.csv --target species --out iris.json`
     - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --recommended`
     - `zcat big.csv.gz | heterolda fit - -t y --costs ill:well=10 -o model.json`
 
-    The table has a row for each case, a column of known classes (the target) and
-    columns of numbers to decide by (the features). A fit says how often the model is
-    right on rows left out of it, beside plain LDA on the same rows. Files are read
-    piece by piece, so they may be larger than memory.
+    The table has one row for each case, a column of known classes (the target) and
+    columns of numbers (the features). The output says how often the model is right on
+    rows held out of the fit, and how often plain LDA is on the same rows. Files are
+    read in pieces, so they may be larger than memory.
     """
     with errors_in_one_line(debug):
         from heterolda.cli.fit_files import FitSettings
@@ -131,7 +131,7 @@ def _no_dates(names: tuple[str, ...]) -> ValueError:
 
     return ParameterError(
         Setting("date", names),
-        ": a date is not a feature: leave it out by ",
+        ": a date is not a feature: leave it out with ",
         Setting("exclude", names),
         f", or {DATE_ADVICE}",
     )
@@ -166,7 +166,7 @@ def _fit_and_report(
         fitted = fit_files(settings, data, progress, in_memory=in_memory)
         if in_memory:
             print_to_stderr(
-                "note: these settings need all rows at once, so they are kept in memory"
+                "note: these settings need all rows at once and keep them in memory"
             )
         try:
             if accuracy or cv is not None:
@@ -176,14 +176,14 @@ def _fit_and_report(
                 raise
             cross = "" if settings.confidence else ", or ask for --cv 10"
             lines.append(
-                f"Accuracy on rows left out is not known: {error}. Evaluate the model "
-                f"on other rows{cross}."
+                f"Held-out accuracy is unknown: {error}. Evaluate the model on other "
+                f"rows{cross}."
             )
     if fitted.n_gaps:
         print_to_stderr(
             f"note: {fitted.n_gaps:,} of {count(fitted.n_rows, 'row')} have missing "
-            "values: they count by what they have (EM), which is right if values are "
-            "missing at random given those that are there"
+            "values; EM uses those they have, which is valid if values are missing at "
+            "random given the observed ones"
         )
     facts = ModelFacts(linear_form(fitted.model))
     X, _, weight = fitted.some_rows
@@ -209,7 +209,7 @@ def _fit_and_report(
         save(fitted.model, out)
         lines.append(f"The model is in {out}.")
     else:
-        lines.append("The model was not saved: name a file with --out.")
+        lines.append("The model was not saved: add --out FILE to save it.")
     print_result(lines)
 
 

@@ -59,12 +59,13 @@ class FitSettings:
         if recommended and (self.strategy, self.shrinkage) != ("smooth", "cv"):
             raise ValueError(
                 "--recommended means --strategy smooth --shrinkage cv: leave it out to "
-                "choose others"
+                "choose other settings"
             )
         if self.missing == "em" and not self.can_take_gaps:
             raise ValueError(
-                "--missing em cannot go with --recommended, --strategy and --refine, "
-                "which need all values of a row: leave these out, or use --missing drop"
+                "--missing em cannot be combined with --recommended, --strategy or "
+                "--refine, which need complete rows: leave these out, or use --missing "
+                "drop"
             )
         aims = self.costs, self.max_error, self.criterion != "bayes"
         if self.strategy is not None and any(aims):
@@ -75,11 +76,11 @@ class FitSettings:
         if self.strategy is not None and self.multiclass == "ova":
             raise ValueError("--refine works on pairs of classes: use --multiclass ovo")
         if self.strategy is None and self.class_weight is not None:
-            raise ValueError("--class-weight is for --refine: use --costs or --priors")
+            raise ValueError("--class-weight needs --refine: use --costs or --priors")
         if self.strategy is None and self.voting == "coupled":
-            raise ValueError("--voting coupled is for --refine")
+            raise ValueError("--voting coupled needs --refine: add it")
         if self.costs is not None and self.criterion != "bayes":
-            raise ValueError("--costs are for --criterion bayes")
+            raise ValueError("--costs needs --criterion bayes: leave one of them out")
         if self.max_error is not None:
             bounds = list(self.max_error.values())
             if len(bounds) > 1 or not 0 < bounds[0] < 1:
@@ -97,14 +98,14 @@ class FitSettings:
 
     def _check_confidence(self, confidence: float) -> None:
         if self.max_error is None:
-            raise ValueError("--confidence is that of a bound: add --max-error")
+            raise ValueError("--confidence needs a bound: add --max-error")
         if not 0 < confidence < 1:
             raise ValueError(
                 f"--confidence {confidence:g}: must be between 0 and 1, such as 0.95"
             )
         if self.costs is not None or self.criterion == "minimax":
             raise ValueError(
-                "--confidence puts the threshold where --max-error holds: leave out "
+                "--confidence sets the threshold so that --max-error holds: leave out "
                 "--costs and --criterion minimax"
             )
 
@@ -137,7 +138,7 @@ class FitSettings:
         if bounded and len(classes) > 2:
             raise ParameterError(
                 Setting("max_error"),
-                f" is for two classes, and there are {len(classes)}: join all others "
+                f" needs two classes, but there are {len(classes)}: merge all others "
                 "into one class",
             )
         start = GaussianLinearDiscriminant(

@@ -34,18 +34,17 @@ Target = Annotated[
 ]
 Features = Annotated[
     str | None,
-    _columns(
-        "Columns to decide by (features), separated by commas. By default all others."
-    ),
+    _columns("Feature columns, separated by commas. By default all but the target."),
 ]
 Exclude = Annotated[
-    str | None, _columns("Columns to leave out, such as row numbers and names.")
+    str | None, _columns("Columns to ignore, such as row numbers and names.")
 ]
 Categorical = Annotated[
     str | None,
     _columns(
-        "Columns of categories, such as city,kind: each frequent value but the most "
-        "frequent becomes a feature of zeros and ones. auto: all that look like it."
+        "Columns of categories, such as city,kind. Each frequent value except the most "
+        "frequent becomes a feature of zeros and ones. auto: all columns that look "
+        "like categories."
     ),
 ]
 # People will try it: the command says what to do instead.
@@ -54,8 +53,8 @@ Missing = Annotated[
     str,
     one_of(
         MISSING,
-        "A missing value is an error, or its row is left out and counted. em keeps "
-        "such rows: the fit and the model make use of the values that are there.",
+        "Rows with missing values: stop with an error, drop and count them, or keep "
+        "them (em) and use the values that are present.",
         **READ,
     ),
 ]
@@ -64,7 +63,7 @@ WholeRows = Annotated[
     str,
     one_of(
         MISSING[:2],
-        "A missing value is an error, or its row is left out and counted.",
+        "Rows with missing values: stop with an error, or drop and count them.",
         **READ,
     ),
 ]
@@ -74,7 +73,7 @@ Recommended = Annotated[
     typer.Option(
         "--recommended",
         **FIT,
-        help="Settings that suit most data; takes longer. Short for --strategy smooth "
+        help="Settings that suit most data, but take longer: --strategy smooth "
         "--shrinkage cv.",
     ),
 ]
@@ -84,9 +83,9 @@ Shrinkage = Annotated[
         **FIT,
         metavar="WEIGHT",
         help="For few rows: make the spreads (covariances) of the classes more alike. "
-        "cv chooses how much by rows left out, with all rows in memory; auto is a "
-        "quick formula; or a number from 0 to 1. With 0.3,0.1 the common spread first "
-        "moves towards its diagonal by 0.1.",
+        "cv chooses the amount on held-out rows and keeps all rows in memory; auto is "
+        "a quick formula; or give a number from 0 to 1. With 0.3,0.1 the common spread "
+        "is first moved towards its diagonal by 0.1.",
     ),
 ]
 Costs = Annotated[
@@ -94,7 +93,7 @@ Costs = Annotated[
     typer.Option(
         **FIT,
         metavar="TRUE:DECIDED=COST,...",
-        help="What wrong decisions cost, such as ill:well=10. Others cost 1.",
+        help="Costs of wrong decisions, such as ill:well=10. All others cost 1.",
     ),
 ]
 Priors = Annotated[
@@ -102,8 +101,8 @@ Priors = Annotated[
     typer.Option(
         **FIT,
         metavar="LABEL=SHARE,...",
-        help="How frequent the classes will be, such as ill=1,well=99, or equal. By "
-        "default as in the data.",
+        help="How frequent the classes are where the model is used, such as "
+        "ill=1,well=99, or equal. By default as in the data.",
     ),
 ]
 MaxError = Annotated[
@@ -111,9 +110,9 @@ MaxError = Annotated[
     typer.Option(
         **FIT,
         metavar="LABEL=RATE",
-        help="Of two classes: at most this share of the rows of one are decided "
-        "wrongly, such as ill=0.01. Needs --confidence, which keeps to it on new rows, "
-        "or --criterion neyman-pearson, which does so under the fitted model.",
+        help="For two classes: the largest share of one class to get wrong, such as "
+        "ill=0.01. Add --confidence to hold it on new rows, or --criterion "
+        "neyman-pearson to hold it under the fitted model.",
     ),
 ]
 Confidence = Annotated[
@@ -121,9 +120,9 @@ Confidence = Annotated[
     typer.Option(
         **FIT,
         metavar="NUMBER",
-        help="How sure to be that --max-error holds on new rows, such as 0.95. Half of "
-        "the rows of that class are set aside for it, and all rows are in memory. With "
-        "--cv each part sets fewer aside and is stricter.",
+        help="Confidence that --max-error holds on new rows, such as 0.95. Sets half "
+        "of the rows of that class aside and keeps all rows in memory. With --cv each "
+        "fold sets fewer rows aside and is stricter.",
     ),
 ]
 
@@ -134,9 +133,9 @@ Cv = Annotated[
         metavar="NUMBER",
         min=2,
         max=1000,
-        help="Cross-validate: cut the rows into this many parts (folds), and decide "
-        "each by a fit to the others. By default each row is left out once, by a "
-        "formula. Reads the data twice more.",
+        help="Cross-validate with this many folds: hold each out once and fit to the "
+        "others. By default each row is left out once, by a formula. Reads the data "
+        "twice more.",
     ),
 ]
 Accuracy = Annotated[
@@ -144,7 +143,7 @@ Accuracy = Annotated[
     typer.Option(
         "--accuracy/--no-accuracy",
         **JUDGE,
-        help="Do not judge the model, and LDA on the same rows, by rows left out.",
+        help="Skip the accuracy of the model and of LDA on held-out rows.",
     ),
 ]
 
@@ -155,7 +154,7 @@ Out = Annotated[
         "-o",
         **WRITE,
         metavar="FILE",
-        help="The model file (JSON), for predict, evaluate, inspect and export.",
+        help="Model file to write (JSON), for predict, evaluate, inspect and export.",
     ),
 ]
 
@@ -164,7 +163,7 @@ Solver = Annotated[
     one_of(
         SOLVER_NAMES,
         "How to find the rule: global is the proven optimum, fisher is LDA, the others "
-        "are those of the paper.",
+        "are the paper's methods.",
         **EXPERTS,
     ),
 ]
@@ -172,8 +171,8 @@ Criterion = Annotated[
     str,
     one_of(
         CRITERIA,
-        "What is best: least error or cost; equal error rates; or least error of one "
-        "class while --max-error bounds that of the other.",
+        "What to minimise: bayes, the error or cost; minimax, the larger error rate; "
+        "neyman-pearson, the error of one class while --max-error bounds the other.",
         **EXPERTS,
     ),
 ]
@@ -181,7 +180,8 @@ Multiclass = Annotated[
     str,
     one_of(
         MULTICLASS,
-        "More than two classes: a rule for each pair, or one class against all.",
+        "More than two classes: a rule for each pair, or for each class against the "
+        "others.",
         **EXPERTS,
     ),
 ]
@@ -189,7 +189,7 @@ Voting = Annotated[
     str | None,
     one_of(
         VOTINGS,
-        "How pairs decide together; coupled is for --refine.",
+        "How the rules of pairs are combined; coupled needs --refine.",
         show_default="weighted",
         **EXPERTS,
     ),
@@ -199,8 +199,8 @@ Refine = Annotated[
     typer.Option(
         "--refine",
         **EXPERTS,
-        help="Search for rules with fewer errors on these rows, for data that are not "
-        "normal. Reads the data many times; with --cv all rows are in memory.",
+        help="Search for rules with fewer errors on these rows. For data that are not "
+        "normal. Reads the data many times; with --cv keeps all rows in memory.",
     ),
 ]
 Strategy = Annotated[
@@ -217,12 +217,10 @@ ClassWeight = Annotated[
     typer.Option(
         **EXPERTS,
         metavar="LABEL=WEIGHT,...",
-        help="How much an error of a class counts when refining, or balanced.",
+        help="How much errors of a class count when refining, or balanced.",
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        **EXPERTS, metavar="NUMBER", min=0, help="Where random choices start."
-    ),
+    typer.Option(**EXPERTS, metavar="NUMBER", min=0, help="Seed of random choices."),
 ]

@@ -23,7 +23,7 @@ def inspect(
     pair: Annotated[
         str | None,
         typer.Option(
-            **WRITE, metavar="LABEL,LABEL", help="Only the rule for these two classes."
+            **WRITE, metavar="LABEL,LABEL", help="Show the rule of these two classes."
         ),
     ] = None,
     rules: Annotated[
@@ -35,26 +35,33 @@ def inspect(
             help="How many rules to show, the worst first.",
         ),
     ] = 3,
+    tradeoff: Annotated[
+        bool,
+        typer.Option(
+            "--tradeoff",
+            **WRITE,
+            help="Also list the error rates of other rules on the optimal trade-off.",
+        ),
+    ] = False,
     html: Annotated[
         Path | None,
         typer.Option(
             **WRITE,
             metavar="FILE",
-            help="Write a page with tables and pictures instead, which needs no "
-            "network.",
+            help="Write a page with tables and pictures instead. It needs no network.",
         ),
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Show the rules of a model in words.
+    """Describe the rules of a model in words or on a page.
 
     - `heterolda inspect iris.json`
     - `heterolda inspect iris.json --pair setosa,virginica`
     - `heterolda inspect iris.json --html iris.html`
 
-    For each pair of classes: which features weigh most, their coefficients and the
-    threshold, and which error rates other rules of the optimal trade-off would have.
-    Weights are those of features in units of their standard deviation within classes.
+    For each pair of classes: how many rows of each class the rule misses under the
+    Gaussian model, the features that weigh most, their coefficients and the threshold.
+    Weights are for features in units of their standard deviation within the classes.
     """
     with errors_in_one_line(debug):
         from heterolda.cli.evaluate_files import load_classifier
@@ -69,13 +76,13 @@ def inspect(
         fitted = load_classifier(model)
         if not hasattr(fitted, "pairs_"):
             raise ValueError(
-                f"{model} holds a pipeline, and inspect shows classifiers: load it in "
-                "Python, save its last step to a file and inspect that"
+                f"{model} holds a pipeline, but inspect describes classifiers: load it "
+                "in Python, save its last step to a file and inspect that"
             )
         facts = ModelFacts(fitted)
         pairs = facts.chosen_pairs((labels[0], labels[1]) if labels else None, rules)
         if html is None:
-            print_result(describe_model(facts, str(model), pairs))
+            print_result(describe_model(facts, str(model), pairs, tradeoff=tradeoff))
             return
         from heterolda.inspection.model_card import write_card
 

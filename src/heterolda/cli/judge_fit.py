@@ -41,17 +41,17 @@ def judge_fit(
             return _cross_validate(settings, fitted, data, n_folds, status)
         if settings.confidence is not None:
             raise NotJudgedError(
-                "fits without some rows set fewer aside, and are stricter than this one"
+                "fits to fewer rows set fewer aside and are stricter than this one"
             )
         if fitted.n_gaps and fitted.size > MOST_NUMBERS:
-            raise NotJudgedError("so many rows with gaps take long to be fitted again")
+            raise NotJudgedError("refitting so many rows with gaps takes too long")
         if settings.has_leave_one_out and not fitted.n_gaps:
             status.rows("leaving rows out")
             return _leave_one_out(fitted)
         if settings.strategy == "smooth":
             return _own_estimate(fitted)
         if settings.strategy is not None and fitted.size > MOST_NUMBERS:
-            raise NotJudgedError("the search takes long on so many rows")
+            raise NotJudgedError("the search takes too long on so many rows")
         return _cross_validate(settings, fitted, data, _FOLDS, status)
 
 

@@ -72,7 +72,7 @@ def note_odd_numbers(
         f"{text_of(value)} makes up {percent(share)} of column {column!r:.60}"
         for column, value, share in odd[:3]
     ]
-    more = f" and {len(odd) - 3} more are alike" if odd[3:] else ""
+    more = f" and {len(odd) - 3} more such columns" if odd[3:] else ""
     # A mark goes for all features, so that it must mean the same in all of them.
     marks = [
         text
@@ -84,7 +84,7 @@ def note_odd_numbers(
     if data.advice:
         options.append(Setting("missing", data.advice))
     elsewhere = ", ".join(text for text in columns if text not in marks)
-    empty = f"empty the cells of {elsewhere}, which other columns have, too"
+    empty = f"empty the cells with {elsewhere}, a value that other columns also have"
     condition = ": if it stands for a missing value, "
     note = ReadingNote(
         f"{', '.join(shares)}{more}, far from the other values there",

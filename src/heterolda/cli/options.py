@@ -52,7 +52,7 @@ Data = Annotated[
         metavar="DATA",
         show_default=False,
         help="Files: text (.csv, .tsv, .txt, .data, .dat, .tab, also .gz), Excel "
-        "(.xlsx) or .parquet; folders of these; patterns in quotes such as "
+        "(.xlsx) or .parquet; folders of such files; quoted patterns such as "
         "'parts/*.csv'; or - for standard input.",
     ),
 ]
@@ -61,8 +61,8 @@ Columns = Annotated[
     typer.Option(
         **READ,
         metavar="NAMES",
-        help="Names of the feature columns, separated by commas, for a model file that "
-        "has none.",
+        help="Names of the feature columns, separated by commas. Only for model files "
+        "without names.",
     ),
 ]
 Delimiter = Annotated[
@@ -70,8 +70,8 @@ Delimiter = Annotated[
     typer.Option(
         **READ,
         metavar="CHARACTER",
-        help="What stands between the columns of text files: ',', ';', tab or space, "
-        "for instance. Found by itself.",
+        help="Column separator of text files, such as ',', ';', tab or space. "
+        "Detected by default.",
     ),
 ]
 Decimal = Annotated[
@@ -79,7 +79,7 @@ Decimal = Annotated[
     typer.Option(
         **READ,
         metavar="CHARACTER",
-        help="The decimal mark of text files, '.' or ','. Found by itself.",
+        help="Decimal mark of text files, '.' or ','. Detected by default.",
     ),
 ]
 NoHeader = Annotated[
@@ -87,8 +87,8 @@ NoHeader = Annotated[
     typer.Option(
         "--no-header",
         **READ,
-        help="The first line of text files is a row, not names: columns are called "
-        "column_1, column_2 and so on.",
+        help="Text files have no line of names: columns are called column_1, column_2 "
+        "and so on.",
     ),
 ]
 Na = Annotated[
@@ -97,8 +97,8 @@ Na = Annotated[
         "--na",
         **READ,
         metavar="MARKS",
-        help="What else stands for a missing value, such as '?,-999'. Empty cells, NA, "
-        "NaN and null always do.",
+        help="Other marks of missing values, such as '?,-999'. Empty cells, NA, NaN "
+        "and null always count as missing.",
     ),
 ]
 SampleWeight = Annotated[
@@ -106,7 +106,7 @@ SampleWeight = Annotated[
     typer.Option(
         **READ,
         metavar="COLUMN",
-        help="Column that says how often a row counts: 3 is three equal rows. If the "
-        "mean is below one, a fit scales it to one.",
+        help="Column that says how often a row counts: 3 means three equal rows. If "
+        "the mean is below one, a fit scales it to one.",
     ),
 ]

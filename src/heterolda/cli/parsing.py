@@ -33,8 +33,8 @@ def check_columns(columns: str | None, exclude: str | None) -> None:
     """Reject columns that would silently be ignored."""
     if columns and exclude:
         raise ValueError(
-            "--columns names all features, so --exclude would have no effect: use one "
-            "of them"
+            "--columns names all features, so --exclude would have no effect: use only "
+            "one of them"
         )
 
 
@@ -105,7 +105,7 @@ def _json(option: str, text: str) -> dict[str, Any] | None:
     try:
         value = json.loads(text, object_pairs_hook=partial(_once, option))
     except json.JSONDecodeError as error:
-        raise ValueError(f"{option}: this JSON cannot be read: {error}") from error
+        raise ValueError(f"{option}: cannot read this JSON: {error}") from error
     return value if isinstance(value, dict) else None
 
 
@@ -115,7 +115,7 @@ def _once(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(given) < len(pairs) and "" not in given:  # which is refused anyway
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{option}: {twice!r} is there more than once")
+        raise ValueError(f"{option}: {twice!r} is given more than once")
     return given
 
 

@@ -22,9 +22,9 @@ Missing = Annotated[
     str | None,
     opt.one_of(
         ("error", "em", "keep", "drop"),
-        "A row with a missing value is an error, is decided by the values that it has "
-        "(em), gets an empty prediction, or is left out. By default em for models that "
-        "were fitted so, else error.",
+        "Rows with missing values: stop with an error, decide them by the values they "
+        "have (em), keep them with an empty prediction, or drop them. By default em "
+        "for models fitted that way, otherwise error.",
         **opt.READ,
     ),
 ]
@@ -36,8 +36,8 @@ Out = Annotated[
         **opt.WRITE,
         metavar="FILE",
         show_default=False,
-        help="A .csv, .tsv (also .gz) or .parquet file. By default, and with -, "
-        "CSV on the screen.",
+        help="A .csv, .tsv (also .gz) or .parquet file. By default, and with -, CSV "
+        "on standard output.",
     ),
 ]
 Proba = Annotated[
@@ -50,7 +50,7 @@ Identifier = Annotated[
         "--id",
         **opt.WRITE,
         metavar="NAMES",
-        help="Write only these columns beside the prediction.",
+        help="Write only these columns and the prediction.",
     ),
 ]
 Column = Annotated[

@@ -24,7 +24,7 @@ from heterolda.data.prefetch import prefetch
 from heterolda.data.reading import Reading
 from heterolda.data.sources import open_source
 from heterolda.foundations.types import Array, Mask
-from heterolda.foundations.wording import listed, names_text
+from heterolda.foundations.wording import count, listed, names_text
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def predict_batches(
             used = {*(needed.features or ()), *output.only}
             extra = [name for name in file.schema.names if name not in used]
             if extra:
-                notice(f"columns that the model does not use: {names_text(extra)}")
+                notice(f"the model does not use the columns {names_text(extra)}")
         try:
             X = features_of(batch, file, n_before)
         except NotNumbersError as error:
@@ -84,7 +84,7 @@ def predict_batches(
     for text in [*needed.unseen.notes(needed.categories), *gap_notes(n_gaps)]:
         notice(text)
     if n_dropped:
-        notice(f"{n_dropped} rows have missing values and were left out")
+        notice(f"dropped {count(n_dropped, 'row')} with missing values")
 
 
 def _batches(files: Iterator[OpenFile]) -> Iterator[tuple[OpenFile, Any, int]]:
@@ -113,13 +113,13 @@ def same_columns(files: Iterator[OpenFile]) -> Iterator[OpenFile]:
         differing = set(file.schema.names) ^ set(first.schema.names)
         if differing:
             raise ValueError(
-                f"{file.name}: its columns are not those of {first.name}: "
-                f"{listed(np.array(sorted(differing)))} are in one of them only"
+                f"{file.name}: its columns differ from those of {first.name}: "
+                f"only one of the two has {listed(np.array(sorted(differing)))}"
             )
         if file.is_text and file.reading.decimal != first.reading.decimal:
             raise ValueError(
-                f"{file.name}: its decimal mark is not that of {first.name}, and what "
-                "is written would have both: take these files one by one"
+                f"{file.name}: its decimal mark differs from that of {first.name}, and "
+                "the output would mix both: process these files one by one"
             )
         yield file
 
@@ -130,8 +130,8 @@ def _check_names(file: OpenFile, added: list[str], output: Output) -> None:
     clash = next((name for name in added if names.count(name) > 1), None)
     if clash is not None:
         raise ValueError(
-            f"{file.name}: there is a column named {clash!r} already: choose another "
-            "name with --column"
+            f"{file.name}: there is already a column {clash!r}: choose another name "
+            "with --column"
         )
 
 

@@ -60,7 +60,7 @@ class StudyProgress(_LiveBar):
         self._total = sum(task.work for task in tasks)
         self._left = Counter((task.dataset, task.trial) for task in tasks)
         if n_done:
-            self.notice(f"{n_done} rows are there already")
+            self.notice(f"{n_done} rows are already there")
         self.notice(f"{len(tasks)} folds to compute")
         if tasks and _can_draw(self.console):
             self._bar = self._live.add_task("starting", total=self._total)
@@ -86,7 +86,7 @@ class StudyProgress(_LiveBar):
         """Time left in words, if it goes on as it went so far."""
         begin, before = self._first or (0.0, 0.0)
         if self._done <= before:
-            return "time left not known yet"
+            return "time left unknown"
         elapsed = time.monotonic() - begin
         seconds = elapsed * (self._total - self._done) / (self._done - before)
         for unit, name in ((3600, "h"), (60, "min")):

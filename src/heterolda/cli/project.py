@@ -58,8 +58,8 @@ Out = Annotated[
         "-o",
         **WRITE,
         metavar="FILE",
-        help="The rows in their components: a .csv, .tsv (also .gz) or .parquet file, "
-        "or - for CSV on the screen.",
+        help="Projected rows: a .csv, .tsv (also .gz) or .parquet file, or - for CSV "
+        "on standard output.",
     ),
 ]
 Html = Annotated[
@@ -67,7 +67,7 @@ Html = Annotated[
     typer.Option(
         **WRITE,
         metavar="FILE",
-        help="A page with a map of the classes, which needs no network.",
+        help="Page with a map of the classes. It needs no network.",
     ),
 ]
 Identifier = Annotated[
@@ -76,8 +76,8 @@ Identifier = Annotated[
         "--id",
         **WRITE,
         metavar="NAMES",
-        help="Write only these columns and the target beside the components. They are "
-        "not features.",
+        help="Write only these columns, the target and the components. They are not "
+        "features.",
     ),
 ]
 Components = Annotated[
@@ -86,15 +86,15 @@ Components = Annotated[
         **FIT,
         metavar="NUMBER",
         min=1,
-        help="How many components. By default one less than classes, but at least two.",
+        help="Number of components. By default one fewer than classes, at least two.",
     ),
 ]
 Method = Annotated[
     str,
     one_of(
         PROJECTIONS,
-        "error bounds the errors of all pairs of classes, chernoff is a quick formula, "
-        "fisher is LDA, which looks at the means only.",
+        "error minimises a bound on the errors of all pairs of classes, chernoff is a "
+        "quick formula, fisher is LDA, which uses only the means.",
         **EXPERTS,
     ),
 ]
@@ -104,8 +104,8 @@ Shrinkage = Annotated[
         **FIT,
         metavar="WEIGHT",
         help="For few rows: make the spreads (covariances) of the classes more alike. "
-        "auto, none, or a number from 0 to 1. With 0.3,0.1 the common spread first "
-        "moves towards its diagonal by 0.1.",
+        "auto, none, or a number from 0 to 1. With 0.3,0.1 the common spread is first "
+        "moved towards its diagonal by 0.1.",
     ),
 ]
 Priors = Annotated[
@@ -114,7 +114,7 @@ Priors = Annotated[
         **FIT,
         metavar="LABEL=SHARE,...",
         help="How much the classes matter, such as a=1,b=3, or equal. By default as "
-        "frequent as in the data.",
+        "often as they occur in the data.",
     ),
 ]
 
@@ -146,10 +146,10 @@ def project(
     - `heterolda project iris.csv -t species --components 2 --out projected.csv`
     - `heterolda project 'parts/*.parquet' -t kind --id sample -o small.parquet`
 
-    Components are weighted sums of the features that tell the classes apart by their
-    means and by their spreads. The table of --out has the columns that are not features
-    as they are, then component_1, component_2 and so on. Rows keep their order. Files
-    are read and written piece by piece, so they may be larger than memory.
+    Components are weighted sums of the features that separate the classes by their
+    means and by their spreads. The table of --out has the columns that are not
+    features, unchanged, then component_1, component_2 and so on. Rows keep their order.
+    Files are read and written in pieces, so they may be larger than memory.
     """
     with errors_in_one_line(debug):
         from heterolda.data.table import Table

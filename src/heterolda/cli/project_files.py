@@ -42,9 +42,9 @@ def check_no_clash(
     """Refuse columns with names of components; some of them were asked for."""
     for clash in component_names(n_components):
         if clash in kept:
-            remedy = "choose those to write beside the components with --id"
+            remedy = "choose the columns to write with --id"
             raise ValueError(
-                f"{name}: there is a column named {clash!r} already: "
+                f"{name}: there is already a column {clash!r}: "
                 f"{'rename it' if clash in asked_for else remedy}"
             )
 

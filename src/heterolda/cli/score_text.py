@@ -44,7 +44,7 @@ def describe_scores(
         *_confusion(scores),
         "",
         "Calibration, by the probability of the predicted class"
-        f"{' (under the priors that suit the bound)' if bound else ''}:",
+        f"{' (under the priors of the bound)' if bound else ''}:",
         *text_table([["probability", "rows", "mean", "right"], *rows]),
     ]
 
@@ -72,7 +72,7 @@ def _confusion(scores: Scores) -> list[str]:
             for label, row, recall in zip(labels, counts, recalls, strict=True)
         ]
         return [
-            "Rows of each class by what was predicted:",
+            "Rows of each class by predicted class:",
             *text_table([["", *labels, "right"], *rows]),
         ]
     wrong = scores.confusion * (1 - np.eye(len(labels)))

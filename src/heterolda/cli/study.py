@@ -13,7 +13,7 @@ from heterolda.cli.options import FIT, READ, WRITE, Debug, one_of
 from heterolda.cli.parsing import split_names
 from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
 from heterolda.experiments.formats import FORMATS
-from heterolda.experiments.methods import METHODS, resolve_methods
+from heterolda.experiments.methods import METHODS, resolve_methods, title
 
 PAPER_TRIALS = 20
 
@@ -22,8 +22,8 @@ DataDir = Annotated[
     typer.Option(
         **READ,
         metavar="FOLDER",
-        help="Folder with files NAME.csv.gz. By default the one that the environment "
-        "variable HETEROLDA_DATA names.",
+        help="Folder with files NAME.csv.gz. By default that of the environment "
+        "variable HETEROLDA_DATA.",
     ),
 ]
 Datasets = Annotated[
@@ -32,7 +32,7 @@ Datasets = Annotated[
         **READ,
         metavar="NAMES",
         help="Data sets, separated by commas, or the groups all, paper, embedded. "
-        "By default all that need no download; heterolda datasets lists them.",
+        "By default all that need no download. heterolda datasets lists them.",
     ),
 ]
 Methods = Annotated[
@@ -40,7 +40,11 @@ Methods = Annotated[
     typer.Option(
         **FIT,
         metavar="NAMES",
-        help=f"Of {', '.join(METHODS)}; or the groups all, paper.",
+        help="Methods, separated by commas: "
+        + ", ".join(METHODS)
+        + "; or the groups all, paper. In tables and pictures: "
+        + ", ".join(f"{m} is {title(m)}" for m in METHODS if title(m) != m)
+        + ".",
     ),
 ]
 Trials = Annotated[
@@ -49,23 +53,23 @@ Trials = Annotated[
         **FIT,
         metavar="NUMBER",
         min=1,
-        help="How often to shuffle the rows and cut them anew. By default 1.",
+        help="How often to shuffle the rows and split them again. By default 1.",
     ),
 ]
 Full = Annotated[
     bool,
-    typer.Option("--full", **FIT, help=f"The paper's {PAPER_TRIALS} trials."),
+    typer.Option("--full", **FIT, help=f"Run the paper's {PAPER_TRIALS} trials."),
 ]
 Folds = Annotated[
     int,
-    typer.Option(**FIT, metavar="NUMBER", min=2, help="Parts (folds) of each trial."),
+    typer.Option(**FIT, metavar="NUMBER", min=2, help="Folds of each trial."),
 ]
 Limit = Annotated[
     list[str] | None,
     typer.Option(
         **FIT,
         metavar="METHOD:DATASET=TRIALS",
-        help="Fewer trials of a slow method on a large set.",
+        help="Run fewer trials of a slow method on a large set.",
     ),
 ]
 Jobs = Annotated[
@@ -74,20 +78,20 @@ Jobs = Annotated[
         **FIT,
         metavar="NUMBER",
         min=1,
-        help="Processes at a time. By default as many as processors.",
+        help="Number of processes. By default one for each processor.",
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(**FIT, metavar="NUMBER", min=0, help="Where random choices start."),
+    typer.Option(**FIT, metavar="NUMBER", min=0, help="Seed of random choices."),
 ]
 Out = Annotated[
     Path,
-    typer.Option(**WRITE, metavar="FOLDER", help="Folder of the results."),
+    typer.Option(**WRITE, metavar="FOLDER", help="Folder for the results."),
 ]
 TableFormat = Annotated[
     str,
-    one_of(tuple(FORMATS), "How tables are printed.", "--format", **WRITE),
+    one_of(tuple(FORMATS), "Format of the tables.", "--format", **WRITE),
 ]
 
 
@@ -111,8 +115,8 @@ def reproduce(
     - `heterolda reproduce --datasets iris --methods LDA,GLD --trials 5`
     - `heterolda reproduce --full --out results`
 
-    The results are kept in a folder. The same command goes on where an interrupted one
-    stopped; another one adds data sets, methods or trials to it.
+    The results are kept in a folder. Run the same command again to continue after an
+    interrupt, or another one to add data sets, methods or trials.
     """
     with errors_in_one_line(debug):
         from joblib import cpu_count
@@ -122,7 +126,10 @@ def reproduce(
 
         with usage_errors():
             if full and trials not in (None, PAPER_TRIALS):
-                raise ValueError(f"--full means --trials {PAPER_TRIALS}, got {trials}")
+                raise ValueError(
+                    f"--full means --trials {PAPER_TRIALS}, got {trials}: use only one "
+                    "of them"
+                )
             study = Study(
                 datasets=_chosen_datasets(datasets, data_dir),
                 methods=resolve_methods(_split(methods) if methods else ["all"]),
@@ -139,8 +146,8 @@ def reproduce(
                 )
             except KeyboardInterrupt:
                 raise RuntimeError(
-                    f"interrupted; what is done is kept in {str(out)!r}, and the same "
-                    "command goes on from there"
+                    f"interrupted; finished folds are in {str(out)!r}, and the same "
+                    "command continues from there"
                 ) from None
         _print_tables(out, table_format)
 
@@ -156,7 +163,7 @@ def datasets(
         typer.Option(
             **WRITE,
             metavar="NAME",
-            help="Write this set to a CSV file, with its classes in the column class.",
+            help="Write this set to a CSV file, with the classes in the column class.",
         ),
     ] = None,
     out: Annotated[
@@ -173,7 +180,7 @@ def datasets(
     - `heterolda datasets --write wine --out wine.csv`
     - `heterolda datasets --details`
     """
-    texts = {"drawn": "drawn", "bundled": "with scikit-learn", "file": "file"}
+    texts = {"drawn": "drawn", "bundled": "in scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
         from heterolda.experiments.datasets import (
             dataset_file,
@@ -184,7 +191,10 @@ def datasets(
         if write is not None:
             with usage_errors():
                 if write not in CATALOGUE:
-                    raise ValueError(f"--write {write}: no data set has this name")
+                    raise ValueError(
+                        f"--write {write}: no data set has this name: see heterolda "
+                        "datasets"
+                    )
             read = dataset_file(write, data_dir)
             target = Path(f"{write}.csv") if out is None else out
             check_outputs({"--out": target}, *filter(None, [read]))
@@ -193,7 +203,7 @@ def datasets(
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
             source = dataset_source(row.name, data_dir)
-            absent = "no: needs its file" + (", or OpenML" if row.openml else "")
+            absent = "no: needs a file" + (", or OpenML" if row.openml else "")
             available = absent if source is None else f"yes: {texts[source]}"
             print(f"{row.name:14}{row.label:7}{row.n:7}{row.d:5}{row.k:4}  {available}")
             if details:
@@ -206,19 +216,19 @@ def report(
     folder: Annotated[
         Path,
         typer.Argument(
-            **READ, metavar="FOLDER", help="Results that heterolda reproduce wrote."
+            **READ, metavar="FOLDER", help="Folder that heterolda reproduce wrote."
         ),
     ],
     data_dir: DataDir = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            **WRITE, metavar="FILE", help="The page. By default in the folder."
+            **WRITE, metavar="FILE", help="Page to write. By default in the folder."
         ),
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Write a page with tables and pictures of a folder of results.
+    """Write a page with the tables and pictures of a folder of results.
 
     - `heterolda report heterolda-results`
     - `heterolda report results --out study.html`

@@ -1,4 +1,4 @@
-"""Rows that are not in memory: CSV, Parquet, Arrow streams and Dask collections."""
+"""Data that is not in memory: CSV, Parquet, Arrow streams and Dask collections."""
 
 from heterolda.foundations.lazy_names import lazy_names
 

@@ -116,11 +116,11 @@ def _usable(
     if missing == "error":
         keep: tuple[str | Setting, ...] = ("or ",)
         if advice == "em" and np.isnan(X[good.argmin()]).any():
-            keep = "keep such rows by ", Setting("missing", "em"), ", or "
+            keep = "keep such rows with ", Setting("missing", "em"), ", or "
         raise ParameterError(
             f"{place_of(gaps, file, n_before)} is missing: fill it in, ",
             *keep,
-            "leave such rows out by ",
+            "leave such rows out with ",
             Setting("missing", "drop"),
         )
     return good

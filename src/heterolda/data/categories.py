@@ -17,25 +17,25 @@ _EXAMPLES = 3  # levels that a note names
 
 @dataclass(frozen=True)
 class Category:
-    """A column of categories as features of zeros and ones.
+    """A categorical column, encoded as features of zeros and ones.
 
-    Each of its `levels` has a feature, which is 1 in the rows of that level. All of
-    them are 0 in rows of the reference: a feature of its own would be one minus the
-    others, and the covariances singular.
+    Each of its `levels` has a feature, which is 1 in the rows of that level. In rows of
+    the reference level all of them are 0: a feature of its own would be one minus the
+    others and make the covariances singular.
 
     Parameters
     ----------
     column : str
         Name of the column.
     reference : str
-        The level without a feature: the most frequent one of the fit.
+        The level without a feature: the most frequent one in the fit.
     levels : tuple of str
         Levels with a feature each, sorted.
     merged : tuple of str
-        Levels that were too rare in the fit for a feature of their own, sorted.
+        Levels too rare in the fit for a feature of their own, sorted.
     other : str or None
-        What the feature is called that is 1 in rows of all other levels, the merged
-        ones and those that the fit has not seen. None: they count as the reference.
+        Name of the feature for all other levels, merged or unseen in the fit. If None,
+        these count as the reference.
 
     Examples
     --------
@@ -59,19 +59,19 @@ class Category:
 
     @cached_property
     def place_of(self) -> dict[str, int]:
-        """The feature of each level of the fit by its place; -1 is the reference."""
+        """Index of the feature of each level in the fit; -1 for the reference."""
         merged = dict.fromkeys(self.merged, self.place_of_unseen)
         own = {level: place for place, level in enumerate(self.levels)}
         return {self.reference: -1, **merged, **own}
 
     @property
     def place_of_unseen(self) -> int:
-        """The feature of levels that the fit has not seen."""
+        """Index of the feature of levels unseen in the fit."""
         return -1 if self.other is None else len(self.levels)
 
     @property
     def meanings(self) -> list[str]:
-        """What each of the features is, in words."""
+        """Description of each feature in words."""
         quoted = [dumps(level, ensure_ascii=False) for level in self.levels]
         words = [f"1 if {self.column} is {level}, else 0" for level in quoted]
         if self.other is not None:
@@ -81,7 +81,7 @@ class Category:
 
     @property
     def unseen_count_as(self) -> str:
-        """What levels count as that the fit has not seen."""
+        """What levels unseen in the fit count as."""
         return repr(self.reference) if self.other is None else self.features[-1]
 
 
@@ -150,9 +150,10 @@ class UnseenLevels:
     def notes(self, categories: Iterable[Category]) -> list[str]:
         """What to tell users, a line for each column."""
         return [
-            f"column {c.column!r}: {self.rows[c.column]:,} rows have values that the "
-            f"fit has not seen, such as {', '.join(map(repr, self.examples[c.column]))}"
-            f"; they count as {c.unseen_count_as}"
+            f"column {c.column!r}: {self.rows[c.column]:,} rows have values that were "
+            "not in the fit, such as "
+            f"{', '.join(map(repr, self.examples[c.column]))}; they count as "
+            f"{c.unseen_count_as}"
             for c in categories
             if self.rows[c.column]
         ]

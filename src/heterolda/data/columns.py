@@ -63,7 +63,7 @@ class Columns:
         if n_read > _MOST_COLUMNS:
             raise ParameterError(
                 f"{where}: {n_read} columns are too many, at most {_MOST_COLUMNS} can "
-                "be read: name those to use by ",
+                "be read: select some with ",
                 Setting("columns"),
             )
         count = Counter(names)
@@ -96,8 +96,8 @@ class Columns:
             known = " or ".join(map(str, sorted(self.n_columns)))
             raise ValueError(
                 f"{where} has {n} columns, but the model was fitted to files without "
-                f"header of {known}: columns would be taken for others; write a first "
-                "line that names them column_1, column_2, ... as in the fit"
+                f"header of {known}: columns might be confused; add a first line "
+                "that names them column_1, column_2, ... as in the fit"
             )
 
     def without(self, names: Sequence[str]) -> Setting:
@@ -156,11 +156,11 @@ def _remaining(names: Sequence[str], known: Sequence[str], where: str) -> str:
     others = set(known)
     rest = [name for name in names if name not in others]
     if not rest:
-        raise ValueError(f"{where}: there is no column of labels beside the others")
+        raise ValueError(f"{where}: there is no column left for the labels")
     if len(rest) > 1:
         raise ParameterError(
             f"{where}: the columns {listed(np.array(rest))} are not features of the "
-            "model: name the column of the labels by ",
+            "model: name the column of the labels with ",
             Setting("target"),
         )
     return rest[0]
@@ -173,11 +173,11 @@ def _lacking(
     shown = named(names, _SHOWN)
     if any(f"{name}=" in where for name in absent):
         shown += (
-            "; if the names of folders say it, pass "
+            "; if it is in the names of folders, pass "
             "pyarrow.dataset.dataset(folder, partitioning='hive')"
         )
     text = f"{where}: no column is named {named(absent, _SHOWN)}; it has {shown}"
-    by_target = "; name the column of the labels by ", Setting("target")
+    by_target = "; name the column of the labels with ", Setting("target")
     error = AbsentColumnsError(text, *(by_target if target in absent else ()))
     error.absent = absent
     return error

@@ -185,7 +185,7 @@ def _check_marks(reading: Reading) -> None:
             raise ParameterError(
                 Setting("na"),
                 f": {first},{second} are two marks, but numbers have a decimal comma: "
-                f'write "{first},{second}" with its quotes, or change the order',
+                f'write "{first},{second}" with the quotes, or change the order',
             )
 
 

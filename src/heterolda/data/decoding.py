@@ -137,7 +137,7 @@ def check_numbers(kind: Any, name: str, where: str) -> None:
     if not is_any(kind, *NUMBERS):
         raise NotNumbersError(
             f"{where}: column {name!r} must be numbers, but is of type {kind}",
-            ": convert it, or leave it out by ",
+            ": convert it, or leave it out with ",
             Setting("exclude"),
         )
 

@@ -272,7 +272,7 @@ class _Look:
             return NotNumbersError(problem, words)
         if sum(map(len, kinds)) > _LONGEST:
             return NotNumbersError(
-                problem, "; name those to use by ", Setting("columns")
+                problem, "; select columns with ", Setting("columns")
             )
         them = "them" if len(kinds) > 1 else "it"
         convert, lead = "convert", ". Add "
@@ -283,7 +283,7 @@ class _Look:
             advice = f"; or leave {which} out, too{advice}"
         return NotNumbersError(
             problem,
-            f"; {convert} {them}, or leave {them} out by ",
+            f"; {convert} {them}, or leave {them} out with ",
             wanted.without(list(kinds)),
             options=self._options(wrong, left, wanted, for_gaps),
             lead=lead,

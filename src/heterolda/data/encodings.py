@@ -84,7 +84,7 @@ def _utf8_or_windows(text: Iterable[bytes], where: str) -> Iterator[bytes]:
             if not (is_ascii and data[: error.start].isascii()):
                 raise ValueError(
                     f"{where} is text in UTF-8 with bytes of another encoding, such as "
-                    f"0x{data[error.start]:02x}: convert it as a whole"
+                    f"0x{data[error.start]:02x}: convert the whole file to UTF-8"
                 ) from error
             warn_of_reading(
                 f"{where} is not text in UTF-8, so that its letters were read as "
@@ -104,6 +104,6 @@ def _no_zeros(text: Iterable[bytes], where: str) -> Iterator[bytes]:
     for piece in text:
         if b"\0" in piece:
             raise ValueError(
-                f"{where} is not a text file, or is damaged: it has bytes that are zero"
+                f"{where} is not a text file, or is damaged: it has zero bytes"
             )
         yield piece

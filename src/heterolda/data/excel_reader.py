@@ -32,7 +32,7 @@ def open_excel(path: str, columns: Columns, reading: Reading) -> OpenFile:
     heads = {name: list(islice(rows, _N_ROWS)) for name, rows in sheets.items()}
     heads = {name: head for name, head in heads.items() if head}
     if not heads:
-        raise ValueError(f"{path} is empty: none of its visible sheets holds data")
+        raise ValueError(f"{path} is empty: no visible sheet has data")
     where, name = path, _chosen(heads, columns, reading)
     if len(heads) > 1:
         where = f"{path}, sheet {name!r}"

@@ -64,14 +64,13 @@ def open_workbook(path: str) -> Workbook:
             first = file.read(8)
         if first == _OLD:
             raise WorkbookError(
-                f"{path} is protected by a password, or in the format of old .xls "
-                "files: open it in Excel, and save it without a password as .xlsx or "
-                "CSV"
+                f"{path} is protected by a password, or in the old .xls format: open "
+                "it in Excel, and save it without a password as .xlsx or CSV"
             )
         if not first.startswith(b"PK"):
             raise WorkbookError(
-                f"{path} is not an Excel workbook, whatever its name says: if it is "
-                "text, give it the ending .csv"
+                f"{path} is not an Excel workbook, in spite of its name: if it is "
+                "text, rename it to .csv"
             )
         with zipfile.ZipFile(path) as archive:
             top = {kind: part for _, kind, part in _relations(archive, "")}
@@ -108,7 +107,7 @@ def _errors_name(path: str) -> Iterator[None]:
             reason = f"it lacks {reason}"
         raise WorkbookError(
             f"{path} cannot be read as an Excel workbook ({reason:.200}): open it in "
-            "the program that has written it, and save it as .xlsx or CSV"
+            "the program that wrote it, and save it as .xlsx or CSV"
         ) from error
 
 
@@ -220,7 +219,7 @@ def _shared_texts(archive: zipfile.ZipFile, part: str, path: str) -> list[str]:
             n_bytes += 64 + len(item[1])
         if n_bytes > _MOST_TEXT:
             raise WorkbookError(
-                f"{path} holds more text than fits into memory: save it as CSV"
+                f"{path} has more text than fits into memory: save it as CSV"
             )
     return found
 

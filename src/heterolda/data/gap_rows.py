@@ -107,6 +107,6 @@ def too_large_for_one_pass(source: Any) -> TypeError:
     """The error for rows that are gone, or others, when they are needed again."""
     return read_once(
         source,
-        "its rows with missing values are too many to be kept, and must be read again "
-        "and again",
+        "it has too many rows with missing values to keep, so these must be read "
+        "several times",
     )

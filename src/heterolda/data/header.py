@@ -28,7 +28,7 @@ def resolved_by_header(
 ) -> Columns:
     """All columns named; a note or an error if the names seem to be a row."""
     is_row = reading.header and looks_like_a_row(names)
-    taken = f"was taken for names of columns, {named(names, 3)}"
+    taken = f"was read as column names, {named(names, 3)}"
     options = [Setting("no_header")]
     advice: dict[str, Any] = {
         "options": options,

@@ -45,9 +45,9 @@ class HostRows:
         if isinstance(y, str) or np.shape(y) != X.shape[:1]:
             raise ParameterError(
                 Setting("target"),
-                f" must be the labels of the {len(X)} rows where ",
+                " must be an array of labels if ",
                 Setting("source"),
-                f" is an array, one for each, got {y!r:.50}",
+                f" is an array, one for each of the {len(X)} rows, got {y!r:.50}",
             )
         classes, codes = coded_labels(label_array(y, "target"), warn=False)
         weights = check_sample_weight(weight, len(X))

@@ -41,8 +41,8 @@ class LabelNumbers:
         if len(self._kinds) > 1:
             text, numbers = self._kinds["text"], self._kinds["numbers"]
             raise ValueError(
-                f"{file.name}: column {file.columns.target!r} of the labels holds text "
-                f"in {text} and numbers in {numbers}: convert one of them"
+                f"{file.name}: column {file.columns.target!r} of the labels is text in "
+                f"{text}, but numbers in {numbers}: convert one of them"
             )
         return self._numbers.setdefault(label, len(self._numbers))
 

@@ -52,7 +52,7 @@ def with_categories(
     constant = [c.column for c in categories if not c.features]
     if constant and all(one.levels for one in counts):
         warnings.warn(
-            f"nearly all rows have the same value in {named(constant)}: left out",
+            f"left out {named(constant)}: nearly all rows have the same value",
             UserWarning,
             stacklevel=2,
         )
@@ -97,7 +97,7 @@ class _Counts:
                 continue
             self.levels[level] = self.levels.get(level, 0.0) + float(sums[code])
             if len(level) > LONGEST_LEVEL:
-                self._refuse(f"holds texts of more than {LONGEST_LEVEL:,} characters")
+                self._refuse(f"has text of more than {LONGEST_LEVEL:,} characters")
             elif len(self.levels) > MOST_LEVELS:
                 self._refuse(f"has more than {MOST_LEVELS:,} different values")
 
@@ -167,9 +167,9 @@ def _check_levels(counts: list[_Counts], table: Table) -> None:
     wrong = {name: problem for name, problem in problems.items() if problem}
     if wrong:
         words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
-        which = "this is" if len(wrong) == 1 else "these are"
+        them = "it" if len(wrong) == 1 else "them"
         where = counts[0].where
-        text = f"{where}: {words}: {which} not categories, leave out by "
+        text = f"{where}: {words}, too many for categories: leave {them} out with "
         raise ParameterError(text, table.wanted.without(list(wrong)))
     for one in counts:
         what = f"column {one.column!r} has values that"

@@ -26,7 +26,7 @@ Estimator = TypeVar("Estimator")
 
 # Copies of the rows at hand that there are at the same time, at most.
 _COPIES = 4
-_SEARCH = "the search goes through the rows again and again"
+_SEARCH = "the search reads the rows several times"
 
 
 def fit_batches(
@@ -45,35 +45,35 @@ def fit_batches(
 ) -> Estimator:
     """Fit an estimator to files, Arrow data or an array, batch by batch.
 
-    A discriminant or a projection needs one pass, to gather class statistics. A search
-    with the strategy "paper" goes through the rows again and again, until it has seen
-    enough: it keeps the rows that are nearest to the threshold in memory and makes as
-    many iterations as these suffice for; the rule is the same as for rows in memory.
+    A discriminant or a projection reads the rows once, to gather class statistics. A
+    search with the strategy "paper" reads them several times. After each pass it keeps
+    the rows nearest to the threshold in memory, and iterates for as long as these
+    suffice. The rule is the same as for rows in memory.
 
     Parameters
     ----------
     estimator : GaussianLinearDiscriminant, HeteroscedasticProjection or \
             LocalNeighborhoodSearch
-        Is fitted and returned.
+        The estimator to fit.
     source, target, columns, exclude, sample_weight, batch_size
         As for :func:`heterolda.data.statistics_from_batches`. For a search, the
-        source must be one that can be read more than once.
+        source must be readable more than once.
     missing : {"error", "drop", "em"} or None, default=None
-        What to do with missing values, as for
-        :func:`heterolda.data.statistics_from_batches`. None stands for the parameter
-        `missing` of the estimator, or "error" if it has none. "em" is for
-        ``GaussianLinearDiscriminant(missing="em")`` only, which takes gaps in
-        predictions, too.
+        How to treat missing values, as for
+        :func:`heterolda.data.statistics_from_batches`. If None, the parameter `missing`
+        of the estimator, or "error" if it has none. "em" requires
+        ``GaussianLinearDiscriminant(missing="em")``, which also predicts rows with
+        gaps.
     device : str, torch.device, array or None, default=None
-        Where sums are taken, as for :func:`heterolda.data.statistics_from_batches`;
-        fitted attributes are arrays of that library, on that device. A search takes
-        None only.
+        Device to compute sums on, as for
+        :func:`heterolda.data.statistics_from_batches`. Fitted attributes are arrays on
+        that device. Must be None for a search.
     memory : float, default=2**29
-        Bytes for the rows that a search keeps, or for those with gaps. The more, the
+        Bytes for the rows that a search keeps, or for rows with gaps. More memory means
         fewer passes.
     progress : callable
-        Called after each batch of the first pass with the number of rows so far. Of
-        later ones `verbose` of the search tells.
+        Called with the number of rows so far after each batch of the first pass. For
+        later passes, use `verbose` of the search.
 
     Returns
     -------
@@ -101,8 +101,8 @@ def fit_batches(
         em = Setting("missing", "em")
         raise ParameterError(
             em,
-            " needs GaussianLinearDiscriminant(missing='em'), whose predictions take "
-            f"gaps, too, got {estimator!r:.80}; or leave such rows out by ",
+            " needs GaussianLinearDiscriminant(missing='em'), which also predicts rows "
+            f"with gaps, got {estimator!r:.80}; or leave such rows out with ",
             Setting("missing", "drop"),
         )
     missing = own or "error" if missing is None else missing
@@ -113,8 +113,8 @@ def fit_batches(
         if table.device is not None:
             raise ParameterError(
                 Setting("device"),
-                " must be None for a search, which goes through the batches on the "
-                "host: leave it out, or fit to rows that are on the device as a whole",
+                " must be None for a search in batches: leave it out, or call fit "
+                "with all rows on the device",
             )
         if is_read_once(source):
             raise read_once(source, _SEARCH)

@@ -47,9 +47,8 @@ def open_source(source: Any, columns: Columns) -> Iterator[OpenFile]:
         mine, others = file.columns.features or (), first.columns.features or ()
         if set(mine) != set(others):
             raise ParameterError(
-                f"{file.name}: its columns are not those of {first.name}: "
-                f"{sorted(set(mine) ^ set(others))} are in one of them only; name "
-                "those to use by ",
+                f"{file.name}: its columns are not those of {first.name}: only one "
+                f"file has {sorted(set(mine) ^ set(others))}; select columns with ",
                 Setting("columns"),
             )
         yield replace(file, columns=first.columns)
@@ -83,7 +82,7 @@ def is_read_once(source: Any) -> bool:
 def read_once(source: Any, why: str) -> TypeError:
     """The error for rows that are gone after a pass, and why another is needed."""
     return TypeError(
-        f"source can be read only once, being a {type(source).__name__}, but {why}: "
+        f"source is a {type(source).__name__}, which can be read only once, but {why}: "
         "pass files, a dataset or a table"
     )
 
@@ -95,7 +94,7 @@ def paths_of(source: Any) -> list[str] | None:
         return None
     paths = [path for item in given for path in _expand(str(os.fspath(item)))]
     if not paths:
-        raise ParameterError(Setting("source"), " is an empty list: name a file")
+        raise ParameterError(Setting("source"), " is an empty list: pass a file")
     repeated = [path for path, count in Counter(paths).items() if count > 1]
     if repeated:
         raise ParameterError(
@@ -105,13 +104,13 @@ def paths_of(source: Any) -> list[str] | None:
         if path.lower().endswith(_OTHER_TABLES):
             raise ParameterError(
                 Setting("source"),
-                f": the file {path!r} cannot be read: open it in the program that has "
-                "written it, and save it as .xlsx or .csv",
+                f": the file {path!r} cannot be read: open it in the program that "
+                "wrote it, and save it as .xlsx or .csv",
             )
         if not path.lower().endswith(ENDINGS):
             raise ParameterError(
                 Setting("source"),
-                f": the kind of the file {path!r} is not known: its name must end in "
+                f": the file {path!r} is of unknown type: its name must end in "
                 + _LISTED,
             )
     return paths
@@ -133,7 +132,8 @@ def _expand(path: str) -> list[str]:
         if not names:
             raise FileNotFoundError(
                 f"the folder {path!r} has no file that ends in "
-                f"{', '.join(_IN_FOLDERS)}: name others one by one, or by a pattern"
+                f"{', '.join(_IN_FOLDERS)}: name other files one by one, or by a "
+                "pattern"
             )
         return names
     if os.path.exists(path):

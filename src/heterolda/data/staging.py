@@ -26,8 +26,8 @@ def chosen_device(device: Any) -> Device | None:
     if there is None:
         raise ParameterError(
             Setting("device"),
-            " must be None, the name of a device of PyTorch such as 'cuda', or an "
-            f"array on the device, such as cupy.zeros(1), got {device!r:.50}",
+            " must be None, a PyTorch device such as 'cuda', or an array on the "
+            f"device, such as cupy.zeros(1), got {device!r:.50}",
         )
     return there
 
@@ -39,8 +39,8 @@ def _tensor_on(name: Any) -> Any:
     except ImportError as error:
         raise ParameterError(
             Setting("device"),
-            f" {name!r} is the name of a device of PyTorch, which is not installed: "
-            "pip install torch, or pass an array on the device",
+            f" {name!r} needs PyTorch, which is not installed: pip install torch, or "
+            "pass an array on the device",
         ) from error
     try:
         return torch.zeros(1, device=name)

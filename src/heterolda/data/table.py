@@ -65,52 +65,53 @@ def statistics_from_batches(
 ) -> ClassStatistics:
     """Gather class statistics from files, Arrow streams or an array, batch by batch.
 
-    Memory does not grow with the number of rows: a few batches and one matrix for
-    each class are all that is held; or all rows, as long as these are fewer than the
-    features. One thread decodes while the other adds up.
+    Memory does not grow with the number of rows: it holds a few batches and one matrix
+    for each class, or all rows while these are fewer than the features. One thread
+    decodes while the other sums.
 
     Parameters
     ----------
     source : path, list of paths, Arrow data or ndarray of shape (n_rows, n_features)
-        Parquet files (``.parquet``, ``.pq``), Excel workbooks (``.xlsx``) and text with
-        a header (``.csv``, ``.tsv``, also ``.gz``): a file, a folder, a pattern such as
-        ``"data/*.parquet"``, or a list of them. Or a pyarrow dataset, table or reader;
-        or anything that exports an Arrow stream, such as a DuckDB relation or a data
-        frame of Polars (a lazy one, too) or pandas; or record batches or tables one
-        after the other. Or an array of NumPy, such as a memory map.
+        One of these:
+
+        - Parquet files (``.parquet``, ``.pq``), Excel workbooks (``.xlsx``) or text
+          files with a header (``.csv``, ``.tsv``, also ``.gz``): a file, a folder, a
+          pattern such as ``"data/*.parquet"``, or a list of them;
+        - a pyarrow dataset, table or reader, an object that exports an Arrow stream,
+          such as a DuckDB relation or a Polars (also lazy) or pandas data frame, or an
+          iterable of record batches or tables;
+        - a NumPy array, such as a memory map.
     target : str or array-like of shape (n_rows,)
         Column of the class labels: text, whole numbers or booleans. Labels from text
         files become integers if all of them are. For an array, the labels themselves.
     columns : iterable of str or None, default=None
-        Columns of the features, in this order. By default all columns of the first
-        file but `target`, `sample_weight`, `exclude` and an index that pandas has
-        written; then no file may have others.
+        Feature columns, in this order. If None, all columns of the first file except
+        `target`, `sample_weight`, `exclude` and an index written by pandas; other files
+        must then have the same columns.
     exclude : iterable of str, default=()
         Columns that are not features, such as identifiers.
     sample_weight : str, array-like of shape (n_rows,) or None, default=None
         Column of frequencies. For an array, the frequencies themselves.
     missing : {"error", "drop", "em"}, default="error"
-        What to do with rows in which a feature, the label or the weight is missing:
-        null or NaN. "drop" leaves them out and warns of their number. "em" leaves out
-        only those without label or weight, and takes the moments of largest
-        likelihood given what there is, as :meth:`ClassStatistics.from_data` does. If
-        the gaps are so scattered that the rows do not fit in 512 MB, it reads the
-        source again for each of its steps.
+        How to treat rows in which a feature, the label or the weight is missing (null
+        or NaN). "drop" leaves them out, with a warning. "em" leaves out only rows
+        without label or weight, and finds the maximum-likelihood moments as
+        :meth:`ClassStatistics.from_data` does. If the rows with gaps do not fit in
+        512 MB, it reads the source again for each of its steps.
     batch_size : int or None, default=None
-        Rows decoded at a time, at most; by default about 16 MB. Text files come in
-        batches of their own.
+        Maximum number of rows to decode at a time. If None, about 16 MB. It does not
+        apply to text files.
     device : str, torch.device, array or None, default=None
-        Where sums are taken: a device of PyTorch, such as "cuda", or that of an array,
-        such as ``cupy.zeros(1)``. Batches are copied there while those before are
-        summed, and the statistics are arrays of that library, on that device. None
-        stands for NumPy.
+        Device to compute sums on: that of PyTorch, such as "cuda", or that of an array,
+        such as ``cupy.zeros(1)``. Batches are copied there while earlier ones are
+        summed, and the statistics are arrays on that device. If None, NumPy is used.
     progress : callable or None, default=None
-        Called after each batch with the number of rows so far.
+        Called with the number of rows so far after each batch.
 
     Returns
     -------
     ClassStatistics
-        With the names of the features. Pass it to
+        The statistics, with the names of the features. Pass them to
         :meth:`GaussianLinearDiscriminant.fit_statistics`.
 
     Examples
@@ -190,8 +191,8 @@ class Table:
         if columns is not None or exclude:
             raise ParameterError(
                 Setting("columns" if exclude == () else "exclude"),
-                " is for tables, whose columns have names: choose those of an array "
-                "by an index",
+                " is for tables with named columns: index the columns of an array "
+                "instead",
             )
         rows = HostRows.checked(source, target, weight)
         names = columns, exclude, None if weight is None else WEIGHTS
@@ -367,8 +368,8 @@ def _check_names(wanted: Columns) -> None:
     for name in names:
         if not isinstance(name, str):
             raise TypeError(
-                "target, sample_weight and all of columns and exclude must be names of "
-                f"columns, which are text, got {name!r:.50}"
+                "target, sample_weight, columns and exclude must be column names, "
+                f"which are text, got {name!r:.50}"
             )
     repeated = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeated:
@@ -380,7 +381,7 @@ def _check_names(wanted: Columns) -> None:
             Setting("target"),
             " and ",
             Setting("sample_weight"),
-            f" name {repeated} more than once: each column can be one of them only",
+            f" name {repeated} more than once: a column can be only one of them",
         )
 
 
@@ -394,8 +395,8 @@ def _check_classes(batch: Batch, n_classes: int, n_rows: int) -> None:
     if 2 * n_classes > max(n_rows, _FEW_ROWS):
         raise ParameterError(
             f"{batch.file.name}: column {batch.file.columns.target!r} has {n_classes} "
-            f"different labels in the first {n_rows} rows: these are not classes; name "
-            "another column by ",
+            f"different labels in the first {n_rows} rows, too many for classes: name "
+            "another column with ",
             Setting("target"),
         )
 

@@ -24,12 +24,12 @@ def check_table_name(path: str) -> str:
     """Refuse the name of a file whose ending does not say what to write."""
     if path.lower().endswith(EXCEL):
         raise ValueError(
-            f"{path!r}: Excel workbooks are read, but not written: name a .csv file, "
-            "which opens in Excel"
+            f"{path!r}: Excel workbooks can be read, but not written: name a .csv "
+            "file, which opens in Excel"
         )
     if path != STANDARD_OUTPUT and not path.lower().endswith((*WRITTEN, *PARQUET)):
         raise ValueError(
-            f"the kind of the file {path!r} is not known: its name must end in "
+            f"the file {path!r} is of unknown type: its name must end in "
             f"{', '.join((*WRITTEN, *PARQUET))}"
         )
     return path

@@ -90,8 +90,8 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
         shown = ", ".join(filter(None, body[0][:_N_SHOWN]))
         if not has_names:
             raise ValueError(
-                f"{where}: its first line ({shown}) seems to name the columns, but is "
-                "to be a row, as in a fit with --no-header: remove that line"
+                f"{where}: its first line ({shown}) seems to name the columns, but the "
+                "model was fitted with --no-header: remove that line"
             )
         warn_of_reading(f"{where}: the row of units ({shown}) was left out")
         n_lines, body = rows[0].n_lines, body[1:]
@@ -202,8 +202,8 @@ def _fitted(
     if not _are_names([cells[0].strip() for cells in body]):
         return names  # and rows are too long
     warn_of_reading(
-        f"{where}: there is one name fewer than columns, so the first column was taken "
-        "for names of rows, as R writes them"
+        f"{where}: there is one name fewer than columns, so the first column was read "
+        "as row names, as R writes them"
     )
     return ["", *names]
 
@@ -250,7 +250,7 @@ def decimal_mark(
         if mark == "." and delimiter == "," and are_thousands:
             grouped += commas  # which are in quotes
         if grouped:
-            text = f"numbers such as {grouped[0]!r} have marks of thousands"
+            text = f"numbers such as {grouped[0]!r} have thousands separators"
             warn_of_reading(f"{where}: {text}, and a decimal {_NAMES[mark]}")
             return mark, True
     if (
@@ -275,7 +275,7 @@ def _note_points(body: list[list[str]], where: str, delimiter: str) -> None:
         if points and whole and all(map(_POINTED.fullmatch, points)):
             warn_of_reading(
                 f"{where}: numbers such as {points[0]!r}, beside whole ones, were read "
-                "with a decimal point: if it sets thousands apart, leave it out"
+                "with a decimal point: if it separates thousands, remove it"
             )
             return
 

@@ -37,8 +37,8 @@ def complete_rows(
         if is_broken or (end < stop and (too_long or not piece)):
             line = n_lines + _count(rest[:end], b"\n")
             raise ValueError(
-                f"{where}: a quote is not closed, or stands within quotes, in the row "
-                f"that begins in line {line + 1}: close it, or write it twice"
+                f"{where}: a quote is not closed, or is within quotes, in the row that "
+                f"begins in line {line + 1}: close it, or double it"
             )
         if too_long:
             raise ValueError(

@@ -116,8 +116,7 @@ def refuse_others(model: Any) -> Solver:
     if statistics.estimated_by == "EM":
         raise ParameterError(
             Setting("missing", "em"),
-            " found the moments of rows with gaps, which have no leave-one-out in "
-            f"closed form{_REMEDY}",
+            f" with missing values has no leave-one-out in closed form{_REMEDY}",
         )
     if statistics.estimated_by is not None:
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""A bound on the error rate of one class that holds on new rows, not under a model."""
+"""A bound on the error rate of one class that holds on new rows, without a model."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -74,38 +74,38 @@ def _inner_has(method):
 class BoundedErrorClassifier(
     DocumentationLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):
-    r"""Keep the error rate of one of two classes below a bound, on new rows.
+    r"""Keep the error rate of one of two classes below a bound on new rows.
 
-    The Neyman-Pearson umbrella algorithm of [1]_: some rows of the bounded class are
-    set aside, a classifier is fitted to all others, and its threshold becomes one of
-    the n sorted scores of the rows set aside, that of the smallest rank k for which
+    The Neyman-Pearson umbrella algorithm of [1]_. It sets aside some rows of the
+    bounded class and fits a classifier to all others. The threshold becomes one of the
+    n sorted scores of the rows set aside, that of the smallest rank k with
 
     .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j} \le 1 - \text{confidence},
 
-    with q the greatest error rate of the class. With that confidence (of 20 fits 19, if
-    it is 0.95) the error rate of the class is at most q on new rows, for any
-    distribution and any classifier: nothing is assumed but that rows are independent
-    and new rows of the class come from where the old ones came from.
+    where q is the largest error rate of the class. With this confidence (in 19 of 20
+    fits, if it is 0.95) the error rate of the class on new rows is at most q. This
+    holds for any distribution and any classifier, provided that rows are independent
+    and new rows of the class come from the same distribution.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Any binary classifier with `predict_proba` or `decision_function`, which is
-        cloned and fitted; `GaussianLinearDiscriminant()` by default. Write that out to
-        tune its parameters in a grid search, as ``estimator__shrinkage``.
-        A fitted one in a :class:`~sklearn.frozen.FrozenEstimator` is taken as it is,
-        and all rows of the bounded class that `fit` gets are for the threshold: they
-        must not be those that it was fitted to. The other class needs no rows then.
+        Any binary classifier with `predict_proba` or `decision_function`. It is cloned
+        and fitted. If None, `GaussianLinearDiscriminant()`; pass that explicitly to
+        tune its parameters, such as ``estimator__shrinkage``, in a grid search. A
+        fitted classifier wrapped in :class:`~sklearn.frozen.FrozenEstimator` is used as
+        it is. Then all rows of the bounded class set the threshold, so they must not be
+        rows that it was fitted to, and the other class needs no rows.
     max_error : dict or float
-        ``{label: q}``, the greatest error rate of one class, between 0 and 1. A number
-        is for the positive class, ``classes_[1]``.
+        ``{label: q}``, the largest error rate of one class, between 0 and 1. A float
+        bounds the positive class, ``classes_[1]``.
     confidence : float in (0, 1), default=0.95
-        Probability that the bound holds, over the draw of the training rows.
+        Probability, over the draw of the training rows, that the bound holds.
     set_aside : float in (0, 1), default=0.5
         Share of the rows of the bounded class that are set aside.
     random_state : int, RandomState instance or None, default=0
-        Which rows are set aside. Fits with several seeds of which one is chosen have
-        no guarantee.
+        Seed that selects the rows set aside. If you fit with several seeds and choose
+        among the results, the guarantee is lost.
 
     Attributes
     ----------
@@ -115,12 +115,12 @@ class BoundedErrorClassifier(
         The fitted classifier, with its own threshold.
     threshold_ : float
         Scores of `estimator_` above it mean ``classes_[1]``. Scores are the log-odds of
-        its `predict_proba`; its `decision_function`, if it has no probabilities or is a
-        `GaussianLinearDiscriminant`.
+        its `predict_proba`, or its `decision_function` if it has no probabilities or is
+        a `GaussianLinearDiscriminant`.
     bound_ : ErrorBound
-        What is guaranteed: `label`, `max_error` and `confidence`; `n_rows`, the number
-        of rows set aside, and `rank`, that of the threshold among them.
-        `expected_error` is the mean error rate of the class over many such fits.
+        The guarantee: `label`, `max_error` and `confidence`; the number of rows set
+        aside, `n_rows`, and the `rank` of the threshold among them. `expected_error` is
+        the mean error rate of the class over many such fits.
     n_features_in_ : int
         Number of features, if `estimator_` knows it.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -129,34 +129,33 @@ class BoundedErrorClassifier(
     See Also
     --------
     GaussianLinearDiscriminant : Its ``criterion="neyman-pearson"`` bounds the error
-        rate under the fitted model, with all rows.
-    sklearn.model_selection.TunedThresholdClassifierCV : A threshold by a score.
+        rate under the fitted model, using all rows.
+    sklearn.model_selection.TunedThresholdClassifierCV : Threshold chosen by a score.
 
     Notes
     -----
-    Inside, a `GaussianLinearDiscriminant` of the solver "global" without criterion or
-    costs of its own gets the direction that is best at the error rate to expect: it is
-    the Neyman-Pearson rule of the fitted model there. Of other classifiers only the
-    threshold moves.
+    A `GaussianLinearDiscriminant` with the solver "global" and no criterion or costs of
+    its own also gets another direction: that of the Neyman-Pearson rule of the fitted
+    model at the expected error rate. In other classifiers only the threshold moves.
 
-    A row exactly at the threshold, up to rounding, is decided for the bounded class, so
-    that the bound holds for discrete features, too. The number of rows that are needed
-    is that of which the largest score will do, ``(1 - q) ** n <= 1 - confidence``: 59
-    for 0.05 and a confidence of 0.95, and twice as many in all by default. With few
-    more the expected error rate is well below q; it tends to q with their number.
+    A row at the threshold, up to rounding, is assigned to the bounded class, so the
+    bound also holds for discrete features. The rows set aside must satisfy
+    ``(1 - q) ** n <= 1 - confidence``: 59 rows for q = 0.05 and a confidence of 0.95,
+    and by default twice as many in all. With few more rows the expected error rate is
+    well below q; it approaches q as their number grows.
 
-    Put other steps inside, ``BoundedErrorClassifier(make_pipeline(...), ...)``: steps
+    Put preprocessing inside, ``BoundedErrorClassifier(make_pipeline(...), ...)``: steps
     before it would learn from the rows set aside.
 
-    Weights are frequencies, and of the bounded class they must be whole numbers, since
-    the bound counts rows: of a row of weight 3 each copy is set aside or not. Of the
-    other class they may be any. All are scaled first if their mean is below one.
+    Weights are frequencies. The bound counts rows, so weights of the bounded class must
+    be whole numbers: each copy of a row of weight 3 is set aside or not. Weights of the
+    other class may be any. All are scaled first if their mean is below one.
 
-    Rows with missing values, with ``missing="em"`` inside, are rows as all others: the
-    bound is on the mean over new rows with gaps as those set aside have them.
+    Rows with missing values, with ``missing="em"`` inside, count like all others: the
+    bound is on the mean over new rows with gaps like those of the rows set aside.
 
-    `predict_proba` refers to the priors for which the threshold is the best, so that
-    `predict` is its argmax; ``estimator_.predict_proba`` has those of the data.
+    `predict_proba` refers to the priors for which the threshold is optimal, so
+    `predict` is its argmax; ``estimator_.predict_proba`` has the priors of the data.
 
     References
     ----------
@@ -212,7 +211,7 @@ class BoundedErrorClassifier(
         y : array-like of shape (n_samples,)
             Labels of two classes.
         **fit_params : dict
-            `sample_weight`; with metadata routing whatever the classifier requests.
+            `sample_weight` or, with metadata routing, whatever the classifier requests.
 
         Returns
         -------
@@ -238,15 +237,15 @@ class BoundedErrorClassifier(
         if not frozen and len(np.unique(y[seen])) < 2:
             raise ParameterError(
                 Setting("sample_weight"),
-                " must be positive for rows of both classes, and is for one at most",
+                " must be positive for rows of both classes: one class or none has any",
             )
 
         copies = copies_of_rows(
             np.flatnonzero(y == classes[bounded]),
             weight,
             f"the bound counts rows of class {classes.tolist()[bounded]!r}, and a "
-            "weight says how often one was seen. Weights of the other class may be "
-            "any. If the mean of all is below one, they are scaled to a mean of one",
+            "weight is how often a row was seen. Weights of the other class may be any "
+            "number. If the mean of all is below one, they are scaled to a mean of one",
         )
         aside = np.ones(len(copies), bool)
         if not frozen:
@@ -369,7 +368,7 @@ class BoundedErrorClassifier(
         return model.fit(safe_indexing(X, left), y[left], **params)
 
     def decision_function(self, X):
-        """Scores of the classifier, less the threshold.
+        """Scores of the classifier minus the threshold.
 
         Parameters
         ----------
@@ -406,7 +405,7 @@ class BoundedErrorClassifier(
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X):
-        """Probabilities for the priors for which the threshold is the best.
+        """Probabilities for the priors for which the threshold is optimal.
 
         Parameters
         ----------
@@ -443,7 +442,7 @@ class BoundedErrorClassifier(
         return np.log(self.predict_proba(X))
 
     def get_metadata_routing(self):
-        """How metadata are routed to the classifier.
+        """Get the metadata routing of this estimator.
 
         Returns
         -------
@@ -470,7 +469,7 @@ def _two_classes(y) -> np.ndarray:
     if len(classes) > 2:
         raise ValueError(
             f"Only binary classification is supported. y has {len(classes)} classes: "
-            "a bound is about two; join the others into one class"
+            "merge all but the bounded one"
         )
     return classes
 
@@ -478,10 +477,10 @@ def _two_classes(y) -> np.ndarray:
 def _warn_of_trivial_rule(label) -> None:
     """Say that no row of the other class is beyond the threshold."""
     warnings.warn(
-        f"the rule decides for class {label!r}, which is bounded, in all training rows "
-        "of the other class: it keeps the bound, but tells nothing apart. Use more "
-        f"rows of {label!r}, a larger bound, or a classifier with more distinct scores "
-        "(of a forest, larger min_samples_leaf; of neighbours, more of them)",
+        f"the rule assigns all training rows of the other class to {label!r}, which is "
+        "bounded: it keeps the bound, but separates nothing. Use more rows of "
+        f"{label!r}, a larger bound, or a classifier with more distinct scores (a "
+        "forest with larger min_samples_leaf, more neighbours)",
         TrivialRuleWarning,
         stacklevel=4,
     )
@@ -540,9 +539,9 @@ def linear_form(model: Any) -> Any:
     if type(getattr(model, "_moved", None)) is not GaussianLinearDiscriminant:
         name = type(unfrozen(model.estimator_)).__name__
         raise TypeError(
-            f"model is a BoundedErrorClassifier of the class {name}, and only that of "
-            "a GaussianLinearDiscriminant itself, no subclass, is a linear rule that "
-            "files and other formats can hold: keep it by skops"
+            f"model is a BoundedErrorClassifier around {name}; only a "
+            "GaussianLinearDiscriminant itself, not a subclass, makes it a linear rule "
+            "that model files and other formats can hold: save it with skops"
         )
     form = copy(model._moved)
     for name in ("feature_names_in_", "fit_record_"):

@@ -90,8 +90,8 @@ def check_finite(estimator, rows, device: Device) -> None:
     if missing == "em" and not np.isinf(bad).any():
         raise ParameterError(
             Setting("X"),
-            " has missing values, which are predicted from in NumPy only: fit to "
-            "numpy.asarray(X), and predict it",
+            " has missing values, which only NumPy arrays may have: fit to "
+            "numpy.asarray(X), and predict that",
         )
     with gaps_as(missing) as finite:  # says what is wrong
         check_array(bad, input_name="X", estimator=estimator, **finite)
@@ -152,7 +152,7 @@ def accuracy_on_device(found, y, sample_weight) -> float:
         return float(device.xp.mean(right))
     if not weight.any():
         raise ParameterError(
-            Setting("sample_weight"), " is zero for all rows: no share of them is right"
+            Setting("sample_weight"), " is zero for all rows: there is nothing to score"
         )
     return float(device.xp.sum(device.put(weight) * right)) / float(weight.sum())
 

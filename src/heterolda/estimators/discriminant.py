@@ -1,4 +1,4 @@
-"""The discriminant of Gaussian classes, the estimator that everything rests on."""
+"""The discriminant of Gaussian classes: the estimator the others build on."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -90,18 +90,20 @@ class GaussianLinearDiscriminant(
     ClassifierMixin,
     BaseEstimator,
 ):
-    r"""Linear rule of least Bayes error for Gaussian classes of unequal covariance.
+    r"""Linear classifier of minimum Bayes error for Gaussian classes.
 
-    For two classes with means :math:`m_k`, covariances :math:`S_k` and priors
-    :math:`p_k` it finds the hyperplane :math:`w \cdot x = w_0` that minimises
+    The class covariances may be unequal. For two classes with means :math:`m_k`,
+    covariances :math:`S_k` and priors :math:`p_k`, it finds the hyperplane
+    :math:`w \cdot x = w_0` that minimises
 
     .. math::
         p_e = p_1 \Phi\Bigl(\frac{w_0 - w \cdot m_1}{\sqrt{w' S_1 w}}\Bigr)
             + p_2 \Phi\Bigl(\frac{w \cdot m_2 - w_0}{\sqrt{w' S_2 w}}\Bigr),
 
-    equation (19) of [1]_, globally and with a proof of how near the optimum it is.
-    More than two classes are decided pair by pair. Everything is computed from
-    class weights, means and covariances, gathered in one pass over the data.
+    equation (19) of [1]_. The optimum is global, and `gap_` bounds how far the result
+    can be from it. More than two classes are separated pair by pair. The model needs
+    only the weight, mean and covariance of each class, gathered in one pass over the
+    data.
 
     Parameters
     ----------
@@ -112,74 +114,77 @@ class GaussianLinearDiscriminant(
         - "r-hld-1", "r-hld-2": random combinations (:class:`RandomSearch`);
         - "fisher": linear discriminant analysis of each pair (:class:`Fisher`).
 
-        An object such as ``FixedPoint(max_iter=50)`` gives other settings.
+        Pass an object such as ``FixedPoint(max_iter=50)`` to change a solver's
+        settings.
     guard : bool, default=True
-        Whether rows have the last word: where the rule of a pair makes at least 3 %
-        more errors than Fisher's on rows of its classes, the pair takes
-        Fisher's rule, `guarded_` says so, and if it is more than chance, a
-        :class:`ModelMisfitWarning`, too. Classes with fewer than five rows per feature
-        are judged by leaving rows out, unless there is a `covariance_estimator`. With
-        few rows and `shrinkage=None`, see there, scores of left-out rows set the
-        thresholds instead. It applies to the solver "global" with the criterion
-        "bayes", and where there are rows: `fit_statistics` and `partial_fit` have none
-        and are the same as with False, which stands for the pure model.
+        Whether to check the model against the rows. If a pair's rule makes over 3 %
+        more errors on its rows than Fisher's rule does, the pair uses Fisher's rule
+        and `guarded_` is True; a :class:`ModelMisfitWarning` follows if the difference
+        is beyond chance. Classes with fewer than five rows per feature are judged by
+        leaving rows out, unless `covariance_estimator` is given. With few rows and
+        ``shrinkage=None`` (see `shrinkage`), scores of left-out rows set the thresholds
+        instead. The guard acts only with ``solver="global"`` and
+        ``criterion="bayes"``, and only in `fit`: `fit_statistics` and `partial_fit`
+        have no rows to check. If False, the rules are purely those of the model.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
-        Class probabilities; relative frequencies by default. Any positive numbers will
-        do: they are divided by their sum. An array is in the order of `classes_`, a
-        dictionary ``{label: p}`` or a pandas Series has all classes; "equal" gives each
-        the same.
-    shrinkage : float in [0, 1], two of them, "auto", "cv" or None, default=None
-        Move each class covariance towards the pooled one, by this weight; two numbers,
-        ``(to_pooled, to_diagonal)``, move the pooled one towards its diagonal first, by
-        the second. "auto" means ``d / (n_k + d)``. With None only classes of no more
-        than d + 1 samples, which cannot stand alone, borrow so much; but with few rows
-        in all, of fewer than 2 d degrees of freedom, `fit` gives all classes the pooled
-        covariance, moved towards its diagonal as far as rows that are left out choose.
-        With 0 none does.
-        See :meth:`ClassStatistics.covariances`. Use it when some class has few samples
-        for the number of features. "cv" chooses both numbers, the first for each class
-        and none included, by the likelihood of rows that are left out; it needs the
-        rows, so only `fit` can do it.
+        Class priors: positive numbers, normalised to sum to one. An array follows the
+        order of `classes_`; a dictionary ``{label: p}`` or a pandas Series must name
+        all classes; "equal" gives every class the same prior. If None, they are the
+        class frequencies.
+    shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default=None
+        How far to shrink the class covariances. Use it if some class has few samples
+        for the number of features. See :meth:`ClassStatistics.covariances`.
+
+        - float: weight of the pooled covariance in each class covariance, 0 for none;
+        - ``(to_pooled, to_diagonal)``: first shrink the pooled covariance towards its
+          diagonal, by the second weight;
+        - "auto": use the weight ``d / (n_k + d)``;
+        - "cv": choose both weights, the first for each class, by the likelihood of
+          left-out rows. No shrinkage is one of the candidates. Only `fit` has the
+          rows to do this;
+        - None: use the weight of "auto", but only for classes with at most d + 1
+          samples. If the pooled covariance has fewer than 2 d degrees of freedom,
+          `fit` instead gives all classes the pooled covariance, shrunk towards its
+          diagonal by an amount that left-out rows choose.
     covariance_estimator : covariance estimator, default=None
-        An estimator such as those of :mod:`sklearn.covariance`, with `fit` and
-        `covariance_`, as in scikit-learn's LDA and QDA. A copy is fitted to the rows
-        of each class, and its `covariance_` and, if there is one, its `location_` take
-        the place of the class's covariance and mean. ``MinCovDet(random_state=0)``
-        resists outliers; `LedoitWolf` and `OAS` shrink, and want features of one scale.
-        `shrinkage` must be None. Only `fit` can do it, with rows in memory, and
-        `sample_weight` must be whole numbers: rows of weight 3 are there three times.
-        Unless `guard` is False, a :class:`ModelMisfitWarning` says so if Fisher's rules
-        with all rows make clearly fewer errors on these.
+        An estimator with `fit` and `covariance_`, such as those of
+        :mod:`sklearn.covariance`, as in scikit-learn's LDA and QDA. A clone is fitted
+        to the rows of each class. Its `covariance_`, and its `location_` if it has one,
+        replace the covariance and mean of the class. ``MinCovDet(random_state=0)``
+        resists outliers; `LedoitWolf` and `OAS` shrink, and expect features on a
+        common scale. Requires ``shrinkage=None``, rows in memory and a call of `fit`;
+        `sample_weight` must then be whole numbers. Unless `guard` is False, a
+        :class:`ModelMisfitWarning` is issued if Fisher's rules, fitted to all rows,
+        make clearly fewer errors on them.
     missing : {"error", "em"}, default="error"
-        What to do with NaN. "em" takes it for a value that is missing at random, given
-        those that are there: `fit` finds the means and covariances of largest
-        likelihood (:meth:`ClassStatistics.from_data`), and a row with gaps is predicted
-        by the rule of the features that it has, that of :meth:`for_features`. Where one
-        call has too many patterns of gaps to solve them all (of 2,000 or more, or fewer
-        with many classes and features), the rarest get the rule of all features with
-        the conditional mean of what is missing. The guard, and "cv", see rows whose
-        gaps are filled in by regression.
+        How to treat NaN. "em" treats it as missing at random: `fit` finds the
+        maximum-likelihood means and covariances (:meth:`ClassStatistics.from_data`),
+        and a row with gaps is classified by the rule of its observed features, as
+        :meth:`for_features` gives it. If one call has too many patterns of gaps to
+        solve them all (2,000, or fewer with many classes and features), the rarest
+        patterns are filled in by their conditional means and classified by the rule of
+        all features. The guard and "cv" use rows whose gaps are filled in by
+        regression.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
-        For "ovo": a pair's vote counts :math:`1 - p_e`, or one. Exact ties are
+        For "ovo": the weight of a pair's vote, :math:`1 - p_e` or one. Exact ties are
         broken by the sums of the pairs' scores, then by the order of `classes_`.
     criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
-        What the rule of each pair is optimal for: least error (or expected cost),
-        equal error rates of both classes, or least error of one of two classes while
-        that of the other keeps to `max_error`. The last two take `solver="global"`.
+        What each pair's rule minimises: the error (or expected cost); the larger of the
+        two error rates; or the error rate of one class while the other's stays within
+        `max_error` (two classes only). The last two require ``solver="global"``.
     costs : array-like of shape (n_classes, n_classes), dict or None, default=None
-        For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true: by
-        label in nested dictionaries, where what is left out costs 1, or in a data
-        frame; a matrix is in the order of `classes_`, which is sorted. Right
-        decisions cost 0. In each pair costs multiply the priors.
+        For "bayes": ``costs[i][j]`` is the cost of predicting j when i is true. Pass
+        nested dictionaries or a data frame keyed by label, or a matrix in the order of
+        `classes_`, which is sorted. Entries missing from a dictionary cost 1. Correct
+        predictions cost 0. Within each pair, costs multiply the priors.
     max_error : dict or None, default=None
-        For "neyman-pearson": ``{label: q}``, the greatest error rate of one class.
+        For "neyman-pearson": ``{label: q}``, the largest error rate of one class.
         The bound holds under the fitted Gaussian model, not on data: check it on
-        rows held out, or choose a smaller q.
+        held-out rows, choose a smaller q, or use :class:`BoundedErrorClassifier`.
     random_state : int, RandomState instance or None, default=None
-        For the random trials of "r-hld-1" and "r-hld-2", and of any other solver
-        that draws.
+        Seed of the solvers that draw random trials, such as "r-hld-1" and "r-hld-2".
 
     Attributes
     ----------
@@ -190,49 +195,48 @@ class GaussianLinearDiscriminant(
     means_ : ndarray of shape (n_classes, n_features)
         Class means.
     covariance_ : ndarray of shape (n_classes, n_features, n_features)
-        Class covariances of the fit, after shrinkage; QDA of scikit-learn has a list.
+        Class covariances after shrinkage. (In scikit-learn's QDA this is a list.)
     statistics_ : ClassStatistics
-        Weights, means and scatter of the classes. Those of a `covariance_estimator`
-        cannot be added to others.
+        Weights, means and scatter of the classes. With a `covariance_estimator` they
+        cannot be merged with others.
     shrinkage_ : Shrinkage or None
-        What rows have chosen, by "cv" or because they are few:
-        `to_pooled`, for each class the weight of the pooled covariance, and
-        `to_diagonal`, the weight of its diagonal in the pooled one. Else None.
+        The shrinkage that rows chose, with "cv" or few rows: `to_pooled`, the weight of
+        the pooled covariance in each class, and `to_diagonal`, the weight of the
+        diagonal in the pooled covariance. Otherwise None.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule. For "ova" with three or more
         classes, rule k has (-1, k): all others against class k.
     coef_ : ndarray of shape (n_pairs, n_features)
         Normals of the hyperplanes. A positive score ``coef_ @ x + intercept_``
-        means the second class of the pair, as in every binary classifier.
+        means the second class of the pair.
     intercept_ : ndarray of shape (n_pairs,)
-        Their offsets.
+        Offsets of the hyperplanes.
     bayes_error_ : ndarray of shape (n_pairs,)
-        Plug-in error of each rule: under the fitted Gaussian model and the priors, not
-        counted on rows; `leave_one_out` counts. Where left-out rows have set the
-        threshold, it is the error for Gaussian scores with the moments of theirs.
+        Plug-in error of each rule: the error under the fitted Gaussian model and the
+        priors, not an error rate on rows (`leave_one_out` gives that). Where left-out
+        rows set the threshold, it is the error of Gaussian scores with their moments.
     error_rates_ : ndarray of shape (n_pairs, 2)
         Plug-in error rates of the first and the second class of each pair.
     risk_ : ndarray of shape (n_pairs,)
-        Expected cost of each rule; the error, if there are no costs.
+        Expected cost of each rule; equal to the error if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
-        (value - proven lower bound) / value of what the criterion minimises: the
-        error, the risk, the larger error rate (minimax), or the one that is not
-        bounded (neyman-pearson). NaN for solvers without a certificate, and where
-        left-out rows have set the threshold. It is about
-        the model with variances that are not zero: one that cannot be told from zero
-        counts as 1e-7 of that of both classes (statistics alone draw a
-        :class:`ModelMisfitWarning` then). It does not cover directions that float64
-        does not resolve, such as the difference of features that agree in eight
-        digits: these are left out, with a :class:`PrecisionWarning` where the means
-        of two classes differ in them.
+        Certificate, (value - proven lower bound) / value, of what the criterion
+        minimises: the error, the risk, the larger error rate (minimax) or the unbounded
+        one (neyman-pearson). NaN for solvers without a certificate, and where left-out
+        rows set the threshold. It assumes nonzero variances: a variance that cannot be
+        told from zero is raised to 1e-7 of that of both classes, with a
+        :class:`ModelMisfitWarning` if there are no rows to check. It does not cover
+        directions that float64 cannot resolve, such as the difference of two features
+        that agree in eight digits. These are left out, with a
+        :class:`PrecisionWarning` if the class means differ along them.
     guarded_ : ndarray of bool of shape (n_pairs,)
-        Pairs that have Fisher's rule, because the rule of the model made more errors on
-        rows. Their `bayes_error_` and `gap_` are those of Fisher's rule.
+        Pairs that use Fisher's rule because the model's rule made more errors on rows.
+        Their `bayes_error_` and `gap_` are those of Fisher's rule.
     frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
-        Pairs whose rule is always to choose the likelier class (by priors times
-        costs): for "global", because no hyperplane beats it; for others, because
+        Pairs whose rule always predicts the likelier class (by priors times costs):
+        with "global" because no hyperplane does better, with other solvers because
         they found none.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Iterations, trials or evaluations that the solver spent on each pair.
@@ -249,17 +253,17 @@ class GaussianLinearDiscriminant(
 
     Notes
     -----
-    Where the classes have equal covariances the rule is that of linear discriminant
-    analysis; for two classes the score is the log-odds, as there, with the unbiased
-    pooled covariance (divisor n - 2).
+    If the class covariances are equal, the rule is that of linear discriminant
+    analysis. For two classes the score is then the log-odds, with the unbiased pooled
+    covariance (divisor n - 2).
 
-    Everything is computed in float64, and fitted attributes are float64; rows in
-    float32 give decision values, probabilities and components in float32.
+    All computation is in float64. Rows in float32 give decision values, probabilities
+    and components in float32.
 
-    `predict_proba` uses the Gaussian model along each hyperplane's normal, so for
-    two classes it is the probability given the *score*, not given all of x. With
+    `predict_proba` uses the Gaussian model along each hyperplane's normal. For two
+    classes it is therefore the probability given the *score*, not given all of x. With
     `costs` or another criterion it refers to the priors for which the threshold is
-    the best along that normal, so that `predict` is its argmax there, too.
+    optimal along that normal, so that `predict` is still its argmax.
 
     References
     ----------
@@ -348,12 +352,12 @@ class GaussianLinearDiscriminant(
         Parameters
         ----------
         X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
-            Training data, real numbers.
+            Training data.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         sample_weight : array-like or dask collection, default=None
-            Frequencies: weight 3 equals three copies of the row. Weights whose mean,
-            over rows of positive weight, is below one are scaled to a mean of one.
+            Frequencies: a row of weight 3 counts as three copies. If the mean of the
+            positive weights is below one, the weights are scaled to a mean of one.
 
         Returns
         -------
@@ -395,30 +399,30 @@ class GaussianLinearDiscriminant(
     @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None, *, decay=None):
-        """Add a chunk of data to the statistics and solve again.
+        """Add a chunk of data to the statistics and solve all pairs again.
 
-        Each call solves all pairs anew. To gather many chunks before solving once,
-        use :meth:`ClassStatistics.update` and :meth:`fit_statistics`.
+        To gather many chunks and solve once, use :meth:`ClassStatistics.update` and
+        :meth:`fit_statistics`.
 
         Parameters
         ----------
         X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
-            A chunk of data with any selection of the classes, or no rows at all.
+            A chunk of data. It may be empty, and need not contain every class.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever occur; needed at the first call.
+            All labels that will ever occur. Required in the first call.
         sample_weight : array-like or dask collection, default=None
-            Frequencies, whatever their mean: a chunk does not know those of others.
+            Frequencies. Unlike in `fit`, they are never scaled.
         decay : float in (0, 1] or None, default=None
-            By how much the weight of all earlier rows is multiplied first, so that
-            they are forgotten by degrees: see :meth:`ClassStatistics.decayed`.
+            Factor by which the weight of all earlier rows is multiplied first, to
+            forget them gradually. See :meth:`ClassStatistics.decayed`.
 
         Returns
         -------
         GaussianLinearDiscriminant
-            The estimator. While some class still has no rows, or each of them a total
-            weight of 1 or less, it cannot predict and says so.
+            The estimator. It cannot predict until every class has rows, and some class
+            a total weight above 1.
         """
         solver = resolve_solver(self.solver)
         before = host_of(self)
@@ -440,7 +444,8 @@ class GaussianLinearDiscriminant(
         Parameters
         ----------
         statistics : ClassStatistics
-            Gathered in chunks, merged from several sites, or given as moments.
+            Statistics gathered in chunks, merged from several sites, or given as
+            moments.
 
         Returns
         -------
@@ -571,21 +576,21 @@ class GaussianLinearDiscriminant(
 
     @property
     def frontier_(self):
-        """For each pair its optimal trade-off, a sequence of :class:`Frontier`.
+        """The optimal trade-off of each pair, a sequence of :class:`Frontier`.
 
-        Each is computed when it is asked for. With "ova" and more than two classes
-        there is none: the mixture of all other classes is not Gaussian.
+        Each is computed on first use. With "ova" and more than two classes there is
+        none, because the mixture of all other classes is not Gaussian.
         """
         self._check_ready()
         if self.pairs_[0, 0] < 0:
-            raise AttributeError("frontier_ is about pairs of classes: use 'ovo'")
+            raise AttributeError("frontier_ needs pairs of classes: use 'ovo'")
         check_has_statistics(self)
         return Frontiers(host_of(self))
 
     def with_operating_point(
         self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
     ):
-        """A fitted copy at another point of the optimal trade-off.
+        """Return a fitted copy at another point of the optimal trade-off.
 
         Parameters
         ----------
@@ -594,17 +599,17 @@ class GaussianLinearDiscriminant(
         costs, max_error
             As in the constructor.
         priors : array-like of shape (n_classes,), dict, "equal" or None
-            As in the constructor; by default those of this estimator.
+            As in the constructor. If not given, the priors of this estimator.
 
         Returns
         -------
         GaussianLinearDiscriminant
-            A new estimator, the same as one fitted to the same data with these
-            parameters and ``guard=False``: it is on the optimal curve of the model. It
-            is computed from the class statistics: no data is needed.
-            The covariances are shrunk as they were in this fit. With few rows, scores
-            of left-out rows set its threshold, too, unless this estimator comes from
-            a file, which does not keep them.
+            A new estimator, computed from the class statistics without any data. It
+            equals one fitted to the same data with these parameters and
+            ``guard=False``, and so lies on the optimal curve of the model. Covariances
+            are shrunk as in this fit. With few rows, scores of left-out rows set its
+            threshold, too, unless this estimator was loaded from a file, which does not
+            keep these scores.
         """
         self._check_ready()
         check_has_statistics(self)
@@ -616,19 +621,19 @@ class GaussianLinearDiscriminant(
         return settle(solved_again(host_of(self), point), place_of(self))
 
     def for_features(self, features):
-        """The fitted model of some of the features, as for rows without the others.
+        """Return the fitted model for a subset of the features.
 
         Parameters
         ----------
         features : array-like of bool, int or str
-            Which features: a mask, or their places or names.
+            The features to keep, as a mask, indices or names.
 
         Returns
         -------
         GaussianLinearDiscriminant
             A new estimator, fitted to the moments of these features with the same
-            parameters; its `gap_` is the certificate of its rules. The covariances are
-            shrunk as they were in this fit, and pairs that are `guarded_` stay so.
+            parameters, and with its own certificate `gap_`. Covariances are shrunk as
+            in this fit, and pairs that are `guarded_` stay so.
         """
         self._check_ready()
         check_has_statistics(self)
@@ -655,7 +660,7 @@ class GaussianLinearDiscriminant(
         return copy
 
     def leave_one_out(self, X, y, sample_weight=None):
-        r"""Predict each training row by the model fitted without it, in closed form.
+        r"""Predict each training row with the model fitted without it.
 
         Without the row :math:`x` of a class of weight :math:`W`, mean :math:`m` and
         scatter :math:`T`, with :math:`z = x - m`,
@@ -664,20 +669,19 @@ class GaussianLinearDiscriminant(
             m' = m - \frac{z}{W - 1}, \quad
             S' = \frac{1}{W - 2} \Bigl(T - \frac{W}{W - 1} z z'\Bigr),
 
-        so that all rules on the arc of a pair follow by the formula of Sherman and
-        Morrison, at O(d) each, and the best one is followed from all local optima of
-        the fit with all rows. This is the leave-one-out of Lachenbruch and Mickey
-        [1]_, which R's MASS has as ``lda(CV=TRUE)``, for the rules of this estimator
-        and their votes.
+        so all rules on the arc of a pair follow from the Sherman-Morrison formula, at
+        O(d) each. The best one is tracked from all local optima of the fit to all rows.
+        This is the leave-one-out of Lachenbruch and Mickey [1]_, known from
+        ``lda(CV=TRUE)`` in R's MASS, for the rules of this estimator and their votes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows that the model was fitted to.
         y : array-like of shape (n_samples,)
-            Their labels.
+            Labels of these rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights as passed to `fit`. Of a row of weight 3 one of three copies
+            Weights as passed to `fit`. Of a row of weight 3, one of the three copies
             is left out.
 
         Returns
@@ -685,38 +689,38 @@ class GaussianLinearDiscriminant(
         LeaveOneOut
             A record with these attributes:
 
-            - `rows`, the indices of the rows that were judged: all of positive weight
-              up to 20,000, of more those with the smallest hashes of their values
-              (about so many of rows on a device);
-            - `predictions`, their labels as predicted without them;
-            - `error`, the share of their weight that is predicted wrong, and its
+            - `rows`: indices of the rows that were judged. These are all rows of
+              positive weight or, of more than 20,000, the 20,000 with the smallest
+              hashes of their values (about that many on a device);
+            - `predictions`: the label of each row as predicted without it;
+            - `error`: the weighted share of wrong predictions, and its
               `standard_error`;
-            - `lda_predictions` and `lda_error`, the same for scikit-learn's linear
+            - `lda_predictions` and `lda_error`: the same for scikit-learn's linear
               discriminant analysis, ``solver="lsqr"``, with the same priors;
-            - `n_solved_anew`, how many rules were not followed from the fit but
-              solved anew, because two optima are nearly as good as each other or
-              because a covariance becomes singular without the row.
+            - `n_solved_anew`: number of rules that were solved from scratch, because
+              two optima are nearly equal or a covariance becomes singular without the
+              row.
 
         Notes
         -----
-        The predictions are those of as many fits, each without one row. Shrinkage of
-        two classes towards their pooled covariance is part of that, but what "cv" has
-        chosen is kept. With more classes, and where the pooled covariance moves towards
-        its diagonal without being told how far, the target of the fit with all rows is
-        kept, and the number of rows that it counts for. Pairs that are guarded stay so,
-        with Fisher's rule, and others do not become so. A class of which no covariance
-        is left loses the vote for its row.
+        The predictions equal those of one fit per row, without that row. With two
+        classes, shrinkage towards the pooled covariance is recomputed for each row, but
+        what "cv" chose is kept. With more classes, and where the pooled covariance
+        shrinks towards its diagonal by default, the target of the full fit and the
+        number of rows that it counts for are kept. Guarded pairs keep Fisher's rule,
+        and no other pair becomes guarded. A class left without a covariance loses the
+        vote for its row.
 
-        With fewer rows than features there is no closed form, since the units of all
-        features change with the row: the model is fitted again without each.
+        With fewer rows than features there is no closed form, because the units of all
+        features change with the row: the model is refitted without each row.
 
-        Linear discriminant analysis has the covariance of scikit-learn: the class
-        covariances with the divisor :math:`W_k`, weighted by the priors. Directions in
-        which no class varies are found with features in units of their deviations, as
-        by its solver "svd".
+        Linear discriminant analysis uses scikit-learn's covariance: the class
+        covariances with divisor :math:`W_k`, weighted by the priors. As in its solver
+        "svd", directions in which no class varies are found with features in units of
+        their standard deviations.
 
-        The solvers "global" and "fisher", the criterion "bayes" and one rule for each
-        pair are supported, without a `covariance_estimator`. For others use
+        Supported are the solvers "global" and "fisher" with ``criterion="bayes"`` and
+        ``multiclass="ovo"``, without a `covariance_estimator`. Otherwise use
         scikit-learn's `cross_val_predict`.
 
         References

@@ -1,4 +1,4 @@
-"""How many rows bound the error rate of a class, and which of them is the threshold."""
+"""The number of rows that a bound on an error rate needs, and the threshold's rank."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from heterolda.foundations.wording import percent
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """What is guaranteed of the error rate of a class, and by how many rows.
+    """Guaranteed bound on the error rate of one class.
 
     Attributes
     ----------
     label : object
-        The class.
+        The bounded class.
     max_error : float
-        The greatest error rate.
+        Largest error rate of the class.
     confidence : float
         Probability, over the draw of the training rows, that the bound holds.
     n_rows : int
-        Rows of the class that the threshold rests on.
+        Number of rows of the class that set the threshold.
     rank : int
-        The threshold is the score that so many of these rows do not exceed, towards
-        the other class.
+        Rank of the threshold among the scores of these rows, in increasing order
+        towards the other class.
 
     See Also
     --------
-    BoundedErrorClassifier : Has one in `bound_`.
+    BoundedErrorClassifier : Stores its bound in `bound_`.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class ErrorBound:
 
     @property
     def expected_error(self) -> float:
-        """Mean error rate over the draws of the rows, if scores are continuous."""
+        """Mean error rate over draws of the rows, if scores are continuous."""
         return (self.n_rows + 1 - self.rank) / (self.n_rows + 1)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is known of a fit besides the model: the data, and how well it did."""
+"""The record of a fit: its data, and how well the model did."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ STANDARD_ERRORS = 2.0
 
 @dataclass(frozen=True)
 class Judgement:
-    r"""A model and LDA on the same rows, none of which its rule was fitted to.
+    r"""Accuracy of a model and of LDA on the same rows, which neither was fitted to.
 
-    With weights :math:`v_i` of sum n, and :math:`d_i` being 1 where only the model is
-    right, -1 where only LDA is and else 0, the difference of the accuracies is the mean
-    :math:`\bar d`, and its standard error
+    With weights :math:`v_i` that sum to n, let :math:`d_i` be 1 where only the model is
+    right, -1 where only LDA is right, and 0 otherwise. The difference of the accuracies
+    is the mean :math:`\bar d`, with the standard error
     :math:`\sqrt{\sum_i v_i (d_i - \bar d)^2} / n`.
 
     Parameters
     ----------
     method : str
-        How rows were kept from the rules that they judge, such as "leave-one-out".
+        How the rows were kept out of the fit, such as "leave-one-out".
     n_rows : float
         Total weight of the rows.
     accuracy : float
-        Share of these rows that the model decides right.
+        Accuracy of the model on these rows.
     lda_accuracy : float
-        The same of linear discriminant analysis.
+        Accuracy of linear discriminant analysis on these rows.
     standard_error : float
-        Standard error of the difference of the two.
+        Standard error of the difference.
 
     See Also
     --------
-    FitRecord : Which fit a judgement is about.
+    FitRecord : The fit that a judgement belongs to.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class Judgement:
         lda_predictions: ArrayLike,
         sample_weight: ArrayLike | None = None,
     ) -> Judgement:
-        """Compare the predictions of both with the truth.
+        """Compare both predictions with the true labels.
 
         Parameters
         ----------
         method : str
             As for the class.
         truth, predictions, lda_predictions : array-like of shape (n_samples,)
-            Labels.
+            True labels, and those that the model and LDA predict.
         sample_weight : array-like of shape (n_samples,), default=None
             Frequencies.
 
@@ -97,15 +97,15 @@ class Judgement:
     def from_counts(
         cls, method: str, right: float, lda_right: float, one_right: float, n: float
     ) -> Judgement:
-        """The same from sums of weights.
+        """Compare by total weights of rows.
 
         Parameters
         ----------
         method : str
             As for the class.
         right, lda_right, one_right, n : float
-            Weights of the rows that the model decides right, that LDA does, that only
-            one of them does, and of all.
+            Total weight of the rows that the model gets right, that LDA gets right,
+            that only one of them gets right, and of all rows.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class Judgement:
 
     @property
     def better(self) -> str | None:
-        """Which of the two is better by two standard errors: "model", "LDA" or None."""
+        """Which is better by over two standard errors: "model", "LDA" or None."""
         if abs(self.difference) <= STANDARD_ERRORS * self.standard_error:
             return None
         return "model" if self.difference > 0 else "LDA"
@@ -137,30 +137,30 @@ class Judgement:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """What a fitted model was fitted to, and how well it did.
+    """Record of the data a model was fitted to, and how well it did.
 
-    The command ``heterolda fit`` keeps it in the model's attribute ``fit_record_`` and
-    in the model file; whoever fits in Python may set that attribute as well. Another
-    fit of the model removes it.
+    The command ``heterolda fit`` stores it in the model's attribute ``fit_record_`` and
+    in the model file. In Python you may set that attribute yourself; fitting again
+    removes it.
 
     Parameters
     ----------
     target : str
-        Name of the column of the labels.
+        Name of the label column.
     data : str
         Name of the data.
     date : str
-        Day of the fit in UTC, such as "2026-11-30".
+        Date of the fit in UTC, such as "2026-11-30".
     n_rows : float
         Number of rows, or their total weight.
     judgement : Judgement or None, default=None
-        How the model and LDA did on rows left out or held out, if that is known.
+        How the model and LDA did on left-out or held-out rows, if known.
     categories : tuple of heterolda.data.Category, default=()
-        Columns of the data that are features of zeros and ones in the model.
+        Categorical columns, which the model has as features of zeros and ones.
     marks : tuple of str, default=()
-        What stood for missing values in the files, beside the usual.
+        Additional marks of missing values in the files.
     n_columns : int or None, default=None
-        Number of columns of the files if these had no header; else None.
+        Number of columns of the files, if they had no header.
 
     See Also
     --------

@@ -84,8 +84,8 @@ def chosen_features(features, n_features: int, names) -> Mask:
         known = "" if names is None else f", of {listed(names)}"
         raise ParameterError(
             Setting("features"),
-            f" must be a mask of {n_features} features with some of them, or places or "
-            f"names of such{known}, got {features!r:.80}",
+            f" must be a mask of {n_features} features, not all False, or indices or "
+            f"names of features{known}, got {features!r:.80}",
         )
     return there
 

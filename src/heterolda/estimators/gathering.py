@@ -132,8 +132,8 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
     if has_gaps(X):
         raise ParameterError(
             Setting("X"),
-            " has missing values, and what they leave open depends on all rows, not "
-            "only on those of a chunk: pass all rows to fit at once, or files to "
+            " has missing values, and their moments depend on all rows, not only on a "
+            "chunk: pass all rows to fit at once, or files to "
             "heterolda.data.fit_batches",
         )
     weight = check_sample_weight(sample_weight, len(y))

@@ -1,4 +1,4 @@
-"""What users of linear discriminant analysis look for: moments, coefficients."""
+"""Moments and coefficients under the names that users of LDA know."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -34,17 +34,18 @@ class MomentsMixin:
     def covariance_(self):
         """Class covariances, of shape (n_classes, n_features, n_features).
 
-        They are those of the fit, that is after shrinkage. Where there are fewer rows
-        than features, and so many of these that the matrices would be large, there are
-        none: `dir` and the HTML of an estimator ask for all attributes.
+        Covariances after shrinkage. With fewer rows than features, and so many features
+        that the matrices would be large, there is no such attribute: use
+        ``statistics_.covariances()``.
         """
         self._check_ready()
         check_has_statistics(self)
         known = self.statistics_
+        # `dir` and the HTML of an estimator ask for all attributes.
         if known.factors and known.n_classes * known.n_features**2 > _MOST_NUMBERS:
             raise AttributeError(
-                f"covariance_ of {known.n_features} features would be large, and the "
-                "rules of so few rows need none: use statistics_.covariances()"
+                f"covariance_ of {known.n_features} features would be large: use "
+                "statistics_.covariances()"
             )
         how = self._settings["shrinkage"], self.shrinkage_
         return class_covariances(known, *how)
@@ -55,32 +56,32 @@ class SummaryMixin:
 
     @in_numpy
     def summary(self):
-        r"""The coefficients of all rules as a pandas DataFrame.
+        r"""Return the coefficients of all rules as a pandas DataFrame.
 
-        The standardised weight of a feature is its coefficient times its deviation
-        within the two classes, from their scatters :math:`T` and total weights
-        :math:`W`:
+        The standardised weight of a feature is its coefficient times its standard
+        deviation within the two classes, from their scatters :math:`T` and total
+        weights :math:`W`:
 
         .. math::
             w_j s_j, \quad s_j^2 = \frac{T_{1,jj} + T_{2,jj}}{W_1 + W_2 - 2}.
 
-        It does not depend on the units of the features: it is by how much the score
-        changes with one standard deviation of the feature. Where one class is told from
-        all others, the deviation is that within all classes.
+        It does not depend on the units of the features: it is the change of the score
+        per standard deviation of the feature. For a rule of one class against all
+        others, the deviation is that within all classes.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each pair of classes and each feature, pairs in the order of
-            `pairs_`, within a pair the largest weight first:
+            One row for each pair of classes and each feature. Pairs are in the order of
+            `pairs_`; within a pair, the largest weight comes first.
 
-            - "class 1" and "class 2", the labels of the pair;
-            - "feature", its name or, if there are no names, its index;
-            - "coefficient", as in `coef_`: a positive one speaks for class 2. It is
-              that of the transformed feature where a search transforms features;
-            - "standardised", the weight above; NaN where the class statistics are not
-              known: in a model from a file without them, and in a search that starts
-              from another classifier.
+            - "class 1" and "class 2": the labels of the pair;
+            - "feature": its name or, without names, its index;
+            - "coefficient": as in `coef_`; positive values favour class 2. If a search
+              transforms features, it is that of the transformed feature;
+            - "standardised": the weight above. NaN if the class statistics are not
+              known: in a model loaded from a file without them, and in a search that
+              starts from another classifier.
         """
         pd = import_pandas("summary")
         self._check_ready()

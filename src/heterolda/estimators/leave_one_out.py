@@ -179,9 +179,9 @@ def _check_same(
             Setting("X"),
             ", y and ",
             Setting("sample_weight"),
-            " must be those that the model was fitted to: total weights of the classes "
-            f"are {_by_class(labels, totals)}, in the fit they were "
-            f"{_by_class(statistics.classes, before)}",
+            " must be those that the model was fitted to: the class weights are "
+            f"{_by_class(labels, totals)}, but were "
+            f"{_by_class(statistics.classes, before)} in the fit",
         )
     spread = np.sqrt(statistics.squares / totals[:, None])
     most = 1e-6 * spread + 1e-9 * np.abs(statistics.means)
@@ -190,7 +190,7 @@ def _check_same(
         raise ParameterError(
             Setting("X"),
             " must have the rows that the model was fitted to: the mean of class "
-            f"{labels[moved][0]} is another one",
+            f"{labels[moved][0]} differs",
         )
 
 

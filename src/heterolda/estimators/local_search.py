@@ -1,4 +1,4 @@
-"""The meta-estimator that improves linear rules by their training errors."""
+"""The meta-estimator that reduces the training errors of linear rules."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -65,124 +65,126 @@ class LocalNeighborhoodSearch(
     ClassifierMixin,
     BaseEstimator,
 ):
-    r"""Improve the rules of any linear classifier by their training errors.
+    r"""Improve any linear classifier by searching for fewer training errors.
 
-    Algorithm 2 of [1]_, for data that are not normal: from the rule
-    :math:`v = (w_0, w)` of a linear classifier the search goes, in each iteration, to
-    that neighbour :math:`v_i \pm 0.1 |v_i|` with the fewest training errors, even if
-    it has no fewer than the current one, and in the end returns the best rule it ever
-    saw. More than two classes are searched pair by pair, on the rows of the pair.
+    Algorithm 2 of [1]_, for data that are not normal. It starts from the rule
+    :math:`v = (w_0, w)` of a linear classifier. Each iteration moves to the neighbour
+    :math:`v_i \pm 0.1 |v_i|` with the fewest training errors, even if it has no fewer
+    than the current rule. The result is the best rule seen. More than two classes are
+    searched pair by pair, on the rows of the pair.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Where the search starts: a linear classifier, which is cloned and fitted.
-        `GaussianLinearDiscriminant()` by default. With more than two classes, a
-        classifier other than `GaussianLinearDiscriminant` is fitted to each pair of
-        classes. A fitted classifier in a :class:`~sklearn.frozen.FrozenEstimator` is
-        taken as it is; the difference of two classes' scores is then their rule. Its
-        priors count for it alone; `class_weight` also says what errors cost.
+        Linear classifier to start from. It is cloned and fitted. If None,
+        `GaussianLinearDiscriminant()`. With more than two classes, any other classifier
+        is fitted to each pair of classes. A fitted classifier wrapped in
+        :class:`~sklearn.frozen.FrozenEstimator` is used as it is; the rule of two
+        classes is then the difference of their scores. Its priors affect the start
+        only; to change the cost of errors, use `class_weight`.
     strategy : {"paper", "exact", "smooth"}, default="paper"
-        "paper" is Algorithm 2. "exact" follows it with searches along coordinates
-        and random directions, each over all real steps, from several starts; it takes
-        longer, never ends with more training errors, and overfits more easily. "smooth"
-        takes the mean of rules that minimise smooth losses; see Notes.
+        - "paper": Algorithm 2;
+        - "exact": Algorithm 2, then searches along coordinates and random directions,
+          over all real steps, from several starts. It takes longer, never ends with
+          more training errors, and overfits more easily;
+        - "smooth": the mean of rules that minimise smooth losses; see Notes.
     step : float in (0, 1], default=0.1
         Length of a step, relative to the coefficient.
     max_iter : int, default=1000
-        Most iterations of Algorithm 2; evaluating the start is the first.
+        Maximum number of iterations of Algorithm 2; the first evaluates the start.
     patience : int, default=100
-        Most iterations of Algorithm 2 without a new lowest count.
+        Maximum number of iterations of Algorithm 2 without a new lowest error count.
     n_restarts : int, default=10
         For "exact": number of perturbed starts.
     loss : {"auto", "error", "logistic", "ridge", "none"}, default="auto"
-        For "smooth": what is minimised, a logistic step, the logistic loss, or that
-        with an anchor at zero instead of the start. "none" keeps the start. "auto"
-        stands for all of them.
+        For "smooth": the loss to minimise. "error" is a logistic step, "logistic" the
+        logistic loss, "ridge" the logistic loss anchored at zero instead of the start.
+        "none" keeps the start. "auto" tries all of them.
     bandwidth : float in [1e-6, 1e6] or "auto", default="auto"
-        For "smooth": the width h; "auto" means 1/4 for "error", 1/2 for "logistic" and
+        For "smooth": the width h. "auto" means 1/4 for "error", 1/2 for "logistic" and
         1 for "ridge".
     anchor : float in (0, 1e6], infinity or "auto", default="auto"
-        For "smooth": the strength :math:`\kappa` of the anchor; infinity keeps the
-        start. "auto" stands for 0.003 and 0.3 (2, 20 and 200 for "ridge"), and
-        infinity.
+        For "smooth": the strength :math:`\kappa` of the anchor. Infinity keeps the
+        start. "auto" tries 0.003 and 0.3 (2, 20 and 200 for "ridge"), and infinity.
     transformation : {None, "auto"}, default=None
-        "auto" transforms features that are not Gaussian within the classes, by Yeo and
-        Johnson's power transformation [2]_, before anything else; with "smooth", unless
-        rows held out are against it. See Notes. Features stay as they are if rows are
-        not more than features. Not for starts that are fitted already, nor for rows
-        that are not in memory.
+        "auto" first transforms features that are not Gaussian within the classes, by
+        Yeo and Johnson's power transformation [2]_; see Notes. Features are left as
+        they are if there are no more rows than features or, with "smooth", if held-out
+        rows are classified better that way. Requires rows in memory and a start that is
+        not fitted yet.
     voting : {"auto", "weighted", "majority", "coupled"}, default="auto"
-        With more than two classes: a pair's vote counts :math:`1 - p_e`, or one, or
-        the class of the largest coupled probability wins. "auto" is the `voting` of
-        the start (or else "weighted"); for "smooth" it chooses between that and
-        "coupled" by cross-validation.
+        With more than two classes: a pair's vote has the weight :math:`1 - p_e`
+        ("weighted") or one ("majority"), or the class with the largest coupled
+        probability wins ("coupled"). "auto" uses the `voting` of the start, or
+        "weighted" if it has none; with "smooth", cross-validation chooses between that
+        and "coupled".
     class_weight : dict, "balanced" or None, default=None
-        What an error in each class costs, as ``{label: weight}``; labels left out
-        weigh 1. "balanced" makes all classes cost the same in total. It multiplies
-        the priors of the start (the sample weights, if it knows no priors) and the
-        error counts, never the class statistics.
+        Cost of an error in each class, ``{label: weight}``; missing labels have weight
+        1. With "balanced" all classes have the same total cost. The weights multiply
+        the error counts and the priors of the start (its sample weights, if it has no
+        priors), but not the class statistics.
     early_stopping : bool, default=False
-        Whether to hold out rows, and of all the rules that were the best so far to
-        take the one with the fewest errors there. The start is fitted without them.
-        Not for "smooth".
+        Whether to hold out rows, on which the final rule is chosen among the successive
+        best rules of the search. The start is fitted without them. Not for "smooth".
     validation_fraction : float in (0, 1), default=0.1
-        Share of the rows of each class that `early_stopping` holds out, whatever
-        their weights; at least one of each.
+        Share of the rows of each class that `early_stopping` holds out, regardless of
+        their weights; at least one row per class.
     prefit : bool, default=False
-        Whether `estimator` is fitted already; the same as a `FrozenEstimator`.
+        Whether `estimator` is already fitted; equivalent to a `FrozenEstimator`.
     n_jobs : int or None, default=None
-        Number of threads over pairs, or over rows if the pairs are fewer. -1 means
+        Number of threads over pairs, or over rows if there are fewer pairs. -1 means
         all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        For the restarts of "exact", the rows held out and the folds. A start with
-        randomness of its own has a `random_state` of its own.
+        Seed of the restarts of "exact", the held-out rows and the folds. It is not
+        passed on to the start.
     verbose : int, default=0
-        1 prints a line for each pair, 2 the course of each search, too. With
-        scikit-learn 1.9 or newer, `set_callbacks(ProgressBar())` shows bars.
+        1 prints a line for each pair, 2 also the progress of each search. With
+        scikit-learn 1.9 or newer, `set_callbacks(ProgressBar())` shows progress bars.
     copy : bool, default=True
         Whether to keep a scaled copy of the rows in single precision, half the size
-        of the data, which makes the search faster. Data that are not C-contiguous
-        float64, and the rows of each pair of more than two classes, are copied in
-        any case.
+        of the data, to speed up the search. Data that are not C-contiguous float64, and
+        the rows of each pair if there are more than two classes, are always copied.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     estimator_ : classifier
-        The fitted start. A classifier that was fitted to each pair is a
-        :class:`~sklearn.multiclass.OneVsOneClassifier` of them. With a transformation,
-        its features are the transformed ones, ``transformation_.apply(X)``.
+        The fitted start; a :class:`~sklearn.multiclass.OneVsOneClassifier` if one was
+        fitted to each pair. With a transformation, it takes the transformed features,
+        ``transformation_.apply(X)``.
     transformation_ : PowerTransformation or None
-        What features are transformed by: it has a `centre`, a `scale` and a power, one
-        of its `lambdas`, for each. `coef_` and `intercept_` are for the transformed
-        features, ``transformation_.apply(X)``; all methods take features as they are.
-        None if they stay as they are.
+        Transformation of the features, with the `centre`, `scale` and power (`lambdas`)
+        of each; None if features are left as they are. `coef_` and `intercept_` refer
+        to the transformed features, ``transformation_.apply(X)``; all methods take
+        untransformed features.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule.
     coef_ : ndarray of shape (n_pairs, n_features)
         Normals of the hyperplanes; a positive score means the second class.
     intercept_ : ndarray of shape (n_pairs,)
-        Their offsets.
+        Offsets of the hyperplanes.
     n_errors_, n_errors_start_ : ndarray of shape (n_pairs,)
-        Training errors of each rule and of its start, each on the rows of its pair.
+        Training errors of each rule and of its start, on the rows of its pair.
         Integers, unless there are weights.
     n_errors_held_out_ : ndarray of shape (n_pairs,)
-        Errors among the rows held out, with `early_stopping`.
+        Errors on the held-out rows, with `early_stopping`.
     n_iter_ : ndarray of int of shape (n_pairs,)
-        Iterations of each search.
+        Number of iterations of each search.
     history_ : list of ndarray
-        For each pair the errors of the current rule at each iteration; for "smooth" of
-        one candidate in the mean after the other.
+        For each pair, the errors of the current rule at each iteration; for "smooth",
+        those of the averaged candidates, one after the other.
     selection_ : dict
-        For "smooth": the `loss`, `bandwidth` and `anchor` of the best candidate in the
-        mean, the `voting` of the mean, and the `error` to be expected at new rows: that
-        of rows held out, each judged by what the other folds would choose.
-        `transformed` says whether features are. `candidates` is the list of all that
-        there were, each with its own error at rows held out, of which the least is too
-        low, and its `weight` in the mean. `reason` says in a sentence what was chosen
-        and why.
+        For "smooth", what cross-validation chose:
+
+        - `loss`, `bandwidth` and `anchor` of the best candidate in the mean, and the
+          `voting` of the mean;
+        - `error`: estimated error rate on new rows. Each row is held out and judged by
+          what the other folds would choose;
+        - `transformed`: whether features are transformed;
+        - `candidates`: all candidates, each with its `weight` in the mean and its own
+          held-out error (the smallest of which is optimistic);
+        - `reason`: a sentence that says what was chosen and why.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -194,18 +196,18 @@ class LocalNeighborhoodSearch(
 
     Notes
     -----
-    The rules of a pair vote with the weight :math:`1 - p_e` of the start if that is
-    a `GaussianLinearDiscriminant`, and with their accuracy otherwise: on the training
-    rows, or for "smooth" on those held out. `predict_proba` takes the scores of each
-    class along each normal as Gaussian, with those priors that put the threshold where
-    the search has put it. For "smooth" the log-odds of a pair have an offset and a
-    slope on each side of the threshold, which fit the rows held out.
+    The vote of a pair has the weight :math:`1 - p_e` of the start if that is a
+    `GaussianLinearDiscriminant`, and otherwise its accuracy: on the training rows, or
+    for "smooth" on held-out rows. `predict_proba` models the scores of each class along
+    each normal as Gaussian, with the priors that put the threshold where the search
+    put it. For "smooth", the log-odds of a pair have an offset and a slope on each side
+    of the threshold, fitted to the held-out rows.
 
-    Except for "smooth", steps are relative to the coefficients, so that the result
-    depends on the origin of the data, but not on their units. Once the start is
-    fitted, KeyboardInterrupt ends the fit with the best rules so far and a warning.
-    One that comes before, during the cross-validation of "smooth", ends only that: the
-    start is fitted to all rows, with features as they are, and kept.
+    Except for "smooth", steps are relative to the coefficients, so the result depends
+    on the origin of the data, but not on their units. Once the start is fitted,
+    KeyboardInterrupt ends the fit with the best rules so far and a warning. During the
+    cross-validation of "smooth" it ends only that: the start is fitted to all rows,
+    without transformation, and kept.
 
     "smooth" minimises, over the rules of a pair with margins :math:`m_j`,
 
@@ -213,44 +215,44 @@ class LocalNeighborhoodSearch(
         \frac1n \sum_j \ell(m_j / h)
         + \kappa \frac{r + 1}{n - r - 1} \cdot \frac1n \sum_j (m_j - m_j^{start})^2,
 
-    with :math:`\ell(x) = 1 / (1 + e^x)` or :math:`\log(1 + e^{-x})`; margins are in
-    units of their median size at the start, r is the rank of the data. A pair with no
-    more than r + 1 rows keeps its start. The rule of "ridge" minimises
+    with :math:`\ell(x) = 1 / (1 + e^x)` or :math:`\log(1 + e^{-x})`. Margins are in
+    units of their median size at the start; r is the rank of the data. A pair with at
+    most r + 1 rows keeps its start. The rule of "ridge" minimises
 
     .. math:: \frac1n \sum_j \log(1 + e^{-m_j / h}) + \frac{\kappa}{n} \|u\|^2,
 
-    where u has the coefficients of features in units of their deviations, and a tenth
-    of the offset. It needs no start. Its result is invariant to units and origins of
-    features; that of the others to all linear maps, if the start is.
+    where u holds the coefficients of the standardised features and a tenth of the
+    offset. It needs no start. It is invariant to units and origins of the features; the
+    other rules are invariant to all linear maps, if the start is.
 
-    All candidates, with each way of voting, are fitted without the rows of five folds
-    (three of 2,000 rows or more, if there are 20 for each coefficient of a class). The
-    rule is the mean of the candidates whose errors at rows held out, by some way of
-    voting, are within one standard error of the fewest. In the mean each is divided by
-    the median size of its margins there; the same rows choose the voting of the mean
+    All candidates, with each way of voting, are cross-validated in five folds (three,
+    with 2,000 rows or more and 20 for each coefficient of a class). The final rule is
+    the mean of the candidates whose held-out errors, with some way of voting, are
+    within one standard error of the fewest. Before averaging, each is divided by the
+    median size of its margins on these rows, which also choose the voting of the mean
     and calibrate it.
 
-    ``transformation="auto"`` makes of a feature with mean c and standard deviation s,
-    with :math:`z = (x - c) / s`,
+    ``transformation="auto"`` maps a feature with mean c and standard deviation s, with
+    :math:`z = (x - c) / s`, to
 
     .. math::
         \frac{(1 + z)^\lambda - 1}{\lambda} \text{ if } z \ge 0, \qquad
         -\frac{(1 - z)^{2 - \lambda} - 1}{2 - \lambda} \text{ if } z < 0,
 
-    and :math:`\pm\log(1 + |z|)` where the exponent is 0, with that
-    :math:`\lambda \in [-2, 4]`, to two digits, of which the likelihood of Gaussian
-    classes, each with its mean and variance, is the largest. :math:`\lambda` is 1,
-    which changes nothing but the units, unless the Bayesian information criterion
-    prefers another, and for features of two values. With "smooth" powers are found
-    without the rows of each fold, and features stay as they are if linear discriminant
-    analysis of them so has fewer errors at rows held out, by more than half a standard
-    error.
+    and to :math:`\pm\log(1 + |z|)` where the exponent is 0. The power
+    :math:`\lambda \in [-2, 4]` maximises, to two digits, the likelihood of Gaussian
+    classes, each with its own mean and variance. It is 1, which changes only the units,
+    for features with two values and wherever the Bayesian information criterion does
+    not prefer another. With "smooth", powers are found without the rows of each fold,
+    and features are left as they are if linear discriminant analysis of the
+    untransformed features makes fewer errors on held-out rows, by more than half a
+    standard error.
 
-    Arrays on a device, a GPU for instance, stay there for "paper" from a
-    `GaussianLinearDiscriminant` or from a start that is fitted already, without a
-    transformation; the counts of errors are those of NumPy. For "smooth" only the
-    descents of the rules run there. All else, and what is too small to be worth the
-    way, runs in NumPy. Fitted arrays are on the device in any case; `history_` is not.
+    Arrays on a device, such as a GPU, stay there for "paper" if the start is a
+    `GaussianLinearDiscriminant` or already fitted and there is no transformation; error
+    counts are those of NumPy. For "smooth", only the descents run there. Everything
+    else, and data too small to be worth the transfer, runs in NumPy. Fitted arrays are
+    always on the device, except `history_`.
 
     References
     ----------
@@ -354,15 +356,14 @@ class LocalNeighborhoodSearch(
         Parameters
         ----------
         X : array-like or dask collection of shape (n_samples, n_features)
-            Training data, real numbers. The rows of a dask collection stay where they
-            are, and only the strategy "paper" can search them. Arrays of PyTorch or
-            CuPy are searched where they are, under scikit-learn's
-            `array_api_dispatch`, if they are many; see Notes.
+            Training data. The rows of a dask collection stay where they are; only the
+            strategy "paper" can search them. With scikit-learn's `array_api_dispatch`,
+            large PyTorch and CuPy arrays are searched on their device; see Notes.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         sample_weight : array-like or dask collection, default=None
-            Frequencies: weight 3 equals three copies of the row. Weights whose mean,
-            over rows of positive weight, is below one are scaled to a mean of one.
+            Frequencies: a row of weight 3 counts as three copies. If the mean of the
+            positive weights is below one, the weights are scaled to a mean of one.
 
         Returns
         -------
@@ -378,7 +379,7 @@ class LocalNeighborhoodSearch(
         if self.strategy == "smooth" and self.early_stopping:
             raise ValueError(
                 'early_stopping is for the strategies "paper" and "exact": "smooth" '
-                "holds out rows of its own accord"
+                "always holds out rows"
             )
         self._check_transformation()
         progress = self._make_progress(data.classes)
@@ -423,9 +424,8 @@ class LocalNeighborhoodSearch(
             if self.strategy != "paper":
                 setting = f"strategy={self.strategy!r}"
             raise ValueError(
-                f"{setting} needs all rows in memory: rows of files or of a lazy "
-                'collection are searched with strategy="paper" and without '
-                "early_stopping"
+                f"{setting} needs all rows in memory: for files and lazy collections, "
+                'use strategy="paper" without early_stopping'
             )
         if self.transformation is not None:
             raise ParameterError(
@@ -477,8 +477,8 @@ class LocalNeighborhoodSearch(
         if self.transformation is not None and isinstance(start, FrozenEstimator):
             raise ParameterError(
                 Setting("transformation", self.transformation),
-                " needs a start that it can fit, but this one is fitted already, to "
-                "features as they are: pass it unfitted, or transform X yourself",
+                " needs to fit the start, but estimator is already fitted, to "
+                "untransformed features: pass it unfitted, or transform X yourself",
             )
 
     def _given_start(self):

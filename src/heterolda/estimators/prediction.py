@@ -134,10 +134,10 @@ class LinearRules(OnDevices):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: ``X @ coef_[0] + intercept_[0]`` (of transformed features, if
-            there is a `transformation_`), positive for the second class. More: the
-            logarithms of the probabilities, as `predict_log_proba` returns them. In
-            float32 if X is, although computed in float64.
+            For two classes, ``X @ coef_[0] + intercept_[0]`` (of the transformed
+            features, if there is a `transformation_`), positive for the second class.
+            For more, the output of `predict_log_proba`. Computed in float64; float32 if
+            X is.
         """
         self._check_ready()
         if self.classes_.shape[0] > 2:
@@ -156,7 +156,7 @@ class LinearRules(OnDevices):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels: those of the largest decision value and the largest probability.
+            Labels of the largest decision value and probability.
         """
         winners = self._blockwise(X, "winners")
         if is_numpy(winners):
@@ -167,7 +167,7 @@ class LinearRules(OnDevices):
 
     @also_lazily
     def predict_proba(self, X):
-        """Predict class probabilities, under the Gaussian model unless said otherwise.
+        """Predict class probabilities.
 
         Parameters
         ----------
@@ -177,14 +177,14 @@ class LinearRules(OnDevices):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Two classes: the probability of each class given the score, which ranks rows
-            as the score does, as far as float64 can tell. It is
-            calibrated for a discriminant of Gaussian classes. More: the pairwise
-            probabilities, coupled (one-vs-one) or scaled (one-vs-all); the largest is
-            swapped to the class that `predict` names, and calibration is not promised.
-            Those of a search with the strategy "smooth" are calibrated by rows that
-            were held out, for any number of classes. In float32 if X is, although
-            computed in float64, and at least 1.2e-38 then.
+            For two classes, the probability of each class given the score, under the
+            Gaussian model. It ranks rows as the score does, as far as float64 can tell,
+            and is calibrated if the classes are Gaussian. For more, the pairwise
+            probabilities, coupled (one-vs-one) or scaled (one-vs-all), with the largest
+            swapped to the class that `predict` returns; these need not be calibrated.
+            A search with ``strategy="smooth"`` calibrates on held-out rows, for any
+            number of classes. Computed in float64; if X is float32, float32 and at
+            least 1.2e-38.
         """
         return self._blockwise(X, "probabilities")
 
@@ -200,12 +200,12 @@ class LinearRules(OnDevices):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Log probabilities; the largest is that of the class that `predict` names.
+            Log probabilities; the largest is that of the class that `predict` returns.
         """
         return self._blockwise(X, "logarithms")
 
     def score(self, X, y, sample_weight=None):
-        """Accuracy on some data.
+        """Accuracy on the given data and labels.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class LinearRules(OnDevices):
         Returns
         -------
         float
-            Share of the weight of the rows that are predicted right.
+            Weighted share of correct predictions.
         """
         lazy = lazy_backend(X)
         if lazy is None:

@@ -38,9 +38,9 @@ from heterolda.estimators.warn import (
     warn_of_coarse_features,
     warn_of_small_classes,
 )
-from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import PROJECTIONS
 from heterolda.foundations.devices import device_of, same_device, to_host
+from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
@@ -82,21 +82,21 @@ class HeteroscedasticProjection(
     TransformerMixin,
     BaseEstimator,
 ):
-    r"""Linear dimension reduction for classes of unequal covariance.
+    r"""Linear dimension reduction for classes with unequal covariances.
 
-    It finds the few linear combinations of the features in which the classes are told
-    apart best, by their means and by their covariances: also for two classes there are
-    as many components as features. Only class weights, means and covariances are
-    needed, gathered in one pass over the data.
+    It finds the linear combinations of the features that separate the classes best, by
+    their means and by their covariances. There can be as many components as features,
+    even for two classes. Only the weight, mean and covariance of each class are needed,
+    gathered in one pass over the data.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components, at most the number of features. By default as many as
-        linear discriminant analysis has, one less than classes, but at least two.
+        Number of components, at most the number of features. If None, one less than the
+        number of classes, as in linear discriminant analysis, but at least two.
     method : {"error", "chernoff", "fisher"}, default="error"
-        - "error": the subspace A in which the errors of all pairs of classes, bounded
-          by Bhattacharyya, are least:
+        - "error": the subspace A that minimises the sum of the Bhattacharyya bounds on
+          the errors of all pairs of classes:
 
           .. math::
               \min_A \sum_{i<j} \sqrt{p_i p_j} \exp(-B_{ij}(A)), \quad
@@ -104,28 +104,28 @@ class HeteroscedasticProjection(
               - \tfrac14 \ln |A' S_i A| - \tfrac14 \ln |A' S_j A|
 
           with :math:`\delta = m_i - m_j` and :math:`S = A' (S_i + S_j) A / 2`;
-        - "chernoff": the closed form of Loog and Duin [1]_, quicker and less exact;
-        - "fisher": linear discriminant analysis, which looks at the means only and
-          has at most one component less than there are classes.
-    shrinkage : float in [0, 1], two of them, "auto" or None, default="auto"
-        Move each class covariance towards the pooled one, by this weight, see
-        :meth:`ClassStatistics.covariances`. Larger values trust differences of the
-        covariances less; with 1 only those of the means count.
+        - "chernoff": the closed form of Loog and Duin [1]_, faster and less exact;
+        - "fisher": linear discriminant analysis, which uses the means only and has
+          fewer components than there are classes.
+    shrinkage : float in [0, 1], pair of floats, "auto" or None, default="auto"
+        How far to shrink the class covariances towards the pooled one; see
+        :meth:`ClassStatistics.covariances`. The larger, the less their differences
+        count; with 1 only the means matter.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
-        As of :class:`GaussianLinearDiscriminant`.
+        As for :class:`GaussianLinearDiscriminant`.
     guard : bool, default=True
-        Whether rows have the last word: where the quadratic rule of the projected
-        classes makes at least 3 % more errors on the training rows than in the
-        components of linear discriminant analysis, class covariances are moved towards
-        the pooled one, by 0.1, 0.3 and 0.9, until it does not; the last resort is
-        linear discriminant analysis, with further components of the method if it has
-        fewer. `guarded_` says so and, if it is more than chance, a
-        :class:`ModelMisfitWarning`, too. It applies where there are rows:
-        `fit_statistics` and `partial_fit` have none and are the same as with False,
-        which stands for the pure model. So are fits to fewer rows than features, which
-        almost any components tell apart.
+        Whether to check the components against the training rows. If the quadratic rule
+        makes over 3 % more errors in them than in the components of linear discriminant
+        analysis, the class covariances are shrunk further towards the pooled one, by
+        0.1, 0.3 and 0.9, until it does not. As a last resort, the components of linear
+        discriminant analysis come first, followed by others of the method if more are
+        wanted. `guarded_` records this; a :class:`ModelMisfitWarning` follows if the
+        difference is beyond chance. The guard acts only in `fit`, with at least as many
+        rows as features: `fit_statistics` and `partial_fit` have no rows to check, and
+        almost any components separate fewer rows. If False, the components are purely
+        those of the model.
     verbose : int, default=0
-        With 1, print how a long search for the subspace gets on.
+        If 1, print the progress of a long search for the subspace.
 
     Attributes
     ----------
@@ -133,20 +133,19 @@ class HeteroscedasticProjection(
         ``transform(X)`` is ``(X - mean_) @ scalings_``. Within classes the components
         are uncorrelated and have variance one, by the pooled covariance.
     mean_ : ndarray of shape (n_features,)
-        The average of the class means, by the priors.
+        Mean of the class means, weighted by the priors.
     explained_ : ndarray of shape (n_components,)
         Share of the separation that each component adds,
-        :math:`(E_{c-1} - E_c) / (E_0 - E_d)` with the bound :math:`E_c` on the errors
-        of all pairs in the first c components: the sum above. Their sum is the share
-        that all components keep. It is a figure of the Gaussian model, for all methods;
-        of fewer rows than features, which the model tells apart by any component, it
-        says little.
+        :math:`(E_{c-1} - E_c) / (E_0 - E_d)`, where :math:`E_c` is the bound above in
+        the first c components. The sum is the share that all components keep. For all
+        methods it is a property of the Gaussian model; with fewer rows than features,
+        which any component separates under the model, it says little.
     guarded_ : float
-        Weight of the pooled covariance that the guard has added; 0 where rows found no
-        fault, or nothing better, and 1 where the components of linear discriminant
+        Weight of the pooled covariance that the guard added: 0 if the rows gave no
+        reason to, or nothing was better; 1 if the components of linear discriminant
         analysis come first.
     loadings_ : ndarray of shape (n_components, n_features)
-        What `inverse_transform` adds to `mean_` for a unit of each component.
+        What `inverse_transform` adds to `mean_` per unit of each component.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     priors_ : ndarray of shape (n_classes,)
@@ -161,16 +160,16 @@ class HeteroscedasticProjection(
     See Also
     --------
     GaussianLinearDiscriminant : The classifier; its `transform` is this projection.
-    ClassMapDisplay : A picture of all classes in two or three components.
+    ClassMapDisplay : Plot of all classes in two or three components.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Equal covariances.
 
     Notes
     -----
     The method "error" descends from the closed forms and from the normals of the best
-    rules of all pairs, and keeps the best of what it finds, so none of these has a
-    lower bound. It is deterministic. Its first component is the best single one within
-    the subspace, the second the best one to be added, the third likewise; those of
-    fewer components are not the first ones of more.
+    rules of all pairs, and keeps the best result, so its bound is never above theirs.
+    It is deterministic. The first component is the best single one within the subspace,
+    the second the best one to add, and so on. The components of a smaller
+    `n_components` are not the first ones of a larger.
 
     References
     ----------
@@ -180,7 +179,7 @@ class HeteroscedasticProjection(
 
     Examples
     --------
-    Two classes of equal means: linear discriminant analysis has nothing to show.
+    Two classes with equal means, which linear discriminant analysis cannot separate:
 
     >>> import numpy as np
     >>> from heterolda import HeteroscedasticProjection
@@ -238,12 +237,12 @@ class HeteroscedasticProjection(
         Parameters
         ----------
         X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
-            Training data, real numbers.
+            Training data.
         y : array-like or dask collection of shape (n_samples,)
             Class labels.
         sample_weight : array-like or dask collection, default=None
-            Frequencies: weight 3 equals three copies of the row. Weights whose mean,
-            over rows of positive weight, is below one are scaled to a mean of one.
+            Frequencies: a row of weight 3 counts as three copies. If the mean of the
+            positive weights is below one, the weights are scaled to a mean of one.
 
         Returns
         -------
@@ -279,21 +278,20 @@ class HeteroscedasticProjection(
         Parameters
         ----------
         X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
-            A chunk of data with any selection of the classes, or no rows at all.
+            A chunk of data. It may be empty, and need not contain every class.
         y : array-like or dask collection of shape (n_samples,)
-            Class labels; chunks may bring new ones.
+            Class labels, which may include new ones.
         sample_weight : array-like or dask collection, default=None
-            Frequencies, whatever their mean: a chunk does not know those of others.
+            Frequencies. Unlike in `fit`, they are never scaled.
         decay : float in (0, 1] or None, default=None
-            By how much the weight of all earlier rows is multiplied first, so that
-            they are forgotten by degrees: see :meth:`ClassStatistics.decayed`.
+            Factor by which the weight of all earlier rows is multiplied first, to
+            forget them gradually. See :meth:`ClassStatistics.decayed`.
 
         Returns
         -------
         HeteroscedasticProjection
-            The estimator. Until it has rows of two classes, or of as many as there
-            are priors, that vary in as many directions as there are components, it
-            cannot transform and says so.
+            The estimator. It cannot transform until it has rows of two classes, or of
+            all classes in `priors`, that vary in at least `n_components` directions.
         """
         if hasattr(self, "scalings_"):
             check_has_statistics(self)
@@ -315,7 +313,8 @@ class HeteroscedasticProjection(
         Parameters
         ----------
         statistics : ClassStatistics
-            Gathered in chunks, merged from several sites, or given as moments.
+            Statistics gathered in chunks, merged from several sites, or given as
+            moments.
 
         Returns
         -------
@@ -365,7 +364,7 @@ class HeteroscedasticProjection(
 
     @also_lazily
     def transform(self, X):
-        """Project rows on the components.
+        """Project rows onto the components.
 
         Parameters
         ----------
@@ -375,8 +374,7 @@ class HeteroscedasticProjection(
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            The components of each row, in float32 if X is, although computed in
-            float64.
+            The components of each row, computed in float64; float32 if X is.
         """
         self._check_ready()
         return self._project(X, self)
@@ -395,7 +393,7 @@ class HeteroscedasticProjection(
         return in_format_of(X, found)
 
     def inverse_transform(self, X):
-        """Rows as their components predict them.
+        """Reconstruct rows from their components.
 
         Parameters
         ----------
@@ -406,8 +404,8 @@ class HeteroscedasticProjection(
         -------
         ndarray of shape (n_samples, n_features)
             The best linear prediction of the features from these components, by the
-            pooled covariance within classes and that of their means, with the priors.
-            `transform` gives the components back.
+            pooled covariance within classes and that of the class means. `transform`
+            returns the same components.
         """
         self._check_ready()
         device = same_device(X, self.scalings_, self, "inverse_transform")
@@ -417,8 +415,8 @@ class HeteroscedasticProjection(
         n = self.loadings_.shape[0]
         if X.shape[1] != n:
             raise ValueError(
-                f"X has {X.shape[1]} columns, but there are {n} components: pass what "
-                "transform returns"
+                f"X has {X.shape[1]} columns, but there are {n} components: pass the "
+                "output of transform"
             )
         if device is not None:
             from heterolda.estimators.device_prediction import as_format, format_of
@@ -432,11 +430,11 @@ class HeteroscedasticProjection(
         check_is_fitted(self, ["statistics_", "scalings_"], all_or_any=any)
         if not hasattr(self, "scalings_"):
             raise NotFittedError(
-                "this HeteroscedasticProjection cannot transform yet: it needs rows of "
-                "two classes, or of as many as there are priors, one of them with a "
-                "total weight above 1, that vary in as many directions as there are "
-                f"components, and has {self.statistics_.weights.sum():g} rows of "
-                f"{listed(self.classes_)}; call partial_fit with more samples"
+                "this HeteroscedasticProjection cannot transform yet: it has "
+                f"{self.statistics_.weights.sum():g} rows of {listed(self.classes_)}, "
+                "and needs rows of two classes (or of all in priors), one of them with "
+                "a total weight above 1, that vary in n_components directions; call "
+                "partial_fit with more samples"
             )
 
     def __sklearn_tags__(self):
@@ -467,16 +465,8 @@ def _project_on_device(projection, X, estimator, device):
 
 def _complete_rows(estimator, X):
     """Rows to project, which must have all features."""
-    try:
+    with gaps_as(None, way=""):
         return validate_data(estimator, X, reset=False, **_CHECKS)
-    except ValueError as error:
-        if "contains NaN" not in str(error):
-            raise
-        raise ParameterError(
-            Setting("X"),
-            " contains NaN, but components are sums over all features: fill missing "
-            "values in, or leave their rows out",
-        ) from error
 
 
 class OwnProjectionMixin(TransformerMixin):
@@ -488,7 +478,7 @@ class OwnProjectionMixin(TransformerMixin):
 
     @also_lazily
     def transform(self, X):
-        """Project rows on the components in which the classes differ.
+        """Project rows onto the components that separate the classes best.
 
         Parameters
         ----------
@@ -498,11 +488,11 @@ class OwnProjectionMixin(TransformerMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            The components of :class:`HeteroscedasticProjection` with its default
-            parameters, for the class statistics and the priors of this model: one less
-            than classes, but at least two. There are no rows that its guard could look
-            at: where the classes are far from Gaussian, fit it to rows instead. In
-            float32 if X is.
+            The components of :class:`HeteroscedasticProjection` with default
+            parameters, for the class statistics and priors of this model: one less than
+            the number of classes, but at least two. They are not checked against rows:
+            if the classes are far from Gaussian, fit a `HeteroscedasticProjection` to
+            the rows instead. In float32 if X is.
         """
         return self._fitted_projection()._project(X, self)
 
@@ -536,12 +526,12 @@ class OwnProjectionMixin(TransformerMixin):
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Names of the features, checked and not used, as in scikit-learn.
+            Names of the features. They are checked, but not used, as in scikit-learn.
 
         Returns
         -------
         ndarray of str
-            The name of the class in small letters, and a number from 0 on.
+            The class name in lower case, followed by 0, 1, ...
         """
         self._check_ready()
         check_has_statistics(self)

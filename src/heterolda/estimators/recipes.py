@@ -1,4 +1,4 @@
-"""A classifier for those who do not want to choose."""
+"""A classifier that needs no choices."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -13,15 +13,15 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 
 
 def recommended(**overrides: Any) -> LocalNeighborhoodSearch:
-    """A linear classifier with settings that suit most data.
+    """Return a linear classifier with settings that suit most data.
 
-    ``strategy="smooth"`` of :class:`LocalNeighborhoodSearch`: the mean of the rules of
-    a :class:`GaussianLinearDiscriminant` with some shrinkage, of refinements of them
-    and of ridge rules, of all that cross-validation can hardly tell apart; with
-    calibrated probabilities. Features that are not Gaussian within the classes are
-    transformed by powers, unless rows held out are against it. Features need no
-    scaling. After `fit`, ``selection_["error"]`` is the error at rows held out, which
-    is to be expected at new rows, and ``selection_["reason"]`` says what was chosen.
+    This is a :class:`LocalNeighborhoodSearch` with ``strategy="smooth"``. Its
+    candidates are the rules of a :class:`GaussianLinearDiscriminant` with shrinkage,
+    refinements of them, and ridge rules; it averages those that cross-validation can
+    hardly tell apart. Probabilities are calibrated. Features that are not Gaussian
+    within the classes are transformed by powers, unless that makes held-out rows worse;
+    they need no scaling. After `fit`, ``selection_["error"]`` estimates the error rate
+    on new rows from held-out rows, and ``selection_["reason"]`` says what was chosen.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def recommended(**overrides: Any) -> LocalNeighborhoodSearch:
     Returns
     -------
     LocalNeighborhoodSearch
-        An estimator that is not fitted.
+        An unfitted estimator.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def _frozen_start(
     except NotFittedError as error:
         raise NotFittedError(
             "estimator is not fitted: fit it before the search. In cross-validation, "
-            "where copies lose their fit, pass FrozenEstimator(estimator) instead of "
+            "where clones are unfitted, pass FrozenEstimator(estimator) instead of "
             "prefit=True"
         ) from error
     host = host_of(unfrozen(estimator))
@@ -194,9 +194,9 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     name = type(unfrozen(estimator)).__name__
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
-            f"estimator {name} has no coef_ and intercept_ after fit: the search needs "
-            "a linear classifier itself, not what is wrapped around one. Put other "
-            "steps of a pipeline before the search: make_pipeline(StandardScaler(), "
+            f"estimator {name} has no coef_ and intercept_ after fit: pass the linear "
+            "classifier itself, not a wrapper around it. Put other steps of a pipeline "
+            "before the search: make_pipeline(StandardScaler(), "
             "LocalNeighborhoodSearch(classifier))"
         )
     coef = estimator.coef_.toarray() if issparse(estimator.coef_) else estimator.coef_
@@ -223,8 +223,8 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
         # The class of the largest score wins; so does the larger score of two.
         return coef[second] - coef[first], intercept[second] - intercept[first]
     raise ValueError(
-        f"estimator {name} has {len(coef)} rules for {n_classes} classes, from which "
-        "no rules for pairs of classes can be made: use one-vs-one, or pass it "
+        f"estimator {name} has {len(coef)} rules for {n_classes} classes, which cannot "
+        "be converted to rules for pairs of classes: use one-vs-one, or pass it "
         "unfitted"
     )
 

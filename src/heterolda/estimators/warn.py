@@ -57,12 +57,12 @@ def warn_of_small_classes(
         few = borrowed > 0
         what = (
             "no more samples than features plus one, too few for a covariance of their "
-            "own, and borrow from the pooled covariance of all classes"
+            "own, and borrow from the pooled covariance"
         )
     else:
         what = (
-            f"fewer than {ROWS_PER_FEATURE} samples per feature, so that their "
-            "covariances are uncertain and plug-in errors too low"
+            f"fewer than {ROWS_PER_FEATURE} samples per feature, so their covariances "
+            "are uncertain and plug-in errors too low"
         )
     if few.any():
         warning = SmallClassWarning(
@@ -113,16 +113,16 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
         ours, fisher = map(percent, verdict.errors[:, k].tolist())
         claimed = percent(float(verdict.claimed[k]))
         lines.append(
-            f"{first} and {second} ({ours} errors against {fisher} of Fisher's rule; "
-            f"the model claimed {claimed})"
+            f"{first} and {second} ({ours} errors, Fisher's rule {fisher}; the model "
+            f"claimed {claimed})"
         )
     more = f" and {len(worst) - _MOST_PAIRS} more" if len(worst) > _MOST_PAIRS else ""
     features = _leading_features(statistics, verdict.coef[worst[0]])
     warnings.warn(
-        "the classes are not Gaussian, and on rows of the data the best rule of the "
-        f"Gaussian model is worse than Fisher's for: {'; '.join(lines)}{more}. These "
-        f"pairs have Fisher's rule now. Look at {features}, on which the model relies: "
-        "transform such features, leave them out, or refine the rules (recommended)",
+        "the classes are not Gaussian, and the best rule of the Gaussian model makes "
+        f"more errors on the rows than Fisher's for: {'; '.join(lines)}{more}. These "
+        f"pairs now use Fisher's rule. Check {features}, on which the model relies: "
+        "transform such features, leave them out, or use recommended()",
         ModelMisfitWarning,
         stacklevel=_STACKLEVEL,
     )
@@ -153,10 +153,10 @@ def warn_of_discarded_rows(
     name = model.statistics_.estimated_by
     more, fewer = map(percent, errors)
     warnings.warn(
-        f"covariance_estimator {name}: {more} of the training rows are errors, against "
-        f"{fewer} by Fisher's rules from the moments of all rows. That is as it should "
-        f"be if these rows are outliers. If not, {name} does not describe the classes: "
-        "transform skewed features, choose another estimator, or leave it out",
+        f"covariance_estimator {name} misclassifies {more} of the training rows, and "
+        f"Fisher's rules fitted to all rows {fewer}. This is as it should be if these "
+        f"rows are outliers. If not, {name} does not describe the classes: transform "
+        "skewed features, choose another estimator, or leave it out",
         ModelMisfitWarning,
         stacklevel=_STACKLEVEL - 1,
     )
@@ -172,24 +172,24 @@ def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> 
         return
     if last.added == 1:
         done = (
-            "The components of linear discriminant analysis come first now, which "
-            f"leaves {percent(last.error)}"
+            "The components of linear discriminant analysis now come first: "
+            f"{percent(last.error)}"
         )
     elif last is first:
-        done = "Moving covariances towards the pooled one does not mend that"
+        done = "Shrinking covariances towards the pooled one does not help"
     else:
         done = (
-            "The covariances of the classes have been moved towards the pooled one, by "
-            f"{last.added:g}, which leaves {percent(last.error)}"
+            "The class covariances were shrunk towards the pooled one, by "
+            f"{last.added:g}: {percent(last.error)}"
         )
     remedy = ", or use fewer components" if last.is_worse else ""
     features = _leading_features(statistics, first.subspace.scalings[:, 0])
     warnings.warn(
-        "the classes are not Gaussian: in the components of the Gaussian model "
-        f"{percent(first.error)} of the training rows are taken for another class, in "
-        f"those of linear discriminant analysis {percent(first.fisher_error)}. {done}. "
-        f"Look at {features}, on which the model relies: transform such features or "
-        f"leave them out{remedy}",
+        f"the classes are not Gaussian: {percent(first.error)} of the training rows "
+        "are misclassified in the components of the Gaussian model, and "
+        f"{percent(first.fisher_error)} in those of linear discriminant analysis. "
+        f"{done}. Check {features}, on which the model relies: transform such features "
+        f"or leave them out{remedy}",
         ModelMisfitWarning,
         stacklevel=_STACKLEVEL,
     )
@@ -217,13 +217,13 @@ def warn_of_trivial_rules(
         names = "; ".join(f"{labels[i]} and {labels[j]}" for i, j in pairs[:5])
         more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
         answer, remedy = (
-            "choosing the likelier class",
-            "Pass other priors if the rarer class matters more than its frequency says",
+            "predicting the likelier class",
+            "Pass other priors if the rarer class matters more than its frequency",
         )
         if costs:
             answer, remedy = (
-                "giving the same answer, under these priors and costs,",
-                "Pass less unequal costs, or other priors, if both answers matter",
+                "predicting the same class, under these priors and costs,",
+                "Pass less unequal costs, or other priors, if both classes matter",
             )
         warnings.warn(
             f"the solver found no hyperplane that beats always {answer} for: "
@@ -246,13 +246,13 @@ def warn_of_raised_variances(
     k, first = (int(place) for place in np.argwhere(floored)[0])
     flat, varied = (labels[i] for i in pairs[k, [first, 1 - first]])
     others = np.count_nonzero(floored.any(axis=1)) - 1
-    more = f" (and so in {others} more pairs of classes)" if others else ""
+    more = f" (similarly in {others} more pairs of classes)" if others else ""
     warnings.warn(
-        f"class {flat} has next to no variance in a direction in which {varied} "
+        f"class {flat} has almost no variance in a direction in which {varied} "
         f"varies{more}, so the Gaussian model does not fit: the rule, bayes_error_ and "
-        "gap_ are those of a model in which this variance is raised to 1e-7 of that of "
-        "both classes. Use fit(X, y), which compares the rule with linear discriminant "
-        "analysis on the rows, or leave out features that are constant in a class",
+        "gap_ are for a variance raised to 1e-7 of that of both classes. Use "
+        "fit(X, y), which checks the rule on the rows, or leave out features that are "
+        "constant in a class",
         ModelMisfitWarning,
         stacklevel=_STACKLEVEL,
     )
@@ -302,8 +302,8 @@ def warn_of_dropped_directions(
     i, j = pairs[k]
     features = np.flatnonzero(part > 0.1 * part.max())
     warnings.warn(
-        f"features {listed(features)} depend on each other but for float64 rounding, "
-        f"so their smallest differences were left out; yet {names[i]} and {names[j]} "
+        f"features {listed(features)} are linearly dependent up to float64 rounding, "
+        f"so their smallest differences were ignored, but {names[i]} and {names[j]} "
         "differ there by several standard deviations: subtract one of the nearly equal "
         "features from the other before fitting",
         PrecisionWarning,
@@ -322,8 +322,8 @@ def _distance(first: Array, second: Array, w: Array) -> float:
 def warn_of_plug_in() -> None:
     """Say that errors under the model are not those of rows."""
     warnings.warn(
-        "with fewer rows than features any labels can be told apart: error rates and "
-        "thresholds under the fitted model mean little; judge by cross-validation",
+        "with fewer rows than features any labels can be separated: error rates and "
+        "thresholds under the fitted model mean little; use cross-validation",
         ModelMisfitWarning,
         stacklevel=3,
     )
@@ -333,8 +333,7 @@ def warn_of_interruption(n_done: int, n_pairs: int) -> None:
     """Say for how many of the pairs a search had ended when it was interrupted."""
     warnings.warn(
         f"interrupted after {n_done} of {n_pairs} pairs of classes: the others keep "
-        "the best rule found so far, or their start; the estimator is fitted and "
-        "usable",
+        "the best rule so far, or their start; the estimator is fitted and usable",
         SearchInterruptedWarning,
         stacklevel=_STACKLEVEL,
     )

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.experiments import svg
-from heterolda.experiments.methods import METHODS
+from heterolda.experiments.methods import METHODS, title
 from heterolda.experiments.pairs import PairStudy
 from heterolda.experiments.ranks import Comparison
 from heterolda.experiments.results import Results
+from heterolda.foundations.wording import count
 
 __all__ = ["css_class", "curve", "history", "marker", "ranking", "trade_off"]
 
@@ -45,7 +46,7 @@ def marker(method: str) -> str:
     axes = svg.canvas(18, 18)
     shape, css = _SHAPES.get(method, _OTHER_SHAPE), f"{css_class(method)} on-front"
     svg.mark(axes, 9, 9, shape, f"{css} picked", "")
-    return svg.render(axes, method)
+    return svg.render(axes, title(method))
 
 
 def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
@@ -94,10 +95,11 @@ def trade_off(results: Results, dataset: str) -> str | None:
     svg.line(axes, x, np.repeat([score for _, score in steps], 2), "front")
     for name, (time, score) in points.items():
         css = css_class(name) + (" on-front" if name in front else "")
-        hint = f"{name}: {score:.2f} %, {time:.3g} s"
+        hint = f"{title(name)}: {score:.2f} %, {time:.3g} s"
         svg.mark(axes, time, score, _SHAPES.get(name, _OTHER_SHAPE), css, hint)
-    _label_front(axes, [(name, *points[name]) for name in front])
-    words = "Accuracy against training time. On the Pareto front: " + ", ".join(front)
+    _label_front(axes, [(title(name), *points[name]) for name in front])
+    words = "Accuracy against training time. On the Pareto front: "
+    words += ", ".join(map(title, front))
     return svg.render(axes, dataset, words)
 
 
@@ -119,7 +121,7 @@ def _label_front(axes: svg.Axes, front: list[tuple[str, float, float]]) -> None:
 
 
 @svg.plain_style()
-def ranking(comparison: Comparison, title: str) -> str:
+def ranking(comparison: Comparison, heading: str) -> str:
     """A critical-difference diagram, the best method on the left.
 
     Thick lines join methods that cannot be told apart.
@@ -130,7 +132,8 @@ def ranking(comparison: Comparison, title: str) -> str:
     below = top + 16 + 9 * len(comparison.cliques)
     width = 880.0
     order = ", ".join(
-        f"{name} {rank:.2f}" for name, rank in zip(names, comparison.ranks, strict=True)
+        f"{title(name)} {rank:.2f}"
+        for name, rank in zip(names, comparison.ranks, strict=True)
     )
     axes = svg.canvas(width, below + step * half + 14)
 
@@ -151,14 +154,15 @@ def ranking(comparison: Comparison, title: str) -> str:
         y = below + step * (i if left else k - 1 - i) + 8
         edge = 210.0 if left else width - 210
         svg.line(axes, [x(rank), x(rank), edge], [top, y, y], f"stem {css_class(name)}")
-        words = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
+        shown = title(name)
+        words = f"{shown}  {rank:.2f}" if left else f"{rank:.2f}  {shown}"
         anchor, shift = ("right", -6) if left else ("left", 6)
         svg.text(axes, edge + shift, y + 4, words, css_class(name), anchor)
     for i, (first, last) in enumerate(comparison.cliques):
         y = top + 10 + 9 * i
         from_, to = x(comparison.ranks[first]) - 4, x(comparison.ranks[last]) + 4
         svg.line(axes, [from_, to], [y, y], "clique")
-    return svg.render(axes, title, f"Average ranks: {order}")
+    return svg.render(axes, heading, f"Average ranks: {order}")
 
 
 @svg.plain_style()
@@ -182,11 +186,11 @@ def curve(study: PairStudy) -> str:
     svg.line(axes, study.s, 100 * study.best_error, "best-curve")
     svg.line(axes, study.s, error, "curve")
     for method, (s, e) in reversed(chosen.items()):
-        hint = f"{method}: s = {s:.3f}, error {100 * e:.3f} %"
+        hint = f"{title(method)}: s = {s:.3f}, error {100 * e:.3f} %"
         css, size = f"{css_class(method)} on-front", _SIZES.get(method, 3.5)
         x = min(max(s, low), high)
         svg.mark(axes, x, 100 * e, _SHAPES[method], css, hint, size)
-    words = (f"{m}: s {s:.3f}, {100 * e:.3f} %" for m, (s, e) in chosen.items())
+    words = (f"{title(m)}: s {s:.3f}, {100 * e:.3f} %" for m, (s, e) in chosen.items())
     return svg.render(axes, study.title, "Error against s. " + ", ".join(words))
 
 
@@ -213,11 +217,13 @@ def history(study: PairStudy) -> str:
         for values, css in ((errors, "current"), (best, "lowest")):
             keep = _corners(values)
             svg.line(axes, iterations[keep], values[keep], f"{css} {css_class(method)}")
-        hint = f"{method}: {best[-1]:g} errors after {len(errors)} iterations"
+        course = count(len(errors), "iteration")
+        hint = f"{title(method)}: {best[-1]:g} errors after {course}"
         css = f"{css_class(method)} on-front"
         svg.mark(axes, len(errors), best[-1], _SHAPES[method], css, hint)
     words = (
-        f"{m}: from {h[0]:g} to {h.min():g} training errors in {len(h)} iterations"
+        f"{title(m)}: from {h[0]:g} to {h.min():g} training errors in "
+        f"{count(len(h), 'iteration')}"
         for m, h in study.histories.items()
     )
     return svg.render(axes, study.title, ", ".join(words))

@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from heterolda.experiments.methods import title
+
 __all__ = [
     "FORMATS",
     "INCOMPLETE",
@@ -70,10 +72,15 @@ class ResultTable:
     number: int  # the paper's
     title: str
     caption: str
-    methods: list[str]  # the columns
+    methods: list[str]  # the columns, by their keys
     lines: list[Line]  # of each row; the first has the figures that are compared
     rows: list[TableRow]  # the data sets
     notes: list[str]
+
+    @property
+    def heads(self) -> list[str]:
+        """Headings of the methods."""
+        return [title(method) for method in self.methods]
 
     def entry(
         self, row: TableRow, line: Line, method: str, best: Callable[[str], str]
@@ -104,7 +111,7 @@ class ResultTable:
 def as_text(table: ResultTable) -> str:
     """For terminals: no wider than 100 columns, the best figures with an asterisk."""
     rows = table.body(lambda text: f"{text}*")
-    head = ["", "", *table.methods]
+    head = ["", "", *table.heads]
     signs = (LIMITED, INCOMPLETE, "*")
 
     def width(j: int) -> int:
@@ -151,7 +158,7 @@ def _wrapped(text: str) -> list[str]:
 def as_markdown(table: ResultTable) -> str:
     """A table of GitHub's kind, the best figures in bold."""
     rows = table.body(lambda text: f"**{text}**")
-    rows = [["Data set", "", *table.methods], *rows]
+    rows = [["Data set", "", *table.heads], *rows]
     rule = ["---", "---", *("---:" for _ in table.methods)]
     body = [f"| {' | '.join(row)} |" for row in [rows[0], rule, *rows[1:]]]
     notes = [f"- {note}" for note in table.notes]
@@ -169,7 +176,7 @@ def as_latex(table: ResultTable) -> str:
         rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\hline",
-        " & ".join(["Data set", "", *map(_tex, table.methods)]) + r" \\",
+        " & ".join(["Data set", "", *map(_tex, table.heads)]) + r" \\",
         r"\hline",
     ]
     for row in rows:

@@ -1,6 +1,8 @@
 """The methods of the study: the paper's seven, two of ours, three of scikit-learn.
 
-The classifiers are imported when one is made, so that the names are quick to have.
+Keys are those of result folders and of ``--methods``; they follow the paper, which
+calls Algorithm 1 "GLD". Readers see titles: elsewhere in heterolda *GLD* is the global
+optimum and *LDA* is scikit-learn's. Classifiers are imported when one is made.
 """
 
 from __future__ import annotations
@@ -13,16 +15,20 @@ from typing import Any
 
 from heterolda.experiments.catalogue import resolve_names
 
-__all__ = ["METHODS", "Method", "resolve_methods"]
+__all__ = ["METHODS", "Method", "resolve_methods", "title"]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table of methods; `make` takes a seed, returns an estimator."""
+    """A row of the table of methods; `make` takes a seed, returns an estimator.
+
+    Tables and pictures show the title; by default it is the name.
+    """
 
     name: str
     make: Callable[[int], Any]
     description: str
+    title: str = ""
 
 
 def pure_model(solver: str, seed: int = 0) -> Any:
@@ -57,15 +63,28 @@ def _standardised(module: str, name: str, seed: int, **settings: Any) -> Any:
 
 
 _OF_PAPER = (
-    Method("LDA", partial(pure_model, "fisher"), "LDA of each pair of classes"),
+    Method(
+        "LDA",
+        partial(pure_model, "fisher"),
+        "LDA of each pair of classes",
+        "Pairwise LDA",
+    ),
     Method("C-HLD", partial(pure_model, "c-hld"), "grid of convex combinations"),
     Method(
         "R-HLD-1", partial(pure_model, "r-hld-1"), "random combinations, s1 + s2 = 1"
     ),
     Method("R-HLD-2", partial(pure_model, "r-hld-2"), "random combinations"),
-    Method("GLD", partial(pure_model, "fixed-point"), "Algorithm 1"),
     Method(
-        "LNS", partial(_local_search, "fixed-point"), "Algorithm 2, started from GLD"
+        "GLD",
+        partial(pure_model, "fixed-point"),
+        "the paper's iterative procedure",
+        "Algorithm 1",
+    ),
+    Method(
+        "LNS",
+        partial(_local_search, "fixed-point"),
+        "Algorithm 2, the local neighbourhood search, started from Algorithm 1",
+        "Algorithms 1 + 2",
     ),
     Method(
         "SVM",
@@ -74,14 +93,18 @@ _OF_PAPER = (
     ),
 )
 _OTHERS = (
-    Method("GLD-global", partial(pure_model, "global"), "the certified optimum"),
+    Method("GLD-global", partial(pure_model, "global"), "the certified optimum", "GLD"),
     Method(
-        "global+LNS", partial(_local_search, "global"), "Algorithm 2, started from it"
+        "global+LNS",
+        partial(_local_search, "global"),
+        "Algorithm 2, started from GLD",
+        "GLD + Algorithm 2",
     ),
     Method(
         "LinearDiscriminantAnalysis",
         _sklearn_lda,
         "scikit-learn's LDA of all classes together",
+        "LDA",
     ),
     Method(
         "LogisticRegression",
@@ -89,6 +112,7 @@ _OTHERS = (
             _standardised, "sklearn.linear_model", "LogisticRegression", max_iter=1000
         ),
         "scikit-learn's, multinomial, on standardised features",
+        "Logistic regression",
     ),
     Method(
         "LinearSVC",
@@ -99,6 +123,11 @@ _OTHERS = (
 
 METHODS = {row.name: row for row in (*_OF_PAPER, *_OTHERS)}
 _GROUPS = {"all": list(METHODS), "paper": [row.name for row in _OF_PAPER]}
+
+
+def title(method: str) -> str:
+    """What readers see for a key; a method that is not of the study has its key."""
+    return (METHODS[method].title or method) if method in METHODS else method
 
 
 def resolve_methods(names: list[str]) -> list[str]:

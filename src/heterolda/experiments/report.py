@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from heterolda.experiments import figures, paper
 from heterolda.experiments.datasets import DataDir
 from heterolda.experiments.formats import INCOMPLETE, MISSING, ResultTable, TableRow
+from heterolda.experiments.methods import title
 from heterolda.experiments.pairs import PairStudy, study_pair
 from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
@@ -33,7 +33,7 @@ _SECTIONS = {
     "trade-off": "Accuracy against time",
     "ranks": "Ranks",
     "curves": "Error against s",
-    "searches": "Local search",
+    "searches": "Algorithm 2",
 }
 
 
@@ -119,7 +119,7 @@ def _warning(results: Results) -> str:
     return (
         f'<p class="warning" role="note">This run is incomplete: {whole} of {wanted} '
         f"combinations of data set and method are finished. {INCOMPLETE} marks figures "
-        f"of the others, {MISSING} those that are not there. Resume the run and make "
+        f"from unfinished ones, {MISSING} missing figures. Finish the run, then write "
         "the report again.</p>"
     )
 
@@ -133,15 +133,16 @@ def _table(table: ResultTable) -> str:
         "<td></td>",
         *(
             f'<th scope="col" data-first="{first}"><button type="button">'
-            f"{_in_two_lines(method)}</button></th>"
-            for method in table.methods
+            f"{_in_two_lines(head)}</button></th>"
+            for head in table.heads
         ),
     ]
     rows = [_row(table, i, row) for i, row in enumerate(table.rows)]
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
     return f"""<section id="table-{table.number}">
 <h2>Table {table.number}. {escape(table.title)}</h2>
-<p class="caption">{escape(table.caption)} The best of each set is shaded.</p>
+<p class="caption">{escape(table.caption)} The best of each data set is
+shaded; press a heading to sort.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Table {table.number}">
 <table class="sortable"><thead><tr>{"".join(heads)}</tr></thead>
 <tbody>
@@ -152,11 +153,8 @@ def _table(table: ResultTable) -> str:
 
 
 def _in_two_lines(name: str) -> str:
-    """A long name in two lines, the second from a capital, a plus or after a hyphen."""
-    if len(name) < 10:
-        return escape(name)
-    parts = re.split(r"(?<=[a-z-])(?=[A-Z+])|(?<=-)(?=[a-z])", name, maxsplit=1)
-    return "<br>".join(map(escape, parts))
+    """A long name in two lines, cut at its first space."""
+    return escape(name) if len(name) < 12 else escape(name).replace(" ", "<br>", 1)
 
 
 def _row(table: ResultTable, position: int, row: TableRow) -> str:
@@ -188,7 +186,7 @@ def _legend(methods: list[str]) -> str:
         css = figures.css_class(method).split()[-1]
         items.append(
             f'<li><button type="button" aria-pressed="false" data-method="{css}">'
-            f"{figures.marker(method)}{escape(method)}</button></li>"
+            f"{figures.marker(method)}{escape(title(method))}</button></li>"
         )
     return "\n".join(items)
 
@@ -202,13 +200,13 @@ def _figures(pictures: Iterable[tuple[str, str]]) -> str:
 
 
 def _choices(study: PairStudy) -> str:
-    errors = [f"{m} {100 * error:.3g}" for m, (_, error) in study.choices.items()]
-    return f"Errors in %: {', '.join(errors)}"
+    errors = [f"{title(m)} {100 * e:.3g}" for m, (_, e) in study.choices.items()]
+    return f"Error under the Gaussian model, in %: {', '.join(errors)}"
 
 
 def _courses(study: PairStudy) -> str:
-    courses = [f"{m} {h[0]:g} → {h.min():g}" for m, h in study.histories.items()]
-    return f"Errors: {', '.join(courses)}"
+    courses = [f"{title(m)} {h[0]:g} → {h.min():g}" for m, h in study.histories.items()]
+    return f"Errors on the training rows: {', '.join(courses)}"
 
 
 def _grid(pictures: Iterable[tuple[str, str]], absent: list[str]) -> str:
@@ -217,8 +215,8 @@ def _grid(pictures: Iterable[tuple[str, str]], absent: list[str]) -> str:
     if absent:
         note = (
             f'<p class="caption">Not drawn, because the data are not on this machine: '
-            f"{escape(', '.join(absent))}. Name their folder, by data_dir or "
-            "HETEROLDA_DATA, and make the report again.</p>"
+            f"{escape(', '.join(absent))}. Set --data-dir or HETEROLDA_DATA to their "
+            "folder and write the report again.</p>"
         )
     return f'<div class="grid-of-plots">{_figures(pictures)}</div>{note}'
 
@@ -229,8 +227,8 @@ def _ranks(results: Results) -> str:
     methods, datasets, left_out = _complete(results)
     if len(datasets) < 2 or len(methods) < 2:
         parts.append(
-            '<p class="caption">Ranks need at least two methods that are complete on '
-            "at least two data sets.</p>"
+            '<p class="caption">Ranks need at least two methods with complete results '
+            "on at least two data sets.</p>"
         )
     else:
         scores = [
@@ -238,8 +236,8 @@ def _ranks(results: Results) -> str:
             for d in datasets
         ]
         ours = compare_ranks(methods, np.array(scores))
-        title = f"This run: accuracy on {', '.join(datasets)}"
-        parts.append(_ranking(ours, title, left_out))
+        heading = f"This run: accuracy on {', '.join(datasets)}"
+        parts.append(_ranking(ours, heading, left_out))
     accuracies = np.array(list(paper.TABLES[3].values()))
     printed = compare_ranks(paper.METHODS, accuracies)
     parts.append(_ranking(printed, "The paper's Table 3: its printed accuracies", []))
@@ -252,7 +250,7 @@ def _complete(results: Results) -> tuple[list[str], list[str], list[str]]:
         name for name in results.datasets if _PART_OF.get(name) not in results.datasets
     ]
     left_out = [
-        f"{name}, whose points are those of {_PART_OF[name]}"
+        f"{name}, whose rows are among those of {_PART_OF[name]}"
         for name in results.datasets
         if name not in datasets
     ]
@@ -271,14 +269,14 @@ def _complete(results: Results) -> tuple[list[str], list[str], list[str]]:
     methods = [m for m in results.methods if m in chosen]
     whole = shared(methods)
     left_out += [
-        f"{name}, which is not complete"
+        f"{title(name)} (incomplete)"
         for name in [*results.methods, *datasets]
         if name not in methods and name not in whole
     ]
     return methods, whole, left_out
 
 
-def _ranking(comparison: Comparison, title: str, left_out: list[str]) -> str:
+def _ranking(comparison: Comparison, heading: str, left_out: list[str]) -> str:
     """A diagram with the result of the tests in words."""
     k, n = len(comparison.methods), comparison.n_datasets
     words = f"{k} methods on {n} data sets. "
@@ -288,13 +286,14 @@ def _ranking(comparison: Comparison, title: str, left_out: list[str]) -> str:
             f"degrees of freedom, p = {comparison.p_value:.2g}. "
         )
     words += (
-        "Average ranks, 1 is the best; thick lines join methods that Nemenyi's test "
-        f"cannot tell apart at the level {comparison.alpha:g} (critical difference "
+        "Average ranks; 1 is best. Thick lines join methods that Nemenyi's test cannot "
+        f"tell apart at the {100 * comparison.alpha:g} % level (critical difference "
         f"{comparison.critical_difference:.2f})."
     )
     if left_out:
         words += f" Left out: {'; '.join(left_out)}."
     return (
-        f'<figure class="wide"><figcaption><strong>{escape(title)}.</strong> '
-        f"{escape(words)}</figcaption>{figures.ranking(comparison, title)}</figure>"
+        '<figure class="wide" tabindex="0"><figcaption><strong>'
+        f"{escape(heading)}.</strong> "
+        f"{escape(words)}</figcaption>{figures.ranking(comparison, heading)}</figure>"
     )

@@ -178,7 +178,7 @@ class Cell:
             wanted = self.folds * self.planned_trials
             return f"incomplete, {len(self.rows)} of {wanted} folds"
         if self.n_trials < self.trials:
-            return f"{self.n_trials} of {self.trials} trials, by a limit of the run"
+            return f"{self.n_trials} of {self.trials} trials (--limit)"
         return ""
 
 

@@ -18,6 +18,7 @@ from heterolda.experiments.formats import (
     ResultTable,
     TableRow,
 )
+from heterolda.experiments.methods import title
 from heterolda.experiments.results import Cell, Results
 
 __all__ = ["make_table", "render_table"]
@@ -75,8 +76,9 @@ class _Kind(NamedTuple):
 _KINDS = {
     2: _Kind(
         "Mean Bayes error of the pairs of classes",
-        "The error that the Gaussian model predicts for a rule, averaged over pairs, "
-        "folds and trials: in %, and times 10/n as the paper prints it.",
+        "The error that the fitted Gaussian model predicts for its rules, averaged "
+        "over pairs, folds and trials: in %, and times 10/n as in the paper. No rows "
+        "are counted.",
         [
             Line("percent", "ours, %", 3),
             Line("factor", "ours x 10/n", 4),
@@ -88,8 +90,8 @@ _KINDS = {
     ),
     3: _Kind(
         "Accuracy on the test folds, in %",
-        "Share of the test points of a trial that are classified correctly, averaged "
-        "over trials; the standard deviation is that over trials.",
+        "Share of the held-out rows of a trial that are classified correctly: mean and "
+        "standard deviation over trials.",
         [
             Line("accuracy", "ours", 2),
             Line("deviation", "std. dev.", 2),
@@ -100,9 +102,9 @@ _KINDS = {
         max,
     ),
     4: _Kind(
-        f"Training time, as a ratio to {PEER}",
-        "Training time of a method divided by that of LDA on the same fold of the same "
-        "run: the median over all folds and trials.",
+        f"Training time, as a ratio to {title(PEER)}",
+        f"Training time of a method divided by that of {title(PEER)} on the same fold "
+        "of the same run: the median over all folds and trials.",
         [
             Line("ratio", "ours", None),
             Line("paper", "paper", None, of_paper=True),
@@ -138,10 +140,10 @@ def render_table(results: Results, table: int, format: str) -> str:
 
 
 def make_table(results: Results, number: int) -> ResultTable:
-    """A table of the study, by the paper's number.
+    """Make a table of the study, by the paper's number.
 
-    A method stands in Table 2 if it has a Bayes error on any set. Incomplete figures
-    are marked and not among the best.
+    Table 2 has the methods with a Bayes error on at least one set. Incomplete figures
+    are marked and do not count among the best.
     """
     if number not in _KINDS:
         raise ValueError(f"table must be one of {list(_KINDS)}, got {number!r}")
@@ -170,8 +172,11 @@ def make_table(results: Results, number: int) -> ResultTable:
             if line.key == main or any(row.figures[line.key] for row in rows)
         ],
         rows=rows,
-        notes=_notes(results, methods or [PEER])
-        + paper.paper_slips(number, results.datasets),
+        notes=[
+            *_notes(results, methods or [PEER]),
+            *_keys(methods),
+            *paper.paper_slips(number, results.datasets),
+        ],
     )
 
 
@@ -225,7 +230,7 @@ def _notes(results: Results, methods: list[str]) -> list[str]:
         for method in methods:
             cell = results.cells.get((dataset, method))
             if cell is None:
-                missing.append(f"{method} on {dataset}")
+                missing.append(f"{title(method)} on {dataset}")
             elif cell.remark():
                 sign = LIMITED if cell.complete else INCOMPLETE
                 text = f"on {dataset}: {cell.remark()}."
@@ -233,11 +238,18 @@ def _notes(results: Results, methods: list[str]) -> list[str]:
     notes = []
     for (sign, text), names in remarks.items():
         everyone = names == methods and len(names) > 1
-        notes.append(f"{sign} {'All' if everyone else ', '.join(names)} {text}")
+        who = "All methods" if everyone else ", ".join(map(title, names))
+        notes.append(f"{sign} {who} {text}")
     if any(sign == INCOMPLETE for sign, _ in remarks):
-        notes.append(f"{INCOMPLETE} Incomplete figures are not among the best.")
+        notes.append(f"{INCOMPLETE} Incomplete figures do not count among the best.")
     if missing:
         notes.append(f"{MISSING} No results: {', '.join(missing)}.")
     if results.unfinished:
         notes.append("The last line of results.csv is cut off and left out.")
     return notes
+
+
+def _keys(methods: list[str]) -> list[str]:
+    """Which keys stand for methods that tables call something else."""
+    pairs = [f"{m} for {title(m)}" for m in methods if title(m) != m]
+    return [f"Keys in --methods and results.csv: {', '.join(pairs)}."] if pairs else []

@@ -1,8 +1,7 @@
-"""Fitted models for other days and other programs: model files, ONNX and C.
+"""Saving and exporting fitted models: model files, ONNX and C.
 
-The names below are public; all else in this folder is internal. Importing it tells
-skl2onnx, where that is installed, how to convert the estimators, alone and in
-pipelines. It does not import skl2onnx.
+Importing this package registers converters for the estimators with skl2onnx, if that is
+installed, without importing it.
 """
 
 from heterolda.export.c import CHeader, export_c

@@ -73,7 +73,7 @@ def string(text: str) -> str:
     if 0 in data or len(data) > _LONGEST_STRING:
         raise ValueError(
             f"classes_ has the label {text[:20]!r}..., which C cannot hold: it has a "
-            f"character of code zero, or more than {_LONGEST_STRING} bytes"
+            f"null character, or more than {_LONGEST_STRING} bytes"
         )
     plain = set(range(32, 127)) - set(b'"\\?')
     # Three octal digits end an escape, whatever follows.

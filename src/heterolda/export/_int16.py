@@ -67,8 +67,7 @@ def to_int16(
     if rules.transformation:
         raise ParameterError(
             Setting("dtype", "int16"),
-            " cannot hold a model that transforms features, whose powers are not whole "
-            "numbers: use ",
+            " cannot hold a model that transforms features: use ",
             Setting("dtype", "float"),
             ", or fit a model with another ",
             Setting("strategy"),
@@ -92,7 +91,7 @@ def _scales(rules: Rules, ranges: Any, units: Any) -> tuple[Array, Array]:
     """What a feature is at zero, and what one step of it is."""
     d = rules.coef.shape[1]
     if ranges is not None and units is not None:
-        raise ValueError("ranges and units exclude each other: pass one of them")
+        raise ValueError("ranges and units cannot both be given: pass one of them")
     if units is not None:
         given = np.full(d, units) if np.ndim(units) == 0 else units
         unit = check_finite("units", given, 1)
@@ -106,15 +105,15 @@ def _scales(rules: Rules, ranges: Any, units: Any) -> tuple[Array, Array]:
         limits = check_finite("ranges", ranges, 2)
         if limits.shape != (d, 2) or not np.all(limits[:, 0] < limits[:, 1]):
             raise ValueError(
-                f"ranges must have shape {(d, 2)}, in each row a least value and a "
-                f"larger one; got shape {limits.shape}"
+                f"ranges must have shape {(d, 2)}, with a smaller and a larger value "
+                f"in each row; got shape {limits.shape}"
             )
     elif rules.ranges is not None:
         limits = rules.ranges
     else:
         raise ValueError(
-            "ranges must be given for this model, which knows nothing of the range "
-            "of its features: pass the least and the largest value of each"
+            "ranges must be given, because this model does not know the range of its "
+            "features: pass the smallest and the largest value of each"
         )
     low, high = limits.T
     width = np.where(high > low, high - low, 1.0)

@@ -106,7 +106,7 @@ def _check_marks(data: bytes) -> None:
     """Refuse what would take far more memory than its size."""
     for mark, most in MOST_MARKS.items():
         if data.count(mark.encode()) > most:
-            raise ValueError(f"it has more than {most} of the sign {mark}")
+            raise ValueError(f"it has more than {most} of the character {mark}")
 
 
 def _whole_number(text: str) -> int:

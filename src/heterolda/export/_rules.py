@@ -33,8 +33,8 @@ _REACH = 8.0
 # Centres are multiples of the power of two that is so many digits below the range.
 _GRID_BITS = 5
 _EXTREME = (
-    "model has scores of extreme size, which other formats cannot hold: fit it to "
-    "features in other units"
+    "model has scores too large or too small for other formats: fit it to features "
+    "in other units"
 )
 
 
@@ -155,7 +155,7 @@ def read_rules(model: Any) -> Rules:
             "model must be a fitted GaussianLinearDiscriminant, "
             "LocalNeighborhoodSearch or BoundedErrorClassifier, or a pipeline of "
             "projections that ends in one of the first two, "
-            f"got {type(model).__name__}; of a parameter search pass best_estimator_"
+            f"got {type(model).__name__}; of a parameter search, pass best_estimator_"
         )
     fitted: Any = model
     fitted._check_ready()
@@ -192,8 +192,8 @@ def _rules_on_features(model: Pipeline) -> Rules:
     rules = read_rules(last)
     if rules.transformation and projections:
         raise ValueError(
-            "model transforms components, so that its rules are not rules on features: "
-            "convert the whole by to_onnx, or fit it without transformation"
+            "model transforms components, so it has no linear rules on features: "
+            "convert the whole pipeline with to_onnx, or fit it without transformation"
         )
     coef, intercept = rules.coef, rules.intercept
     with np.errstate(over="ignore", invalid="ignore"):

@@ -25,7 +25,7 @@ _LONGEST_NAME = 40
 
 @dataclass(frozen=True)
 class CHeader:
-    """What `export_c` has written.
+    """A header written by `export_c`.
 
     Attributes
     ----------
@@ -36,13 +36,13 @@ class CHeader:
     dtype : {"float", "double", "int16"}
         Type of the features.
     constant_bytes : int
-        Size of the constants that a decision needs; labels and what turns features into
-        whole numbers come on top where they are used.
+        Size of the constants that a prediction needs, without labels and the constants
+        of ``<name>_quantise``.
     multiplications : int
-        Most multiplications and divisions of a decision. A model that transforms
-        features needs a logarithm and an exponential of each, besides.
+        Maximum number of multiplications and divisions per prediction. A model that
+        transforms features also needs a logarithm and an exponential for each.
     zero, unit : ndarray of shape (n_features,) or None
-        For "int16": a feature x is ``(x - zero) / unit``, rounded to a whole number.
+        For "int16": a feature x becomes ``(x - zero) / unit``, rounded to an integer.
     """
 
     path: Path
@@ -65,40 +65,39 @@ def export_c(
 ) -> CHeader:
     """Write a fitted classifier as a C header that needs no library.
 
-    The header has ``int <name>_predict(const T *x)``, which returns the place of the
-    class among the labels ``<name>_classes``, and -1 for features that are not finite
-    or make scores that are not. It is C99 and C++11, includes only ``<stdint.h>`` and
-    allocates nothing. That of a model which transforms features includes ``<math.h>``,
-    too, and is linked with ``-lm``.
+    The header defines ``int <name>_predict(const T *x)``, which returns the index of
+    the class in ``<name>_classes``, or -1 if a feature or a score is not finite. It is
+    valid C99 and C++11, includes only ``<stdint.h>`` and allocates no memory. A model
+    that transforms features also includes ``<math.h>`` and is linked with ``-lm``.
 
     Parameters
     ----------
     model : estimator
         A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
         BoundedErrorClassifier of a discriminant, or a pipeline of
-        HeteroscedasticProjection steps that ends in one of the first two: its rules on
-        components become rules on features, so that nothing is left to be projected.
+        HeteroscedasticProjection steps that ends in one of the first two. The rules of
+        a pipeline are converted to rules on the features, so C need not project.
     path : str or path-like
         File to write, whole or not at all.
     dtype : {"float", "double", "int16"}, default="float"
-        Type of the features. "double" decides as `predict` does, but for discriminants,
-        pipelines and models that transform features on rows within rounding of a
-        threshold; "float" subtracts the centres of the data first; "int16" is fixed
-        point, with sums of 64 bits, and has ``<name>_quantise`` to make whole features
-        of double ones, but cannot transform them.
+        Type of the features. "double" agrees with `predict`, except on rows within
+        rounding of a threshold for discriminants, pipelines and models that transform
+        features. "float" first subtracts the centres of the data. "int16" is fixed
+        point with 64-bit sums; it has ``<name>_quantise`` to convert doubles, but
+        cannot transform features.
     name : str or None, default=None
-        Prefix of all names, an identifier. None makes one of the file's name.
+        Prefix of all names, an identifier. If None, it is made from the file name.
     ranges : array-like of shape (n_features, 2) or None, default=None
-        For "int16": the least and the largest value of each feature. By default the
-        means of the classes and eight standard deviations around them.
+        For "int16": the smallest and the largest value of each feature. If None, the
+        class means plus and minus eight standard deviations.
     units : float, array-like of shape (n_features,) or None, default=None
-        For "int16", instead of ranges: the features are whole multiples of these, as
-        a sensor delivers them. For a model that was fitted to its readings it is 1.
+        For "int16", instead of ranges: units of which the features are whole multiples,
+        like the readings of a sensor. For a model fitted to raw readings, pass 1.
 
     Returns
     -------
     CHeader
-        What was written, its size and its cost.
+        The file, its size and its cost.
 
     Examples
     --------
@@ -151,7 +150,7 @@ def _check_name(name: str) -> str:
     if not _IDENTIFIER.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise ParameterError(
             Setting("name"),
-            f" {name!r} cannot begin names in C: use at most {_LONGEST_NAME} letters, "
-            "digits and single underscores, a letter first",
+            f" {name!r} cannot be a prefix in C: use at most {_LONGEST_NAME} letters, "
+            "digits and single underscores, beginning with a letter",
         )
     return name

@@ -47,16 +47,16 @@ def save(
     model : estimator
         A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
         HeteroscedasticProjection, a Pipeline of projections that may end in one of
-        the classifiers, or a BoundedErrorClassifier of a discriminant. Of the start of
-        a search only a discriminant is kept, of others the name. A `random_state` that
-        is a generator becomes None.
+        the classifiers, or a BoundedErrorClassifier of a discriminant. If the start of
+        a search is not a discriminant, only its name is saved. A `random_state` that is
+        a generator becomes None.
     path : str or path-like
         The file.
     include_statistics : bool, default=True
-        Whether to write the class statistics: weights, means and scatter. Predictions
-        of complete rows and projections need none; those of rows with missing values,
-        `partial_fit`, `with_operating_point`, `for_features`, `frontier_` and
-        `transform` of a discriminant do.
+        Whether to save the class statistics: weights, means and scatter. Projections
+        and predictions of complete rows do not need them. Predictions of rows with
+        missing values, `partial_fit`, `with_operating_point`, `for_features`,
+        `frontier_` and the `transform` of a discriminant do.
 
     See Also
     --------
@@ -82,15 +82,15 @@ def save(
     try:
         from_document(document)
     except ValueError as error:
-        raise ValueError(f"model cannot be kept in a model file: {error}") from error
+        raise ValueError(f"model cannot be saved in a model file: {error}") from error
     write_json(path, document)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a fitted model from a file that `save` has written.
+    """Read a fitted model from a file written by `save`.
 
-    The file may come from a stranger: nothing in it is executed, and what is not a
-    model is refused.
+    Untrusted files are safe: nothing in them is executed, and anything that is not a
+    model is an error.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        The model, as `save` took it. What it predicts, or its components, are those of
-        the model that was saved, to the last bit.
+        The model. Its predictions or components equal those of the saved model to the
+        last bit.
 
     See Also
     --------
@@ -121,7 +121,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         return from_document(read_json(place))
     except MemoryError as error:
-        reason = ValueError("it needs more memory than there is")
+        reason = ValueError("it needs more memory than is available")
         raise unreadable(place, "a heterolda model", reason) from error
     except ValueError as error:
         text = str(error)
@@ -133,13 +133,13 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
     """A fitted model as the JSON value that `save` writes."""
     models = [model := host_of(model)]
     if type(model) is Pipeline:
-        remedy = "keep the whole pipeline by skops"
+        remedy = "save the whole pipeline with skops"
         models = [step for _, step in own_steps(model, remedy)]
     elif type(model) not in _ESTIMATORS:
         raise TypeError(
             f"model must be a {DISCRIMINANT}, a {SEARCH}, a {PROJECTION}, a {BOUNDED} "
-            f"or a Pipeline of the first three, got {type(model).__name__}: save the "
-            "fitted model inside a parameter search, not the whole"
+            f"or a Pipeline of the first three, got {type(model).__name__}: of a "
+            "parameter search, save best_estimator_"
         )
     for estimator in models:
         estimator._check_ready()
@@ -162,8 +162,8 @@ def from_document(document: Any) -> Any:
         )
     if version > VERSION:
         raise ValueError(
-            f"its version {version} is newer than {VERSION}, the last one that this "
-            "release knows: upgrade heterolda"
+            f"its version {version} is newer than {VERSION}, the latest that this "
+            "release supports: upgrade heterolda"
         )
     at = Place("it")
     check_object(document, at, ("format", "version", "heterolda", "model"))

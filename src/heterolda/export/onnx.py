@@ -46,32 +46,32 @@ def to_onnx(
 ) -> Any:
     """Convert a fitted classifier, projection or pipeline to ONNX.
 
-    The same as ``skl2onnx.to_onnx``, without a choice of what suits few: the input is
-    ``X`` with any number of rows, and the outputs are the labels and one array of
-    probabilities, or the components of a projection. The graph's metadata say under
-    "features" what the columns of ``X`` are, as a list in JSON, if they have names.
+    This calls skl2onnx with settings that suit most uses: the input is ``X`` with any
+    number of rows, and the outputs are the labels and one array of probabilities, or
+    the components of a projection. If the columns of ``X`` have names, the graph's
+    metadata describe them under "features", as a list in JSON.
 
-    A row with NaN or infinity has the probabilities NaN and a label that is not a
-    class: the empty string, or -2^63 among integers; the metadata have it under
-    "missing". That also holds for a discriminant with ``missing="em"``: where the same
-    features are always missing, convert ``model.for_features(...)``.
+    For a row with NaN or infinity, the probabilities are NaN and the label is not a
+    class: the empty string, or -2^63 for integers. The metadata say so under "missing".
+    This also holds for a discriminant with ``missing="em"``; if the same features are
+    always missing, convert ``model.for_features(...)``.
 
     Parameters
     ----------
     model : estimator
         A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
         BoundedErrorClassifier of a discriminant, a HeteroscedasticProjection or a
-        Pipeline, also with steps of scikit-learn. Labels
-        are strings or integers, which booleans and whole floats become.
+        Pipeline, which may have steps of scikit-learn. Labels are strings or integers;
+        booleans and whole floats become integers.
     path : str, path-like or None, default=None
-        File to write, whole or not at all.
+        File to write, whole or not at all. If None, no file is written.
     dtype : {"float32", "float64"}, default="float32"
-        Format of the features and of the probabilities or components.
+        Type of the features and of the probabilities or components.
     target_opset : int, default=15
         Version of the operators, at least 13.
     options : dict or None, default=None
-        Options of skl2onnx: "zipmap", "nocl" and "output_class_labels", as for all
-        classifiers. None stands for ``{"zipmap": False}``, of a projection for none.
+        Options of skl2onnx for classifiers: "zipmap", "nocl" and
+        "output_class_labels". If None, ``{"zipmap": False}``.
 
     Returns
     -------
@@ -106,8 +106,8 @@ def to_onnx(
         if isinstance(step, CLASSIFIERS):
             raise ValueError(
                 f"model has the step {name!r}, {type(step).__name__}, before its last, "
-                "and ONNX has no transform of classifiers: use a "
-                "HeteroscedasticProjection in its place"
+                "and transform of a classifier cannot be converted to ONNX: use a "
+                "HeteroscedasticProjection instead"
             )
     if options is None and is_classifier(model):
         options = {"zipmap": False}
@@ -146,7 +146,7 @@ def _of_incomplete_rows(graph: Any, model: Any) -> str:
 
 
 def register() -> None:
-    """Tell skl2onnx how to convert the classifiers and the projection."""
+    """Register the converters of the classifiers and the projection with skl2onnx."""
     from skl2onnx import update_registered_converter
     from skl2onnx.common.shape_calculator import (
         calculate_linear_classifier_output_shapes,

@@ -193,7 +193,7 @@ def _check_in_reach(X: Any) -> None:
         return
     raise TypeError(
         f"X is a {type(X).__name__} on {where}, which NumPy cannot read: call "
-        "sklearn.set_config(array_api_dispatch=True) to work there, or pass "
+        "sklearn.set_config(array_api_dispatch=True) to compute there, or pass "
         f"numpy.asarray({_copied(type(X).__module__.partition('.')[0])})"
     )
 
@@ -203,7 +203,7 @@ def _check_tensor(X: Any) -> None:
     if str(X.layout) != "torch.strided":
         raise TypeError("sparse tensors are not supported: pass X.to_dense()")
     if str(X.dtype) == "torch.bfloat16":
-        raise TypeError("tensors of bfloat16 are not supported: pass X.float()")
+        raise TypeError("bfloat16 tensors are not supported: pass X.float()")
 
 
 def on_host(*arrays: Any) -> list[Any]:
@@ -221,8 +221,8 @@ def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | Non
         return here
     if here is None and device_of(X, always=True) == there:
         raise ValueError(
-            f"the model is {_named(there)}, and so is X, but scikit-learn's switch for "
-            f"such arrays is off: call {method} under "
+            f"the model is {_named(there)}, and so is X, but scikit-learn's support "
+            f"for such arrays is off: call {method} under "
             "sklearn.config_context(array_api_dispatch=True)"
         )
     raise ValueError(
@@ -239,7 +239,7 @@ def refuse_device(X: Any, what: str) -> None:
     device = device_of(X)
     if device is not None:
         raise TypeError(
-            f"{what} works with arrays of NumPy, and X is {_named(device)}: pass "
+            f"{what} needs NumPy arrays, but X is {_named(device)}: pass "
             f"numpy.asarray({_copied(device.library)})"
         )
 

@@ -21,24 +21,28 @@ def check_missing(missing: object) -> None:
         )
 
 
+# For estimators without a parameter for missing values.
+_OTHER_WAY = f"GaussianLinearDiscriminant({Setting('missing', 'em')})"
+
+
 @contextmanager
-def gaps_as(missing: str | None, way: str = "") -> Iterator[dict[str, Any]]:
+def gaps_as(missing: str | None, way: str = _OTHER_WAY) -> Iterator[dict[str, Any]]:
     """The argument for scikit-learn's validation, whose error names our parameter.
 
-    None stands for an estimator without the parameter, and the error says instead
-    which way there is.
+    None stands for an estimator without the parameter: the error then advises `way`,
+    unless that is empty.
     """
     try:
         yield {"ensure_all_finite": "allow-nan" if missing == "em" else True}
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise
-        named = Setting("missing", "em")
+        use = Setting("missing", "em") if missing else way
         raise ParameterError(
             Setting("X"),
-            " contains NaN, which stands for a missing value: use ",
-            named if missing else way or f"GaussianLinearDiscriminant({named})",
-            ", fill such values in, or leave their rows out",
+            " contains NaN, which stands for a missing value: ",
+            *(("use ", use, ", ") if use else ()),
+            "fill such values in, or leave their rows out",
         ) from error
 
 
@@ -51,7 +55,7 @@ def has_gaps(X: Any) -> bool:
     if gaps and issparse(X):
         raise ParameterError(
             Setting("X"),
-            " is sparse and has missing values, which only dense rows may have: pass "
-            "X.toarray()",
+            " is sparse and has missing values, but only dense rows may have them: "
+            "pass X.toarray()",
         )
     return gaps

@@ -54,7 +54,7 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
     if not np.all(shares > 0):
         raise ParameterError(
             Setting("priors"),
-            f" must be numbers whose shares float64 can hold, got {listed(given)}",
+            f" differ too much for float64, got {listed(given)}",
         )
     return shares
 

@@ -27,7 +27,7 @@ except ImportError:  # before scikit-learn 1.9
         """Stands in where there are no callbacks."""
 
 
-# As in pyproject.toml; a test compares.
+# As in pyproject.toml: `make stamp`.
 DOCUMENTATION = "https://heterolda.example/docs"
 
 

@@ -231,7 +231,7 @@ def check_covariance(label: object, cov: Array) -> None:
     if np.any(np.abs(correlation - correlation.T) > 1e-8):
         raise ValueError(
             f"covariances: the matrix of class {label!r} is not symmetric; pass "
-            "(C + C.T) / 2 if the difference means nothing"
+            "(C + C.T) / 2 if the difference does not matter"
         )
     smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
     if smallest < -1e-8:
@@ -263,7 +263,7 @@ def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
     labels = classes.tolist()
     wrong = f"pair must be two different labels of the classes {labels}, got {pair!r}"
     if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-        raise ValueError(f"{wrong}: use pair=({labels[0]!r}, {labels[-1]!r}) or so")
+        raise ValueError(f"{wrong}: use pair=({labels[0]!r}, {labels[-1]!r}), say")
     for label in pair:
         if label not in labels:
             raise ValueError(f"{wrong}: {label!r} is not one of them")

@@ -16,6 +16,7 @@ from heterolda.inspection.model_facts import ModelFacts, PairFacts
 from heterolda.inspection.page import (
     features_table,
     figure,
+    folded,
     note,
     page,
     paragraph,
@@ -23,28 +24,27 @@ from heterolda.inspection.page import (
     section,
     table,
 )
-from heterolda.inspection.sentences import record_sentence
+from heterolda.inspection.sentences import GAP, MISSED, record_sentence
 
 _MOST_PAIRS = 30
 _MOST_WORK = 1e9  # some ten seconds for the map
 _ABOUT_FEATURES = (
-    "Shares of the coefficients, each times the standard deviation of its feature "
-    "within the classes; means over all rules."
+    "The weight of a feature is its share of the coefficients, each times the standard "
+    "deviation of its feature within the classes; averaged over all rules."
 )
 _ABOUT_RULES = (
-    "Errors are plug-in: those of the fitted Gaussian model, not counted on rows. "
-    "Check them on rows that the fit has not seen. The gap is how far a rule is at "
-    "most from the optimum of what it was fitted for, proven."
+    "Errors are plug-in: computed from the fitted Gaussian model, not counted on rows. "
+    f"Check them on rows that were held out of the fit. {MISSED} {GAP}"
 )
 _CAPTIONS = {
-    ProjectionDisplay: "Both classes along the normal of the rule: densities times "
-    "priors, the threshold, and the shares that are decided wrongly (plug-in).",
+    ProjectionDisplay: "Both classes along the direction in which the rule measures: "
+    "densities times priors, the threshold, and the shares decided wrongly (plug-in).",
     FrontierDisplay: "The optimal trade-off between the two plug-in error rates, and "
-    "where this rule is.",
-    ErrorCurveDisplay: "The plug-in error of all admissible rules, and where the "
-    "solvers end.",
-    BoundaryDisplay: "The plane of the rule's normal and of the widest direction "
-    "across it: the classes as ellipses of one and two deviations, and the rules.",
+    "the place of this rule on it.",
+    ErrorCurveDisplay: "The plug-in error of all admissible rules, and the rules that "
+    "the methods find.",
+    BoundaryDisplay: "The plane across the boundary: the classes as ellipses of one "
+    "and two standard deviations, and the rules.",
 }
 
 
@@ -67,8 +67,8 @@ def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
     notes = facts.notes()
     if facts.statistics is None:
         notes.append(
-            "The model has no class statistics: features are not standardised, and "
-            "there are no pictures."
+            "The model has no class statistics, so weights are those of the features "
+            "as they are, and there are no pictures."
         )
     record = facts.record
     known = [] if record is None else [record_sentence(record), *facts.reading_lines()]
@@ -94,17 +94,17 @@ def _class_map(facts: ModelFacts) -> str:
     projection = facts.projection(_MOST_WORK)
     if projection is None:
         return ""
-    own = "The model itself decides by the rules below, with all features."
+    own = "The model itself decides by the rules below, which use all features."
     return map_figure(projection, None, None) + note(own)
 
 
 def _pairs(facts: ModelFacts) -> str:
     """All pairs, or the worst of very many."""
     if facts.discriminant is None:
-        return note("The model does not know the errors of its rules.")
+        return note("The errors of these rules are unknown.")
     more = len(facts.pairs) - _MOST_PAIRS
     rest = note(f"And {more} more pairs with smaller errors.") if more > 0 else ""
-    return table(*facts.pair_table(_MOST_PAIRS)) + rest
+    return table(*facts.pair_table(_MOST_PAIRS, "\n")) + rest
 
 
 def _rule(facts: ModelFacts, pair: PairFacts) -> str:
@@ -116,9 +116,9 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> str:
         parts.append(features_table(facts.coefficient_head, features))
     points = facts.operating_points(pair)
     if points:
-        names = ["rules on the optimal trade-off (plug-in)"]
-        head = [*names, f"{first} wrong", f"{second} wrong", "error"]
-        parts.append(table(head, points))
+        head = ["optimal trade-off (plug-in)", f"{first} wrong", f"{second} wrong"]
+        title = "Other error rates to choose from"
+        parts.append(folded(title, [*head, "error"], points))
     parts.append(_pictures(facts, pair))
     return section(pair.name, *parts)
 

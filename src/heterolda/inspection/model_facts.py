@@ -31,7 +31,9 @@ from heterolda.inspection.sentences import (
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 
-_COEFFICIENT_HEAD = ["feature", "weight", "coefficient", "deviation", "more speaks for"]
+_COEFFICIENT_HEAD = [
+    *("feature", "weight", "coefficient", "std. dev.", "higher values favour"),
+]
 
 
 def discriminant_of(model: Any) -> Any:
@@ -69,6 +71,14 @@ class PairFacts:
     def name(self) -> str:
         """Both classes in words."""
         return " or ".join(self.classes)
+
+    @property
+    def missed(self) -> list[str]:
+        """How much of each class the rule takes for the other one."""
+        return [
+            f"{percent(rate)} of {label}"
+            for rate, label in zip(self.rates, self.classes, strict=True)
+        ]
 
 
 class ModelFacts:
@@ -234,7 +244,7 @@ class ModelFacts:
         if self._has_other_aim:
             verdict = (
                 "LDA aims at the fewest errors and this model does not, so these "
-                "figures do not say which of the two to use."
+                "figures do not tell you which of the two to use."
             )
             return [accuracy_sentence(found), verdict]
         return [accuracy_sentence(found), verdict_sentence(found, lda=lda)]
@@ -361,11 +371,11 @@ class ModelFacts:
         intercept = float(self.model.intercept_[pair.index])
         if not self.model.coef_[pair.index].any():
             answer = second if intercept > 0 else first
-            return f"The answer is always {answer}: no hyperplane is better."
+            return f"The answer is always {answer}: no linear rule does better."
         feature = "feature" if self._transformation is None else "transformed feature"
         return (
-            f"The answer is {second} where the sum of coefficient times {feature} "
-            f"exceeds {-intercept:.6g}, else {first}."
+            f"The answer is {second} if the sum of coefficient times {feature} "
+            f"exceeds {-intercept:.6g}, otherwise {first}."
         )
 
     def class_table(self) -> tuple[list[str], list[list[str]]]:
@@ -382,24 +392,28 @@ class ModelFacts:
         """An error or an expected cost as text."""
         return f"{value:.4g}" if self.has_costs else percent(value)
 
-    def pair_table(self, most: int) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of a table of the worst pairs, beside those of the rival."""
-        value = "risk" if self.has_costs else "error"
-        head = ["pair", value, "of first", "of second", "gap"]
-        rows = [
-            [
-                pair.name,
-                self.cost(pair.value),
-                *map(percent, pair.rates),
-                "none" if np.isnan(pair.gap) else percent(pair.gap),
-            ]
-            for pair in self.pairs[:most]
+    def pair_table(
+        self, most: int, between: str = ", "
+    ) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of a table of the worst pairs, beside those of the rival.
+
+        `between` stands between what is missed of the two classes.
+        """
+        worst = self.pairs[:most]
+        columns = {
+            "pair": [pair.name for pair in worst],
+            "expected cost" if self.has_costs else "error": [
+                self.cost(pair.value) for pair in worst
+            ],
+        }
+        if not np.isnan(worst[0].rival):
+            rival = "best line" if self.is_fisher else "LDA"
+            columns[rival] = [self.cost(pair.rival) for pair in worst]
+        columns["gap"] = [
+            "-" if np.isnan(pair.gap) else percent(pair.gap) for pair in worst
         ]
-        if not np.isnan(self.pairs[0].rival):
-            head.append("best" if self.is_fisher else "LDA")
-            for row, pair in zip(rows, self.pairs, strict=False):
-                row.append(self.cost(pair.rival))
-        return head, rows
+        columns["missed"] = [between.join(pair.missed) for pair in worst]
+        return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
     def operating_points(self, pair: PairFacts) -> list[list[str]]:
         """Rows of a table: rules of the optimal trade-off and their error rates.

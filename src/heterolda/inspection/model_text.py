@@ -12,7 +12,7 @@ from heterolda.inspection.model_facts import (
     ModelFacts,
     PairFacts,
 )
-from heterolda.inspection.sentences import plug_in_gain, record_sentence
+from heterolda.inspection.sentences import GAP, MISSED, plug_in_gain, record_sentence
 
 _MOST_FEATURES = 10
 _MOST_PAIRS = 10
@@ -23,7 +23,7 @@ _MOST_WORK = 2e7  # some 0.2 seconds for a line about components
 def describe_fit(
     facts: ModelFacts, name: str, target: str, accuracy: list[str], remedy: str
 ) -> list[str]:
-    """What was fitted: accuracy on rows left out, classes, plug-in errors of pairs.
+    """What was fitted: accuracy on held-out rows, classes, plug-in errors of pairs.
 
     The lines about the accuracy come first; the remedy is one for small classes.
     """
@@ -58,11 +58,11 @@ def _pairs(facts: ModelFacts) -> list[str]:
     """The errors of the pairs in a table, and LDA's in a sentence; or nothing."""
     if facts.has_few_rows:
         return []
-    kind = "expected costs" if facts.has_costs else "errors"
+    kind = "Expected costs" if facts.has_costs else "Errors"
     head, rows = facts.pair_table(_MOST_PAIRS)
     lines = [
-        f"Plug-in {kind} (of the Gaussian model, not of rows), worst pairs first; gap: "
-        "how far from the optimum at most",
+        f"{kind} under the fitted Gaussian model (plug-in, not counted on rows), worst "
+        "pairs first",
         *text_table([head, *rows]),
     ]
     more = facts.pairs[_MOST_PAIRS:]
@@ -71,6 +71,7 @@ def _pairs(facts: ModelFacts) -> list[str]:
             f"and {len(more)} more pairs, none with more than "
             f"{facts.cost(more[0].value)}"
         )
+    lines.append(f"{MISSED} {GAP}")
     if not np.isnan(facts.pairs[0].rival):
         lines.append(_gain(facts))
     return lines
@@ -92,7 +93,7 @@ def _gain(facts: ModelFacts) -> str:
 
 
 def _components(facts: ModelFacts) -> list[str]:
-    """How much of what tells the classes apart a plane can show."""
+    """How much of the separation of the classes a plane can show."""
     projection = facts.projection(_MOST_WORK)
     if projection is None:
         return []
@@ -107,13 +108,18 @@ def _local_search(facts: ModelFacts) -> list[str]:
         return []
     before, after = model.n_errors_start_.sum(), model.n_errors_.sum()
     return [
-        f"Refined by the strategy {model.strategy}: {amount(before)} errors of all "
-        f"pairs on the training rows became {amount(after)}.{facts.reason}"
+        f"Refined by the strategy {model.strategy}: from {amount(before)} to "
+        f"{amount(after)} errors on the training rows, over all pairs.{facts.reason}"
     ]
 
 
-def describe_model(facts: ModelFacts, name: str, pairs: list[PairFacts]) -> list[str]:
-    """A model and the rules of some of its pairs in words."""
+def describe_model(
+    facts: ModelFacts, name: str, pairs: list[PairFacts], *, tradeoff: bool = False
+) -> list[str]:
+    """A model and the rules of some of its pairs in words.
+
+    `tradeoff` adds the rules of the optimal trade-off of each pair.
+    """
     lines = [f"{name}: {facts.sentence}", *facts.accuracy_lines()]
     if facts.record is not None:
         lines += [record_sentence(facts.record), *facts.reading_lines()]
@@ -123,26 +129,27 @@ def describe_model(facts: ModelFacts, name: str, pairs: list[PairFacts]) -> list
         lines += ["", "Features that weigh most, over all rules:"]
         lines += _features(facts.mean_shares())
     for pair in pairs:
-        lines += ["", *_rule(facts, pair)]
+        lines += ["", *_rule(facts, pair, tradeoff=tradeoff)]
     if len(pairs) < n_rules:
         lines += ["", f"These are {len(pairs)} of {n_rules} rules, the worst first."]
     if facts.statistics is None:
         lines += [
             "",
-            "The file has no class statistics: features are not standardised, and "
-            "other operating points are not known.",
+            "The file has no class statistics, so weights are those of the features "
+            "as they are, and other operating points are unknown.",
         ]
     return lines
 
 
-def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
+def _rule(facts: ModelFacts, pair: PairFacts, *, tradeoff: bool) -> list[str]:
     """The rule of a pair in words."""
     first, second = pair.classes
     head = pair.name
     if not np.isnan(pair.rates[0]) and not facts.has_few_rows:
+        of_first, of_second = pair.missed
         head += (
-            f": {percent(pair.rates[0])} of {first} and {percent(pair.rates[1])} of "
-            f"{second} wrong under the Gaussian model (plug-in)"
+            f": under the fitted Gaussian model (plug-in) {of_first} are taken for "
+            f"{second} and {of_second} for {first}"
         )
         if facts.has_local_search:
             head += ", before the refinement"
@@ -150,12 +157,12 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> list[str]:
     features = facts.coefficients(pair)
     if features:
         lines += _features(features, facts.coefficient_head)
-    points = facts.operating_points(pair)
+    points = facts.operating_points(pair) if tradeoff else []
     if points:
-        names = ["other rules (plug-in)", f"{first} wrong", f"{second} wrong", "error"]
-        lines += ["", *text_table([names, *points])]
-    elif OTHERS in pair.classes:
-        lines.append("Other operating points are known for pairs of classes only.")
+        names = ["optimal trade-off (plug-in)", f"{first} wrong", f"{second} wrong"]
+        lines += ["", *text_table([[*names, "error"], *points])]
+    elif tradeoff and OTHERS in pair.classes:
+        lines.append("Only pairs of classes have other operating points.")
     return [head, *(f"  {line}" if line else "" for line in lines)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from heterolda.foundations.wording import Markup, html_table, percent
 from heterolda.inspection.displays.base import pyplot
 
 _MOST_FEATURES = 20
+_LONGEST = 24  # letters of a word that stays in one line on a phone
 
 
 def page(title: str, name: str, lead: Sequence[str], body: Sequence[str]) -> str:
@@ -23,7 +25,7 @@ def page(title: str, name: str, lead: Sequence[str], body: Sequence[str]) -> str
     template = Template(Path(__file__).with_suffix(".html").read_text("utf-8"))
     return template.substitute(
         title=escape(title),
-        name=escape(name),
+        name=_breakable(name),
         lead="\n".join(lead),
         body="\n".join(body),
         version=escape(sys.modules["heterolda"].__version__),
@@ -32,7 +34,7 @@ def page(title: str, name: str, lead: Sequence[str], body: Sequence[str]) -> str
 
 def section(title: str, *parts: str) -> str:
     """A section with a heading in words."""
-    lines = [f"<section>\n<h2>{escape(title)}</h2>", *parts, "</section>"]
+    lines = [f"<section>\n<h2>{_breakable(title)}</h2>", *parts, "</section>"]
     return "\n".join(lines)
 
 
@@ -61,7 +63,7 @@ def features_table(head: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
         return shown
     return shown + note(
         f"The {_MOST_FEATURES} of {len(shares):,} features with the largest weights; "
-        f"the others have {percent(sum(rest))} of the weight."
+        f"the others share {percent(sum(rest))} of the weight."
     )
 
 
@@ -75,8 +77,25 @@ def bar(share: float, largest: float) -> Markup:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; a cell is text, or a bar."""
-    return f'<div class="scroll" tabindex="0">{html_table(head, rows)}</div>'
+    """A table; a cell is text, or a bar. Names in the first column may wrap."""
+    named = [[_breakable(name), *cells] for name, *cells in rows]
+    content = html_table([_breakable(cell) for cell in head], named)
+    return f'<div class="scroll" tabindex="0">{content}</div>'
+
+
+def folded(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table that opens when its title is pressed."""
+    return f"<details><summary>{escape(title)}</summary>{table(head, rows)}</details>"
+
+
+def _breakable(name: str) -> Markup:
+    """A name that may wrap where its parts end, and inside of very long words."""
+    shown = re.sub(r"_+(?=\w)|[./:-]+(?=[^\W\d])", r"\g<0><wbr>", escape(name))
+    return Markup(re.sub(rf"\w{{{_LONGEST},}}", _in_pieces, shown))
+
+
+def _in_pieces(word: re.Match[str]) -> str:
+    return "<wbr>".join(re.findall(rf"\w{{1,{_LONGEST // 3}}}", word[0]))
 
 
 def figure(picture: str, caption: str, about: str = "") -> str:

@@ -17,11 +17,13 @@ MOST_NAMED = 5
 NEGLIGIBLE = 1e-3
 
 TRANSFORMED = (
-    "Features are transformed by powers first (Yeo and Johnson's transformation, "
-    "which rises with the feature): coefficients, deviations, plug-in figures and "
+    "Features are first transformed by powers (Yeo and Johnson's transformation, "
+    "which preserves their order): coefficients, deviations, plug-in figures and "
     "pictures are those of the transformed features."
 )
-PLUG_IN = "plug-in, that is under the fitted Gaussian model, not counted on rows"
+PLUG_IN = "plug-in: computed from the fitted Gaussian model, not counted on rows"
+MISSED = "Missed: rows of a class that the rule takes for the other class."
+GAP = "Gap: no linear rule is better by more than this share (proven)."
 
 
 def record_sentence(record: FitRecord) -> str:
@@ -39,8 +41,8 @@ def reading_lines(
     lines = []
     if record.marks:
         marks = ", ".join(record.marks)
-        rule = "" if takes_gaps else ": there is no rule for these"
-        lines.append(f"Missing values are also {marks}{rule}.")
+        rule = "" if takes_gaps else ": the model cannot decide such rows"
+        lines.append(f"These also count as missing values: {marks}{rule}.")
     if not record.categories:
         return lines
     columns = names_text(raw_columns(features, record.categories))
@@ -48,7 +50,7 @@ def reading_lines(
     for one in record.categories:
         levels = [f"{one.reference} (the reference)", *one.levels]
         lines.append(
-            f"Categories of {one.column}: {', '.join(levels)}; all others count as "
+            f"Categories of {one.column}: {', '.join(levels)}; any other counts as "
             f"{'the reference' if one.other is None else one.features[-1]}."
         )
     return lines
@@ -59,7 +61,7 @@ def bound_sentence(bound: ErrorBound) -> str:
     return (
         f"A{str(bound)[1:]}: the threshold comes from "
         f"{count(bound.n_rows, 'row')} of {bound.label} that were set aside; "
-        f"{percent(bound.expected_error)} wrong are to be expected."
+        f"its expected error rate is {percent(bound.expected_error)}."
     )
 
 
@@ -73,8 +75,9 @@ def observed_error(bound: ErrorBound, wrong: float, n_rows: float) -> str:
 
 def accuracy_sentence(judgement: Judgement) -> str:
     """The accuracies of the model and of LDA on rows left out or held out."""
+    rows = count(judgement.n_rows, "row")
     return (
-        f"Accuracy by {judgement.method} on {count(judgement.n_rows, 'row')}: "
+        f"Held-out accuracy ({judgement.method}, {rows}): "
         f"{100 * judgement.accuracy:.2f} %; LDA on the same rows: "
         f"{100 * judgement.lda_accuracy:.2f} %."
     )
@@ -104,8 +107,8 @@ def guarded_sentence(pairs: Sequence[str]) -> str:
         return ""
     more = f"; {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else ""
     return (
-        f"Fisher's rule stands between {'; '.join(pairs[:MOST_NAMED])}{more}: on the "
-        "rows it makes fewer errors than the best rule of the Gaussian model."
+        f"The guard uses LDA's rule between {'; '.join(pairs[:MOST_NAMED])}{more}: on "
+        "the rows it makes fewer errors than the best rule of the Gaussian model."
     )
 
 
@@ -129,7 +132,7 @@ def wide_sentence(n_rows: float, n_features: int) -> str:
     """
     return (
         f"Note: with fewer rows ({n_rows:,.0f}) than features ({n_features:,}) any "
-        "labels can be told apart, so errors and pictures of the fitted model mean "
+        "labels can be separated, so errors and pictures of the fitted model mean "
         "nothing"
     )
 
@@ -140,7 +143,7 @@ def wide_note(n_rows: float, n_features: int, *, judged: bool) -> str:
     How to get others, unless the model is judged by rows left out of it.
     """
     how = (
-        "; for the error on rows left out, use heterolda fit --cv 10, or "
+        "; for the error on held-out rows, use heterolda fit --cv 10, or "
         "cross_val_score in Python"
     )
     note = wide_sentence(n_rows, n_features)
@@ -159,6 +162,6 @@ def few_rows_note(
     if not few:
         return ""
     return (
-        f"Note: classes {named(few)} have fewer than five rows per feature, so that "
-        f"their covariances are uncertain and plug-in errors too low: {remedy}."
+        f"Note: classes {named(few)} have fewer than five rows per feature, so their "
+        f"covariances are uncertain and plug-in errors too low: {remedy}."
     )

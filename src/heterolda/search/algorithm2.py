@@ -107,8 +107,8 @@ def check_range_of_weights(weight: Array, total: float) -> None:
             Setting("sample_weight"),
             " times ",
             Setting("class_weight"),
-            f" is {least:.3g} for some row and {total:.3g} in all, too unequal for "
-            "errors to be counted: leave out rows that weigh next to nothing",
+            f" is {least:.3g} for some row and {total:.3g} in all, too unequal to "
+            "count errors: leave out rows of almost no weight",
         )
 
 

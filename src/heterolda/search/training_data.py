@@ -118,8 +118,8 @@ class TrainingData:
             rows = random_state.permutation(np.flatnonzero(self.codes == k))
             if len(rows) < 2:
                 raise ValueError(
-                    f"early_stopping needs two rows of each class or more, one of them "
-                    f"to hold out, but class {label!r} has {len(rows)}"
+                    f"early_stopping needs at least two rows of each class, one of "
+                    f"them to hold out, but class {label!r} has {len(rows)}"
                 )
             share = round(fraction * len(rows))
             held[rows[: min(max(share, 1), len(rows) - 1)]] = True

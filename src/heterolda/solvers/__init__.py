@@ -74,14 +74,14 @@ Review = Callable[[PairMoments, Hyperplanes, slice], Hyperplanes]
 
 
 class Solver(Protocol):
-    """What a solver must offer.
+    """The interface of a solver.
 
     Attributes
     ----------
     moore_penrose : bool
-        Whether singular matrices are to be inverted in the paper's way.
+        Whether to use the pseudo-inverse of singular matrices, as the paper does.
     draws : bool
-        Whether `solve` draws from `rng`, which then follows `random_state`.
+        Whether `solve` draws from `rng`, which is then seeded by `random_state`.
     """
 
     moore_penrose: bool

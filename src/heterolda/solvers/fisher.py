@@ -15,15 +15,15 @@ from heterolda.solvers.threshold import bayes_error
 
 @dataclass(frozen=True)
 class Fisher:
-    r"""Linear discriminant analysis of each pair with its pooled covariance.
+    r"""Linear discriminant analysis of each pair, with its pooled covariance.
 
     .. math::
         w = \Sigma_x^{-1} (m_1 - m_2), \quad
         \Sigma_x = \frac{n_1 S_1 + n_2 S_2}{n_1 + n_2}, \quad
         w_0 = \tfrac12 w \cdot (m_1 + m_2) + \ln \tau
 
-    This is equation (7) of the paper with the normalised form of (8). A singular
-    :math:`\Sigma_x` is inverted in the sense of Moore and Penrose.
+    This is equation (7) of the paper with the normalised form of (8). If
+    :math:`\Sigma_x` is singular, its pseudo-inverse is used.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Fisher:
 
 
 def fisher_rules(pencil: Pencil) -> tuple[Array, Array]:
-    """Coefficients and intercepts of Fisher's rules, without all else about them."""
+    """Coefficients and intercepts of Fisher's rules, and nothing else."""
     u = fisher_direction(pencil)
     w = (pencil.basis @ u[:, :, None])[:, :, 0]
     middle = np.einsum("pi,pki->p", w, pencil.means) / 2

@@ -17,34 +17,35 @@ from heterolda.solvers.threshold import bayes_error, best_threshold
 
 @dataclass(frozen=True)
 class FixedPoint:
-    r"""Algorithm 1: a local iteration on the optimality condition (31).
+    r"""Algorithm 1: fixed-point iteration on the optimality condition (31).
 
-    From Fisher's w, each step takes the best threshold (39) and then
+    Starting from Fisher's w, each step takes the best threshold (39) and then
 
     .. math::
         w \leftarrow \Bigl(\frac{z_2}{\sigma_2} S_2 - \frac{z_1}{\sigma_1} S_1
         \Bigr)^{-1} (m_1 - m_2).
 
-    It is a scalar fixed-point iteration on the ratio of the two weights and
-    converges only where that map contracts; `Global` has no such limits. The
-    iteration stops where (39) has no real root; a pair that has none at all gets
-    the trivial rule.
+    This is a scalar iteration on the ratio of the two weights. It finds a local optimum
+    and converges only where the map is a contraction; `Global` has no such limits. It
+    stops where (39) has no real root; a pair for which it never has one gets the
+    trivial rule.
 
     Parameters
     ----------
     max_iter : int, default=20
-        Most steps (the paper's fourth stopping criterion).
+        Maximum number of steps (the paper's fourth stopping criterion).
     tol : float or None, default=1e-6
         Third criterion: norm of the gradient of the error with respect to w, times
-        the norm of w, both measured by S1 + S2, so that units do not matter.
+        the norm of w, both measured by S1 + S2, so that units do not matter. If None,
+        this criterion is not used; the same holds for the next two.
     tol_error : float or None, default=None
         First criterion: absolute change of the error.
     tol_norm : float or None, default=None
         Second criterion: relative change of the norm of w, measured by S1 + S2.
     patience : int, default=1
-        Consecutive steps for which one of the first three criteria must hold.
+        Number of consecutive steps for which one of these three criteria must hold.
     keep : {"best", "last"}, default="best"
-        Return the iterate of least error, or the last one.
+        Whether to return the iterate with the smallest error or the last one.
 
     Examples
     --------

@@ -34,30 +34,29 @@ _NO_GAIN = 1e-12  # a rule must beat the trivial one by this share to be preferr
 
 @dataclass(frozen=True)
 class Global:
-    """The linear rule of least error for two Gaussians, with a certificate.
+    """Linear rule of minimum error for two Gaussian classes, with a certificate.
 
-    Every admissible rule lies on a bounded arc on which the two class errors are
+    All admissible rules lie on a bounded arc, along which both class errors are
     monotone. On a piece of it from theta_a to theta_b no rule has an error below
 
-        p1 e1(theta_a) + p2 e2(theta_b)
+        p1 e1(theta_a) + p2 e2(theta_b),
 
-    and none below its ends where the error is provably monotone. Branch and bound
-    with these bounds closes in on the global minimum; ``gap_`` is what was proven,
-    by pieces that cover the whole arc. The minimum is then polished to machine
-    precision by solving condition (29).
+    nor, where the error is provably monotone, below that of its ends. Branch and bound
+    with these bounds, over pieces that cover the whole arc, closes in on the global
+    minimum; ``gap_`` is the gap that it proved. Solving condition (29) then refines the
+    minimum to machine precision.
 
     Parameters
     ----------
     gap : float, default=1e-3
-        Relative gap to prove, from 1e-8 to 0.5. What is found is usually the optimum
-        to machine precision in any case; a smaller gap makes the proof tighter.
+        Relative gap to prove, from 1e-8 to 0.5. A smaller gap makes the proof tighter;
+        the rule is usually optimal to machine precision in any case.
 
     Notes
     -----
     The bounds are evaluated in floating point, so the certificate holds up to
     rounding errors: about 1e-12 of the error for well-conditioned covariances, and
-    about 1e-16 times their condition number for others. A smaller gap than that
-    means nothing.
+    about 1e-16 times their condition number otherwise. A smaller gap is meaningless.
 
     References
     ----------

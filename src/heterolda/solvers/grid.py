@@ -31,7 +31,7 @@ class Grid:
     Parameters
     ----------
     step : float, default=0.001
-        :math:`\Delta s`; the grid is the even one that comes nearest to it.
+        :math:`\Delta s`, rounded so that a whole number of steps leads from 0 to 1.
 
     Examples
     --------

@@ -23,9 +23,9 @@ class RandomSearch:
         w = (s_2 S_2 + s_1 S_1)^{-1} (m_1 - m_2), \quad w_0 = \mu_1 - s_1 \sigma_1^2
 
     with random weights: :math:`s_2 = s, s_1 = 1 - s` in R-HLD-1, equation (11), and
-    independent :math:`s_1, s_2` in R-HLD-2, equation (10). The paper does not say
-    from which range it draws; here it is uniform on `low` to `high`. The same draws
-    serve all pairs. The estimator's `random_state` makes them reproducible.
+    independent :math:`s_1, s_2` in R-HLD-2, equation (10). The paper does not state
+    the range; here the weights are uniform between `low` and `high`. All pairs use the
+    same draws, seeded by the `random_state` of the estimator.
 
     Parameters
     ----------

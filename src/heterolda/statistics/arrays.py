@@ -42,7 +42,7 @@ def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None
     if few.any():
         raise ValueError(
             f"classes {listed(classes[few])} have fewer rows than min_count="
-            f"{min_count}; their statistics would give them away: leave them out"
+            f"{min_count}; their statistics could reveal these: leave the classes out"
         )
 
 

@@ -126,8 +126,8 @@ class Available:
         if is_wide(n_rows, d):
             raise ParameterError(
                 f"there are missing values and fewer rows ({n_rows}) than features "
-                f"({d}), which say too little of what is missing: choose fewer "
-                "features, or fill the values in"
+                f"({d}), too few to estimate what is missing: choose fewer features, "
+                "or fill the values in"
             )
         check_room(k, d)
         n = self.n_values.sum(axis=0)

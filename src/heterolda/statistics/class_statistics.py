@@ -1,4 +1,4 @@
-"""Additive class statistics: all that fitting needs to know about the data."""
+"""Additive class statistics: all that a fit needs to know about the data."""
 
 from __future__ import annotations
 
@@ -74,18 +74,17 @@ class ClassStatistics:
     The statistics of two disjoint data sets add up to those of their union
     (``a + b``), so they can be gathered in chunks, in parallel, or at sites that
     may not share rows. Scatter is centred, never a raw sum of squares: merging
-    follows Chan, Golub and LeVeque, and data far from the origin loses nothing.
+    follows Chan, Golub and LeVeque, and stays accurate for data far from the origin.
 
-    Rows can be taken back: ``a - b`` has the statistics of the rows of a without those
-    of b, up to rounding. It has no class that lost all of its rows, and is refused
-    where b cannot have been part of a. :meth:`decayed` forgets by degrees.
+    Rows can be removed: ``a - b`` has the statistics of the rows of a without those of
+    b, up to rounding. Classes that lose all rows disappear. It is an error if b cannot
+    have been part of a. To forget gradually, use :meth:`decayed`.
 
     Weights are frequencies: a row of weight 3 counts as three copies, a row of
     weight 0 as none.
 
-    As long as there are fewer rows than features (and more than 100 of these), classes
-    have factors of rows instead of scatters: these add up as well, but rows cannot be
-    taken back.
+    With fewer rows than features, and more than 100 features, classes have factors of
+    rows instead of scatters. These add up, too, but rows cannot be removed.
 
     Parameters
     ----------
@@ -98,15 +97,15 @@ class ClassStatistics:
     scatters : ndarray of shape (n_classes, n_features, n_features) or list of ndarray
         Sums of weighted outer products of the deviations from the class mean; or one
         factor F for each class, of shape (n_rows, n_features), with the scatter
-        :math:`F'F`. As an attribute always the former.
+        :math:`F'F`. The attribute is always the former.
     feature_names : ndarray of str of shape (n_features,) or None, default=None
-        Names of the columns, if they had any.
+        Names of the columns, if they have any.
     given : bool, default=False
-        Whether the moments are to be taken as exact, as those of `from_moments` are:
-        then no class borrows from others, however small its weight.
+        Whether to treat the moments as exact, like those of `from_moments`: no class
+        then borrows from others, however small its weight.
     estimated_by : str or None, default=None
-        Name of the estimator that the moments come from, if they are not sums over
-        rows. Such statistics cannot be added to others.
+        Name of the estimator of the moments, if they are not sums over rows. Such
+        statistics cannot be added to others.
 
     References
     ----------
@@ -172,7 +171,7 @@ class ClassStatistics:
 
     @property
     def factors(self) -> list[Array] | None:
-        """Rows of which the scatters are made, if there are no scatters."""
+        """Factors of the scatters, or None if there are scatters."""
         return None if isinstance(self._parts, np.ndarray) else self._parts
 
     @property
@@ -185,7 +184,7 @@ class ClassStatistics:
 
     @property
     def squares(self) -> Array:
-        """Their diagonals, of shape (n_classes, n_features)."""
+        """Diagonals of the scatters, of shape (n_classes, n_features)."""
         if self.factors is not None:
             return squares_of(self.factors).reshape(self.means.shape)
         squares: Array = np.einsum("kjj->kj", self.scatters)
@@ -193,7 +192,7 @@ class ClassStatistics:
 
     @property
     def rank(self) -> int:
-        """Number of features without those that are constant or depend on others."""
+        """Number of features, less those that are constant or depend on others."""
         if self.coordinates is not None:
             return self.coordinates.rank
         return rank_of_features(self)
@@ -211,7 +210,7 @@ class ClassStatistics:
         return html(head, html_weights(self.classes.tolist(), self.weights))
 
     def copy(self) -> Self:
-        """An independent copy, which later updates do not change."""
+        """Return an independent copy, which later updates do not change."""
         return copy.deepcopy(self)
 
     @classmethod
@@ -241,19 +240,18 @@ class ClassStatistics:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Real numbers of any type; sums are taken in float64. Sparse rows, of any
-            of SciPy's formats, cost products of their nonzeros only. Arrays of PyTorch
-            or CuPy are summed where they are, under scikit-learn's
-            `array_api_dispatch`, and so are the statistics.
+            Real numbers of any type, summed in float64. For sparse rows, in any of
+            SciPy's formats, only products of nonzeros are computed. With scikit-learn's
+            `array_api_dispatch`, PyTorch and CuPy arrays are summed on their device,
+            where the statistics stay.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies, whatever their mean: statistics add up.
+            Non-negative frequencies. They are never scaled.
         missing : {"error", "em"}, default="error"
-            What to do with NaN. "em" takes it for a value that is missing at random
-            given those that are there, and finds the means and covariances of largest
-            likelihood (:mod:`heterolda.statistics.em`). They are no sums over rows,
-            so such statistics cannot be added to others.
+            How to treat NaN. "em" treats it as missing at random and finds the
+            maximum-likelihood means and covariances (:mod:`heterolda.statistics.em`).
+            These are not sums over rows, so they cannot be added to others.
 
         Returns
         -------
@@ -344,14 +342,14 @@ class ClassStatistics:
         means: ArrayLike,
         covariances: ArrayLike,
     ) -> Self:
-        """Statistics from published or aggregated moments.
+        """Create statistics from published or aggregated moments.
 
         Parameters
         ----------
         classes : array-like of shape (n_classes,)
             Distinct labels, in any order.
         counts : array-like of shape (n_classes,)
-            Number of samples, or total weight, of each class; more than 1.
+            Number of samples, or total weight, of each class; above 1.
         means : array-like of shape (n_classes, n_features)
             Class means.
         covariances : array-like of shape (n_classes, n_features, n_features)
@@ -374,16 +372,16 @@ class ClassStatistics:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The chunk; it may hold any selection of classes, new ones too.
+            The chunk. It may have any of the classes, and new ones.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative frequencies, whatever their mean: statistics add up.
+            Non-negative frequencies. They are never scaled.
 
         Returns
         -------
         ClassStatistics
-            The object itself. If the chunk is refused, it is left as it was.
+            The object itself. An invalid chunk leaves it unchanged.
         """
         more = self.from_data(X, y, sample_weight)
         more = getattr(more, "host", more)  # of rows on a device
@@ -488,22 +486,22 @@ class ClassStatistics:
         return few
 
     def decayed(self, factor: float) -> Self:
-        """Statistics in which every row counts less, for classes that drift.
+        """Return statistics in which every row counts less, for classes that drift.
 
-        Weights and scatters are multiplied by the factor; means stay. Where each chunk
-        of n rows is added to what is decayed, the total weight tends to
+        Weights and scatters are multiplied by the factor; means stay. If you decay
+        before adding each chunk of n rows, the total weight tends to
         ``n / (1 - factor)``.
 
         Parameters
         ----------
         factor : float in (0, 1]
-            What is left of the weight of a row.
+            Factor by which the weight of each row is multiplied.
 
         Returns
         -------
         ClassStatistics
-            New statistics. However often a class has decayed, a trace of its weight
-            (1e-100) is left, so that no class is forgotten altogether.
+            New statistics. However often a class decays, it keeps a trace of its weight
+            (1e-100), so no class is forgotten altogether.
         """
         check_decay("factor", factor)
         check_sums(self.estimated_by)
@@ -522,23 +520,25 @@ class ClassStatistics:
         return other
 
     def covariances(self, shrinkage: Amount = None) -> Array:
-        """Class covariances with divisor W_k - 1, shrunk if need be.
+        """Class covariances with divisor W_k - 1, optionally shrunk.
 
-        With shrinkage, class k's covariance becomes
-        ``(1 - rho_k) S_k + rho_k S_pooled``; if the pooled covariance has fewer than
-        two degrees of freedom per feature, it is first moved towards its diagonal.
+        With shrinkage, the covariance of class k becomes
+        ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance has fewer than
+        two degrees of freedom per feature, it is first shrunk towards its diagonal.
 
         Parameters
         ----------
-        shrinkage : float in [0, 1], two of them, "auto" or None, default=None
-            ``rho_k`` for all classes. Two numbers ``(to_pooled, to_diagonal)`` are the
-            knobs of regularized discriminant analysis [1]_, in units of the features:
-            ``rho_k``, and how far the pooled covariance is first moved towards its
-            diagonal, however many rows there are. "auto" means ``r / (W_k + r)`` with
-            the rank r of the features: their number, less those that are constant or
-            depend on others. None means that for classes which cannot stand alone,
-            their weight being at most r + 1, and no shrinkage for others; a class of a
-            single row has the pooled covariance. Use 0 for no shrinkage at all.
+        shrinkage : float in [0, 1], pair of floats, "auto" or None, default=None
+            - float: ``rho_k`` for all classes, 0 for no shrinkage;
+            - ``(to_pooled, to_diagonal)``: the two parameters of regularized
+              discriminant analysis [1]_, in units of the features. The first is
+              ``rho_k``; by the second, the pooled covariance is first shrunk towards
+              its diagonal, however many rows there are;
+            - "auto": ``r / (W_k + r)`` with the rank r of the features, their number
+              less those that are constant or depend on others;
+            - None: that of "auto" for classes of weight at most r + 1, too few for a
+              covariance of their own, and 0 for others. A class of a single row gets
+              the pooled covariance.
 
         Returns
         -------
@@ -565,10 +565,11 @@ class ClassStatistics:
         Parameters
         ----------
         path : str, path-like or binary file
-            The file. No pickle is involved, so labels must be numbers, booleans
-            or strings.
+            The file. It does not use pickle, so labels must be numbers, booleans or
+            strings.
         min_count : float, default=0
-            Least total weight of a class: statistics of a few rows give them away.
+            Smallest total weight allowed for a class, because statistics of a few rows
+            can reveal them.
         """
         check_count(self.classes, self.weights, min_count)
         write_npz(path, arrays_of(self))

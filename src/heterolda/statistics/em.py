@@ -67,45 +67,30 @@ _LONGEST = 1000.0
 _TINY = float(np.finfo(float).tiny)
 
 
-class Expectation(NamedTuple):
-    """Sums over rows that are completed by what is expected.
+def expectation(
+    rows: GapRows, means: Array, precisions: Array
+) -> tuple[Array, Array, Array]:
+    """The expectation step, for classes with these means and inverse covariances.
 
-    Attributes
-    ----------
-    sums : ndarray of shape (n_classes, d)
-        Of deviations from the means.
-    products : ndarray of shape (n_classes, d, d)
-        Of outer products of deviations.
-    log_likelihood : ndarray of shape (n_classes,)
-        Of what was observed, without constants and the determinants of covariances.
+    For each class, over the completed rows: sums of deviations from the means, of their
+    outer products, and the log-likelihood of what was observed, without constants and
+    determinants of covariances.
     """
-
-    sums: Array
-    products: Array
-    log_likelihood: Array
-
-    def plus(self, other: Expectation) -> Expectation:
-        """Those over the rows of both."""
-        return Expectation(*map(np.add, self, other))
-
-
-def expectation(rows: GapRows, means: Array, precisions: Array) -> Expectation:
-    """The expectation step, for classes with these means and inverse covariances."""
     r, products, log_likelihood = completed(rows, means, precisions)
     sums, weighted = np.zeros(means.shape), rows.weight[:, None] * r
     for i, one in enumerate(rows.classes()):
         sums[i] = rows.located[one] @ weighted[one]
         products[i] += weighted[one].T @ r[one]
-    return Expectation(sums, products, log_likelihood)
+    return sums, products, log_likelihood
 
 
 def completed(
     rows: GapRows, means: Array, precisions: Array
 ) -> tuple[Array, Array, Array]:
-    """Deviations of rows from their means, with what is expected where nothing is.
+    """Deviations of rows from their means, with expected values in the gaps.
 
-    Then come the sums of the covariances of what is missing, for each class, and the
-    log-likelihoods of `Expectation`.
+    Then, for each class, the sum of the covariances of what is missing and the
+    log-likelihood of `expectation`.
     """
     k, d = means.shape
     r = rows.X - means[rows.row_codes] * rows.located[:, None]
@@ -219,16 +204,16 @@ class Prior:
 
 
 class Step(NamedTuple):
-    """A step of both kinds.
+    """An expectation and a maximisation step.
 
     Attributes
     ----------
     after : Gaussians
         Moments after it.
     scatters : ndarray of shape (n_classes or 1, d, d)
-        Of the completed rows.
+        Scatters of the completed rows.
     objective : ndarray of shape (n_classes or 1,)
-        Log-likelihood before it, that of the prior included, up to constants.
+        Log-likelihood before it, including that of the prior, up to constants.
     """
 
     after: Gaussians
@@ -242,7 +227,9 @@ def em_step(passes: Passes, weights: Array, now: Gaussians, prior: Prior) -> Ste
     precisions = np.linalg.inv(now.covariances)
     each = np.broadcast_to(precisions, (k, *precisions.shape[1:]))
     found = (expectation(rows, now.means, each) for rows in passes)
-    sums, products, likelihood = reduce(Expectation.plus, found)
+    sums, products, likelihood = reduce(
+        lambda a, b: (a[0] + b[0], a[1] + b[1], a[2] + b[2]), found
+    )
     shift = sums / np.maximum(weights, _TINY)[:, None]
     scatters = products - weights[:, None, None] * shift[:, :, None] * shift[:, None]
     totals = weights
@@ -260,29 +247,14 @@ def em_step(passes: Passes, weights: Array, now: Gaussians, prior: Prior) -> Ste
     return Step(Gaussians(now.means + shift, covariances), scatters, objective)
 
 
-class Fit(NamedTuple):
-    """Where the steps have led.
+def climb(
+    passes: Passes, weights: Array, start: Gaussians, prior: Prior
+) -> tuple[Step, list[Array], bool]:
+    """Take steps until they lead no further, two at a time and then a longer one.
 
-    Attributes
-    ----------
-    moments : Gaussians
-        The last ones.
-    scatters : ndarray of shape (n_classes or 1, d, d)
-        Of the rows that are completed by them.
-    objectives : list of ndarray
-        Log-likelihoods, which never fall.
-    converged : bool
-        Whether they led no further.
+    Returns the last step, the log-likelihoods, which never fall, and whether it ended
+    because the steps converged.
     """
-
-    moments: Gaussians
-    scatters: Array
-    objectives: list[Array]
-    converged: bool
-
-
-def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit:
-    """Take steps until they lead no further, two at a time and then a longer one."""
 
     def step(now: Gaussians) -> Step:
         return em_step(passes, weights, now, prior)
@@ -314,7 +286,7 @@ def climb(passes: Passes, weights: Array, start: Gaussians, prior: Prior) -> Fit
         third = step(_leap(zero, one, two, prior.least / 2))
         better = third.objective >= second.objective
         zero = second.after.where(better, third.after)
-    return Fit(second.after, second.scatters, objectives, converged)
+    return second, objectives, converged
 
 
 def _norm(means: Array, covariances: Array) -> Array:
@@ -365,15 +337,18 @@ class Moments(NamedTuple):
         outer products of deviations.
     unseen : ndarray of bool of shape (n_classes, d)
         Features without a value in a class: there the mean is that of all classes.
-    fit : Fit
-        How the steps ended.
+    objectives : list of ndarray
+        Log-likelihoods of the steps.
+    converged : bool
+        Whether the steps converged.
     """
 
     weights: Array
     means: Array
     scatters: Array
     unseen: Mask
-    fit: Fit
+    objectives: list[Array]
+    converged: bool
 
 
 def class_moments_by_em(
@@ -381,11 +356,11 @@ def class_moments_by_em(
 ) -> tuple[Array, Array, Array]:
     """Weights, means and scatters of classes; warns of what is doubtful in them."""
     found = em_moments(passes)
-    if not found.fit.converged:
+    if not found.converged:
         warnings.warn(
-            "the means and covariances of rows with missing values have not converged "
-            f"after {MAX_STEPS} steps: leave out features that are missing in most "
-            "rows, or nearly depend on others",
+            "the means and covariances of rows with missing values did not converge in "
+            f"{MAX_STEPS} steps: leave out features that are missing in most rows, or "
+            "nearly depend on others",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -397,7 +372,7 @@ def class_moments_by_em(
             features = names[features]
         warnings.warn(
             f"features {listed(features)} have no value in some of the classes "
-            f"{listed(classes[lost])}, which take the means of all classes there: "
+            f"{listed(classes[lost])}, so the means of all classes are used there: "
             "leave these features out, or add rows that have them",
             UserWarning,
             stacklevel=2,
@@ -430,21 +405,23 @@ def em_moments(passes: Passes) -> Moments:
         prior = replace(prior, rows=more, scatters=more[:, None, None] * target)
         covariances = np.where(few[:, None, None], target, diagonal)
         start = replace(start, covariances=covariances)
-    fit = climb(passes, seen, start, prior)
-    regular = ~few & (fit.moments.smallest_eigenvalues() > _DEPENDENT)
+    last, objectives, converged = climb(passes, seen, start, prior)
+    regular = ~few & (last.after.smallest_eigenvalues() > _DEPENDENT)
     if regular.any():
-        fit = climb(passes, seen, fit.moments, replace(prior, fine=regular))
-    means, scatters = fit.moments.means, fit.scatters
+        fine = replace(prior, fine=regular)
+        last, objectives, converged = climb(passes, seen, last.after, fine)
+    means, scatters = last.after.means, last.scatters
     # What is too small to stand alone borrows from others later, as without gaps.
     inside = few & (weights > d + 1)
     own = scatters / np.where(seen > 0, seen, np.inf)[:, None, None]
-    covariances = np.where(inside[:, None, None], fit.moments.covariances, own)
+    covariances = np.where(inside[:, None, None], last.after.covariances, own)
     total = np.where(weights > 1, weights, 0.0)[:, None, None]
     scatters = total * covariances * np.outer(scale, scale)
     constant = (known.low == known.high) & ~few[:, None]
     varies = ~(constant[:, :, None] | constant[:, None])
     means = np.where(constant, known.low, means * scale) + known.origin
-    return Moments(weights, means, scatters * varies, n == 0, fit)
+    scatters = scatters * varies
+    return Moments(weights, means, scatters, n == 0, objectives, converged)
 
 
 def _pooled(passes: Passes, known: Available, means: Array) -> Array:
@@ -453,8 +430,8 @@ def _pooled(passes: Passes, known: Available, means: Array) -> Array:
     rows = float(d) * (known.complete.sum() <= d + 1)
     start = Gaussians(means, np.eye(d)[None])
     prior = Prior(np.array([rows]), rows * np.eye(d)[None], np.zeros(1, bool))
-    fit = climb(passes, seen, start, prior)
-    pooled: Array = fit.moments.covariances[0]
+    last, *_ = climb(passes, seen, start, prior)
+    pooled: Array = last.after.covariances[0]
     return pooled
 
 

@@ -54,7 +54,7 @@ def estimated_statistics(
         except ValueError as error:
             raise ParameterError(
                 Setting(_NAME),
-                f" {name} has moments of class {label!r} that cannot be used: {error}",
+                f" {name} gives invalid moments of class {label!r}: {error}",
             ) from error
         found.append(one)
     return ClassStatistics(
@@ -80,13 +80,13 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
             Setting(_NAME),
             " and ",
             Setting("shrinkage"),
-            " are both set, and only one of the two can be: choose an estimator that "
-            "shrinks, such as LedoitWolf(), or leave it out",
+            " cannot both be set: choose an estimator that shrinks, such as "
+            "LedoitWolf(), or leave it out",
         )
     if plain.estimated_by is not None:
         raise ParameterError(
             Setting(_NAME),
-            " takes rows without missing values: fill them in, or leave it out",
+            " needs rows without missing values: fill them in, or leave it out",
         )
     check_several_classes(plain.n_classes)
     refuse_small(plain.classes, plain.weights, plain.weights <= 1)
@@ -101,7 +101,7 @@ def _moments(
     if getattr(estimator, "assume_centered", False):
         raise ParameterError(
             Setting(_NAME),
-            f" {name} has assume_centered=True, but the rows of classes are not: use "
+            f" {name} has assume_centered=True, but the classes are not centred: use "
             "assume_centered=False",
         )
     fitted = clone(estimator, safe=False)
@@ -111,7 +111,7 @@ def _moments(
         raise ParameterError(
             Setting(_NAME),
             f" {name} cannot be fitted to the {len(X)} rows of {what} ({error}): add "
-            "rows of it, leave it out, or use an estimator for fewer rows, such as "
+            "rows, leave the class out, or use an estimator for fewer rows, such as "
             "LedoitWolf()",
         ) from error
     if not hasattr(fitted, "covariance_"):

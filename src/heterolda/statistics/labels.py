@@ -47,6 +47,6 @@ def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray
     if known is not None and not np.array_equal(given, known):
         raise ValueError(
             f"classes={listed(given)} differs from the classes of the first call of "
-            f"partial_fit, {listed(known)}: start a new estimator"
+            f"partial_fit, {listed(known)}: use a new estimator"
         )
     return given

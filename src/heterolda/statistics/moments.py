@@ -45,8 +45,8 @@ def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
     more = f", and a fit needs {needed / 1e9:.1f} GB" if fit else ""
     raise ValueError(
         f"the covariances of {n_classes} classes and {n_features} features take "
-        f"{size / 1e9:.1f} GB{more}, but {there / 1e9:.1f} GB of memory are available: "
-        "choose fewer features, such as by selection or PCA, merge classes, or use a "
+        f"{size / 1e9:.1f} GB{more}, but only {there / 1e9:.1f} GB of memory are "
+        "available: use fewer features (by selection or PCA), merge classes, or use a "
         "machine with more memory"
     )
 
@@ -392,7 +392,6 @@ def check_sums(estimated_by: str | None) -> None:
     """Refuse to add to, take from or age what is not a sum over rows."""
     if estimated_by is not None:
         raise ValueError(
-            f"the moments of these statistics were estimated by {estimated_by}, so "
-            "they are not sums over rows, to which rows can be added: put all rows "
-            "together and fit again"
+            f"these statistics were estimated by {estimated_by} and are not sums, so "
+            "no rows can be added or removed: put all rows together and fit again"
         )

@@ -22,9 +22,8 @@ _DOUBT = 1e4
 _MUCH = 0.1
 
 NO_REMOVAL = (
-    "rows cannot be taken back from statistics of fewer rows than features: the "
-    "factors that take the place of scatters do not tell which rows they are made of. "
-    "Gather the rows that are left anew"
+    "rows cannot be removed from statistics of fewer rows than features: gather the "
+    "statistics of the other rows again"
 )
 
 
@@ -82,9 +81,9 @@ def without(
             _warn_of_rounding(label, np.diag(whole.scatter), squares, noise)
         return Moments(weight, mean, _cleaned(scatter, noise))
     raise ValueError(
-        f"these rows of class {label!r} cannot be taken away, for the class would be "
-        f"left with {problem}: either they were never added, or earlier removals left "
-        "little but rounding errors; gather the statistics of the other rows again"
+        f"these rows of class {label!r} cannot be removed, they would leave {problem}: "
+        "they were never added, or earlier removals left little but rounding errors; "
+        "gather the statistics of the other rows again"
     )
 
 
@@ -95,10 +94,10 @@ def _warn_of_rounding(
     lost = (noise > _MUCH * squares) & (noise <= _MUCH * before)
     if lost.any():
         warnings.warn(
-            f"what is left of the variance of features {np.flatnonzero(lost).tolist()} "
-            f"in class {label!r} is rounding errors, in part or as a whole, after so "
-            "much was taken away. That does no harm if the other rows do not vary; if "
-            "they do, gather their statistics again",
+            f"the variance of features {np.flatnonzero(lost).tolist()} in class "
+            f"{label!r} is partly or wholly rounding errors after this removal. This "
+            "is harmless if the other rows do not vary; if they do, gather their "
+            "statistics again",
             PrecisionWarning,
             stacklevel=5,
         )
@@ -133,8 +132,8 @@ def take_away(
     missing = [label for label in taken if label not in there]
     if missing:
         raise ValueError(
-            f"rows of classes {listed(np.array(missing))} cannot be taken away: these "
-            "statistics have no rows of these classes"
+            f"rows of classes {listed(np.array(missing))} cannot be removed: these "
+            "statistics have no such rows"
         )
     for label in taken:
         noise[label] = np.maximum(rounding(left[label]), noise.get(label, 0.0))

@@ -90,10 +90,9 @@ def needs_no_rows(estimator: Any) -> bool:
     if estimator.shrinkage == "cv":
         raise ParameterError(
             Setting("shrinkage", "cv"),
-            " leaves rows out and looks at them again, so it needs all rows at once: "
-            "use fit(X, y), or ",
+            " cross-validates, so it needs all rows at once: use fit(X, y), or ",
             Setting("shrinkage", "auto"),
-            ", which needs class statistics only",
+            ", which needs only class statistics",
         )
     if estimator.covariance_estimator is not None:
         raise ParameterError(

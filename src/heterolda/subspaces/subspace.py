@@ -158,8 +158,8 @@ def _number(
     k, rank = len(classes.priors), classes.rank
     if not rank:
         raise TooFewDirectionsError(
-            "no feature varies, within classes or between them: there is no direction "
-            "that tells classes apart"
+            "no feature varies, within classes or between them: no direction separates "
+            "the classes"
         )
     most = min(k - 1, rank) if method == "fisher" else rank
     if n is None:
@@ -183,7 +183,7 @@ def _number(
         f" is too many: the means of {k} classes differ in at most "
         f"{count(most, 'direction')}, and ",
         Setting("method", "fisher"),
-        " knows no others; choose fewer, or ",
+        " finds no others; choose fewer, or ",
         Setting("method", "error"),
     )
 

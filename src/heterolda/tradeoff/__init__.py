@@ -1,7 +1,4 @@
-"""Other points of the optimal curve than that of least error.
-
-Public are the curve and its points; other names of the files are not.
-"""
+"""Rules on the optimal curve other than that of minimum error."""
 
 from heterolda.tradeoff.frontier import Frontier
 from heterolda.tradeoff.operating_points import OperatingPoint

@@ -89,18 +89,17 @@ class Criterion:
         if not isinstance(solver, Global):
             raise ParameterError(
                 Setting("criterion", name),
-                " takes a point of the optimal trade-off curve, which only ",
+                " needs ",
                 Setting("solver", "global"),
-                f" follows, got {solver!r}",
+                f", which alone follows the optimal trade-off curve, got {solver!r}",
             )
         if name == "minimax":
             return cls(classes, Minimax())
         if len(classes) != 2:
             raise ParameterError(
                 Setting("criterion", "neyman-pearson"),
-                f" is for two classes: with {len(classes)} the votes of several rules "
-                "decide, and no bound of one of them bounds the error rate of a class; "
-                "use ",
+                f" is for two classes: with {len(classes)}, several rules vote, and a "
+                "bound on one of them does not bound the error rate of a class; use ",
                 Setting("costs"),
                 " instead",
             )
@@ -125,8 +124,8 @@ class Criterion:
             raise ParameterError(
                 Setting("costs"),
                 f" times priors of classes {i!r} and {j!r} differ by a factor above "
-                f"{1 / _LEAST_SHARE:g}, which is beyond the accuracy of the "
-                "computation: make the smaller cost larger, or zero",
+                f"{1 / _LEAST_SHARE:g}, too much to compute accurately: make the "
+                "smaller cost larger, or zero",
             )
         shares[price == 0] = _NO_COST
         return shares
@@ -167,13 +166,13 @@ def _refuse_contradictions(
             Setting("costs"),
             " have no meaning for ",
             Setting("criterion", name),
-            ", which is about error rates: leave them out, or use ",
+            ": leave them out, or use ",
             Setting("criterion", "bayes"),
         )
     if one_vs_all and (costs is not None or name != "bayes"):
         raise ParameterError(
             Setting("costs"),
-            " and criteria other than 'bayes' are about pairs of classes: use ",
+            " and criteria other than 'bayes' need pairs of classes: use ",
             Setting("multiclass", "ovo"),
         )
 
@@ -229,21 +228,21 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
     if np.any(matrix < 0):
         raise ParameterError(
             Setting("costs"),
-            f" must not be negative, got {matrix.min():g}: they count from the "
-            "cost of the right decision, which is zero",
+            f" must not be negative, got {matrix.min():g}: measure them from the "
+            "cost of the correct prediction, which is zero",
         )
     if np.any(np.diag(matrix) != 0):
         raise ParameterError(
             Setting("costs"),
-            " of right decisions (the diagonal) must be zero: subtract them from "
-            "the rest of their row, which does not change what is best",
+            " of correct predictions (the diagonal) must be zero: subtract them from "
+            "their rows, which does not change the best rule",
         )
     for i, j in zip(*np.triu_indices(k, 1), strict=True):
         if matrix[i, j] == 0 and matrix[j, i] == 0:
             raise ParameterError(
                 Setting("costs"),
                 f" of classes {labels[i]!r} and {labels[j]!r} are zero both "
-                "ways: then every rule is as good as any other; make one positive",
+                "ways, so all rules are equally good: make one positive",
             )
     return matrix
 
@@ -256,7 +255,7 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
             raise ParameterError(
                 Setting("costs"),
                 " must be a matrix or nested dictionaries, {true label: "
-                f"{{decided label: cost}}}}, got {row!r} for {true!r}",
+                f"{{predicted label: cost}}}}, got {row!r} for {true!r}",
             )
         unknown = [label for label in (true, *row) if label not in labels]
         if unknown:
@@ -283,7 +282,7 @@ def _by_label(costs: Any, labels: list[Any]) -> Any:
                 Setting("costs"),
                 f" as a data frame must have the classes {labels} as its index "
                 f"and as its columns, got {rows} and {columns}: name them, or pass "
-                "nested dictionaries {true label: {decided label: cost}}",
+                "nested dictionaries {true label: {predicted label: cost}}",
             )
     order = [[names.index(label) for label in labels] for names in (rows, columns)]
     return np.asarray(costs)[np.ix_(*order)]
@@ -296,7 +295,7 @@ def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
             Setting("criterion", "neyman-pearson"),
             " needs ",
             Setting("max_error"),
-            ", the greatest error rate of one of the two classes, for instance ",
+            ", the largest error rate of one of the two classes, for instance ",
             Setting("max_error", {classes.tolist()[0]: 0.01}),
             f"; got {max_error!r}",
         )
@@ -310,7 +309,6 @@ def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
     if isinstance(q, bool) or not isinstance(q, Real) or not 0 < float(q) < 1:
         raise ParameterError(
             Setting("max_error"),
-            f" must be a number between 0 and 1, both excluded, got {q!r}: use one "
-            "such as 0.05",
+            f" must be a number strictly between 0 and 1, such as 0.05, got {q!r}",
         )
     return classes.tolist().index(label), float(q)

@@ -40,18 +40,18 @@ _STEP = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    r"""All admissible linear rules of two Gaussian classes: the optimal ROC curve.
+    r"""Optimal ROC curve of two Gaussian classes: all admissible linear rules.
 
-    For every :math:`\theta` of an open interval the rule
+    For every :math:`\theta` in an open interval, the error rate of the first class
+    under the rule
 
     .. math::
         w = (\sin\theta\, S_2 + \cos\theta\, S_1)^{-1} (m_1 - m_2), \quad
         w_0 = w \cdot m_2 + \sin\theta\, w' S_2 w
 
-    has an error rate of the first class that only grows with :math:`\theta` and one
-    of the second that only falls, and no linear rule is better in both than one of
-    these (Anderson and Bahadur 1962). Rules with :math:`\sin\theta + \cos\theta < 0`
-    belong to it, too: they have large error rates of one class.
+    increases with :math:`\theta`, and that of the second decreases. No linear rule is
+    better in both than these (Anderson and Bahadur 1962). They include rules with
+    :math:`\sin\theta + \cos\theta < 0`, for which one class has a large error rate.
 
     Attributes
     ----------
@@ -60,17 +60,17 @@ class Frontier:
     pencil : Pencil
         Both classes in diagonal form, a batch of one.
     span : Span or None
-        What coordinates the pencil is in, if there are fewer rows than features.
+        Coordinates of the pencil, if there are fewer rows than features.
 
     Notes
     -----
-    Where the difference of the means has no part along an extreme direction of the
-    two covariances, a part of the curve belongs to one :math:`\theta`, the end of the
-    interval. `at` and `roc_curve` know this part; a function of :math:`\theta`
+    If the difference of the means has no component along an extreme direction of the
+    two covariances, part of the curve corresponds to a single :math:`\theta`, an end of
+    the interval. `at` and `roc_curve` include this part; functions of :math:`\theta`
     cannot.
 
     If some direction separates the classes without any variance, that hyperplane is
-    the rule at every :math:`\theta` inside of the interval, with error rates of zero.
+    the rule for every :math:`\theta` inside the interval, with error rates of zero.
 
     References
     ----------
@@ -105,7 +105,7 @@ class Frontier:
         priors: Priors,
         weights: ArrayLike,
     ) -> Frontier:
-        """The frontier of two classes with given moments.
+        """Create the frontier of two classes from their moments.
 
         Parameters
         ----------
@@ -116,9 +116,9 @@ class Frontier:
         covariances : array-like of shape (2, n_features, n_features)
             Class covariances.
         priors : array-like of shape (2,), dict, "equal" or None
-            Class priors, as of :class:`GaussianLinearDiscriminant`.
+            Class priors, as for :class:`GaussianLinearDiscriminant`.
         weights : array-like of shape (2,)
-            Total weights, above 1.
+            Total weight of each class; above 1.
 
         Returns
         -------
@@ -142,17 +142,17 @@ class Frontier:
         priors: Priors = None,
         shrinkage: Amount = None,
     ) -> Frontier:
-        """The frontier of two classes of some statistics.
+        """Create the frontier of two classes from class statistics.
 
         Parameters
         ----------
         statistics : ClassStatistics
             Weights, means and covariances.
         pair : tuple of two labels or None, default=None
-            The first and the second class; not needed if there are only two.
+            The first and the second class. Not needed if there are only two.
         priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
-            Priors of all classes, as of :class:`GaussianLinearDiscriminant`.
-        shrinkage : float in [0, 1], two of them, "auto" or None, default=None
+            Priors of all classes, as for :class:`GaussianLinearDiscriminant`.
+        shrinkage : float in [0, 1], pair of floats, "auto" or None, default=None
             As for :meth:`ClassStatistics.covariances`.
 
         Returns
@@ -168,7 +168,7 @@ class Frontier:
         statistics = host_statistics(statistics)
         if pair is None and statistics.n_classes != 2:
             raise ValueError(
-                "a frontier is about two classes: choose two labels of "
+                "a frontier has two classes: choose two labels of "
                 f"{statistics.classes.tolist()} by pair=(label, label)"
             )
         two = [0, 1] if pair is None else check_pair(pair, statistics.classes)
@@ -224,7 +224,7 @@ class Frontier:
 
     @cached_property
     def arc(self) -> Arc:
-        """The arc, ready to be evaluated."""
+        """The arc of admissible rules."""
         return Arc.from_pencil(self.pencil)
 
     @property
@@ -243,7 +243,7 @@ class Frontier:
         Parameters
         ----------
         theta : float or array-like
-            Places, the ends of `theta_range` included.
+            Positions within `theta_range`, ends included.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class Frontier:
         Parameters
         ----------
         theta : float or array-like
-            Places inside of `theta_range`.
+            Positions within `theta_range`, ends excluded.
 
         Returns
         -------
@@ -273,8 +273,8 @@ class Frontier:
         x = self._positions(angle)
         if np.isinf(x).any():
             raise ValueError(
-                "theta is an end of theta_range, where the rule is always to choose "
-                "the same class and there is no hyperplane"
+                "theta is an end of theta_range, where the rule always predicts the "
+                "same class and there is no hyperplane"
             )
         coef, intercept = self._rules(x)
         return coef.reshape(*angle.shape, -1), intercept.reshape(angle.shape)
@@ -288,21 +288,21 @@ class Frontier:
         max_error: dict[Any, float] | None = None,
         solver: str | Solver | None = None,
     ) -> OperatingPoint:
-        """The rule that is optimal for some purpose.
+        """Return the rule that is optimal for a criterion.
 
         Parameters
         ----------
         criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
-            Least error or expected cost; equal error rates; least error of a class
-            while that of the other is bounded.
+            What to minimise: the error or expected cost; the larger of the two error
+            rates; or the error rate of one class while the other's is bounded.
         priors : array-like of shape (2,), dict, "equal" or None, default=None
-            Priors of the two classes; those of the frontier by default.
+            Priors of the two classes. If None, those of the frontier.
         costs : array-like of shape (2, 2), dict of dict or None, default=None
-            For "bayes": ``costs[i][j]`` is the cost of deciding j when i is true.
+            For "bayes": ``costs[i][j]`` is the cost of predicting j when i is true.
         max_error : dict or None, default=None
             For "neyman-pearson": ``{label: q}``, a bound under the Gaussian model.
         solver : Global or None, default=None
-            Settings of the search for "bayes"; others follow no curve.
+            Settings of the search for "bayes".
 
         Returns
         -------
@@ -312,8 +312,8 @@ class Frontier:
         chosen = Global() if solver is None else resolve_solver(solver)
         if not isinstance(chosen, Global):
             raise ValueError(
-                "solver must be Global(...), whose rules are those of the frontier, "
-                f"got {solver!r}: use GaussianLinearDiscriminant for other solvers"
+                f"solver must be Global(...), got {solver!r}: rules of other solvers "
+                "are not on the frontier; use GaussianLinearDiscriminant for them"
             )
         purpose = Criterion.resolve(criterion, costs, max_error, self.classes, chosen)
         pencil = self.pencil
@@ -339,22 +339,22 @@ class Frontier:
         )
 
     def roc_curve(self, n_points: int = 200) -> tuple[Array, Array, Array]:
-        """The optimal linear ROC curve, the second class being the positive one.
+        """Return the optimal linear ROC curve; the second class is the positive one.
 
         Parameters
         ----------
         n_points : int, default=200
-            Number of points besides the two ends, evenly spaced in the normal
-            deviates of one error rate and of the other.
+            Number of points besides the two ends. Half are evenly spaced in the normal
+            deviates of one error rate, half in those of the other.
 
         Returns
         -------
         fpr : ndarray of shape (n_points + 2,)
-            False positive rates, growing: error rates of the first class.
+            False positive rates, increasing: error rates of the first class.
         tpr : ndarray of shape (n_points + 2,)
             True positive rates: one minus the error rates of the second class.
         theta : ndarray of shape (n_points + 2,)
-            Places on the arc, instead of thresholds.
+            Positions on the arc, in place of thresholds.
         """
         x = self._curve(n_points)
         e1, e2 = self._rates(x)
@@ -392,7 +392,7 @@ class Frontier:
     def _curve(self, n_points: int) -> Array:
         """Positions that make a smooth picture of the curve, with both ends."""
         if not isinstance(n_points, Integral) or n_points < 2:
-            raise ValueError(f"n_points must be an integer from 2 on, got {n_points!r}")
+            raise ValueError(f"n_points must be an integer >= 2, got {n_points!r}")
         halves = (n_points + 1) // 2, n_points // 2
         x = self._nodes(*(np.linspace(-_REACH, _REACH, count) for count in halves))
         return np.concatenate([[-np.inf], x, [np.inf]])

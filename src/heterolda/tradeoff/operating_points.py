@@ -1,4 +1,4 @@
-"""Points of the arc that answer other questions than that of least error.
+"""Rules on the arc other than that of minimum error.
 
 The arc of admissible rules is the optimal trade-off between the two error rates of a
 pair of classes: e1 only grows along it and e2 only falls. So
@@ -37,23 +37,23 @@ class OperatingPoint:
     Attributes
     ----------
     criterion : str
-        What it is optimal for.
+        The criterion that it is optimal for.
     theta : float
-        Its place on the arc. The ends of the arc are the rules that always give the
-        same answer. Where the difference of the means has no part along an extreme
-        direction of the covariances, a whole part of the curve belongs to an end:
-        then `coef` and `intercept` tell the rule and theta does not.
+        Position on the arc. At its ends are the rules that always predict the same
+        class. If the difference of the means has no component along an extreme
+        direction of the covariances, part of the curve corresponds to an end; there,
+        `coef` and `intercept` determine the rule, but theta does not.
     coef : ndarray of shape (n_features,)
         Normal of the hyperplane; a positive score ``coef @ x + intercept`` means the
         second class.
     intercept : float
-        Its offset.
+        Offset of the hyperplane.
     error_rates : ndarray of shape (2,)
         Error rates of the two classes under the Gaussian model, not on data.
     error : float
         Error under the priors.
     risk : float
-        Expected cost; the error if there are no costs.
+        Expected cost; equal to the error if there are no costs.
     gap : float
         Proven relative gap of what the criterion minimises.
 

@@ -36,8 +36,8 @@ def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
     if not is_dask_collection(values):
         if not known:
             raise TypeError(
-                f"{name} must be a dask collection with the chunks of X, because the "
-                f"sizes of these are not known; got {type(values).__name__}"
+                f"{name} must be a dask collection with the chunks of X, because their "
+                f"sizes are unknown; got {type(values).__name__}"
             )
         if name == "y":
             values = label_array(values)
@@ -58,8 +58,8 @@ def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
     chunks = delayed_chunks(values)
     if len(chunks) != n_chunks:
         raise ValueError(
-            f"{name} has {len(chunks)} chunks where X has {n_chunks}, and their sizes "
-            "are not known: repartition both in the same way"
+            f"{name} has {len(chunks)} chunks, but X has {n_chunks}, and their sizes "
+            "are unknown: repartition both in the same way"
         )
     return chunks
 
@@ -149,5 +149,5 @@ def check_lengths(X: Any, y: Any, sample_weight: Any) -> None:
         if values is not None and len(values) != X.shape[0]:
             raise ValueError(
                 f"{name} has {len(values)} rows in a chunk where X has {X.shape[0]}: "
-                "the collections must be cut into chunks at the same rows"
+                "the chunks of both must have the same rows"
             )

@@ -17,6 +17,8 @@ from heterolda.solvers import Global, resolve_solver
 
 COLOURS = "#2a6fbb", "#d1602b"
 INK = "0.15"
+# Of thin lines and their keys: shows on white as on black, and when inverted.
+GREY = "0.5"
 # Rows of data that a picture shows; of more, a sample.
 MOST_POINTS = 2000
 _REACH = 2.8  # deviations of classes that a plane shows
@@ -178,9 +180,7 @@ def check_estimator(estimator):
         )
     estimator._check_ready()
     if estimator.pairs_[0, 0] < 0:
-        raise ValueError(
-            "displays are about pairs of classes: fit with multiclass='ovo'"
-        )
+        raise ValueError("displays show pairs of classes: fit with multiclass='ovo'")
     return host_of(estimator)
 
 
@@ -217,7 +217,7 @@ def check_rows(estimator, X, y):
     if X is None or y is None:
         missing, given = ("X", "y") if X is None else ("y", "X")
         raise ValueError(
-            f"{given} without {missing}: pass both the rows and their labels, or none"
+            f"{given} without {missing}: pass both rows and labels, or neither"
         )
     refuse_device(X, "a display of rows")
     with gaps_as(None, "rows that have all values"):

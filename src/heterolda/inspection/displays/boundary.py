@@ -47,20 +47,20 @@ _NAMES = {
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoundaryDisplay(PairDisplay):
-    """Data, classes and rules of a pair in a plane.
+    """Data, classes and rules of a pair of classes in a plane.
 
-    The plane is spanned by the normal of the rule and the principal direction of the
-    pooled covariance orthogonal to it, in units of the pooled deviations of the
-    features, and goes through the midpoint of the means. Data and ellipses (one and
-    two deviations) are projections on it; rules and the quadratic boundary are where
-    they cut it. So with more than two features only the rule of the discriminant
-    itself divides the projected data exactly as it divides the data.
+    The plane goes through the midpoint of the means. It is spanned by the normal of
+    the rule and by the principal direction of the pooled covariance orthogonal to it,
+    in units of the pooled deviations of the features. Data and ellipses (one and two
+    standard deviations) are projected onto the plane; rules and the quadratic boundary
+    are drawn where they cut it. So with more than two features only the rule of the
+    discriminant itself divides the projected data exactly as it divides the data.
 
-    The rule of the discriminant is named after its solver, "GLD" if that is "global".
-    Given training data, the rule of `LocalNeighborhoodSearch` that starts from it is
-    drawn, too.
-    A rule that does not cut the plane at all is left out, and so is that of linear
-    discriminant analysis where it always gives the same answer.
+    The rule of the discriminant is called "GLD", or by the name of its solver if that
+    is not "global". Given training data, the display also draws the rule that the
+    paper's Algorithm 2 finds from it (`LocalNeighborhoodSearch`, key "LNS"). It leaves
+    out rules that do not cut the plane, and LDA where that always gives the same
+    answer.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ class BoundaryDisplay(PairDisplay):
     @classmethod
     def _values(cls, estimator, k, rows):
         if estimator.n_features_in_ < 2:
-            raise ValueError("a plane needs two features or more, but there is only 1")
+            raise ValueError("a plane needs at least two features, but there is only 1")
         if estimator.trivial_[k]:
+            labels = estimator.classes_[estimator.pairs_[k]].tolist()
             raise ValueError(
-                f"the rule of {estimator.classes_[estimator.pairs_[k]].tolist()} is "
-                "always to choose the same class, and has no normal: choose another "
-                "pair, priors or costs"
+                f"the rule of {labels} always chooses the same class and so has no "
+                "normal: choose another pair, other priors or other costs"
             )
         frontier = estimator.frontier_[k]
         pencil, span = frontier.pencil, frontier.span
@@ -147,7 +147,7 @@ class BoundaryDisplay(PairDisplay):
             search = paper_search(X, first, None, np.append(intercept, -coef))
             hyperplanes["LNS"] = inside(-search.v[1:], search.v[0])
             before, after = int(search.errors_start), int(search.errors)
-            errors["LNS"] = f"LNS: {after} errors on the data, {name}: {before}"
+            errors["LNS"] = f"Algorithm 2: {after} errors on the data, {name}: {before}"
         if rows is not None:
             rows = [thin(part) for part in rows]
             rows = rows if span is None else [span.coordinates(part) for part in rows]

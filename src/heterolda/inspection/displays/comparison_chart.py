@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from heterolda.inspection._held_out import failure_word
-from heterolda.inspection.displays.base import COLOURS, INK, pyplot
+from heterolda.inspection.displays.base import COLOURS, GREY, INK, pyplot
 
 
 def draw_comparison(comparison, ax=None):
     """Draw a `Comparison`; see there.
 
-    The bars of a model are two standard errors of its difference to the best long, so
-    that a bar that reaches the line of the best is not clearly behind it.
+    The thin bars of a model extend two standard errors of its difference from the
+    best: if they reach the line of the best, the model is not clearly behind it.
     """
     names = np.array(comparison.names)
     if ax is None:
@@ -21,7 +21,7 @@ def draw_comparison(comparison, ax=None):
     ax.spines[["top", "right"]].set_visible(False)
     places = np.arange(len(names))
     ax.set_yticks(places, names)
-    ax.set(ylim=(len(names) - 0.4, -0.6), xlabel="held-out rows that are right, %")
+    ax.set(ylim=(len(names) - 0.4, -0.6), xlabel="accuracy on held-out rows, %")
     accuracy = 100 * comparison.accuracy
     drawn = np.isfinite(accuracy)
     for k in places[~drawn]:
@@ -31,15 +31,17 @@ def draw_comparison(comparison, ax=None):
     if not drawn.any():
         return ax
     best, chosen = names == comparison.best, names == comparison.choice
-    ax.axvline(accuracy[best][0], color="0.6", lw=1, ls=(0, (4, 3)), label="the best")
+    ax.axvline(
+        accuracy[best][0], color=GREY, lw=1, ls=(0, (4, 3)), label="the best model"
+    )
     ax.errorbar(
         accuracy[drawn],
         places[drawn],
         xerr=100 * comparison.standard_error[drawn],
         fmt="none",
-        ecolor="0.85",
+        ecolor="0.8",
         elinewidth=7,
-        label="accuracy, one standard error",
+        label="accuracy ± one standard error",
     )
     others = drawn & ~best
     ax.errorbar(
@@ -50,10 +52,10 @@ def draw_comparison(comparison, ax=None):
         ecolor=INK,
         elinewidth=1.2,
         capsize=3,
-        label="difference to the best, two standard errors",
+        label="difference from the best ± two standard errors",
     )
     ax.plot(accuracy[drawn], places[drawn], "o", color=COLOURS[0], ms=7)
-    label = "to be used: the simplest that reaches the best"
+    label = "recommended: the simplest not clearly behind the best"
     ax.plot(accuracy[chosen], places[chosen], "o", color=COLOURS[1], ms=7, label=label)
     _write_legend(ax)
     return ax

@@ -9,14 +9,14 @@ import numpy as np
 
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import COLOURS, INK, PairDisplay
+from heterolda.inspection.displays.base import COLOURS, GREY, INK, PairDisplay
 from heterolda.solvers import SOLVERS
 
 _METHODS = {
-    "fisher": ("Fisher (LDA)", "s"),
+    "fisher": ("LDA", "s"),
     "fixed-point": ("Algorithm 1", "x"),
     "c-hld": ("C-HLD", "+"),
-    "global": ("global optimum", "*"),
+    "global": ("GLD", "*"),
 }
 
 
@@ -24,8 +24,8 @@ _METHODS = {
 class ErrorCurveDisplay(PairDisplay):
     """Error over the whole arc of admissible rules of a pair of classes.
 
-    With every local minimum, the rules that several methods end with, and the certified
-    bound: below it there is no linear rule at all.
+    It also shows every local minimum, the rules that four methods find, and the proven
+    bound: no linear rule has an error below it.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class ErrorCurveDisplay(PairDisplay):
     minima : ndarray of shape (n_minima, 2)
         Places and errors of the local minima.
     landings : dict
-        For each method its place and error; the place is NaN for a rule that does not
-        belong to the arc. Fisher's rule has a normal of the arc with a threshold of
-        its own, so that it need not lie on the curve; nor need that of C-HLD.
+        For each method its place and error; the place is NaN for a rule that is not on
+        the arc. The rules of LDA and C-HLD have normals of the arc but thresholds of
+        their own, so they need not lie on the curve.
     bound : float
         Proven lower bound of the error of any linear rule.
     trivial : float
@@ -53,7 +53,7 @@ class ErrorCurveDisplay(PairDisplay):
     minima_, markers_
         Line of the minima; dictionary of the markers.
     bound_ : matplotlib polygon
-        The shaded part.
+        The hatched area below the bound.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class ErrorCurveDisplay(PairDisplay):
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> display = ErrorCurveDisplay.from_estimator(model)
     >>> sorted(display.landings)
-    ['Algorithm 1', 'C-HLD', 'Fisher (LDA)', 'global optimum']
+    ['Algorithm 1', 'C-HLD', 'GLD', 'LDA']
     >>> matplotlib.pyplot.close(display.figure_)
     """
 
@@ -79,7 +79,7 @@ class ErrorCurveDisplay(PairDisplay):
 
     @classmethod
     def from_estimator(cls, estimator, *, pair=None, ax=None):
-        """Draw the curve of a fitted discriminant, which needs no data.
+        """Draw the curve of a fitted discriminant. It needs no data.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class ErrorCurveDisplay(PairDisplay):
         pair : tuple of two labels or None, default=None
             The pair of classes; the one of largest error by default.
         ax : matplotlib axes or None, default=None
-            Where to draw.
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class ErrorCurveDisplay(PairDisplay):
             "error": p1 * e1 + p2 * e2,
             "minima": minima,
             "landings": landings,
-            # The last of the methods is the global optimum.
+            # The last of the methods is GLD, the global optimum.
             "bound": float(planes.error[0] * (1 - planes.gap[0])),
             "trivial": float(min(p1, p2)),
             "classes": frontier.classes,
@@ -129,10 +129,20 @@ class ErrorCurveDisplay(PairDisplay):
         degrees = np.degrees(self.theta)
         (self.line_,) = ax.plot(degrees, self.error, color=COLOURS[0], lw=2)
         self.bound_ = ax.axhspan(
-            0, self.bound, color="0.9", lw=0, label=f"no rule below {self.bound:.4g}"
+            0,
+            self.bound,
+            facecolor="none",
+            edgecolor=GREY,
+            hatch="////",
+            lw=0,
+            label=f"no linear rule below {percent(self.bound)}",
         )
         ax.axhline(
-            self.trivial, color="0.6", lw=1, ls=(0, (1, 2)), label="likelier class"
+            self.trivial,
+            color=GREY,
+            lw=1.2,
+            ls=(0, (1, 2)),
+            label="always the likelier class",
         )
         (self.minima_,) = ax.plot(
             np.degrees(self.minima[:, 0]),

@@ -10,6 +10,7 @@ import numpy as np
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLOURS,
+    GREY,
     INK,
     PairDisplay,
     is_of_left_out_scores,
@@ -24,11 +25,11 @@ _BLOCK = 2048
 class FrontierDisplay(PairDisplay):
     """Optimal linear ROC curve of a pair of classes, with operating points.
 
-    The second class is the positive one. Given test data of both classes, the rates
-    that the rules of the curve have on them are drawn over it: where the two part, the
-    data are not normal, or too few. The rule of the estimator itself has a point of its
-    own if it is another one than those of least error and minimax: one with costs or a
-    bound lies on the curve, that of another solver usually below.
+    The second class is the positive one. Given test data of both classes, a second
+    curve shows the rates of the same rules on these data. Where the two differ, the
+    data are not normal, or there are too few. The rule of the estimator has its own
+    point unless it is that of least error or minimax. With costs or a bound it lies on
+    the curve; found by another solver, it usually lies below.
 
     Parameters
     ----------
@@ -88,8 +89,8 @@ class FrontierDisplay(PairDisplay):
             ]
             if absent:
                 raise ValueError(
-                    f"y has no rows of the classes {absent}, hence there are no rates "
-                    "on the data: pass data of both classes of the pair, or none"
+                    f"y has no rows of the classes {absent}, so their rates on the "
+                    "data are unknown: pass data of both classes of the pair, or none"
                 )
             coef, intercept = frontier._rules(x[1:-1])
             shares = [_positive_shares(part, coef, intercept) for part in rows]
@@ -117,7 +118,7 @@ class FrontierDisplay(PairDisplay):
         }
 
     def _draw(self, ax):
-        ax.plot([0, 1], [0, 1], color="0.75", lw=1, ls=(0, (1, 2)))
+        ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (1, 2)))
         (self.line_,) = ax.plot(
             self.fpr,
             self.tpr,
@@ -128,7 +129,7 @@ class FrontierDisplay(PairDisplay):
         self.empirical_line_ = None
         if self.empirical is not None:
             (self.empirical_line_,) = ax.plot(
-                *self.empirical, color=INK, lw=1, label="the same rules on the data"
+                *self.empirical, color=INK, lw=1, label="the same rules, on the data"
             )
         self.points_ = {}
         for (name, (fpr, tpr)), marker in zip(self.points.items(), "*os", strict=False):

@@ -26,8 +26,8 @@ _TALLEST = 6.0  # times the lower peak: a higher one is cut off, or hides all el
 class ProjectionDisplay(PairDisplay):
     """Both classes of a pair along the normal of its hyperplane.
 
-    The densities of the scores, each times its prior; histograms of the data;
-    the threshold; and the two areas of wrong decisions, which together are the error.
+    It shows the densities of the scores, each times its prior, histograms of the data,
+    the threshold, and the two areas of wrong decisions, which together are the error.
     With more than two classes there is a panel for each pair, worst pairs first.
 
     Parameters
@@ -92,7 +92,7 @@ class ProjectionDisplay(PairDisplay):
         estimator = check_estimator(estimator)
         if not isinstance(max_panels, Integral) or max_panels < 1:
             raise ValueError(
-                f"max_panels must be an integer from 1 on, got {max_panels!r}: use "
+                f"max_panels must be an integer of at least 1, got {max_panels!r}: use "
                 "pair=(label, label) to draw a single pair"
             )
         order = np.argsort(-estimator.bayes_error_, kind="stable")[:max_panels]
@@ -157,7 +157,7 @@ def _draw(panel, ax):
     ax.set(title=title, yticks=[])
     ax.spines[["top", "right", "left"]].set_visible(False)
     if panel["answer"] is not None:
-        text = f"always {panel['answer']}:\nno hyperplane is better"
+        text = f"always {panel['answer']}:\nno linear rule does better"
         ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes)
         ax.set(xticks=[])
         return [], [], []

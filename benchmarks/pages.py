@@ -1,0 +1,208 @@
+"""What all pages of results share: their order, tables, figures and pictures."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from heterolda.foundations.files import written_whole
+
+Record = dict[str, Any]
+
+MADE = "How this page is made"
+GOALS = "Goals we set ourselves"
+OURS, PEER, THIRD, FOURTH, GREY = "#c1272d", "#1f5fa8", "#e8a33d", "#2f7d4f", "0.55"
+# Inches: at most so wide that text of nine points can be read on a phone.
+WIDTH = 5.2
+
+
+def compose(
+    title: str,
+    opening: list[str],
+    tables: Iterable[str],
+    made: list[str],
+    goals: str = "",
+    picture: str = "",
+) -> str:
+    """A page: what it means, the picture, tables, how it is made, and last the goals.
+
+    Parameters
+    ----------
+    title : str
+        Its headline.
+    opening : list of str
+        Paragraphs, or lists, of what was compared and what that means for a reader.
+    tables : iterable of str
+        Sections, see `section`; empty ones are left out.
+    made : list of str
+        How it was measured and on what machine: the items of a list.
+    goals : str, default=""
+        Which of our goals are met.
+    picture : str, default=""
+        Markdown of the first picture.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    parts = [f"# {title}", *opening, picture]
+    parts += [part.strip("\n") for part in tables]
+    parts += [f"## {MADE}", "\n".join(f"- {line}" for line in made)]
+    parts += [f"## {GOALS}", goals.strip("\n")] if goals else []
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def section(
+    title: str,
+    about: str,
+    head: str,
+    rows: list[tuple[str, ...]],
+    once: tuple[str, ...] = (),
+) -> str:
+    """A table under a headline, without the columns that are empty throughout.
+
+    Columns named in `once` that have the same value in all rows become a sentence
+    above the table.
+    """
+    names = head.split("|")
+    kept = [k for k in range(len(names)) if any(row[k] for row in rows)]
+    same = [k for k in kept if names[k] in once and len({row[k] for row in rows}) == 1]
+    if same and len(rows) > 1:
+        kept = [k for k in kept if k not in same]
+        said = "; ".join(f"*{names[k]}* is {rows[0][k]}" for k in same)
+        about = f"{about} In all rows {said}.".strip()
+    lines = [f"## {title[0].upper()}{title[1:]}", ""]
+    lines += [about, ""] if about else []
+    lines.append("| " + " | ".join(names[k] for k in kept) + " |")
+    lines.append("|" + "---|" * len(kept))
+    lines += ["| " + " | ".join(row[k] for k in kept) + " |" for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def listed(words: list[str]) -> str:
+    """Words as a sentence lists them."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def figure(value: float | None) -> str:
+    """A number with three digits, or nothing."""
+    return "" if value is None else f"{value:.3g}"
+
+
+def spread(quartiles: list[float] | None) -> str:
+    """Two quartiles, or nothing."""
+    return "" if quartiles is None else " to ".join(map(figure, quartiles))
+
+
+def median_time(entry: Record, key: str) -> str:
+    """The median of some times with its unit, or nothing."""
+    return timed(median(entry[key])) if key in entry else ""
+
+
+def timed(seconds: float) -> str:
+    """A time with its unit."""
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def on_machine(here: Record, heterolda: str) -> str:
+    """The machine and the versions, as an item of the last list."""
+    libraries = ", ".join(f"{k} {v}" for k, v in here["libraries"].items())
+    return (
+        f"**Machine**: {here['processors']} processors ({here['architecture']}, "
+        f"{here['system']}), Python {here['python']}, heterolda {heterolda}, "
+        f"{libraries}; BLAS: {'; '.join(here['blas'])}."
+    )
+
+
+def write(folder: Path, content: dict[str, str | bytes]) -> None:
+    """Write pages and pictures, each file whole, by their names below a folder."""
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    for name, data in content.items():
+        with written_whole(folder / name) as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+
+
+def canvas(height: float, rows: int = 1, columns: int = 1, **more: Any) -> Any:
+    """A figure as wide as a phone can show, and its panels in an array."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    sizes = {"figsize": (WIDTH, height), "dpi": 150, "squeeze": False}
+    found, panels = plt.subplots(rows, columns, layout="constrained", **sizes, **more)
+    for panel in panels.flat:
+        panel.grid(color="0.92")
+        panel.set_axisbelow(True)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelsize=9)
+    return found, panels
+
+
+def png(drawn: Any) -> bytes:
+    """The figure as a file; it is closed."""
+    import matplotlib.pyplot as plt
+
+    file = io.BytesIO()
+    drawn.savefig(file, format="png", metadata={"Software": None})
+    plt.close(drawn)
+    return file.getvalue()
+
+
+def bars(
+    panel: Any, values: dict[str, tuple[float, str, str]], dots: bool = False
+) -> None:
+    """Horizontal bars, or dots, from the top: by label length, text and colour."""
+    places = range(len(values))[::-1]
+    lengths, texts, colours = zip(*values.values(), strict=True)
+    if dots:
+        panel.scatter(lengths, places, 55, colours, zorder=3)
+    else:
+        panel.barh(places, lengths, color=colours, height=0.68)
+    for place, length, text in zip(places, lengths, texts, strict=True):
+        panel.annotate(
+            text,
+            (length, place),
+            xytext=((7 if dots else 3) * (1 if length >= 0 else -1), 0),
+            textcoords="offset points",
+            ha="left" if length >= 0 else "right",
+            va="center",
+            fontsize=9,
+        )
+    panel.set_yticks(places, list(values))
+    panel.set_ylim(-0.6, len(values) - 0.4)
+    panel.grid(visible=dots, axis="y")
+
+
+def in_order(
+    panel: Any, gains: dict[str, tuple[float, float]], label: str
+) -> list[str]:
+    """Sets in order of what is gained on them, with error bars; their names.
+
+    The first one and the last three have their names beside them.
+    """
+    order = sorted(gains, key=lambda name: gains[name][0])
+    values, errors = zip(*(gains[name] for name in order), strict=True)
+    style = {"fmt": "o", "markersize": 4, "elinewidth": 1, "color": OURS, "zorder": 3}
+    panel.errorbar(range(len(order)), values, yerr=errors, label=label, **style)
+    panel.axhline(0, color="0.3", linewidth=0.9)
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+    beside = {"textcoords": "offset points", "fontsize": 9, "bbox": ground, "zorder": 4}
+    room = (max(values) - min(values) + max(errors)) / 12
+    lowest = math.inf
+    for k in range(len(order))[:-4:-1]:
+        if values[k] < lowest - room:  # else names would lie on each other
+            place = {"xytext": (-6, 0), "ha": "right", "va": "center"}
+            panel.annotate(order[k], (k, values[k]), **place, **beside)
+            lowest = values[k]
+    first = 0, values[0] - errors[0]
+    panel.annotate(order[0], first, xytext=(0, -3), va="top", **beside)
+    panel.margins(y=0.1)
+    panel.set_xticks([])
+    panel.grid(visible=False, axis="x")
+    return order

@@ -1,0 +1,521 @@
+"""The page "Explore": the library's numbers, and hands on its handles in a browser."""
+
+import io
+import shutil
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from helpers.browsing import overflow, set_scheme
+from heterolda import ClassStatistics, Frontier, GaussianLinearDiscriminant, Global
+
+for module in ("sphinx", "myst_parser", "pydata_sphinx_theme"):
+    pytest.importorskip(module, reason="the site needs heterolda[docs]")
+
+pytestmark = [pytest.mark.check, pytest.mark.xdist_group("site")]
+
+DOCS = Path(__file__).parents[2] / "docs"
+CONF = """
+extensions = ["myst_parser"]
+html_theme = "pydata_sphinx_theme"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
+html_title = "heterolda"
+root_doc = "explore"
+"""
+# Until the page has drawn what was asked for.
+DRAWN = """
+    const done = arguments[arguments.length - 1];
+    requestAnimationFrame(() => requestAnimationFrame(() => done()));
+"""
+NOW = "const {given, lda, best} = heteroldaExplore.current(); return {given, lda, best}"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """The page alone, in the theme of the site."""
+    folder = tmp_path_factory.mktemp("explore")
+    (folder / "conf.py").write_text(CONF, encoding="utf-8")
+    shutil.copy(DOCS / "explore.md", folder)
+    shutil.copytree(DOCS / "_static", folder / "_static")
+    html = folder / "html"
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", folder, html]
+    subprocess.run(command, check=True, capture_output=True)
+    return (html / "explore.html").as_uri()
+
+
+@pytest.fixture
+def page(browser, address):
+    """The page as a visitor finds it, at a width where all is in sight."""
+    screen = {"width": 1280, "height": 1400, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    set_scheme(browser, "light")
+    browser.get("about:blank")
+    browser.get(address)
+    browser.execute_async_script(DRAWN)
+    yield browser
+    log = browser.get_log("browser")
+    assert not [entry for entry in log if entry["level"] != "INFO"]
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def read(page):
+    """The problem, LDA's rule and the best one, as drawn."""
+    page.execute_async_script(DRAWN)
+    return page.execute_script(NOW)
+
+
+# ------------------------------------------------------------------ the mathematics
+
+
+def covariance(rng, ratio):
+    """An ellipse of any size and direction whose variances have this ratio."""
+    angle = rng.uniform(0, np.pi)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    matrix = turn * (np.exp(rng.uniform(-1, 1)) * np.array([1, ratio])) @ turn.T
+    return (matrix + matrix.T) / 2
+
+
+def draw_problem(rng, kind):
+    """One of ten kinds of problems, most of them hard in some way."""
+    means = 1.5 * rng.normal(size=(2, 2))
+    ratios = np.exp(rng.uniform(-3, 3, 2))
+    p, costs = rng.uniform(0.05, 0.95), [1.0, 1.0]
+    if kind == 1:  # nearly equal means
+        means[1] = means[0] + rng.normal(size=2) * 10.0 ** -rng.integers(2, 7)
+    elif kind == 3:
+        ratios = rng.permutation([1e4, 1e-4])
+    elif kind == 4:
+        p = rng.choice([0.01, 0.99])
+    elif kind == 5:
+        costs = rng.permutation([1.0, 100.0]).tolist()
+    elif kind == 6:  # equal means
+        means[1] = means[0]
+    elif kind == 8:  # mostly hopeless
+        p, means = 0.01, 0.1 * means
+    elif kind == 9:  # well apart, with costs
+        means[1], costs = means[0] + rng.uniform(2, 8, 2), [3.0, 1.0]
+    covariances = np.array([covariance(rng, ratio) for ratio in ratios])
+    if kind == 2:  # nearly equal covariances
+        nearly = 10.0 ** -rng.integers(2, 8)
+        covariances[1] = covariances[0] + nearly * covariance(rng, 1.0)
+    elif kind == 7:
+        covariances[1] = covariances[0]
+    return {
+        "means": means.tolist(),
+        "covariances": covariances.tolist(),
+        "priors": [p, 1 - p],
+        "costs": costs,
+    }
+
+
+def by_library(problem, n_theta=5):
+    """Fisher's rule, the certified optimum, and error rates along the frontier."""
+    counts = 1000 * np.array(problem["priors"])
+    moments = problem["means"], problem["covariances"]
+    statistics = ClassStatistics.from_moments(["A", "B"], counts, *moments)
+    a, b = problem["costs"]
+    costs = None if a == b else {"A": {"B": a}, "B": {"A": b}}
+    lda, best = (
+        GaussianLinearDiscriminant(solver=solver, costs=costs)
+        for solver in ("fisher", Global(gap=1e-8))
+    )
+    frontier = Frontier.from_statistics(statistics)
+    low, high = frontier.theta_range
+    e1, e2 = frontier.error_rates(np.linspace(low, high, n_theta + 2)[1:-1])
+    inside = (e1 > 1e-6) & (e1 < 1 - 1e-6)
+    rules = lda.fit_statistics(statistics), best.fit_statistics(statistics)
+    return *rules, np.column_stack([e1, e2])[inside]
+
+
+def assert_same(rule, model, mirrored=False):
+    """The same line, whatever its length, and the same errors.
+
+    With equal means the mirror image of a rule is as good as the rule.
+    """
+    assert rule["error"] == pytest.approx(model.bayes_error_[0], abs=1e-9)
+    assert rule["risk"] == pytest.approx(model.risk_[0], abs=1e-9)
+    np.testing.assert_allclose(rule["rates"], model.error_rates_[0], atol=1e-9)
+    ours, theirs = np.array(rule["coef"]), model.coef_[0]
+    size = np.hypot(*theirs)
+    if size == 0 or mirrored:
+        assert np.hypot(*ours) == pytest.approx(size, rel=1e-6)
+        return
+    np.testing.assert_allclose(ours / size, theirs / size, atol=1e-6)
+    offset = model.intercept_[0]
+    assert rule["intercept"] == pytest.approx(offset, rel=1e-6, abs=1e-6 * size)
+
+
+@pytest.mark.filterwarnings("ignore")  # of rules that always give the same answer
+def test_the_numbers_are_those_of_the_library(page, rng):
+    problems = [draw_problem(rng, k % 10) for k in range(1000)]
+    known = [by_library(problem) for problem in problems]
+    batch = [
+        {**problem, "q": points[:, 0].tolist()}
+        for problem, (_, _, points) in zip(problems, known, strict=True)
+    ]
+    found = page.execute_script(
+        """return arguments[0].map((problem) => {
+            const {lda, best, gap, frontierAt, ldaAt} = heteroldaExplore.solve(problem);
+            const at = problem.q.map((q) => frontierAt(0, q).rates);
+            return {lda, best, gap, at, moved: problem.q.map((q) => ldaAt(0, q).rates)};
+        })""",
+        batch,
+    )
+    n_trivial = 0
+    for k, (one, (lda, best, points)) in enumerate(zip(found, known, strict=True)):
+        assert_same(one["lda"], lda)
+        assert_same(one["best"], best, mirrored=k % 10 == 6)
+        n_trivial += not best.coef_.any()
+        assert 0 <= one["gap"] <= 1e-3
+        np.testing.assert_allclose(np.reshape(one["at"], (-1, 2)), points, atol=1e-9)
+        if lda.coef_.any():  # LDA's normal with another threshold
+            w, (S1, S2) = lda.coef_[0], np.array(problems[k]["covariances"])
+            s1, s2 = np.sqrt([w @ S1 @ w, w @ S2 @ w])
+            D = w @ np.subtract(*problems[k]["means"][::-1])
+            e2 = norm.cdf((s1 * norm.isf(points[:, 0]) - D) / s2)
+            moved = np.reshape(one["moved"], (-1, 2))
+            np.testing.assert_allclose(moved[:, 1], e2, atol=1e-9)
+            assert (moved[:, 1] >= points[:, 1] - 1e-9).all()
+    assert 50 < n_trivial < 300
+
+
+def test_the_curves_are_drawn_where_the_rules_are(page, rng):
+    # Those at given error rates are compared with the library above.
+    for kind in range(10):
+        curves = page.execute_script(
+            """const {frontier, frontierAt, ldaCurve, ldaAt, lda} =
+                heteroldaExplore.solve(arguments[0]);
+            const drawn = [[frontier(0.02), frontierAt]];
+            if (!lda.trivial) drawn.push([ldaCurve(0.02), ldaAt]);
+            return drawn.map(([curve, at]) => [curve, curve.map(([e1, e2]) =>
+                e1 > 1e-6 && e1 < 1 - 1e-6 ? at(0, e1).rates[1] : e2)])""",
+            draw_problem(rng, kind),
+        )
+        assert len(curves) == 1 + (kind != 6)
+        for curve, known in curves:
+            e1, e2 = np.transpose(curve)
+            assert (e1[0], e2[0], e1[-1], e2[-1]) == pytest.approx((0, 1, 1, 0))
+            assert np.abs(np.diff([e1, e2])).sum(axis=0).max() <= 0.02
+            np.testing.assert_allclose(e2, known, atol=1e-9)
+
+
+def test_singular_covariances_are_no_obstacle(page):
+    flat, line = [[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]
+    plain = [[1.0, 0.0], [0.0, 1.0]]
+    problem = {"means": [[0, 0], [1, 1]], "priors": [0.4, 0.6], "costs": [1, 1]}
+    for covariances in ([flat, plain], [plain, line], [flat, flat], [line, line]):
+        problem["covariances"] = covariances
+        lda, best = page.execute_script(
+            """const {lda, best} = heteroldaExplore.solve(arguments[0]);
+            return [lda, best]""",
+            problem,
+        )
+        for rule in (lda, best):
+            numbers = [rule["error"], *rule["rates"], *rule["coef"]]
+            assert np.isfinite(np.array(numbers, dtype=float)).all()
+        if plain in covariances:
+            with pytest.warns(UserWarning, match="variance"):
+                known = by_library(problem)[1]
+            assert best["error"] == pytest.approx(known.bayes_error_[0], abs=1e-9)
+
+
+# ------------------------------------------------------------------- text and state
+
+
+def choose_preset(page, k):
+    """Press the button of a preset."""
+    page.find_elements("css selector", ".explore-presets button")[k].click()
+    return read(page)
+
+
+def text(page, selector):
+    """What an element says."""
+    return page.find_element("css selector", selector).get_attribute("textContent")
+
+
+def assert_python_agrees(page):
+    """Run the code that the page shows: it must print the numbers of the page."""
+    now, scope = read(page), {}
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(text(page, ".explore-code pre"), scope)  # noqa: S102
+    for name in ("lda", "best"):
+        if name in scope:
+            assert_same(now[name], scope[name])
+            assert str(scope[name].bayes_error_[0]) in printed.getvalue()
+
+
+def test_presets_tell_the_truth(page):
+    covariances = [[[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]]
+    now = choose_preset(page, 0)
+    assert now["given"]["means"] == [[0, 0], [1, 0.5]]  # of examples/plot_idea.py
+    assert now["given"]["covariances"] == covariances
+    totals = [text(page, f'[data-rule="{k}"] [data-total]') for k in ("lda", "best")]
+    name = text(page, ".explore-presets button")
+    assert name == "LDA {}, optimum {}".format(*totals) == "LDA 35.7 %, optimum 26.5 %"
+    assert_python_agrees(page)
+
+    now = choose_preset(page, 1)
+    np.testing.assert_allclose(now["lda"]["coef"], now["best"]["coef"], rtol=1e-9)
+    assert "agree" in text(page, ".explore-verdict")
+
+    now = choose_preset(page, 2)
+    assert now["lda"]["rates"][1] > 0.9995
+    assert now["best"]["rates"][1] < 0.75
+    assert_python_agrees(page)
+
+    now = choose_preset(page, 3)
+    assert now["given"]["means"][0] == now["given"]["means"][1]
+    assert now["lda"]["trivial"]
+    assert now["best"]["error"] < 0.4
+
+
+def set_slider(page, name, value):
+    """Move a slider as a hand would."""
+    page.execute_script(
+        """const input = document.querySelector(`[data-input="${arguments[0]}"]`);
+        input.value = arguments[1];
+        input.dispatchEvent(new Event("input", {bubbles: true}))""",
+        name,
+        value,
+    )
+    return read(page)
+
+
+def test_shares_and_costs_count(page):
+    now = set_slider(page, "p", 70)
+    assert now["given"]["priors"] == [0.7, 0.3]
+    assert set_slider(page, "cost", -3)["given"]["costs"] == [1, 5]
+    assert "1 wrong B = 5 wrong A" in text(page, '[data-text="cost"]')
+    assert "mean cost" in text(page, '[data-rule="lda"]')
+    assert_python_agrees(page)
+    page.find_element("css selector", '[data-do="reset"]').click()
+    assert read(page)["given"]["costs"] == [1, 1]
+
+
+def test_the_address_holds_the_situation(page, address):
+    hash_ = "#a=0.5,-1,1.5,0.6,30&b=2,1,0.8,2.2,-10&p=20&cost=0&at=B,0.2"
+    page.get(f"{address}{hash_}")
+    first = read(page)
+    assert first["given"]["means"] == [[0.5, -1], [2, 1]]
+    assert first["given"]["priors"] == [0.2, 0.8]
+    assert first["best"]["rates"][1] == pytest.approx(0.2, abs=1e-12)
+    assert_python_agrees(page)
+    press(page, "Mean of class A", "\ue014")  # to the right
+    changed = read(page)
+    assert changed["given"]["means"][0] == [0.6, -1]
+    page.set_script_timeout(30)
+    page.execute_async_script("setTimeout(arguments[0], 400)")
+    shared = page.current_url
+    assert shared.startswith(f"{address}#a=0.6,-1,")
+    page.get("about:blank")
+    page.get(shared)
+    assert read(page) == changed
+    for broken in ("#a=1,2", "#a=x,0,1,1,0&b=0,0,1,1,0", "#what"):
+        page.get("about:blank")
+        page.get(f"{address}{broken}")
+        assert read(page)["given"]["means"] == [[0, 0], [1, 0.5]]
+    page.get(f"{address}#a=99,0,1e9,0,0&b=0,0,1,1,0&p=1000&at=A,5")
+    assert np.isfinite(read(page)["best"]["error"])
+    page.get(f"{address}#a=0,0,2,2,0&b=0.2,0,0.5,0.5,0&p=99")
+    assert read(page)["best"]["trivial"]
+    assert text(page, ".explore-verdict") == "No line beats calling everything A."
+
+
+# ---------------------------------------------------------------------------- hands
+
+
+def place(page, label):
+    """Where the middle of a handle is, in pixels of the window."""
+    return page.execute_script(
+        """const box = document.querySelector(`[aria-label="${arguments[0]}"] .dot`)
+            .getBoundingClientRect();
+        return [box.x + box.width / 2, box.y + box.height / 2]""",
+        label,
+    )
+
+
+def press(page, label, *keys):
+    """Keys on a handle."""
+    node = page.find_element("css selector", f'[aria-label="{label}"]')
+    page.execute_script("arguments[0].focus()", node)
+    page.switch_to.active_element.send_keys(*keys)
+
+
+def drag(page, label, dx, dy, *, touch=False, steps=8):
+    """Take a handle along by a mouse or by a finger."""
+    x, y = place(page, label)
+    path = [(x + dx * k / steps, y + dy * k / steps) for k in range(steps + 1)]
+
+    def event(kind, *at):
+        if touch:
+            points = [dict(zip("xy", at, strict=True))] if at else []
+            name, send = f"touch{kind}", {"touchPoints": points}
+        else:
+            mouse = {"Start": "Pressed", "Move": "Moved", "End": "Released"}
+            name, at = f"mouse{mouse[kind]}", at or path[-1]
+            send = {"button": "left", "buttons": 1, "clickCount": 1}
+            send |= dict(zip("xy", at, strict=True))
+        device = "Touch" if touch else "Mouse"
+        page.execute_cdp_cmd(f"Input.dispatch{device}Event", {"type": name, **send})
+
+    event("Start", *path[0])
+    for at in path[1:]:
+        event("Move", *at)
+    event("End")
+    return read(page)
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_handles_follow_the_hand(page, touch):
+    unit = page.execute_script(
+        "return document.querySelector('.explore-frame').clientWidth / 14"
+    )
+    now = drag(page, "Mean of class B", 2 * unit, -unit, touch=touch)
+    np.testing.assert_allclose(now["given"]["means"][1], [3, 1.5], atol=0.02)
+    x, y = place(page, "Mean of class A")
+    now = drag(page, "First axis of class A", unit, 0, touch=touch)
+    # The end of the axis is where the hand left it: two deviations from the mean.
+    end = np.subtract(place(page, "First axis of class A"), [x, y]) / unit
+    values, vectors = np.linalg.eigh(now["given"]["covariances"][0])
+    np.testing.assert_allclose(end[0], 1, atol=0.03)
+    np.testing.assert_allclose(np.hypot(*end), 2 * np.sqrt(values[1]), atol=0.03)
+    along = vectors[:, 1] * np.sign(vectors[0, 1])
+    np.testing.assert_allclose(end / np.hypot(*end), along * [1, -1], atol=0.02)
+    # Nothing leaves the picture, however far the hand goes.
+    now = drag(page, "Mean of class B", 99 * unit, 99 * unit, touch=touch)
+    assert now["given"]["means"][1] == [7.7, -3.8]
+    # A hand on the empty plane moves nothing.
+    before = read(page)
+    page.execute_script(
+        """const box = document.querySelector(".explore-frame").getBoundingClientRect();
+        document.elementFromPoint(box.left + 5, box.top + 5)
+            .dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))"""
+    )
+    assert read(page) == before
+
+
+def test_the_point_moves_along_the_curve(page):
+    least = read(page)
+    now = drag(page, "Chosen point of the trade-off", 60, 40)
+    (a, b), error = now["best"]["rates"], least["best"]["error"]
+    assert a > 0.2
+    assert now["best"]["error"] > error
+    assert max(a, b) == pytest.approx(round(max(a, b), 4), abs=1e-12)  # as chosen
+    k = int(a < b)
+    assert now["lda"]["rates"][k] == pytest.approx(now["best"]["rates"][k], abs=1e-12)
+    assert now["lda"]["rates"][1 - k] > now["best"]["rates"][1 - k]
+    assert_python_agrees(page)
+    press(page, "Chosen point of the trade-off", "\ue012")  # to the left
+    assert read(page)["best"]["rates"][0] == pytest.approx(a - 0.01, abs=1e-4)
+    page.find_element("css selector", '[data-do="least"]').click()
+    assert read(page) == least
+
+
+def test_everything_works_without_a_mouse(page):
+    labels = page.execute_script(
+        "return [...document.querySelectorAll('.explore .handle')]"
+        ".map((node) => node.getAttribute('aria-label'))"
+    )
+    assert len(set(labels)) == 7
+    last = page.find_elements("css selector", ".explore-presets button")[3]
+    page.execute_script("arguments[0].focus()", last)
+    reached = []
+    for _ in labels:
+        page.switch_to.active_element.send_keys("\ue004")  # Tab
+        reached.append(page.switch_to.active_element.get_attribute("aria-label"))
+        ring = "return getComputedStyle(arguments[0].querySelector('.reach')).stroke"
+        assert page.execute_script(ring, page.switch_to.active_element) != "none"
+    assert reached == labels
+    before = read(page)
+    for label in labels[:6]:
+        press(page, label, "\ue013", "+")  # upwards, and larger
+        after = read(page)
+        assert after["given"] != before["given"], label
+        press(page, label, "-", "\ue015")
+        before = read(page)
+    page.execute_async_script("setTimeout(arguments[0], 700)")
+    said = text(page, ".explore [role=status]")
+    for kind, name in (("lda", "LDA’s line"), ("best", "Best line")):
+        assert f"{name}: {100 * before[kind]['error']:.1f} % wrong" in said
+
+
+# --------------------------------------------------------------------- look and pace
+
+# Until the dots have a colour; a script that takes too long is an error.
+COLOURED = """
+    const [colour, done] = arguments;
+    const pen = document.querySelector("canvas").getContext("2d");
+    const look = () => pen.fillStyle === colour ? done() : setTimeout(look, 20);
+    look();
+"""
+CUT = """
+    const cut = (node) => {
+        const box = node.getBoundingClientRect();
+        const frame = node.closest("svg").getBoundingClientRect();
+        return node.textContent && (box.left < frame.left - 1 || box.top < frame.top - 1
+            || box.right > frame.right + 1 || box.bottom > frame.bottom + 1);
+    };
+    return [...document.querySelectorAll(".explore svg text")].filter(cut)
+        .map((node) => node.textContent)
+"""
+
+
+def test_nothing_is_cut_off_at_any_width(page):
+    for width in (390, 768, 1280, 1600):
+        screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+        page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        for k in range(4):
+            choose_preset(page, k)
+            page.execute_async_script(DRAWN)
+            assert page.execute_script(CUT) == [], (width, k)
+        assert overflow(page, width) == 0
+    for scheme, colour in (("dark", "#f08a55"), ("light", "#d1602b")):
+        set_scheme(page, scheme)
+        page.execute_async_script(COLOURED, colour)
+
+
+PACE = """
+    const {Phi, update} = heteroldaExplore;
+    const median = (work) => {
+        const times = [];
+        for (let k = 0; k < 11; k++) {
+            const start = performance.now();
+            work();
+            times.push(performance.now() - start);
+        }
+        return times.sort((a, b) => a - b)[5];
+    };
+    const peer = () => { for (let k = 0; k < 1e5; k++) Phi(4 * Math.sin(k)); };
+    median(update);
+    return [median(update), median(peer)];
+"""
+
+
+COUNT = """
+    window.painted = 0;
+    const next = () => { window.painted += 1; requestAnimationFrame(next); };
+    next();
+    window.before = heteroldaExplore.frames();
+"""
+
+
+def test_the_page_keeps_up_with_the_hand(page, capsys):
+    page.execute_script(COUNT)
+    drag(page, "Mean of class B", 150, -60, steps=40)
+    drawn, painted = page.execute_script(
+        "return [heteroldaExplore.frames() - window.before, window.painted]"
+    )
+    whole, peer = page.execute_script(PACE)
+    with capsys.disabled():
+        print(f"\nexplore: {whole:.2f} ms for a frame, {drawn} frames for 40 moves")
+    # A frame costs less than a hundred thousand values of the normal distribution
+    # function, and few of the browser's frames pass without a move.
+    assert whole < peer
+    assert drawn >= min(40, painted) / 2
