@@ -2,8 +2,8 @@
 LDA, QDA and the best linear rules, side by side
 ================================================
 
-Ten handwritten digits in the plane of their first two principal components. LDA takes one
-covariance for all digits. QDA takes one for each, and its boundaries are curved.
+Ten handwritten digits in the plane of their first two principal components. LDA takes
+one covariance for all digits. QDA takes one for each, and its boundaries are curved.
 GLD, :class:`heterolda.GaussianLinearDiscriminant`, takes one for each as well and keeps
 straight boundaries between any two digits. The titles count rows that were held out.
 """
@@ -53,8 +53,8 @@ plt.show()
 
 # %%
 # Two components are for the eye. With all 64 pixels the order is the same: the straight
-# rules of GLD are ahead of those of LDA, and QDA, which needs some regularisation to run
-# at all, is ahead of both.
+# rules of GLD are ahead of those of LDA, and QDA, which needs some regularisation to
+# run at all, is ahead of both.
 
 models["QDA"].set_params(reg_param=0.1)
 models["GLD"].set_params(shrinkage="cv")
