@@ -100,7 +100,7 @@ GALLERY = [
     f"plot_{name}.py"
     for name in (
         "idea",
-        "d1",
+        "lda_qda",
         "outside",
         "fixed_point",
         "operating_points",

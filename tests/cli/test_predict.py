@@ -69,7 +69,7 @@ def test_columns_and_order_are_kept_and_text_is_unchanged(model, path, data, tmp
     assert [row[:-1] for row in after] == before
     assert after[0][-1] == "prediction"
     assert [row[-1] for row in after[1:]] == expected(model, data).tolist()
-    assert "does not use the columns id, kind, note" in result.stderr
+    assert "does not use id, kind, note" in result.stderr
     assert "200 rows in" in result.stderr
     assert succeed("predict", path, data) == out.read_text(encoding="utf-8")
 

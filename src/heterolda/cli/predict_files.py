@@ -66,7 +66,7 @@ def predict_batches(
             used = {*(needed.features or ()), *output.only}
             extra = [name for name in file.schema.names if name not in used]
             if extra:
-                notice(f"the model does not use the columns {names_text(extra)}")
+                notice(f"the model does not use {names_text(extra)}")
         try:
             X = features_of(batch, file, n_before)
         except NotNumbersError as error:

@@ -33,6 +33,7 @@ def computed(
     executor = ProcessPoolExecutor(
         jobs, initializer=_begin, initargs=(os.getpid(), prepare)
     )
+    running: dict[Any, Any] = {}
     try:
         with _interrupts_ignored():
             running = {executor.submit(compute, t): t for t in islice(waiting, jobs)}
@@ -43,7 +44,8 @@ def computed(
                 running |= {executor.submit(compute, t): t for t in islice(waiting, 1)}
                 yield task, result
     finally:
-        executor.shutdown(kill_workers=True)
+        # Killing workers takes psutil or pgrep, without which joblib waits for ever.
+        executor.shutdown(kill_workers=bool(running))
 
 
 def _result(done: Any, running: dict[Any, Any]) -> Any:
