@@ -89,7 +89,7 @@ def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
     judgement = model.fit_record_.judgement
     assert_allclose([judgement.accuracy, judgement.lda_accuracy], found, atol=1e-12)
     asked = fit(data, "--missing", "em", "--cv", "5").stdout
-    line = next(k for k in asked.splitlines() if k.startswith("Accuracy"))
+    line = next(k for k in asked.splitlines() if k.startswith("Held-out accuracy"))
     assert line in result.stdout
 
 
@@ -253,7 +253,7 @@ def test_what_inspection_says(frame, paths):
     plain = GaussianLinearDiscriminant().fit(X.fillna(0), y)
     assert "missing" not in ModelFacts(plain).sentence
     statistics = ClassStatistics.from_data(X, y, missing="em")
-    assert "rows with gaps for whole" in str(heteroscedasticity_report(statistics))
+    assert "rows with gaps as complete" in str(heteroscedasticity_report(statistics))
     whole = ClassStatistics.from_data(X.fillna(0), y)
     assert "rows with gaps" not in str(heteroscedasticity_report(whole))
     pattern = "X contains NaN, which stands for a missing value: use {}"

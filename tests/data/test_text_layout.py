@@ -199,7 +199,8 @@ def test_marks_and_headers():
         assert "column 'column_1', row 61 is missing" in result.stderr
         result = invoke("fit", "gaps.data", *words, "--missing", "drop")
         assert "4 of 64 rows have missing values" in result.stderr
-        said = "missing values: ?, -999: the model cannot decide such rows.\n"
+        said = "These also count as missing values: ?, -999"
+        said += ": the model cannot decide such rows.\n"
         assert said in result.stdout
         assert result.stdout.replace(said, "") == clean.replace(
             "clean.csv", "gaps.data"

@@ -268,7 +268,7 @@ def test_words(four):
     k = found.names.index("naive Bayes")
     assert f"{100 * found.accuracy[k]:.2f} %" in shown
     assert "3 models on the same 3 folds of 160 rows" in shown
-    assert "The best of several on the same rows is flattered" in " ".join(
+    assert "The best of several models on the same rows looks" in " ".join(
         shown.split()
     )
     assert found.recommendation in " ".join(shown.split())
