@@ -236,7 +236,7 @@ def _opening(record: Record, groups: dict[str, list[Record]]) -> list[str]:
             )
     if mean:
         sentences.append(
-            "For your choice: with up to some 25 classes time is no reason to prefer "
+            "In short: with up to some 25 classes time is no reason to prefer "
             "LDA; with a hundred it may be."
         )
     opening = [" ".join(sentences)]

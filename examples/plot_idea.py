@@ -23,7 +23,7 @@ moments = ClassStatistics.from_moments([0, 1], [500, 500], means, covariances)
 
 lda = GaussianLinearDiscriminant(solver="fisher").fit_statistics(moments)
 best = GaussianLinearDiscriminant().fit_statistics(moments)
-for name, model in (("LDA", lda), ("heterolda", best)):
+for name, model in (("LDA", lda), ("GLD", best)):
     print(f"{name}: error {model.bayes_error_[0]:.4f}, gap {model.gap_[0]:.1e}")
 
 # %%
@@ -48,7 +48,7 @@ for mean, covariance, colour in zip(
 x = np.array([-6.0, 8.0])
 for model, name, style, width in (
     (lda, "LDA, equal covariances", (0, (5, 3)), 1.8),
-    (best, "heterolda, certified optimum", "-", 2.6),
+    (best, "GLD, certified optimum", "-", 2.6),
 ):
     (a, b), c = model.coef_[0], model.intercept_[0]
     label = f"{name}: error {100 * model.bayes_error_[0]:.1f} %"

@@ -25,7 +25,7 @@ X, y = load_digits(return_X_y=True)
 reductions = {
     "PCA": PCA(),
     "LDA": LinearDiscriminantAnalysis(),
-    "heterolda": HeteroscedasticProjection(),
+    "HeteroscedasticProjection": HeteroscedasticProjection(),
 }
 classifiers = {
     "QDA": QuadraticDiscriminantAnalysis(),
@@ -76,7 +76,7 @@ plt.show()
 styles = {
     "PCA": {"color": "#8a8a8a", "ls": "-.", "marker": "s"},
     "LDA": {"color": "#d1602b", "ls": "--", "marker": "^"},
-    "heterolda": {"color": "#2a6fbb", "ls": "-", "marker": "o"},
+    "HeteroscedasticProjection": {"color": "#2a6fbb", "ls": "-", "marker": "o"},
 }
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
 for ax, kind in zip(axes, classifiers, strict=True):

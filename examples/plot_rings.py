@@ -43,7 +43,7 @@ print(", ".join(f"{100 * share:.1f} %" for share in explained))
 reductions = {
     "PCA": PCA(2),
     "LDA": LinearDiscriminantAnalysis(),
-    "heterolda": HeteroscedasticProjection(2),
+    "HeteroscedasticProjection": HeteroscedasticProjection(2),
 }
 kinds = ("ring", "#2a6fbb", "o"), ("core", "#d1602b", "^")
 figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.5), layout="constrained")

@@ -114,9 +114,9 @@ def _opening(c: Comparisons) -> list[str]:
         "from LDA and logistic regression to support vector machines, each with and "
         f"without a power transformation of the features (`{POWER}`)."
     ]
-    if c.leads(CONTENDERS[1:]):
-        sentences += _sentences(c)
     paragraphs = [" ".join(sentences)]
+    if c.leads(CONTENDERS[1:]):
+        paragraphs.append(" ".join(_sentences(c)))
     if c.development:
         paragraphs.append(f"**Without the {len(SET_ASIDE)} sets that are set aside.**")
     return paragraphs
@@ -133,6 +133,11 @@ def _sentences(c: Comparisons) -> list[str]:
         f"{len(worse)} of the {len(everywhere)} peers and worse than "
         f"{', '.join(better) or 'none'}."
     ]
+    if min(a.sets for a in everywhere.values()) < n:
+        sentences.append(
+            "Not every peer has been run on every set: a peer's figure, and ours beside "
+            "it, are of the sets that both have."
+        )
     if aside := c.rivals(c.halves.get(ASIDE, [])):
         sentences.append(
             f"On the {len(c.halves[ASIDE])} sets that were set aside until the recipe "
@@ -157,7 +162,7 @@ def _sentences(c: Comparisons) -> list[str]:
             f"{ours} %, LDA {lda} %."
         )
     sentences.append(
-        "For your choice: `recommended()` is the linear rule to take if accuracy "
+        "In short: `recommended()` is the linear rule to take if accuracy "
         "counts more than training time, GLD the quick one. Where a straight boundary "
         "is not enough, a random forest or nearest neighbours can be far better; see "
         "[all tables](accuracy_tables.md)."

@@ -88,7 +88,7 @@ def _opening(c: Comparisons) -> str:
             f"{shown(peer)})."
         )
     sentences.append(
-        "For your choice: with few gaps any good imputation will do, with many use EM; "
+        "In short: with few gaps any good imputation will do, with many use EM; "
         "dropping rows is the worst that you can do."
     )
     return " ".join(sentences)

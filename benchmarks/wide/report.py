@@ -99,7 +99,7 @@ def _opening(results: Results) -> str:
         + f"The best peers are {best}. By a paired test over the sets "
         + (f"{listed(better)} is better" if better else "no peer is better")
         + f" than GLD (p < 0.05), and GLD is better than {listed(worse) or 'none'}. "
-        f"{_behind(results)} For your choice: LDA without shrinkage is the one to "
+        f"{_behind(results)} In short: LDA without shrinkage is the one to "
         "avoid; try `recommended()` and a regularised logistic regression on your own "
         "rows."
     )

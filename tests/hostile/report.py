@@ -197,7 +197,7 @@ def _opening(counts: dict[str, Counter[str]], n: int) -> str:
         f"What becomes of data that break things? We tried {n} inputs that users have: "
         "offsets of 1e9, constant and repeated columns, classes with a single row, odd "
         f"types and layouts, broken weights. heterolda answers {ours[RIGHT]} of them "
-        f"rightly, some with a warning, refuses the {ours[REFUSED]} that have no right "
+        f"correctly, some with a warning, refuses the {ours[REFUSED]} that have no right "
         f"answer with a clear error, and gets {wrong} wrong. scikit-learn's LDA at its "
         f"defaults (svd) gives {lda[WRONG]} wrong answers without a word, "
         f"{lda[NUMERIC]} with NaN or a RuntimeWarning and {lda[INTERNAL]} internal "
