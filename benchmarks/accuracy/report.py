@@ -135,8 +135,8 @@ def _sentences(c: Comparisons) -> list[str]:
     ]
     if min(a.sets for a in everywhere.values()) < n:
         sentences.append(
-            "Not every peer has been run on every set: a peer's figure, and ours beside "
-            "it, are of the sets that both have."
+            "Not every peer has been run on every set: a peer's figure, and ours "
+            "beside it, are of the sets that both have."
         )
     if aside := c.rivals(c.halves.get(ASIDE, [])):
         sentences.append(

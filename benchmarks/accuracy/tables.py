@@ -136,7 +136,8 @@ def sets(c: Comparisons) -> str:
     about = (
         "Accuracy in %; bold is the best of all linear methods, shown here or not. "
         "*Lead* is that of `recommended()` over the best of all peers on the set, in "
-        "points with two standard errors, on the shuffles that both have. Size is rows x features, classes. "
+        "points with two standard errors, on the shuffles that both have. "
+        "Size is rows x features, classes. "
         f"{MARK} Set aside until the recipe was final. A number in brackets: fewer "
         "shuffles than others have. An empty cell has not been measured."
     )
