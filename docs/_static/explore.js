@@ -13,7 +13,7 @@
 
     /* ------------------------------------------------------------------ the page */
 
-    const host = document.getElementById("explore");
+    const host = document.querySelector("div.explore");
     const swatch = (kind) => `<svg viewBox="0 0 34 10" aria-hidden="true">
         <path class="${kind}" d="M0 5H34"/></svg>`;
     const card = (kind, name) => `<div class="explore-rule" data-rule="${kind}">

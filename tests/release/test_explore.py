@@ -71,6 +71,17 @@ def read(page):
     return page.execute_script(NOW)
 
 
+def test_the_script_leaves_the_rest_of_the_page_alone(page):
+    title, intro = (DOCS / "explore.md").read_text("utf-8").split("\n\n")[1:3]
+    assert text(page, "article h1").rstrip("#") == title.removeprefix("# ")
+    assert text(page, "article h1 ~ p") == intro
+    assert text(page, "article h2").rstrip("#") == "What you see"
+    ids = page.execute_script(
+        "return [...document.querySelectorAll('[id]')].map((node) => node.id)"
+    )
+    assert len(ids) == len(set(ids))
+
+
 # ------------------------------------------------------------------ the mathematics
 
 
