@@ -512,7 +512,7 @@ def test_nothing_is_cut_off_at_any_width(page):
             choose_preset(page, k)
             page.execute_async_script(DRAWN)
             assert page.execute_script(CUT) == [], (width, k)
-        assert overflow(page, width) == 0
+        assert overflow(page, width) <= 0  # less where a scroll bar stands
     for scheme, colour in (("dark", "#f08a55"), ("light", "#d1602b")):
         set_scheme(page, scheme)
         page.execute_async_script(COLOURED, colour)
