@@ -141,7 +141,9 @@ def adapt(app, name, source):
     text = re.sub(
         r"\]\((?:\.\./)*examples/(plot_\w+)\.py\)", r"](/gallery/\1.rst)", text
     )
-    if name == "reproduction/tables":  # made by a command, without a title
+    if name == "index":  # a short name in the header, which has one row
+        text = text.replace("\napi/index\n", "\nAPI <api/index>\n")
+    elif name == "reproduction/tables":  # made by a command, without a title
         text = "# All tables\n\n" + text
     elif name == "api/index":  # public names that no section has yet
         rest = [n for n in heterolda.__all__ if f"   {n}\n" not in text]
@@ -174,11 +176,22 @@ def classify(app, doctree):
             block["classes"].append("aligned")
 
 
+def hyphenate(word):
+    """Let code break after the signs in it, and nowhere else unless a part is long."""
+    parts = re.split(r"(?<=\w[_/.-])(?=[^\W\d_])", word[1])
+    whole = " whole" if max(map(len, parts)) <= 14 else ""
+    return f'<span class="pre{whole}">{"<wbr>".join(parts)}</span>'
+
+
 def tidy(app, name, template, context, doctree):
-    """Leave out roles of lists of references that do not belong there."""
+    """Leave out roles that do not belong there, and say where code may break."""
     if "body" in context:
         body = context["body"].replace('role="list" class="citation-list"', "")
-        context["body"] = body.replace(' role="doc-biblioentry"', "")
+        body = body.replace(' role="doc-biblioentry"', "")
+        word = re.compile(r'<span class="pre">([^<]+)</span>')
+        context["body"] = re.sub(
+            "(?s)<code.*?</code>", lambda code: word.sub(hyphenate, code[0]), body
+        )
 
 
 def setup(app):

@@ -8,12 +8,11 @@
     const N_DOTS = 400;
     const MARGIN = { left: 62, right: 12, top: 10, bottom: 46 }; // of the curve
 
-    let preset = PRESETS[0]; // the last one chosen, or null
-    let state = fromPreset(preset);
+    let state, preset, start; // the situation, its example or null, how it began
 
     /* ------------------------------------------------------------------ the page */
 
-    const host = document.getElementById("explore");
+    const host = document.querySelector("div.explore");
     const swatch = (kind) => `<svg viewBox="0 0 34 10" aria-hidden="true">
         <path class="${kind}" d="M0 5H34"/></svg>`;
     const card = (kind, name) => `<div class="explore-rule" data-rule="${kind}">
@@ -48,7 +47,7 @@
             </div>
         </div>
         <p class="visually-hidden" role="status"></p>
-        <div class="explore-code"><p>The same in Python:</p>
+        <div class="explore-code"><p></p>
             <div class="highlight"><pre tabindex="0"></pre></div></div>`;
     const one = (selector, within = host) => within.querySelector(selector);
     const [plane, curve] = host.querySelectorAll(".explore-frame svg, .explore-curve svg");
@@ -440,7 +439,9 @@
         }
         const more = lda.risk / best.risk - 1;
         if (more < 0.002 || lda.risk - best.risk < 5e-5)
-            return "The two lines agree: here LDA is as good as a line can be.";
+            return lda.rates.every((rate, k) => percent(rate) === percent(best.rates[k]))
+                ? "The two lines agree: here LDA is as good as a line can be."
+                : "The two lines are equally good.";
         const how = more > 1 ? `${(more + 1).toFixed(1)} times as ${cost ? "much" : "many errors"}`
             : `${(100 * more).toFixed(more < 0.1 ? 1 : 0)} % more${cost ? "" : " errors"}`;
         return cost ? `LDA’s errors cost ${how}${more > 1 ? " as" : " than"} those of the best line.`
@@ -476,6 +477,8 @@
             input.setAttribute("aria-valuetext", one(`[data-text="${key}"]`).textContent);
         }
         one(`[data-do="least"]`).disabled = !state.at;
+        write(one(".explore-code p"), state.at ? "The best line at this point, in Python:"
+            : "Both lines in Python:");
         write(one(".explore-code pre"), python(now.given, state));
         return `${spoken.join(" ")} ${one(".explore-verdict").textContent}`;
     }
@@ -558,21 +561,25 @@
         redraw();
     }
 
-    function show(given) {
-        preset = given;
-        state = fromPreset(preset);
+    /* Begin with a situation. */
+    function show(given, story) {
+        state = given;
+        preset = PRESETS.find((one) => toHash(fromPreset(one)) === toHash(state)) || null;
+        start = { hash: toHash(state), story: story || preset?.story
+            || "This situation comes from the address of the page." };
         tell();
     }
 
     function tell() {
-        write(one(".explore-story"), preset ? preset.story : "This situation comes from the address of the page.");
+        write(one(".explore-story"), toHash(state) === start.hash ? start.story
+            : "You have changed this situation.");
         host.querySelectorAll(".explore-presets button").forEach((button, i) =>
             button.setAttribute("aria-pressed", toHash(fromPreset(PRESETS[i])) === toHash(state)));
     }
 
     const ACTIONS = {
         reset() {
-            show(preset || PRESETS[0]);
+            show(fromPreset(preset || PRESETS[0]));
             redraw();
             clearTimeout(written);
             history.replaceState(history.state, "", location.pathname + location.search);
@@ -596,7 +603,7 @@
     host.addEventListener("click", ({ target }) => {
         const buttons = [...host.querySelectorAll(".explore-presets button")];
         if (buttons.includes(target)) {
-            show(PRESETS[buttons.indexOf(target)]);
+            show(fromPreset(PRESETS[buttons.indexOf(target)]));
             changed();
         } else if (target.dataset.do) ACTIONS[target.dataset.do](target);
     });
@@ -607,11 +614,11 @@
     });
 
     function load() {
-        const given = fromHash(location.hash);
-        if (!given) return;
-        preset = PRESETS.find((one) => toHash(fromPreset(one)) === toHash(given)) || null;
-        state = given;
-        tell();
+        const { hash } = location;
+        if (!hash || document.getElementById(hash.slice(1))) return; // a place of the page
+        const given = fromHash(hash);
+        if (given) show(given);
+        else show(fromPreset(PRESETS[0]), "The address could not be read; this is the first example.");
         redraw();
     }
 
@@ -619,7 +626,7 @@
     new MutationObserver(recolour).observe(document.documentElement,
         { attributeFilter: ["data-theme"] });
     new ResizeObserver(resize).observe(one(".explore-main"));
-    tell();
+    show(fromPreset(PRESETS[0]));
     load();
     recolour();
     resize();

@@ -59,10 +59,13 @@
 
     function fromHash(hash) {
         const given = new URLSearchParams(hash.slice(1));
-        const classes = ["a", "b"].map((key) => (given.get(key) || "").split(",").map(Number));
-        if (classes.some((c) => c.length !== 5 || !c.every(Number.isFinite))) return null;
-        const whole = (key, limits, usual) =>
-            clamp(Math.round(Number(given.get(key) ?? usual)) || usual, limits);
+        const number = (text) => (text.trim() ? Number(text) : NaN);
+        const [a, b] = ["a", "b"].map((key) => (given.get(key) || "").split(",").map(number));
+        const [p, cost] = [["p", "50"], ["cost", "0"]].map(([key, usual]) =>
+            Math.round(number(given.get(key) ?? usual)));
+        const classes = [a, b];
+        if (classes.some((c) => c.length !== 5) || ![...a, ...b, p, cost].every(Number.isFinite))
+            return null;
         const [name, q] = (given.get("at") || "").split(",");
         const k = NAMES.indexOf(name);
         return {
@@ -70,8 +73,8 @@
                 clamp(x, range(WORLD.left, WORLD.width)),
                 clamp(y, range(WORLD.top - WORLD.height, WORLD.height)),
                 clamp(s1, DEVIATIONS), clamp(s2, DEVIATIONS), angle % 360]),
-            p: whole("p", [1, 99], 50),
-            cost: whole("cost", [1 - COSTS.length, COSTS.length - 1], 0),
+            p: clamp(p, [1, 99]),
+            cost: clamp(cost, [1 - COSTS.length, COSTS.length - 1]),
             at: k >= 0 && Number(q) > 0 ? [k, clamp(Number(q), RATES)] : null,
         };
     }
