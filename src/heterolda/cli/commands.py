@@ -77,9 +77,9 @@ def _with_status(command: Callable[..., None]) -> Callable[..., None]:
 
 _HELP = """Classify the rows of a table by the best linear rule.
 
-- `heterolda fit iris.csv --target species --out iris.json`
-- `heterolda evaluate iris.json test.csv`
-- `heterolda predict iris.json new.csv --out predicted.csv`
+- `heterolda datasets --write iris --out iris.csv`
+- `heterolda fit iris.csv --target class --out iris.json`
+- `heterolda predict iris.json iris.csv --out predicted.csv`
 
 The classes may differ in spread (covariance) as well as in mean. Every command
 describes its options: heterolda fit --help.
