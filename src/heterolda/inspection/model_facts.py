@@ -11,7 +11,11 @@ from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import FitRecord, fewer_rows_than_features
+from heterolda.estimators.fit_record import (
+    FitRecord,
+    Judgement,
+    fewer_rows_than_features,
+)
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
@@ -25,6 +29,7 @@ from heterolda.inspection.sentences import (
     bound_sentence,
     few_rows_note,
     guarded_sentence,
+    most_frequent,
     reading_lines,
     verdict_sentence,
     wide_note,
@@ -247,7 +252,20 @@ class ModelFacts:
                 "figures do not tell you which of the two to use."
             )
             return [accuracy_sentence(found), verdict]
-        return [accuracy_sentence(found), verdict_sentence(found, lda=lda)]
+        verdict = verdict_sentence(found, lda=lda, constant=self._most_frequent(found))
+        return [accuracy_sentence(found), verdict]
+
+    def _most_frequent(self, found: Judgement) -> tuple[str, float] | None:
+        """The most frequent class and its share of the rows judged, if known.
+
+        None with priors other than the shares of the rows: accuracy is not the aim.
+        """
+        if self.statistics is None:
+            return None
+        weights = self.statistics.weights
+        if not np.allclose(self.discriminant.priors_, weights / weights.sum()):
+            return None
+        return most_frequent(found, self.classes, weights)
 
     @property
     def _has_other_aim(self) -> bool:
