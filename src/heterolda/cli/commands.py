@@ -51,11 +51,19 @@ class OneLineGroup(Group):
         sys.exit(status if isinstance(status, int) else 0)
 
 
+_SHORTER = {
+    "Input should be greater than or equal to": "must be at least",
+    "Input should be less than or equal to": "must be at most",
+}
+
+
 def _complain(error: Any) -> int:
     """Say what is wrong with the usage, and where help is."""
     context = getattr(error, "ctx", None)
     path = "heterolda" if context is None else context.command_path
     message = " ".join(error.format_message().split()).rstrip(".")
+    for long, short in _SHORTER.items():
+        message = message.replace(long, short)
     print_to_stderr(f"{path}: {message} (see {path} --help)")
     return int(error.exit_code)
 

@@ -192,6 +192,11 @@ class ModelFacts:
             for k in np.argsort(-value, kind="stable")
         ]
 
+    @property
+    def has_proven_gap(self) -> bool:
+        """Whether it is proven of any rule how far it is from the best."""
+        return not all(np.isnan(pair.gap) for pair in self.pairs)
+
     def _rival_values(self) -> Array:
         """Risks of linear discriminant analysis, or of the best rules beside it."""
         fitted = self._settings
@@ -427,9 +432,10 @@ class ModelFacts:
         if not np.isnan(worst[0].rival):
             rival = "best line" if self.is_fisher else "LDA"
             columns[rival] = [self.cost(pair.rival) for pair in worst]
-        columns["gap"] = [
-            "-" if np.isnan(pair.gap) else percent(pair.gap) for pair in worst
-        ]
+        if self.has_proven_gap:
+            columns["gap"] = [
+                "-" if np.isnan(pair.gap) else percent(pair.gap) for pair in worst
+            ]
         columns["missed"] = [between.join(pair.missed) for pair in worst]
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
