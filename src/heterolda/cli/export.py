@@ -85,8 +85,8 @@ def _write(
     model: Path, out: Path, form: str, dtype: str, name: str | None
 ) -> list[str]:
     """Write the file, and say how it is used."""
-    from heterolda.estimators.fit_record import feature_meanings
     from heterolda.cli.evaluate_files import load_model
+    from heterolda.estimators.fit_record import feature_meanings
     from heterolda.export import export_c, to_onnx
     from heterolda.foundations.wording import names_text
     from heterolda.inspection.model_facts import feature_names
