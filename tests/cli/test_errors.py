@@ -161,7 +161,7 @@ BAD = [
     (f"fit good.csv {FIT} --priors north=1", 2, "--priors lack the classes 'east'"),
     (f"fit good.csv {FIT} --priors north=1,east=1,south=1,west=0", 2, "be positive"),
     (f"fit good.csv {FIT} --priors up=1", 2, "--priors: 'up' is not one of the"),
-    (f"fit good.csv {FIT} --max-error north=.1", 2, "--criterion neyman-pearson and"),
+    (f"fit good.csv {FIT} --max-error north=.1", 2, "--max-error is for two"),
     (f"fit good.csv {FIT} --confidence .9", 2, "--confidence needs .* add --max-error"),
     (f"fit good.csv {FIT} --max-error north=.1 --confidence 2", 2, "between 0 and 1"),
     (
@@ -240,10 +240,10 @@ BAD = [
     ("predict nothing.json good.csv", 1, "nothing.json: No such file or directory"),
     ("predict folder good.csv", 1, "'folder' is not a readable file"),
     ("predict cut.json good.csv", 1, "'cut.json' is not a readable file .* not JSON"),
-    ("predict noise.json good.csv", 1, "'noise.json' is not a readable file"),
+    ("predict noise.json good.csv", 1, "noise.json is not a model file written by"),
     ("predict other.json good.csv", 1, "'other.json' is not a readable file"),
     ("predict newer.json good.csv", 1, "version 99 is newer .* upgrade heterolda"),
-    ("evaluate good.csv good.csv", 1, "'good.csv' is not a readable file"),
+    ("evaluate good.csv good.csv", 1, "good.csv is not a model file written by"),
     ("inspect cut.json", 1, "'cut.json' is not a readable file"),
     # predictions
     ("predict model.json others.csv -o out.csv", 1, "no column is named 'x1', 'x2'"),
@@ -348,8 +348,9 @@ def run(*arguments, **settings):
 
 
 def test_status_and_traceback_of_the_real_command(folder):
-    wrong = run("fit", "good.csv", "--cv", "1")
+    wrong = run("fit", "good.csv", "-t", "kind", "--cv", "1")
     assert wrong.returncode == 2
+    assert re.search("must be at least 2|2<=x", wrong.stderr)
     assert wrong.stderr.count("\n") == 1
     absent = run("predict", "nothing.json", "good.csv")
     assert absent.returncode == 1

@@ -99,10 +99,10 @@ def test_other_operating_points(model, path):
         np.testing.assert_allclose(rates(name), values, atol=0.0501)
 
     close("least error", frontier.at())
-    close("both classes equally often wrong", frontier.at("minimax"))
+    close("same share of both missed", frontier.at("minimax"))
     for label in (first, second):
         bound = frontier.at("neyman-pearson", max_error={label: 0.01})
-        close(f"{label} wrong in 1 %", bound)
+        close(f"1 % of {label} missed", bound)
     assert rates("this rule")[2] == pytest.approx(100 * model.bayes_error_[k], abs=0.06)
 
 

@@ -166,6 +166,13 @@ def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
     assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
 
 
+def test_one_cell_of_a_short_table_is_named(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("a,b,kind\n1,2,u\n3,oops,v\n4,7,u\n6,5,v\n")
+    said = message_of("fit", path, "-t", "kind")
+    assert "'b' is numbers except for 'oops' (row 2). Add --na oops" in said
+
+
 def test_a_few_cells_that_are_no_marks_are_to_be_corrected(rng, tmp_path):
     """A text that is too long, and more different ones than there are marks."""
     path = tmp_path / "d.csv"
@@ -282,7 +289,7 @@ def test_models_know_what_must_be_numbers(rng, tmp_path):
 def test_dates_cannot_be_asked_for(tmp_path):
     result = invoke("fit", "d.csv", "-t", "kind", "--date", "the day,hour")
     assert result.exit_code == 2
-    assert "leave it out by --exclude 'the day,hour', or replace it" in result.stderr
+    assert "leave it out with --exclude 'the day,hour', or replace it" in result.stderr
     assert "--date" not in succeed("fit", "--help")
 
 
@@ -366,7 +373,7 @@ def test_a_note_of_odd_numbers_can_be_followed(rng, tmp_path):
     frame["x2"] = np.arange(len(frame)) - 1000.0
     frame.to_csv(path, index=False)
     said = invoke(*FIT, path, "-t", "kind").stderr
-    assert "empty the cells of -999, which other columns have, too" in said
+    assert "empty the cells with -999, a value that other columns also have" in said
 
 
 FIRST = {

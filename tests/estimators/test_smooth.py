@@ -192,7 +192,7 @@ def test_predictions_scores_and_probabilities_agree(four, strategy, voting):
 
 
 def medians_held_out(X, y, fold, rows):
-    """Median sizes of scores at rows held out, and scores, of each row of the table.
+    """Median sizes of scores on rows held out, and scores, of each row of the table.
 
     Each candidate is fitted alone from a start that was fitted without the fold, in
     units of the median size of the scores of that start.
@@ -227,7 +227,7 @@ def test_the_rule_is_the_mean_of_single_candidates_and_calibrated_as_such(rng):
     assert_allclose(search.coef_[0], factors @ coef, rtol=0.02, atol=0.02)
     intercept = [one.intercept_[0] for one in single]
     assert_allclose(search.intercept_[0], factors @ intercept, rtol=0.02, atol=0.02)
-    # Errors and log-odds are those of the mean at rows held out.
+    # Errors and log-odds are those of the mean on rows held out.
     sign = np.where(y == 1, 1.0, -1.0)
     margins = sign * (factors @ scores)
     offset, slope = sides_of_log_odds(margins[None], sign, np.ones(len(y)), fold, 5)
@@ -321,38 +321,38 @@ def test_the_reason_is_what_was_compared():
     logistic = row("logistic", 0.03, 0.0421)
     three = [start, error, logistic]
     assert reason(three, start | {"error": 0.05}) == (
-        "Of 3 candidates the start itself had the fewest errors at rows held out, "
+        "Of 3 candidates the start itself had the fewest errors on rows held out, "
         "4.2 %; the best refinement had nearly as many."
     )
     assert reason(three, error) == (
         "Of 3 candidates the refinement with loss 'error' and anchor 0.3 was taken, "
-        "with 4.5 % errors at rows held out: the start itself had the fewest, 4.2 %, "
+        "with 4.5 % errors on rows held out: the start itself had the fewest, 4.2 %, "
         "but not clearly fewer."
     )
     moved = row("ridge", 20.0, 0.01, "coupled", transformed=True)
     assert reason([*three, moved], moved) == (
         "Features were transformed. Of 4 candidates the rule with loss 'ridge' and "
-        "anchor 20 (voting 'coupled') had the fewest errors at rows held out, 1.0 %; "
+        "anchor 20 (voting 'coupled') had the fewest errors on rows held out, 1.0 %; "
         "the start itself had 4.2 %."
     )
     weighted = [start | {"weight": 0.5}, error | {"weight": 0.0}]
     assert reason([*weighted, logistic | {"weight": 0.5}], start) == (
-        "The rule is the mean of 2 of 3 candidates, whose errors at rows held out can "
+        "The rule is the mean of 2 of 3 candidates, whose errors on rows held out can "
         "hardly be told apart; the start itself had the fewest, 4.2 %; the best "
         "refinement had nearly as many."
     )
     same = [start, error | {"error": 0.042}]
     assert reason(same, start) == (
-        "All 2 candidates had 4.2 % errors at rows held out: the start itself was "
+        "All 2 candidates had 4.2 % errors on rows held out: the start itself was "
         "taken."
     )
     assert reason([*same, logistic], start).endswith("the best refinement had as many.")
     assert reason([error], error) == (
         "The only candidate, the refinement with loss 'error' and anchor 0.3, had "
-        "4.5 % errors at rows held out."
+        "4.5 % errors on rows held out."
     )
     assert reason([], start) == (
-        "Nothing was compared at rows held out: the start itself was taken."
+        "Nothing was compared on rows held out: the start itself was taken."
     )
 
 

@@ -5,13 +5,22 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from heterolda import ClassStatistics, GaussianLinearDiscriminant, Judgement
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    Judgement,
+    heteroscedasticity_report,
+)
 from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.inspection.judging import (
     judge_by_leave_one_out,
     judge_by_some_rows,
 )
-from heterolda.inspection.sentences import guarded_sentence, verdict_sentence
+from heterolda.inspection.sentences import (
+    guarded_sentence,
+    most_frequent,
+    verdict_sentence,
+)
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -51,9 +60,32 @@ def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
     )
     none = Judgement.from_counts("x", 9, 9, 0, 10)
     assert verdict_sentence(none) == (
-        "These rows cannot tell the two apart: 0.0 points, with a standard error of "
-        "0.0 points. Either will do; LDA is the simpler."
+        "These rows cannot tell the two apart: the difference is 0.0 points, with a "
+        "standard error of 0.0 points. Either will do; LDA is the simpler."
     )
+    ahead = Judgement.from_counts("x", 97, 100, 3, 100)
+    assert "apart: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead)
+
+
+def test_a_rule_no_better_than_one_answer_is_not_advised():
+    truth = np.repeat(["ill", "well"], [30, 70])
+    weights = np.array([30.0, 70.0])
+    chance = Judgement.from_counts("x", 69, 70, 9, 100)
+    constant = most_frequent(chance, ["ill", "well"], weights)
+    assert constant == ("well", 0.7)
+    assert most_frequent(chance, ["ill", "well"], weights / 2) is None
+    said = verdict_sentence(chance, constant=constant)
+    assert said.endswith(
+        "points. Neither is better than always answering 'well' (70.00 %)."
+    )
+    assert "Either will do" in verdict_sentence(chance)
+    worse = Judgement.from_counts("x", 69, 50, 19, 100)
+    assert "But neither is better than" in verdict_sentence(worse, constant=constant)
+    good = Judgement.from_counts("x", 71, 70, 9, 100)
+    assert "Either will do" in verdict_sentence(good, constant=constant)
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    report = heteroscedasticity_report(X, truth)
+    assert "always answering 'well' (70.00 %)" in " ".join(report.verdict.split())
 
 
 @pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])

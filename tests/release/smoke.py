@@ -58,7 +58,7 @@ def use_the_command(model, folder):
         return done.stderr if status else done.stdout
 
     assert say("--version") == f"heterolda {heterolda.__version__}\n"
-    assert "heterolda fit iris.csv --target species" in say("--help")
+    assert "heterolda fit iris.csv --target class" in say("--help")
     assert "3 classes" in say("inspect", model)
     assert "wine_predict" in say("export", model, "--to", "c", "-o", "wine.h")
     chosen = ["--datasets", "wine", "--methods", "LDA,GLD"]

@@ -399,7 +399,7 @@ def test_in_a_notebook(rng):
     assert f"curve of {frontier.auc:.4f}" in page
     point = frontier.at("neyman-pearson", max_error={"<i>": 0.01})
     row = (
-        f"&lt;i&gt; wrong in 1 %</th><td>1.0 %</td><td>{percent(point.error_rates[1])}"
+        f"1 % of &lt;i&gt; missed</th><td>1.0 %</td><td>{percent(point.error_rates[1])}"
     )
     assert row in page
     apart = make([[0, 0], [2, 1]], 0 * S)  # no variance at all

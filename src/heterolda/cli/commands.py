@@ -51,11 +51,19 @@ class OneLineGroup(Group):
         sys.exit(status if isinstance(status, int) else 0)
 
 
+_SHORTER = {
+    "Input should be greater than or equal to": "must be at least",
+    "Input should be less than or equal to": "must be at most",
+}
+
+
 def _complain(error: Any) -> int:
     """Say what is wrong with the usage, and where help is."""
     context = getattr(error, "ctx", None)
     path = "heterolda" if context is None else context.command_path
     message = " ".join(error.format_message().split()).rstrip(".")
+    for long, short in _SHORTER.items():
+        message = message.replace(long, short)
     print_to_stderr(f"{path}: {message} (see {path} --help)")
     return int(error.exit_code)
 
@@ -77,9 +85,9 @@ def _with_status(command: Callable[..., None]) -> Callable[..., None]:
 
 _HELP = """Classify the rows of a table by the best linear rule.
 
-- `heterolda fit iris.csv --target species --out iris.json`
-- `heterolda evaluate iris.json test.csv`
-- `heterolda predict iris.json new.csv --out predicted.csv`
+- `heterolda datasets --write iris --out iris.csv`
+- `heterolda fit iris.csv --target class --out iris.json`
+- `heterolda predict iris.json iris.csv --out predicted.csv`
 
 The classes may differ in spread (covariance) as well as in mean. Every command
 describes its options: heterolda fit --help.

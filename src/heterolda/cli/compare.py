@@ -82,8 +82,8 @@ def compare(
 ) -> None:
     """Compare seven classifiers on held-out rows and recommend one.
 
-    - `heterolda compare iris.csv --target species`
-    - `heterolda compare iris.csv -t species --cv 5 --out models.png`
+    - `heterolda compare iris.csv --target class`
+    - `heterolda compare iris.csv -t class --cv 5 --out models.png`
     - `heterolda compare 'parts/*.parquet' -t kind --exclude id,date`
 
     The seven are LDA, heterolda's discriminant (GLD) without and with shrinkage,

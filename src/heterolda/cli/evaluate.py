@@ -63,7 +63,7 @@ def evaluate(
 
     - `heterolda evaluate iris.json test.csv`
     - `heterolda evaluate iris.json test.csv --missing drop --na '?,-999'`
-    - `heterolda evaluate iris.json 'test/*.parquet' --target species --json`
+    - `heterolda evaluate iris.json 'test/*.parquet' --target class --json`
 
     Shows accuracy, balanced accuracy (the mean over classes), log loss, calibration
     and which classes are confused. Use rows that the model was not fitted to. Files are

@@ -23,9 +23,22 @@ from heterolda.foundations.wording import count
 from heterolda.inspection.scoring import Scores
 
 
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Load a model; a file that cannot be one, such as a table, is named plainly."""
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            start = file.read(100).lstrip()
+        if start and not start.startswith(b"{"):
+            name = os.fspath(path)
+            raise ValueError(
+                f"{name} is not a model file written by `heterolda fit --out`"
+            )
+    return load(path)
+
+
 def load_classifier(path: str | os.PathLike[str]) -> Any:
     """Load a classifier or a pipeline that ends in one; refuse a mere projection."""
-    model = linear_form(load(path))
+    model = linear_form(load_model(path))
     if not hasattr(model, "predict_proba"):
         raise ValueError(
             f"{os.fspath(path)} holds a projection, which does not predict classes: "

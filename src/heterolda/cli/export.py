@@ -85,12 +85,13 @@ def _write(
     model: Path, out: Path, form: str, dtype: str, name: str | None
 ) -> list[str]:
     """Write the file, and say how it is used."""
+    from heterolda.cli.evaluate_files import load_model
     from heterolda.estimators.fit_record import feature_meanings
-    from heterolda.export import export_c, load, to_onnx
+    from heterolda.export import export_c, to_onnx
     from heterolda.foundations.wording import names_text
     from heterolda.inspection.model_facts import feature_names
 
-    fitted = load(model)
+    fitted = load_model(model)
     names = feature_names(fitted)
     features = [f"features, in this order: {names_text(names)}"]
     meanings = zip(names, feature_meanings(fitted) or names, strict=True)

@@ -73,7 +73,7 @@ def fit(
 ) -> None:
     """Fit a linear discriminant to a table and show how good it is.
 
-    - `heterolda fit iris.csv --target species --out iris.json`
+    - `heterolda fit iris.csv --target class --out iris.json`
     - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --recommended`
     - `zcat big.csv.gz | heterolda fit - -t y --costs ill:well=10 -o model.json`
 

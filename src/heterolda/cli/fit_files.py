@@ -91,9 +91,15 @@ class FitSettings:
         if self.confidence is not None:
             self._check_confidence(self.confidence)
         elif (self.max_error is None) == (self.criterion == "neyman-pearson"):
+            if self.max_error is None:
+                raise ValueError(
+                    "--criterion neyman-pearson needs a bound on the error of one of "
+                    "two classes: add --max-error LABEL=BOUND"
+                )
             raise ValueError(
-                "--criterion neyman-pearson and --max-error LABEL=BOUND go together; "
-                "--confidence makes it a bound on new rows"
+                "--max-error is for two classes: add --confidence 0.95 to hold it on "
+                "new rows, or --criterion neyman-pearson to hold it under the fitted "
+                "model"
             )
 
     def _check_confidence(self, confidence: float) -> None:

@@ -162,8 +162,8 @@ Solver = Annotated[
     str,
     one_of(
         SOLVER_NAMES,
-        "How to find the rule: global is the proven optimum, fisher is LDA, the others "
-        "are the paper's methods.",
+        "How to find the rule. global: GLD, the proven optimum; fixed-point: "
+        "Algorithm 1; fisher: LDA for each pair. The others are rivals in the paper.",
         **EXPERTS,
     ),
 ]
@@ -207,7 +207,8 @@ Strategy = Annotated[
     str | None,
     one_of(
         STRATEGIES,
-        "How to refine; implies --refine. All but paper keep all rows in memory.",
+        "How to refine; implies --refine. paper: Algorithm 2; all others keep all rows "
+        "in memory.",
         show_default="paper",
         **EXPERTS,
     ),

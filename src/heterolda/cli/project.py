@@ -142,8 +142,8 @@ def project(
 ) -> None:
     """Reduce a table to the few components in which its classes differ.
 
-    - `heterolda project iris.csv --target species --html iris.html`
-    - `heterolda project iris.csv -t species --components 2 --out projected.csv`
+    - `heterolda project iris.csv --target class --html iris.html`
+    - `heterolda project iris.csv -t class --components 2 --out projected.csv`
     - `heterolda project 'parts/*.parquet' -t kind --id sample -o small.parquet`
 
     Components are weighted sums of the features that separate the classes by their

@@ -177,7 +177,7 @@ def datasets(
     """List data sets to try, or write one to a CSV file.
 
     - `heterolda datasets`
-    - `heterolda datasets --write wine --out wine.csv`
+    - `heterolda datasets --write iris --out iris.csv`
     - `heterolda datasets --details`
     """
     texts = {"drawn": "drawn", "bundled": "in scikit-learn", "file": "file"}

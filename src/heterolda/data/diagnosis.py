@@ -190,7 +190,7 @@ class _Column:
         foreign = re.compile(number_pattern(other_decimal(reading)))
         rest = [v for v in self.others if not foreign.search(v)]
         levels = len(self.others) + len(self.numbers)
-        few = self.n_others <= _ERRORS * n
+        few = self.n_others <= max(1, _ERRORS * n)
         if is_text and self.n_numbers + len(self.others) - len(rest):
             if len(rest) <= _MARKS and all(map(MARK.fullmatch, rest)):
                 if len(rest) == len(self.others):

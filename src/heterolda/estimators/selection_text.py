@@ -24,7 +24,7 @@ def reason(table: Sequence[Row], chosen: Row) -> str:
     Parameters
     ----------
     table : list of dict
-        All candidates: their `loss`, `anchor`, `voting`, the `error` at rows held out
+        All candidates: their `loss`, `anchor`, `voting`, the `error` on rows held out
         and the `weight` in the mean that was taken.
     chosen : dict
         The same of the best of them, and whether features are `transformed`; its
@@ -45,16 +45,16 @@ def _reason(table: Sequence[Row], chosen: Row) -> str:
     """The same without a word about features."""
     name = _name(chosen, table)
     if not table:
-        return f"Nothing was compared at rows held out: {name} was taken."
+        return f"Nothing was compared on rows held out: {name} was taken."
     if len(table) == 1:
         error = percent(table[0]["error"])
-        return f"The only candidate, {name}, had {error} errors at rows held out."
+        return f"The only candidate, {name}, had {error} errors on rows held out."
     best = min(table, key=lambda row: row["error"])
     fewest, number = best["error"], f"{len(table)} candidates"
     averaged = [row for row in table if row.get("weight", 0) > 0]
     if len(averaged) > 1:
         return (
-            f"The rule is the mean of {len(averaged)} of {number}, whose errors at "
+            f"The rule is the mean of {len(averaged)} of {number}, whose errors on "
             f"rows held out can hardly be told apart; {_name(best, table)} had the "
             f"fewest, {percent(fewest)}{_rival(table, best)}."
         )
@@ -62,17 +62,17 @@ def _reason(table: Sequence[Row], chosen: Row) -> str:
     own = next((row for row in table if _key(row) == _key(chosen)), best)
     if own["error"] > fewest:
         return (
-            f"Of {number} {name} was taken, with {percent(own['error'])} errors at "
+            f"Of {number} {name} was taken, with {percent(own['error'])} errors on "
             f"rows held out: {_name(best, table)} had the fewest, {percent(fewest)}, "
             "but not clearly fewer."
         )
     if all(row["error"] == fewest for row in table):
         return (
-            f"All {number} had {percent(fewest)} errors at rows held out: {name} was "
+            f"All {number} had {percent(fewest)} errors on rows held out: {name} was "
             "taken."
         )
     return (
-        f"Of {number} {name} had the fewest errors at rows held out, "
+        f"Of {number} {name} had the fewest errors on rows held out, "
         f"{percent(fewest)}{_rival(table, own)}."
     )
 

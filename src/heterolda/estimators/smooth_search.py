@@ -253,7 +253,7 @@ class _Transformed:
         Transformations that rows without each fold have; None leaves features as they
         are.
     wrong : ndarray of bool of shape (2, n_held) or None
-        Errors of linear discriminant analysis at rows held out, with features as they
+        Errors of linear discriminant analysis on rows held out, with features as they
         are and with transformed ones; None if no feature asks to be transformed.
     """
 
@@ -287,7 +287,7 @@ class _Transformed:
         return [self.data.transformed(power).float_rows() for power in self.powers]
 
     def _wrong(self) -> Mask:
-        """Errors of linear discriminant analysis at rows held out."""
+        """Errors of linear discriminant analysis on rows held out."""
         wrong = np.zeros(len(self.fold), dtype=bool)
         for f, power in enumerate(self.powers):
             part, out = self.part(f), self.fold == f
@@ -322,7 +322,7 @@ def _transforms(wrong: Mask, judges: _Judges, f: int) -> bool:
 
 @dataclass(frozen=True)
 class _Contest:
-    """Candidates and their errors at rows held out.
+    """Candidates and their errors on rows held out.
 
     Attributes
     ----------
@@ -357,7 +357,7 @@ class _Contest:
         return cls(folds, codes, judges, votings, np.array(wrong))
 
     def winner(self, f: int) -> tuple[_Folds, Index, int, Mask]:
-        """What rows held out but in fold f choose.
+        """Whon rows held out but in fold f choose.
 
         The mean of the candidates that are near the best, these candidates, the way of
         voting and its errors.

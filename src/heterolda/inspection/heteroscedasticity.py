@@ -25,6 +25,7 @@ from heterolda.inspection.sentences import (
     accuracy_sentence,
     few_rows_note,
     guarded_sentence,
+    most_frequent,
     plug_in_gain,
     verdict_sentence,
     wide_sentence,
@@ -327,7 +328,10 @@ class HeteroscedasticityReport:
         model, and a second sentence warns of classes that are too small for it.
         """
         if self.judgement is not None:
-            decision = verdict_sentence(self.judgement, _MODEL)
+            constant = most_frequent(
+                self.judgement, self.classes.tolist(), self.weights
+            )
+            decision = verdict_sentence(self.judgement, _MODEL, constant=constant)
             return "\n".join(
                 map(_wrapped, [accuracy_sentence(self.judgement), decision])
             )
@@ -397,8 +401,8 @@ def heteroscedasticity_report(
     (140.94, 20)
     >>> print(report.verdict)
     Held-out accuracy (leave-one-out, 150 rows): 96.67 %; LDA on the same rows: 98.00 %.
-    These rows cannot tell the two apart: 1.3 points, with a standard error of 0.94
-    points. Either will do; LDA is the simpler.
+    These rows cannot tell the two apart: LDA is ahead by 1.3 points, with a standard
+    error of 0.94 points. Either will do; LDA is the simpler.
 
     Statistics alone give the figures of the model:
 

@@ -34,7 +34,7 @@ _ABOUT_FEATURES = (
 )
 _ABOUT_RULES = (
     "Errors are plug-in: computed from the fitted Gaussian model, not counted on rows. "
-    f"Check them on rows that were held out of the fit. {MISSED} {GAP}"
+    f"Check them on rows that were held out of the fit. {MISSED}"
 )
 _CAPTIONS = {
     ProjectionDisplay: "Both classes along the direction in which the rule measures: "
@@ -73,6 +73,7 @@ def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
     record = facts.record
     known = [] if record is None else [record_sentence(record), *facts.reading_lines()]
     lead = [*facts.accuracy_lines(), facts.sentence, *known]
+    about = f"{_ABOUT_RULES} {GAP}" if facts.has_proven_gap else _ABOUT_RULES
     body = [
         section("Classes", table(*facts.class_table()), _class_map(facts)),
         section(
@@ -80,9 +81,7 @@ def _page(facts: ModelFacts, name: str, pairs: Sequence[PairFacts]) -> str:
             note(_ABOUT_FEATURES),
             features_table(["feature", "weight"], facts.mean_shares()),
         ),
-        ""
-        if facts.has_few_rows
-        else section("Rules", note(_ABOUT_RULES), _pairs(facts)),
+        "" if facts.has_few_rows else section("Rules", note(about), _pairs(facts)),
         *(_rule(facts, pair) for pair in pairs),
     ]
     lines = [*map(paragraph, lead), *map(note, notes)]
@@ -116,7 +115,7 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> str:
         parts.append(features_table(facts.coefficient_head, features))
     points = facts.operating_points(pair)
     if points:
-        head = ["optimal trade-off (plug-in)", f"{first} wrong", f"{second} wrong"]
+        head = ["optimal trade-off (plug-in)", f"{first} missed", f"{second} missed"]
         title = "Other error rates to choose from"
         parts.append(folded(title, [*head, "error"], points))
     parts.append(_pictures(facts, pair))

@@ -11,7 +11,11 @@ from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import FitRecord, fewer_rows_than_features
+from heterolda.estimators.fit_record import (
+    FitRecord,
+    Judgement,
+    fewer_rows_than_features,
+)
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
@@ -25,6 +29,7 @@ from heterolda.inspection.sentences import (
     bound_sentence,
     few_rows_note,
     guarded_sentence,
+    most_frequent,
     reading_lines,
     verdict_sentence,
     wide_note,
@@ -187,6 +192,11 @@ class ModelFacts:
             for k in np.argsort(-value, kind="stable")
         ]
 
+    @property
+    def has_proven_gap(self) -> bool:
+        """Whether it is proven of any rule how far it is from the best."""
+        return not all(np.isnan(pair.gap) for pair in self.pairs)
+
     def _rival_values(self) -> Array:
         """Risks of linear discriminant analysis, or of the best rules beside it."""
         fitted = self._settings
@@ -247,7 +257,20 @@ class ModelFacts:
                 "figures do not tell you which of the two to use."
             )
             return [accuracy_sentence(found), verdict]
-        return [accuracy_sentence(found), verdict_sentence(found, lda=lda)]
+        verdict = verdict_sentence(found, lda=lda, constant=self._most_frequent(found))
+        return [accuracy_sentence(found), verdict]
+
+    def _most_frequent(self, found: Judgement) -> tuple[str, float] | None:
+        """The most frequent class and its share of the rows judged, if known.
+
+        None with priors other than the shares of the rows: accuracy is not the aim.
+        """
+        if self.statistics is None:
+            return None
+        weights = self.statistics.weights
+        if not np.allclose(self.discriminant.priors_, weights / weights.sum()):
+            return None
+        return most_frequent(found, self.classes, weights)
 
     @property
     def _has_other_aim(self) -> bool:
@@ -409,9 +432,10 @@ class ModelFacts:
         if not np.isnan(worst[0].rival):
             rival = "best line" if self.is_fisher else "LDA"
             columns[rival] = [self.cost(pair.rival) for pair in worst]
-        columns["gap"] = [
-            "-" if np.isnan(pair.gap) else percent(pair.gap) for pair in worst
-        ]
+        if self.has_proven_gap:
+            columns["gap"] = [
+                "-" if np.isnan(pair.gap) else percent(pair.gap) for pair in worst
+            ]
         columns["missed"] = [between.join(pair.missed) for pair in worst]
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 

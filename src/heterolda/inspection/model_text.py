@@ -71,7 +71,7 @@ def _pairs(facts: ModelFacts) -> list[str]:
             f"and {len(more)} more pairs, none with more than "
             f"{facts.cost(more[0].value)}"
         )
-    lines.append(f"{MISSED} {GAP}")
+    lines.append(f"{MISSED} {GAP}" if facts.has_proven_gap else MISSED)
     if not np.isnan(facts.pairs[0].rival):
         lines.append(_gain(facts))
     return lines
@@ -131,7 +131,7 @@ def describe_model(
     for pair in pairs:
         lines += ["", *_rule(facts, pair, tradeoff=tradeoff)]
     if len(pairs) < n_rules:
-        lines += ["", f"These are {len(pairs)} of {n_rules} rules, the worst first."]
+        lines += ["", _shown(len(pairs), n_rules)]
     if facts.statistics is None:
         lines += [
             "",
@@ -139,6 +139,13 @@ def describe_model(
             "as they are, and other operating points are unknown.",
         ]
     return lines
+
+
+def _shown(n: int, n_rules: int) -> str:
+    """How many of the rules are shown."""
+    if n == 1:
+        return f"This is 1 of {n_rules} rules."
+    return f"These are {n} of {n_rules} rules, the worst first."
 
 
 def _rule(facts: ModelFacts, pair: PairFacts, *, tradeoff: bool) -> list[str]:
@@ -159,7 +166,7 @@ def _rule(facts: ModelFacts, pair: PairFacts, *, tradeoff: bool) -> list[str]:
         lines += _features(features, facts.coefficient_head)
     points = facts.operating_points(pair) if tradeoff else []
     if points:
-        names = ["optimal trade-off (plug-in)", f"{first} wrong", f"{second} wrong"]
+        names = ["optimal trade-off (plug-in)", f"{first} missed", f"{second} missed"]
         lines += ["", *text_table([[*names, "error"], *points])]
     elif tradeoff and OTHERS in pair.classes:
         lines.append("Only pairs of classes have other operating points.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from heterolda.data.categories import raw_columns
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, Judgement
@@ -83,22 +85,43 @@ def accuracy_sentence(judgement: Judgement) -> str:
     )
 
 
+def most_frequent(
+    judgement: Judgement, labels: Sequence[Any], weights: Array
+) -> tuple[Any, float] | None:
+    """The most frequent class and its share of the rows judged.
+
+    None if these are not the rows that the weights of the classes count.
+    """
+    total = float(weights.sum())
+    if not np.isclose(judgement.n_rows, total):
+        return None
+    k = int(weights.argmax())
+    return labels[k], float(weights[k]) / total
+
+
 def verdict_sentence(
-    judgement: Judgement, model: str = "this model", lda: str = "LDA"
+    judgement: Judgement,
+    model: str = "this model",
+    lda: str = "LDA",
+    constant: tuple[Any, float] | None = None,
 ) -> str:
-    """Which of the two to use."""
-    apart = (
-        f"{points(abs(judgement.difference))}, with a standard error of "
-        f"{points(judgement.standard_error)}"
+    """Which of the two to use; `constant` is a label, and how often it is right."""
+    by = points(abs(judgement.difference))
+    error = f"with a standard error of {points(judgement.standard_error)}"
+    neither, (label, share) = "", constant or (None, 0.0)
+    if constant and max(judgement.accuracy, judgement.lda_accuracy) <= share + 1e-9:
+        neither = f"better than always answering {label!r} ({100 * share:.2f} %)."
+    if judgement.better is not None:
+        use, other = (model, "LDA") if judgement.better == "model" else (lda, model)
+        but = f" But neither is {neither}" if neither else ""
+        return f"Use {use}: it is better than {other} by {by}, {error}.{but}"
+    apart = f"the difference is {by}"
+    if judgement.difference:
+        apart = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
+    end = (
+        f"Neither is {neither}" if neither else f"Either will do; {lda} is the simpler."
     )
-    if judgement.better == "model":
-        return f"Use {model}: it is better than LDA by {apart}."
-    if judgement.better == "LDA":
-        return f"Use {lda}: it is better than {model} by {apart}."
-    return (
-        f"These rows cannot tell the two apart: {apart}. Either will do; {lda} is the "
-        "simpler."
-    )
+    return f"These rows cannot tell the two apart: {apart}, {error}. {end}"
 
 
 def guarded_sentence(pairs: Sequence[str]) -> str:

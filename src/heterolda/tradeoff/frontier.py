@@ -203,19 +203,19 @@ class Frontier:
             f"Optimal trade-off between {first} and {second}, with an area under its "
             f"curve of {self.auc:.4f}. All figures are of the Gaussian model."
         )
-        head = ["rule", f"{first} wrong", f"{second} wrong", "error"]
+        head = ["rule", f"{first} missed", f"{second} missed", "error"]
         return html(about, html_table(head, self._table()))
 
     def _table(self) -> list[list[str]]:
         """Rules of the frontier and their error rates, as text."""
         requests: dict[str, dict[str, Any]] = {
             "least error": {},
-            "both classes equally often wrong": {"criterion": "minimax"},
+            "same share of both missed": {"criterion": "minimax"},
         }
         for label in self.classes.tolist():
             for q in _BOUNDS:
                 bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
-                requests[f"{label} wrong in {100 * q:g} %"] = bound
+                requests[f"{100 * q:g} % of {label} missed"] = bound
         points = {name: self.at(**request) for name, request in requests.items()}
         return [
             [name, *map(percent, (*point.error_rates.tolist(), point.error))]
