@@ -34,7 +34,7 @@ check: $(READY) coverage
 
 # The folders that all answers depend on: at least 99 % of their branches are tested.
 coverage: $(READY)
-	$(PYTEST) -m covered --cov tests
+	$(PYTEST) tests -m covered --cov
 
 lint: $(READY)
 	$(BIN)/ruff check .

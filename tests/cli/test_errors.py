@@ -327,7 +327,7 @@ def test_bad_invocations_say_why_in_one_line(folder, line, status, message):
         ("x0,kind\n1,\n2,east\n", "standard input: column 'kind', row 1 is missing"),
         (
             "x0,kind\n1,west\nx,east\n",
-            "standard input: a column is not numbers: 'x0' is",
+            "standard input: a column is not all numbers: 'x0' is",
         ),
         ("x0,kind\n1,west\n2,east,3\n", "standard input: row 2 has 3 cells"),
     ],
