@@ -357,23 +357,23 @@ def test_the_search_finds(address, browser):
 TASKS = {
     "statistician": [
         (["Box's M is significant, what now?"], "What to do: four cases"),
-        (["The theory", "The certificate"], "branch and bound"),
-        (["Coming from R's MASS", "Leave-one-out"], "CV = TRUE"),
+        (["The theory"], "The certificate"),
+        (["Coming from R's MASS"], "CV = TRUE"),
         (["Results", "The paper's study, reproduced"], "What differs, and why"),
         (["How to cite"], "@article{gyamfi2017linear"),
     ],
     "engineer with a CSV file": [
-        (["Get started", "Install"], "pip install 'heterolda[all]'"),
-        (["Files as you have them", "What is detected"], "decimal comma"),
+        (["Get started"], "pip install 'heterolda[all]'"),
+        (["Files as you have them"], "decimal comma"),
         (["User guide", "Missing values"], "--missing em"),
         (
             ["Costs and bounds on errors", "A bound that holds on new rows"],
             "--max-error",
         ),
-        (["User guide", "C and ONNX", "C"], "--to c"),
+        (["User guide", "C and ONNX"], "--to c"),
     ],
     "maintainer of scikit-learn": [
-        (["Coming from scikit-learn", "Parameters"], "store_covariance"),
+        (["Coming from scikit-learn"], "store_covariance"),
         (["scikit-learn-contrib's checklist"], "check_estimator"),
         (["API reference", "GaussianLinearDiscriminant"], "covariance_estimator"),
         (["Results", "Benchmarks"], "Where others are faster"),
@@ -382,7 +382,8 @@ TASKS = {
 }
 LINK = """
     const found = [...document.querySelectorAll("a[href]")].find(
-        (link) => link.checkVisibility() && link.innerText.trim() === arguments[0]);
+        (link) => link.checkVisibility()
+            && link.innerText.trim().replace("’", "'") === arguments[0]);
     found?.scrollIntoView({block: "center", behavior: "instant"});
     return found;
 """
@@ -399,4 +400,6 @@ def test_visitors_find_what_they_come_for(address, browser, visitor):
             assert link is not None, f"{browser.current_url} has no link {words!r}"
             link.click()
         text = browser.execute_script("return document.querySelector('main').innerText")
-        assert answer in text, f"{browser.current_url} does not say {answer!r}"
+        assert answer in text.replace("’", "'"), (
+            f"{browser.current_url} does not say {answer!r}"
+        )
