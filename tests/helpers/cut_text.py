@@ -1,5 +1,7 @@
 """Text of a page that nobody can read whole: cut off, or broken inside a word."""
 
+from helpers.browsing import set_width
+
 _FIND = """
 const found = [];
 const scrolls = (style) => ["auto", "scroll"].includes(style.overflowX);
@@ -40,8 +42,7 @@ def unreadable(browser, width, within="body"):
     What a box can scroll to is not cut off. Words count as broken only within the
     elements of the selector.
     """
-    screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    set_width(browser, width)
     found = browser.execute_script(_FIND, within)
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     return found
