@@ -1,0 +1,223 @@
+"""Record where the package stands, for later changes to be compared with.
+
+python -m benchmarks.baseline [SECTION ...]
+
+The sections are speed, accuracy, wide, missing, projection and mutation; by default all
+of them. Each replaces its part of benchmarks/baseline.json, with the commit, so that a
+run can be stopped and continued. Speed wants an idle machine; HETEROLDA_DATA names the
+folder of the public sets. `mutation` needs mutmut and takes an hour.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+import heterolda
+from benchmarks import cases, local_search
+from benchmarks.accuracy import sets
+from benchmarks.gaps import study as gaps
+from benchmarks.guard import read
+from benchmarks.methods import TRAINING_ROWS, fitting, predicting
+from benchmarks.projection import study as projection
+from benchmarks.report import machine
+from benchmarks.runner import FULL, Case, Method
+from benchmarks.shapes import PAPER_SHAPES, Shape
+from benchmarks.wide import study as wide
+
+FILE = Path(__file__).with_name("baseline.json")
+DATA = Path(os.environ.get("HETEROLDA_DATA", ""))
+MODELS = {
+    "default": heterolda.GaussianLinearDiscriminant,
+    "recommended": heterolda.recommended,
+    "LDA": LinearDiscriminantAnalysis,
+}
+# Of these groups of `make bench`; the others measure peers or processes.
+GROUPS = {
+    *(cases.FIT_DRAWN, cases.FIT_REAL, cases.FIT_LARGE, cases.FIT_WIDE),
+    *(cases.PREDICT, cases.ONE_ROW, cases.GUARD, cases.PROJECT, local_search.GROUP),
+}
+MUTATED = "heterolda.solvers.", "heterolda.estimators.votes."
+MUTATION_SECONDS = 3600
+
+
+def speed() -> dict[str, Any]:
+    """Ratios of our times to a peer's, with our median seconds."""
+    settings = replace(FULL, budget=3.0, minimum=1)
+    chosen = [c for c in cases.all_cases() if getattr(c, "group", "") in GROUPS]
+    lda = fitting("LDA svd")
+    two = Shape(10_000, 20, 2)
+    chosen += [Case("proba", s, _proba("global"), _proba("LDA svd")) for s in SHAPES]
+    chosen += [
+        Case("recommended", shape, fitting("recommended"), lda)
+        for shape in (*SHAPES[:2], SHAPES[3], two, cases.PLANTS)
+    ]
+    found = {}
+    for number, case in enumerate(chosen, 1):
+        say(f"[{number}/{len(chosen)}] {case.name}")
+        row = case.run(settings)
+        if row["ratio"] is not None:
+            seconds = float(np.median(row["ours_seconds"]))
+            found[case.name] = {"ratio": row["ratio"], "seconds": seconds}
+    return found
+
+
+SHAPES = [s for s in PAPER_SHAPES if s.name in ("D1", "liver", "zernike", "vowels")]
+SHAPES += [s for s in PAPER_SHAPES if s.name in ("spambase", "letters")]
+
+
+def _proba(name: str) -> Method:
+    def prepare(X: Any, y: Any, settings: Any) -> Callable[[], Any]:
+        rows = X[:TRAINING_ROWS], y[:TRAINING_ROWS]
+        # A bound method: its estimator is what `predicting` fits.
+        model = predicting(name).prepare(*rows, settings).func.__self__
+        return lambda: model.predict_proba(X)
+
+    return Method(f"predict_proba {name}", prepare)
+
+
+def accuracy() -> dict[str, Any]:
+    """Accuracy in % and log loss of one shuffle of five folds on every public set."""
+    return {name: _held_out(name, *sets.load(name)) for name in sets.SETS}
+
+
+def wide_data() -> dict[str, Any]:
+    """The same on wide sets, by two shuffles."""
+    found = {}
+    for path in wide.SETS:
+        X, labels = read(DATA / f"{path}.csv.gz")
+        y = np.unique(labels, return_inverse=True)[1]
+        found[path] = _held_out(path, X, y, shuffles=2)
+    return found
+
+
+def _held_out(name: str, X: Any, y: Any, shuffles: int = 1) -> dict[str, Any]:
+    found = {}
+    for method, make in MODELS.items():
+        hits, losses = [], []
+        for seed in range(shuffles):
+            folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+            for train, test in folds.split(X, y):
+                model = make().fit(X[train], y[train])
+                hits.append(model.predict(X[test]) == y[test])
+                proba = model.predict_proba(X[test])
+                losses.append(gaps.log_losses(proba, model.classes_, y[test]))
+        found[method] = {
+            "accuracy": 100 * float(np.concatenate(hits).mean()),
+            "log_loss": float(np.concatenate(losses).mean()),
+        }
+        say(f"{name}, {method}: {found[method]}")
+    return found
+
+
+def missing() -> dict[str, Any]:
+    """Accuracy and log loss of EM and of mean imputation, by set and regime.
+
+    plant_margin is left out: EM takes hours on its 100 classes.
+    """
+    names = [name for name in gaps.SETS if name not in ("plant_margin", "semeion")]
+    names.sort(key=lambda name: np.prod(sets.SIZES[name]))
+    found = {}
+    for name in names:
+        for regime in gaps.REGIMES:
+            rows = gaps.measure(name, regime, ["EM", "mean + ours"])
+            found[f"{name}, {regime}"] = {
+                method: {key: row.get(key) for key in ("accuracy", "log_loss")}
+                for method, row in rows.items()
+            }
+        say(f"{name}: {found[f'{name}, {regime}']}")
+    return found
+
+
+def projections() -> dict[str, Any]:
+    """Accuracy that classifiers reach after our reduction and after LDA's."""
+    found = {}
+    for name, load in projection.sets([DATA, DATA / "more"]).items():
+        X, y, _ = projection.sample(*load())
+        found[name] = {how: projection.measure(X, y, how) for how in ("default", "LDA")}
+        say(name)
+    return found
+
+
+def mutation() -> dict[str, Any]:
+    """Share of mutants that the tests notice, of a sample, by module.
+
+    Mutants are drawn in a random order, and tried as long as the time lasts.
+    """
+    from mutmut.mutation.data import SourceFileMutationData
+    from mutmut.stats import status_by_exit_code
+    from mutmut.utils.file_utils import walk_mutatable_files
+
+    command = [str(Path(sys.executable).with_name("mutmut")), "run"]
+
+    def statuses() -> dict[str, str]:
+        found = {}
+        for path in walk_mutatable_files():
+            data = SourceFileMutationData(path=path)
+            data.load()
+            found |= data.exit_code_by_key
+        return {name: status_by_exit_code[code] for name, code in found.items()}
+
+    if not Path("mutants").exists():
+        subprocess.run([*command, "heterolda.solvers.threshold.*"], check=True)
+    names = [name for name in sorted(statuses()) if name.startswith(MUTATED)]
+    random.Random(0).shuffle(names)
+    try:
+        subprocess.run([*command, *names], timeout=MUTATION_SECONDS)
+    except subprocess.TimeoutExpired:
+        say("the hour is over")
+    by_module: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, status in statuses().items():
+        if name.startswith(MUTATED):
+            by_module[name.partition(".x")[0]][status] += 1
+    return {module: dict(counts) for module, counts in sorted(by_module.items())}
+
+
+SECTIONS = {
+    "speed": speed,
+    "accuracy": accuracy,
+    "wide": wide_data,
+    "missing": missing,
+    "projection": projections,
+    "mutation": mutation,
+}
+
+
+def say(text: str) -> None:
+    """Show progress."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Measure the sections that are asked for."""
+    chosen = sys.argv[1:] or list(SECTIONS)
+    if unknown := sorted(set(chosen) - set(SECTIONS)):
+        sys.exit(f"no section {unknown}; there are {', '.join(SECTIONS)}")
+    for name in chosen:
+        threads = 2 if name == "speed" else 1
+        with threadpool_limits(threads), warnings.catch_warnings(action="ignore"):
+            found = SECTIONS[name]()
+            git = ["git", "rev-parse", "--short", "HEAD"]
+            commit = subprocess.run(git, capture_output=True, text=True).stdout.strip()
+            part = {"commit": commit, "machine": machine(), "results": found}
+        record = json.loads(FILE.read_text()) if FILE.exists() else {}
+        record[name] = part
+        FILE.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
