@@ -377,7 +377,6 @@ TASKS = {
         (["scikit-learn-contrib's checklist"], "check_estimator"),
         (["API reference", "GaussianLinearDiscriminant"], "covariance_estimator"),
         (["Results", "Benchmarks"], "Where others are faster"),
-        (["What changes in your answers"], "guard=False"),
     ],
 }
 LINK = """
