@@ -23,8 +23,8 @@ from heterolda.foundations.validation import NUMERIC_TYPES, all_finite, label_ar
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
-# Numbers of a block, at most: sparse rows are made dense block by block.
-_LARGEST_BLOCK = 1 << 22
+# Numbers of a block, at most: each thread makes sparse rows dense block by block.
+_LARGEST_BLOCK = 1 << 20
 # Products of features and coefficients that are worth a thread.
 _WORTH_A_THREAD = 1 << 22
 # Methods of an estimator by those of its committee.
