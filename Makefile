@@ -7,8 +7,10 @@ else
 SCRIPTS := bin
 endif
 BIN := $(VENV)/$(SCRIPTS)
-READY := $(VENV)/.ready
-INSTALLED := $(VENV)/.installed
+# What a command needs: the package with an extra of pyproject.toml, and the kernels.
+PLOT := $(VENV)/.plot $(VENV)/.kernels
+TEST := $(VENV)/.test $(VENV)/.kernels
+CHECK := $(VENV)/.check $(VENV)/.kernels
 # How long `make fuzz` runs, and on which reader; by default on each for its share.
 SECONDS ?= 60
 READER ?=
@@ -18,7 +20,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 .PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy projection wide gaps hostile docs picture dist
 .PHONY: stamp test-oldest mutation clean
 
-demo: $(READY)
+demo: $(PLOT)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
 	$(BIN)/heterolda report build/demo
 
@@ -26,66 +28,66 @@ demo: $(READY)
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
 
 TESTS ?= not check
-test: $(READY) lint
+test: $(TEST) lint
 	$(PYTEST) -m '$(TESTS)'
 
-check: $(READY) coverage
+check: $(CHECK) coverage
 	$(PYTEST) -m check tests docs/guide
 
 # The folders that all answers depend on: at least 99 % of their branches are tested.
-coverage: $(READY)
+coverage: $(CHECK)
 	$(PYTEST) tests -m covered --cov
 
-lint: $(READY)
+lint: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-fuzz: $(READY)
+fuzz: $(TEST)
 	$(BIN)/python -m fuzz $(SECONDS) $(addprefix --reader ,$(READER))
 
 # The compiled kernels, with every access to memory watched; needs gcc.
-sanitize: $(READY)
+sanitize: $(TEST)
 	$(ONE_THREAD) $(BIN)/python -m fuzz.sanitized $(SECONDS)
 
-soak: $(READY)
+soak: $(TEST)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.soak
 
 # Known vulnerabilities of what is installed; the status is 2 where nobody can be asked.
-audit: $(READY)
+audit: $(CHECK)
 	$(BIN)/python tests/release/audit.py
 
-bench: $(READY)
+bench: $(TEST)
 	$(BIN)/python -m benchmarks
 
-bench-scale: $(READY)
+bench-scale: $(TEST)
 	$(BIN)/python -m benchmarks.scale
 
 # On a machine with a GPU; what it measures can be made a page of elsewhere.
-gpu: $(READY)
+gpu: $(CHECK)
 	$(BIN)/python -m benchmarks.gpu
 
-accuracy: $(READY)
+accuracy: $(TEST)
 	$(BIN)/python -m benchmarks.accuracy
 
-projection: $(READY)
+projection: $(TEST)
 	$(BIN)/python -m benchmarks.projection
 
-wide: $(READY)
+wide: $(TEST)
 	$(BIN)/python -m benchmarks.wide
 
-gaps: $(READY)
+gaps: $(TEST)
 	$(BIN)/python -m benchmarks.gaps
 
 # Hours; it goes on where it was stopped.
-mutation: $(READY)
+mutation: $(TEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutation]'
 	$(ONE_THREAD) PYTHONPATH=. $(BIN)/python -m benchmarks.mutation
 
-hostile: $(READY)
+hostile: $(TEST)
 	$(ONE_THREAD) PYTHONPATH=tests $(BIN)/python -m hostile
 
-docs: $(READY)
+docs: $(CHECK)
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 # The pictures that pages in the repository show are those of the gallery; the model card is
@@ -101,7 +103,7 @@ picture: docs
 		--screenshot=docs/images/card.png build/card/card.html
 
 # A wheel and an sdist, twice with equal hashes; the wheel works in an environment of its own.
-dist: $(READY)
+dist: $(CHECK)
 	rm -rf dist build/clean
 	$(BIN)/python tests/release/build_twice.py dist
 	$(BIN)/python -m twine check --strict dist/*
@@ -116,19 +118,23 @@ stamp:
 # The oldest versions that are supported, in an environment of their own.
 test-oldest:
 	$(PYTHON) -m venv build/oldest
-	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[test]'
+	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[check]'
 	$(ONE_THREAD) build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadgroup tests
 
-$(INSTALLED): pyproject.toml
+$(VENV)/.created:
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	HETEROLDA_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
-	touch $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'setuptools>=77'
+	touch $@
 
-# The kernels; without a C compiler there are none, and NumPy does their work.
-$(READY): $(INSTALLED) setup.py $(wildcard src/heterolda/kernels/c/*)
+$(VENV)/.plot $(VENV)/.test $(VENV)/.check: $(VENV)/.%: pyproject.toml | $(VENV)/.created
+	HETEROLDA_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	touch $@
+
+# Without a C compiler there are no kernels, and NumPy does their work.
+$(VENV)/.kernels: setup.py $(wildcard src/heterolda/kernels/c/*) | $(VENV)/.created
 	$(BIN)/python setup.py --quiet build_ext --inplace
-	touch $(READY)
+	touch $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -68,8 +68,12 @@ def test_every_public_estimator_is_checked():
 )
 @pytest.mark.parametrize(
     ("estimator", "routing"),
-    [(one, True) for one in ONE_OF_EACH]
-    + [(one, False) for one in OTHERS + ONE_OF_EACH],
+    [(one, False) for one in ONE_OF_EACH]
+    + [
+        pytest.param(*case, marks=pytest.mark.check)
+        for case in [(one, True) for one in ONE_OF_EACH]
+        + [(one, False) for one in OTHERS]
+    ],
     ids=lambda value: " ".join(repr(value).split()),
 )
 def test_common_checks(estimator, routing):
