@@ -422,7 +422,7 @@ def test_an_interrupt_leaves_nothing(folder, tmp_path, sent):
     if sent == "the terminal":  # which is closed, and was that of the process
         ours, theirs = os.openpty()
         settings = {"stderr": theirs, "start_new_session": True}
-        settings["preexec_fn"] = lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+        settings["preexec_fn"] = take_terminal
     with predicting(out, **settings) as process:
         if sent == "the terminal":
             os.close(theirs)
@@ -435,6 +435,12 @@ def test_an_interrupt_leaves_nothing(folder, tmp_path, sent):
     assert list(tmp_path.iterdir()) == []
 
 
+def take_terminal():
+    """In a new process: its errors go to a terminal, which may hang up on it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+
+
 @contextmanager
 def predicting(out, **settings):
     """A process that has written some rows under a name of its own, and waits."""
@@ -443,7 +449,10 @@ def predicting(out, **settings):
         process.stdin.write(b"x0,x1,x2\n" + b"1,2,3\n" * 20_000)
         wait_for(lambda: any(p.stat().st_size for p in out.parent.iterdir()))
         assert not out.exists()
-        yield process
+        try:
+            yield process
+        finally:
+            process.kill()  # else a test that fails would wait for ever
 
 
 @pytest.mark.check

@@ -23,9 +23,10 @@ def main() -> None:
 
         app()
     except KeyboardInterrupt:
+        sys.exit("heterolda: interrupted")
+    finally:
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
-        sys.exit("heterolda: interrupted")
 
 
 def _end_tidily() -> None:
