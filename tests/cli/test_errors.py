@@ -280,7 +280,7 @@ BAD = [
     ("inspect model.json --pair north,mars", 2, "there is no pair 'north' and 'mars'"),
     ("inspect model.json --rules 0", 2, "--rules"),
     ("export model.json -o rule.txt", 2, "add --to c or --to onnx"),
-    ("export model.json -o rule.h --dtype float16", 2, "one of float, double, int16"),
+    ("export model.json -o rule.h --dtype float16", 2, "one of float, double"),
     ("export model.json -o rule.onnx --name me", 2, "--name is for C"),
     ("export model.json -o rule.h --name 7up", 2, "name '7up'"),
     # the study
