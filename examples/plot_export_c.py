@@ -2,8 +2,8 @@
 A classifier in C
 =================
 
-A fitted model becomes a C header that needs no library and no memory but its constants.
-With ``int16`` it needs no floating point either, so it runs on a microcontroller.
+A fitted model becomes a C header that needs no library and no memory but its constants,
+so it runs on a microcontroller.
 """
 
 import shutil
@@ -22,14 +22,14 @@ data = load_iris()
 X, y = data.data[:, 2:], data.target
 model = GaussianLinearDiscriminant().fit(X, y)
 folder = Path(tempfile.mkdtemp())
-header = export_c(model, folder / "iris.h", "int16")
+header = export_c(model, folder / "iris.h")
 print(f"{header.constant_bytes} bytes of constants")
 print(f"{header.multiplications} multiplications for a decision")
 
 # %%
 # The end of the header is the decision:
 
-print(*header.path.read_text().splitlines()[-44:], sep="\n")
+print(*header.path.read_text().splitlines()[-37:], sep="\n")
 
 # %%
 # A program around it reads rows and writes classes. (Without a compiler the picture
@@ -39,7 +39,7 @@ program = """
 #include "iris.h"
 #include <stdio.h>
 int main(void) {
-    int16_t x[2];
+    float x[2];
     while (fread(x, sizeof x, 1, stdin) == 1) putchar(iris_predict(x));
     return 0;
 }
@@ -54,8 +54,8 @@ def decide(rows):
     (folder / "main.c").write_text(program)
     command = [compiler, "-O2", "-o", "main", "main.c"]
     subprocess.run(command, cwd=folder, check=True)
-    whole = np.rint((rows - header.zero) / header.unit).astype(np.int16)
-    run = subprocess.run([folder / "main"], input=whole.tobytes(), capture_output=True)
+    floats = rows.astype(np.float32).tobytes()
+    run = subprocess.run([folder / "main"], input=floats, capture_output=True)
     return np.frombuffer(run.stdout, np.uint8)
 
 

@@ -128,16 +128,6 @@ def errors_in_single(model, X, *, exact_rows=False):
     return 1.01 * single + both
 
 
-def errors_in_int16(model, X, header, exponent):
-    """Bounds on the errors of scores in whole numbers; infinite where x is clipped."""
-    q = (X - header.zero) / header.unit
-    step = 0.5 * 2.0 ** -exponent.astype(float)
-    rows = 0.5 * np.abs(model.coef_) @ header.unit
-    bound = rows + step * (np.abs(q).sum(axis=1, keepdims=True) + X.shape[1] + 1)
-    clipped = (np.abs(q) >= 32767.5).any(axis=1, keepdims=True)
-    return np.where(clipped, np.inf, 1.01 * bound + 2 * errors_in_double(model, X))
-
-
 def certain(model, X, errors, unit=DOUBLE):
     """Rows whose label is the same for all scores within the errors.
 

@@ -275,7 +275,6 @@ def test_load_refuses_what_is_no_statistics(tmp_path):
     good = dict(np.load(tmp_path / "good.npz"))
     bad = {
         "missing": {k: v for k, v in good.items() if k != "means"},
-        "newer": good | {"format": np.array(99)},
         "nan": good | {"means": good["means"] * np.nan},
         "shape": good | {"weights": np.ones(3)},
         "negative": good | {"weights": -good["weights"]},
@@ -514,7 +513,9 @@ def test_load_refuses_damaged_content(tmp_path, make_classes, rng):
         ({"weights": -good["weights"]}, unfit),
         ({"feature_names": np.array(["a", "b"])}, unfit),
         ({"classes_are_objects": np.array([], bool)}, unfit),
-        ({"format": np.array([1, 2])}, ""),
+        ({"format": np.array([1, 2])}, "its format is not an integer"),
+        ({"format": np.array("1")}, "its format is not an integer"),
+        ({"format": np.array(2)}, "it has format 2, and this release reads only forma"),
         ({"scatters": skew}, "covariances: the matrix of class 0 is not symmetric"),
         ({"scatters": -good["scatters"]}, "covariances: the matrix of class 0 has"),
         ({"scatters": good["scatters"][:2]}, ""),

@@ -17,7 +17,7 @@ from heterolda.cli.messages import (
 from heterolda.cli.options import WRITE, Debug, ModelFile, one_of
 
 # The types of features that each form has, the default first.
-_TYPES = {"c": ("float", "double", "int16"), "onnx": ("float32", "float64")}
+_TYPES = {"c": ("float", "double"), "onnx": ("float32", "float64")}
 _ENDINGS = {".h": "c", ".onnx": "onnx"}
 
 
@@ -41,8 +41,8 @@ def export(
         typer.Option(
             **WRITE,
             metavar="TYPE",
-            help="Type of the features: float, double or int16 for C, float32 or "
-            "float64 for ONNX.",
+            help="Type of the features: float or double for C, float32 or float64 "
+            "for ONNX.",
             show_default="float or float32",
         ),
     ] = None,
@@ -59,7 +59,7 @@ def export(
     """Write a model as a C header or an ONNX graph.
 
     - `heterolda export iris.json --out iris.h`
-    - `heterolda export iris.json --out iris.h --dtype int16 --name flower`
+    - `heterolda export iris.json --out iris.h --dtype double --name flower`
     - `heterolda export iris.json --out iris.onnx`
 
     In C, a pipeline of projections and a classifier becomes rules on its features. A
@@ -105,12 +105,11 @@ def _write(
         outputs = "outputs label and probabilities" if predicts else "output components"
         return [f"{out}: input X of {dtype}, {outputs}", *features]
     header = export_c(fitted, out, dtype, name=name)
-    kind = {"int16": "int16_t"}.get(dtype, dtype)
     labels = enumerate(fitted.classes_.tolist())
     if getattr(fitted, "transformation_", None) is not None:
         features.insert(0, "it transforms features with <math.h>: link with -lm")
     return [
-        f"{out}: int {header.name}_predict(const {kind} *x), with "
+        f"{out}: int {header.name}_predict(const {dtype} *x), with "
         f"{header.constant_bytes} bytes of constants and at most "
         f"{header.multiplications} multiplications",
         *features,

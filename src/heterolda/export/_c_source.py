@@ -18,16 +18,12 @@ from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
 from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._c_text import comment, label_table, number, table
-from heterolda.export._int16 import LARGEST, Int16Rules
 from heterolda.export._rules import Rules, said_of_gaps
 from heterolda.foundations.types import Array
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
-_BYTES = {"int8_t": 1, "int16_t": 2, "float": 4, "double": 8}
-_BYTES |= {"int64_t": 8, "uint64_t": 8}
-# Least size of the steps of whole scores: far from where single precision ends.
-_LEAST_STEP = 1e-30
+_BYTES = {"float": 4, "double": 8, "uint64_t": 8}
 # Terms of the power series of the exponential function, for |x| <= ln(2) / 2.
 _TERMS = {"float": 8, "double": 13}
 _REALS = {
@@ -70,32 +66,24 @@ class Source:
     name: str
     dtype: str
     rules: Rules
-    int16: Int16Rules | None
     constant_bytes: int = 0
     multiplications: int = 0
 
     def code(self) -> str:
         """Labels, constants and functions, between guards."""
         (n_rules, d), k = self.rules.coef.shape, len(self.rules.classes)
-        kind, real = self.rules.kind, "float" if self.int16 else self.dtype
-        wrapped = self.int16 or self.rules.transformation
-        self._real = _TYPES[real]
+        kind = self.rules.kind
+        self._real = _TYPES[self.dtype]
         self._words = {
             "name": self.name,
             "d": str(d),
             "k": str(k),
             "p": str(n_rules),
-            "input": "int16_t" if self.int16 else self.dtype,
-            "score": real,
-            "real": real,
+            "real": self.dtype,
             "feature": "x[j]",
-            "call": f"{self.name}_score",
-            "compared": "s",
-            "decide": "decide" if wrapped else "predict",
+            "decide": "decide" if self.rules.transformation else "predict",
             "weight": "1",
-            "terms": str(_TERMS[real]),
-            "largest": f"{LARGEST}.0",
-            "edge": f"{LARGEST}.5",
+            "terms": str(_TERMS[self.dtype]),
             **{key: number(self._real(value)) for key, value in _REALS.items()},
         }
         self._blocks: list[str] = []
@@ -107,10 +95,7 @@ class Source:
             self._add("begin-exact")
         self._add("sizes")
         self._blocks.append(label_table(f"{self.name}_classes", self.rules.classes))
-        if self.int16 is None:
-            self._add_scores()
-        else:
-            self._add_int16_scores(self.int16)
+        self._add_scores()
         if kind == "votes":
             self._add_vote_weights()
         elif kind != "binary":
@@ -118,12 +103,10 @@ class Source:
         if kind == "coupled":
             self._add("exponential")
             # Two powers per rule, each with three products, terms, and seven squarings.
-            self.multiplications += 2 * n_rules * (3 + 2 * _TERMS[real] + 14)
+            self.multiplications += 2 * n_rules * (3 + 2 * _TERMS[self.dtype] + 14)
         self._add(kind)
         if self.rules.transformation:
             self._add_transformation(self.rules.transformation)
-        if self.int16:
-            self._add("int16-predict")
         if self.dtype == "double":
             self._add("end-exact")
         self._add("end")
@@ -142,7 +125,6 @@ class Source:
             "decision": _DECISIONS[rules.kind],
             "constant_bytes": str(self.constant_bytes),
             "multiplications": str(self.multiplications),
-            "largest_sum": str(max(self.int16.largest_sums()) if self.int16 else ""),
             "gaps": "\n".join(["", *wrap(gaps, 80), ""]) if gaps else "",
             "last": str(d - 1),
         }
@@ -151,14 +133,7 @@ class Source:
 
     def _filled(self, name: str) -> str:
         """A block of the templates, with words in its placeholders."""
-        drop, keep = ("real", "int16") if self.int16 else ("int16", "real")
-        lines = _TEMPLATES[name].split("\n")
-        chosen = [
-            line.removesuffix(f" //{keep}")
-            for line in lines
-            if not line.endswith(f"//{drop}")
-        ]
-        return Template("\n".join(chosen)).substitute(self._words)
+        return Template(_TEMPLATES[name]).substitute(self._words)
 
     def _add(self, name: str) -> None:
         """Add a block of the templates."""
@@ -206,25 +181,6 @@ class Source:
         self._add("transformed")
         self.multiplications += 3 * len(given.lambdas)
 
-    def _add_int16_scores(self, int16: Int16Rules) -> None:
-        self._add_table("int16_t", "coef", int16.coef)
-        self._add_table("int64_t", "offset", int16.offset)
-        self._add("int16-sum")
-        if self.rules.kind in ("binary", "votes"):
-            self._words |= {"score": "int64_t", "call": f"{self.name}_sum"}
-        else:
-            step = _single(np.ldexp(1.0, -int16.exponent), least=_LEAST_STEP)
-            self._add_table("float", "step", step)
-            self._add("int16-score")
-            self.multiplications += len(step)
-        if self.rules.kind == "votes":
-            self._add_table("int8_t", "shift", int16.shifts(self.rules.pairs))
-            self._add("int16-shifted")
-            self._words["compared"] = f"{self.name}_shifted(s, rule)"
-        self._blocks.append(table("double", f"{self.name}_zero", int16.zero))
-        self._blocks.append(table("double", f"{self.name}_unit", int16.unit))
-        self._add("quantise")
-
     def _add_vote_weights(self) -> None:
         # Whole numbers, so that sums are exact, and ties are ties, in any format.
         whole = np.ldexp(self.rules.vote_weights, 53).astype(np.int64)
@@ -234,15 +190,15 @@ class Source:
             self._words["weight"] = f"{self.name}_weight[rule]"
 
     def _add_log_odds(self) -> None:
-        curve, real = self.rules.log_odds.curve, self._words["real"]
+        curve = self.rules.log_odds.curve
         tails = [-curve.low, curve.high]
         sides = np.array([curve.offset, curve.slope, tails, curve.step])
         values = np.vstack([curve.bend, np.swapaxes(sides, 0, 1).reshape(8, -1)]).T
         values = np.minimum(values, float(np.finfo(self._real).max))
-        single = _single(values) if real == "float" else values
+        single = _single(values) if self.dtype == "float" else values
         if (single[:, [3, 7]] == 0).any():
             raise ValueError(_TOO_LARGE)
-        self._add_table(real, "posterior", single)
+        self._add_table(self.dtype, "posterior", single)
         self._add("log-odds")
         self.multiplications += 5 * len(values)
 

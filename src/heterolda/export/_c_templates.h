@@ -1,9 +1,8 @@
 // The blocks of an exported header; `_c_source.py` chooses and joins them.
 //
-// A line "//// name" begins a block, and other lines that begin with // are notes. Lines
-// that end in //int16 are for int16 only, those that end in //real for other types.
-// Placeholders: $name, the prefix; $input, $score and $real, the types of features,
-// scores and log-odds; $d, $k and $p, the numbers of features, classes and rules.
+// A line "//// name" begins a block, and other lines that begin with // are notes.
+// Placeholders: $name, the prefix; $real, the type of features, scores and log-odds;
+// $d, $k and $p, the numbers of features, classes and rules.
 
 //// comment
 $name: a linear classifier of $d features into $k classes,
@@ -15,14 +14,10 @@ Decision:        $decision
 Constants:       $constant_bytes bytes
 Multiplications: $multiplications for a decision
 
-int ${name}_predict(const $input *x)
+int ${name}_predict(const $real *x)
     returns the place of the class in ${name}_classes.
-    It is -1 if a score is not finite, because a feature is NaN, infinite //real
-    or far too large; -ffast-math would take that away. //real
-    It is -1 if a feature is -32768, which stands for NaN. //int16
-int ${name}_quantise(const double *x, int16_t *q) //int16
-    makes its features: (x - ${name}_zero) / ${name}_unit, rounded. //int16
-No sum can exceed $largest_sum in size, and 2^63 - 1 fits. //int16
+    It is -1 if a score is not finite, because a feature is NaN, infinite
+    or far too large; -ffast-math would take that away.
 $gaps
 Features, x[0] to x[$last]:
 
@@ -50,7 +45,7 @@ enum { ${name}_n_features = $d, ${name}_n_classes = $k };
 
 //// score
 // Single precision needs centres, see `Rules.centred`.
-static inline $real ${name}_score(const $input *x, int rule)
+static inline $real ${name}_score(const $real *x, int rule)
 {
     $real sum = 0;
     int j;
@@ -58,32 +53,6 @@ static inline $real ${name}_score(const $input *x, int rule)
     for (j = 0; j < $d; j++)
         sum += ${name}_coef[rule][j] * $feature;
     return ${name}_offset[rule] + sum;
-}
-
-//// int16-sum
-static inline int64_t ${name}_sum(const int16_t *x, int rule)
-{
-    int64_t sum = ${name}_offset[rule];
-    int j;
-
-    for (j = 0; j < $d; j++)
-        sum += (int32_t)${name}_coef[rule][j] * x[j];
-    return sum;
-}
-
-//// int16-score
-static inline $real ${name}_score(const int16_t *x, int rule)
-{
-    return ${name}_step[rule] * ($real)${name}_sum(x, rule);
-}
-
-//// int16-shifted
-// How the sums of whole numbers of different rules compare.
-static inline int64_t ${name}_shifted(int64_t sum, int rule)
-{
-    const int shift = ${name}_shift[rule];
-
-    return shift < 0 ? sum / ((int64_t)1 << -shift) : sum * ((int64_t)1 << shift);
 }
 
 //// log-odds
@@ -140,32 +109,31 @@ static inline $real ${name}_exp($real x)
 }
 
 //// binary
-// Scores of real numbers may not be finite: a NaN or an infinity less itself is not
-// zero.
-static inline int ${name}_$decide(const $input *x)
+// Scores may not be finite: a NaN or an infinity less itself is not zero.
+static inline int ${name}_$decide(const $real *x)
 {
-    const $score s = $call(x, 0);
+    const $real s = ${name}_score(x, 0);
 
-    if (!(s - s == 0)) //real
-        return -1; //real
+    if (!(s - s == 0))
+        return -1;
     return s > 0;
 }
 
 //// votes
-static inline int ${name}_$decide(const $input *x)
+static inline int ${name}_$decide(const $real *x)
 {
     uint64_t votes[$k] = {0};
-    $score sums[$k] = {0};
+    $real sums[$k] = {0};
     int i, j, rule = 0, best = 0;
 
     for (i = 0; i < $k; i++)
         for (j = i + 1; j < $k; j++, rule++) {
-            const $score s = $call(x, rule);
-            if (!(s - s == 0)) //real
-                return -1; //real
+            const $real s = ${name}_score(x, rule);
+            if (!(s - s == 0))
+                return -1;
             votes[s > 0 ? j : i] += $weight;
-            sums[i] -= $compared;
-            sums[j] += $compared;
+            sums[i] -= s;
+            sums[j] += s;
         }
     /* Sums of votes are exact, and so are ties: the larger sum of scores decides. */
     for (i = 1; i < $k; i++)
@@ -175,16 +143,16 @@ static inline int ${name}_$decide(const $input *x)
 }
 
 //// one-vs-all
-static inline int ${name}_$decide(const $input *x)
+static inline int ${name}_$decide(const $real *x)
 {
     $real largest = 0;
     int k, best = 0;
 
     for (k = 0; k < $k; k++) {
-        const $score s = $call(x, k);
+        const $real s = ${name}_score(x, k);
         const $real odds = ${name}_log_odds(s, k);
-        if (!(s - s == 0)) //real
-            return -1; //real
+        if (!(s - s == 0))
+            return -1;
         if (k == 0 || odds > largest) {
             largest = odds;
             best = k;
@@ -196,7 +164,7 @@ static inline int ${name}_$decide(const $input *x)
 //// coupled
 // Odds against a class are summed in units of the worst of the class that has the least
 // worst: the winner has it nearly so, and nothing that matters overflows.
-static inline int ${name}_$decide(const $input *x)
+static inline int ${name}_$decide(const $real *x)
 {
     $real odds[$p], worst[$k], against[$k] = {0}, unit;
     int i, j, rule = 0, best = 0;
@@ -205,10 +173,10 @@ static inline int ${name}_$decide(const $input *x)
         worst[i] = -$most;
     for (i = 0; i < $k; i++)
         for (j = i + 1; j < $k; j++, rule++) {
-            const $score s = $call(x, rule);
+            const $real s = ${name}_score(x, rule);
             const $real it = ${name}_log_odds(s, rule);
-            if (!(s - s == 0)) //real
-                return -1; //real
+            if (!(s - s == 0))
+                return -1;
             odds[rule] = it;
             worst[i] = it > worst[i] ? it : worst[i];
             worst[j] = -it > worst[j] ? -it : worst[j];
@@ -241,7 +209,7 @@ static inline $real ${name}_transformed($real x, int j)
     return (z < 0 ? -t : t) + (x - x); /* not finite if x is not */
 }
 
-static inline int ${name}_predict(const $input *x)
+static inline int ${name}_predict(const $real *x)
 {
     $real t[$d];
     int j;
@@ -249,40 +217,6 @@ static inline int ${name}_predict(const $input *x)
     for (j = 0; j < $d; j++)
         t[j] = ${name}_transformed(x[j], j);
     return ${name}_decide(t);
-}
-
-//// int16-predict
-static inline int ${name}_predict(const int16_t *x)
-{
-    int j;
-
-    for (j = 0; j < $d; j++)
-        if (x[j] == INT16_MIN)
-            return -1;
-    return ${name}_decide(x);
-}
-
-//// quantise
-/* Features as whole numbers; one that is not a number becomes -32768. Returns how many
-   were beyond the range and clipped to it, or -1 if one is not a number. */
-static inline int ${name}_quantise(const double *x, int16_t *q)
-{
-    int j, clipped = 0, lost = 0;
-
-    for (j = 0; j < $d; j++) {
-        double t = (x[j] - ${name}_zero[j]) / ${name}_unit[j];
-        if (t != t) {
-            q[j] = INT16_MIN;
-            lost = 1;
-            continue;
-        }
-        if (t >= $edge || t <= -$edge) {
-            t = t < 0 ? -$largest : $largest;
-            clipped++;
-        }
-        q[j] = (int16_t)(t < 0 ? t - 0.5 : t + 0.5);
-    }
-    return lost ? -1 : clipped;
 }
 
 //// end-exact

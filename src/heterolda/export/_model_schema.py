@@ -39,7 +39,6 @@ from heterolda.export._schema import (
     optional,
     packed,
     record,
-    since,
     special,
     text,
 )
@@ -81,7 +80,7 @@ def _model(*names: str) -> Kind:
         name = value.get("estimator") if isinstance(value, dict) else None
         estimator = _FITTED[text(names).read(name, at / "estimator")]
         # The start of a search and the steps of a pipeline have sizes of their own.
-        return estimator.read(value, Place(at.name, version=at.version))
+        return estimator.read(value, Place(at.name))
 
     return Kind(read, lambda values: _FITTED[values["estimator"]].write(values))
 
@@ -94,10 +93,7 @@ def _steps() -> Kind:
         steps = check_list(value, at)
         if not steps:
             raise at.error("have one step or more", value)
-        places = (
-            Place(f"{at.name}[{k}]", version=at.version) for k in range(len(steps))
-        )
-        return [step.read(one, place) for one, place in zip(steps, places, strict=True)]
+        return [step.read(one, Place(f"{at.name}[{k}]")) for k, one in enumerate(steps)]
 
     return Kind(read, list_of(step).write)
 
@@ -106,7 +102,7 @@ def _classifier(name: str) -> Kind:
     """All that is said of a fitted classifier."""
     fields = {
         "estimator": text(),
-        "fit_record": since(2, optional(record(FIT_RECORD, FitRecord)), _none),
+        "fit_record": optional(record(FIT_RECORD, FitRecord)),
         "parameters": record(PARAMETERS[name]),
         "classes": labels(),
         "features": record(FEATURES),
@@ -115,14 +111,6 @@ def _classifier(name: str) -> Kind:
         **ATTRIBUTES[name],
     }
     return record(fields, first=("classes", "features", "committee"))
-
-
-def _none(at: Place) -> None:
-    """Stands for what older files do not have."""
-
-
-def _none_guarded(at: Place) -> Any:
-    return np.zeros(at.sizes["rules"], np.bool_)
 
 
 def _category() -> Kind:
@@ -164,11 +152,6 @@ def _categories() -> Kind:
     return Kind(read, kind.write)
 
 
-def _nothing(at: Place) -> tuple[Any, ...]:
-    """Stands for lists that older files do not have."""
-    return ()
-
-
 def _day() -> Kind:
     """A day, as in 2026-11-30."""
 
@@ -198,9 +181,9 @@ FIT_RECORD = {
     "date": _day(),
     "n_rows": number(0),
     "judgement": optional(record(JUDGEMENT, Judgement)),
-    "categories": since(4, _categories(), _nothing),
-    "marks": since(4, distinct_texts(_MOST_MARKS, LONGEST_LEVEL), _nothing),
-    "n_columns": since(4, optional(count("columns")), _none),
+    "categories": _categories(),
+    "marks": distinct_texts(_MOST_MARKS, LONGEST_LEVEL),
+    "n_columns": optional(count("columns")),
 }
 STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
 FEATURES = {"count": count("features"), "names": optional(list_of(text(), "features"))}
@@ -225,13 +208,13 @@ COMMITTEE = {
 SHRINKAGE = {"to_pooled": floats("classes", low=0, high=1), "to_diagonal": number(0, 1)}
 STATISTICS = {
     "named": boolean(),
-    "given": since(2, boolean(), lambda at: False),
-    "estimated_by": since(3, optional(text()), _none),
+    "given": boolean(),
+    "estimated_by": optional(text()),
     "weights": floats("classes"),
     "means": floats("classes", "features"),
     # One of the two is null: few rows of many features have factors.
     "scatters": optional(floats("classes", "features", "features")),
-    "factors": since(5, optional(list_of(packed("features"), "classes")), _none),
+    "factors": optional(list_of(packed("features"), "classes")),
 }
 CANDIDATE = {
     "loss": text(["error", "logistic", "ridge", "none"]),
@@ -245,18 +228,17 @@ TRANSFORMATION = {
     "scale": floats("features", low=np.finfo(np.float64).smallest_subnormal),
     "lambdas": floats("features", low=LEAST_POWER, high=MOST_POWER),
 }
-WEIGHT = {"weight": since(6, number(0, 1), lambda at: 0.0)}
 SELECTION = {
     **CANDIDATE,
-    "transformed": since(6, boolean(), lambda at: False),
-    "candidates": list_of(record(CANDIDATE | WEIGHT)),
+    "transformed": boolean(),
+    "candidates": list_of(record(CANDIDATE | {"weight": number(0, 1)})),
 }
 START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
 OF_DISCRIMINANT = {
     **parameters(_names(GaussianLinearDiscriminant)),
-    "guard": since(2, boolean(), lambda at: False),
-    "covariance_estimator": since(3, not_kept("covariance_estimator"), _none),
-    "missing": since(7, text(GAPS), lambda at: "error"),
+    "guard": boolean(),
+    "covariance_estimator": not_kept("covariance_estimator"),
+    "missing": text(GAPS),
 }
 FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {
@@ -270,7 +252,6 @@ PARAMETERS = {
     SEARCH: {
         **parameters(_names(LocalNeighborhoodSearch)),
         "anchor": special(parameter("anchor"), inf, "Infinity"),
-        "transformation": since(6, parameter("transformation"), _none),
         "estimator": optional(record(START_PARAMETER)),
     },
 }
@@ -280,16 +261,14 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
         "priors": floats("classes", low=0, high=1),
         "error_rates": floats("rules", 2, low=0, high=1),
         "risk": floats("rules", low=0),
-        "guarded": since(2, booleans("rules"), _none_guarded),
+        "guarded": booleans("rules"),
         "shrinkage": optional(record(SHRINKAGE, make=Shrinkage)),
         "fitted_with": record(FITTED_WITH),
         "statistics": optional(record(STATISTICS)),
     },
     SEARCH: {
         "start": optional(record(START)),
-        "transformation": since(
-            6, optional(record(TRANSFORMATION, PowerTransformation)), _none
-        ),
+        "transformation": optional(record(TRANSFORMATION, PowerTransformation)),
         "n_errors": numbers("rules", low=0),
         "n_errors_start": numbers("rules", low=0),
         "n_errors_held_out": optional(numbers("rules", low=0)),

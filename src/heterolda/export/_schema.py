@@ -10,7 +10,7 @@ from __future__ import annotations
 import reprlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
@@ -18,17 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# The version of the files that are written; older ones are read, too. Raise it when the
-# keys or their meaning change, and say of new keys by `since` what older files mean.
-VERSION = 7
-
 # A length may be the name of a size, or None if it is free.
 Length = int | str | None
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a file of a version, with the sizes that have been read before it.
+    """A place in a file, with the sizes that have been read before it.
 
     Sizes are the numbers of "classes", "features" and "rules" or "components" of the
     model.
@@ -36,10 +32,9 @@ class Place:
 
     name: str
     sizes: dict[str, int] = field(default_factory=dict)
-    version: int = VERSION
 
     def __truediv__(self, key: str) -> Place:
-        return Place(f"{self.name}.{key}", self.sizes, self.version)
+        return Place(f"{self.name}.{key}", self.sizes)
 
     def error(self, must: str, value: Any) -> ValueError:
         """The error that says what must be here, and what is."""
@@ -48,20 +43,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Kind:
-    """How a kind of value is read from JSON, with checks, and how it is written.
-
-    Files of versions before `since` do not have it; `before` says what it is there.
-    """
+    """How a kind of value is read from JSON, with checks, and how it is written."""
 
     read: Callable[[Any, Place], Any]
     write: Callable[[Any], Any] = lambda value: value
-    since: int = 1
-    before: Callable[[Place], Any] = lambda at: None
-
-
-def since(version: int, kind: Kind, before: Callable[[Place], Any]) -> Kind:
-    """A field that came with a version of the format; see `Kind`."""
-    return replace(kind, since=version, before=before)
 
 
 def text(options: Collection[str] | None = None) -> Kind:
@@ -238,15 +223,9 @@ def record(
     """
 
     def read(value: Any, at: Place) -> Any:
-        known = [key for key, kind in fields.items() if kind.since <= at.version]
-        check_object(value, at, known)
-        found = {}
-        for key in dict.fromkeys([*first, *fields]):
-            kind, place = fields[key], at / key
-            found[key] = (
-                kind.read(value[key], place) if key in known else kind.before(place)
-            )
-        return make(**found)
+        check_object(value, at, fields)
+        keys = dict.fromkeys([*first, *fields])
+        return make(**{key: fields[key].read(value[key], at / key) for key in keys})
 
     def write(value: Any) -> Any:
         values = value if isinstance(value, dict) else vars(value)

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.export._c_source import Source
-from heterolda.export._int16 import to_int16
 from heterolda.export._rules import read_rules
 from heterolda.foundations.files import written_whole
-from heterolda.foundations.types import Array
 
 # Two underscores in a row are reserved in C++, and one at the end would make two.
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
@@ -33,16 +29,13 @@ class CHeader:
         The file.
     name : str
         Prefix of all names in it.
-    dtype : {"float", "double", "int16"}
+    dtype : {"float", "double"}
         Type of the features.
     constant_bytes : int
-        Size of the constants that a prediction needs, without labels and the constants
-        of ``<name>_quantise``.
+        Size of the constants that a prediction needs, without labels.
     multiplications : int
         Maximum number of multiplications and divisions per prediction. A model that
         transforms features also needs a logarithm and an exponential for each.
-    zero, unit : ndarray of shape (n_features,) or None
-        For "int16": a feature x becomes ``(x - zero) / unit``, rounded to an integer.
     """
 
     path: Path
@@ -50,8 +43,6 @@ class CHeader:
     dtype: str
     constant_bytes: int
     multiplications: int
-    zero: Array | None = None
-    unit: Array | None = None
 
 
 def export_c(
@@ -60,8 +51,6 @@ def export_c(
     dtype: str = "float",
     *,
     name: str | None = None,
-    ranges: ArrayLike | None = None,
-    units: ArrayLike | None = None,
 ) -> CHeader:
     """Write a fitted classifier as a C header that needs no library.
 
@@ -79,20 +68,12 @@ def export_c(
         a pipeline are converted to rules on the features, so C need not project.
     path : str or path-like
         File to write, whole or not at all.
-    dtype : {"float", "double", "int16"}, default="float"
+    dtype : {"float", "double"}, default="float"
         Type of the features. "double" agrees with `predict`, except on rows within
         rounding of a threshold for discriminants, pipelines and models that transform
-        features. "float" first subtracts the centres of the data. "int16" is fixed
-        point with 64-bit sums; it has ``<name>_quantise`` to convert doubles, but
-        cannot transform features.
+        features. "float" first subtracts the centres of the data.
     name : str or None, default=None
         Prefix of all names, an identifier. If None, it is made from the file name.
-    ranges : array-like of shape (n_features, 2) or None, default=None
-        For "int16": the smallest and the largest value of each feature. If None, the
-        class means plus and minus eight standard deviations.
-    units : float, array-like of shape (n_features,) or None, default=None
-        For "int16", instead of ranges: units of which the features are whole multiples,
-        like the readings of a sensor. For a model fitted to raw readings, pass 1.
 
     Returns
     -------
@@ -108,22 +89,18 @@ def export_c(
     >>> X, y = load_iris(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> header = export_c(model, folder / "iris.h", "int16")
+    >>> header = export_c(model, folder / "iris.h")
     >>> header.constant_bytes, header.multiplications
-    (75, 12)
-    >>> "int iris_predict(const int16_t *x)" in header.path.read_text()
+    (100, 12)
+    >>> "int iris_predict(const float *x)" in header.path.read_text()
     True
     """
-    if dtype not in ("float", "double", "int16"):
-        raise ValueError(f"dtype must be 'float', 'double' or 'int16', got {dtype!r}")
-    if dtype != "int16" and (ranges is not None or units is not None):
-        raise ValueError(f"ranges and units are for dtype='int16', not for {dtype!r}")
+    if dtype not in ("float", "double"):
+        raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
     path = Path(path)
     name = _name_of(path) if name is None else _check_name(name)
     model = host_of(model)
-    rules = read_rules(model)
-    int16 = to_int16(rules, ranges, units) if dtype == "int16" else None
-    source = Source(name, dtype, rules, int16)
+    source = Source(name, dtype, read_rules(model))
     code = source.code()
     with written_whole(path) as file:
         file.write((source.comment(model) + code).encode("ascii"))
@@ -133,8 +110,6 @@ def export_c(
         dtype=dtype,
         constant_bytes=source.constant_bytes,
         multiplications=source.multiplications,
-        zero=getattr(int16, "zero", None),
-        unit=getattr(int16, "unit", None),
     )
 
 

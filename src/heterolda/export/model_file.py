@@ -22,11 +22,13 @@ from heterolda.export._model_schema import (
     SEARCH,
 )
 from heterolda.export._pipelines import model_of, values_of
-from heterolda.export._schema import VERSION, Place, check_object, shown, text
+from heterolda.export._schema import Place, check_object, shown, text
 from heterolda.export._steps import own_steps
 from heterolda.foundations.files import unreadable
 
 FORMAT = "heterolda-model"
+# The version of the files that are written, and the only one that is read.
+VERSION = 1
 _ESTIMATORS = (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
@@ -156,17 +158,13 @@ def from_document(document: Any) -> Any:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'it has no "format": "{FORMAT}"')
     version = document.get("version")
-    if type(version) is not int or version < 1:
+    if type(version) is not int or version != VERSION:
         raise ValueError(
-            f"its version must be a positive integer, got {shown(version)}"
-        )
-    if version > VERSION:
-        raise ValueError(
-            f"its version {version} is newer than {VERSION}, the latest that this "
-            "release supports: upgrade heterolda"
+            f"it has version {shown(version)}, and this release reads only version "
+            f"{VERSION}: save the model again with this release"
         )
     at = Place("it")
     check_object(document, at, ("format", "version", "heterolda", "model"))
     text().read(document["heterolda"], at / "heterolda")
-    model = MODEL.read(document["model"], Place("model", version=version))
+    model = MODEL.read(document["model"], Place("model"))
     return model_of(model, "model")

@@ -111,11 +111,10 @@ def write_npz(path: PathOrFile, content: dict[str, NDArray[Any]]) -> None:
         np.savez(file, **content)  # type: ignore[arg-type]
 
 
-def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any]]:
+def read_npz(path: PathOrFile, kind: str) -> dict[str, NDArray[Any]]:
     """Read the arrays of a ``.npz`` file without pickle.
 
-    The array ``format`` is `version` at most; `kind` says what the file should hold,
-    for the message.
+    `kind` says what the file should hold, for the message.
     """
     if isinstance(path, str | os.PathLike):
         data = Path(path).read_bytes()
@@ -132,8 +131,6 @@ def read_npz(path: PathOrFile, kind: str, version: int) -> dict[str, NDArray[Any
                 entry.filename.removesuffix(".npy"): _array(archive, entry)
                 for entry in archive.infolist()
             }
-        if content["format"] not in range(1, version + 1):
-            raise ValueError(f"its format {content['format']} is not known")
     except Exception as error:  # a damaged archive raises almost anything
         raise unreadable(path, kind, error) from error
     return content

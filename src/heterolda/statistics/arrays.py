@@ -17,8 +17,8 @@ from heterolda.foundations.wording import listed
 from heterolda.statistics.factors import compressed
 from heterolda.statistics.moments import Scatters, check_distances, check_range
 
-# 2 has factors, which 1 did not know.
-FILE_FORMAT = 2
+# The format of the files that are written, and the only one that is read.
+_FORMAT = 1
 
 
 class Statistics(Scatters, Protocol):
@@ -60,7 +60,7 @@ def arrays_of(statistics: Statistics) -> dict[str, NDArray[Any]]:
             )
         classes = classes.astype(str)
     content = {
-        "format": np.array(1 if statistics.factors is None else FILE_FORMAT),
+        "format": np.array(_FORMAT),
         "classes": classes,
         "classes_are_objects": np.array(classes is not statistics.classes),
         "weights": statistics.weights,
@@ -89,6 +89,17 @@ def check_factors(rows: Array) -> None:
         check_range(squares, np.zeros(len(squares), bool), "factors")
 
 
+def _check_format(found: NDArray[Any]) -> None:
+    """Refuse a file of another format."""
+    if found.shape != () or found.dtype.kind not in "iu":
+        raise ValueError("its format is not an integer")
+    if found != _FORMAT:
+        raise ValueError(
+            f"it has format {found}, and this release reads only format {_FORMAT}: "
+            "save the statistics again with this release"
+        )
+
+
 def _read_factors(content: dict[str, NDArray[Any]], n_features: int) -> list[Array]:
     """The factors of each class in the arrays of a file."""
     rows = check_finite("factors", content["factors"], 2)
@@ -112,9 +123,9 @@ def read_moments(
 
     The file may hold anything; a KeyError says which array is missing.
     """
+    _check_format(content["format"])
     classes, names = content["classes"], content.get("feature_names")
-    objects = content["classes_are_objects"]
-    given = content.get("given", np.array(False))  # older files do not say
+    objects, given = content["classes_are_objects"], content["given"]
     estimated_by = content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
     means = check_finite("means", content["means"], 2)

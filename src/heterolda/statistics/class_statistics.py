@@ -29,12 +29,7 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import count, html, html_weights
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.device.class_moments import class_moments as device_moments
-from heterolda.statistics.arrays import (
-    FILE_FORMAT,
-    arrays_of,
-    check_count,
-    read_moments,
-)
+from heterolda.statistics.arrays import arrays_of, check_count, read_moments
 from heterolda.statistics.em import Passes, class_moments_by_em
 from heterolda.statistics.factors import (
     class_factors,
@@ -588,7 +583,7 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        content = read_npz(path, "class statistics", FILE_FORMAT)
+        content = read_npz(path, "class statistics")
         try:
             return cls(*read_moments(content))
         except (KeyError, TypeError, ValueError) as error:
