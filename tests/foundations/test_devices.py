@@ -24,9 +24,7 @@ def test_arrays_go_there_and_back(device):
         assert device_of(there) == device
         np.testing.assert_array_equal(to_host(there), values)
         assert to_host(there).dtype == values.dtype
-        assert device.take(there) is there
     assert device.put(np.array(["a", "b"])).dtype.kind == "U"
-    np.testing.assert_array_equal(to_host(device.take([1, 2])), [1, 2])
 
 
 def test_numpy_and_what_it_takes_are_on_no_device(dispatch):
