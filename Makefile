@@ -9,6 +9,7 @@ endif
 BIN := $(VENV)/$(SCRIPTS)
 READY := $(VENV)/.ready
 INSTALLED := $(VENV)/.installed
+ARRAYS := $(VENV)/.arrays
 # How long `make fuzz` runs, and on which reader; by default on each for its share.
 SECONDS ?= 60
 READER ?=
@@ -29,11 +30,11 @@ TESTS ?= not check
 test: $(READY) lint
 	$(PYTEST) -m '$(TESTS)'
 
-check: $(READY) coverage
-	$(PYTEST) -m check tests docs/guide
+check: $(READY) $(ARRAYS) coverage
+	$(PYTEST) -m 'check and not covered' tests docs/guide
 
 # The folders that all answers depend on: at least 99 % of their branches are tested.
-coverage: $(READY)
+coverage: $(READY) $(ARRAYS)
 	$(PYTEST) tests -m covered --cov
 
 lint: $(READY)
@@ -62,7 +63,7 @@ bench-scale: $(READY)
 	$(BIN)/python -m benchmarks.scale
 
 # On a machine with a GPU; what it measures can be made a page of elsewhere.
-gpu: $(READY)
+gpu: $(READY) $(ARRAYS)
 	$(BIN)/python -m benchmarks.gpu
 
 accuracy: $(READY)
@@ -124,6 +125,11 @@ $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	HETEROLDA_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $(INSTALLED)
+
+# Other libraries of arrays, which are large.
+$(ARRAYS): $(INSTALLED)
+	HETEROLDA_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[check]'
+	touch $(ARRAYS)
 
 # The kernels; without a C compiler there are none, and NumPy does their work.
 $(READY): $(INSTALLED) setup.py $(wildcard src/heterolda/kernels/c/*)

@@ -32,6 +32,7 @@ def test_numpy_and_what_it_takes_are_on_no_device(dispatch):
         assert device_of(X) is None
 
 
+@pytest.mark.check
 def test_other_libraries_are_told_apart_only_under_dispatch():
     torch = pytest.importorskip("torch")
     X = torch.ones(2)
@@ -68,6 +69,7 @@ def test_arrays_of_a_device_can_be_pickled_with_statistics(device):
     np.testing.assert_array_equal(to_host(again.scatters), host.scatters)
 
 
+@pytest.mark.check
 def test_without_the_functions_of_libraries_there_are_no_devices(monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(devices, "_array_api_compat", lambda: None)
