@@ -53,6 +53,7 @@ def pytest_collection_modifyitems(items):
     """Sort tests into tiers."""
     missing = pytest.mark.skip(reason="gcc is not installed")
     for item in items:
+        of_arrays = "dispatch" in getattr(item, "fixturenames", ())
         if needs_much(item):
             item.add_marker("check")
         tiers = {mark.name for mark in item.iter_markers()}
@@ -60,13 +61,13 @@ def pytest_collection_modifyitems(items):
         if (
             place[0] == "tests"
             and place[1] in COVERED
-            and not tiers & {"check", "no_cover"}
+            and (of_arrays or "check" not in tiers)
+            and "no_cover" not in tiers
         ):
             item.add_marker("covered")
-        on_devices = item.path.name == "arrays.md"
-        if on_devices and find_spec("torch") is None:
+        if item.path.name == "arrays.md" and find_spec("torch") is None:
             item.add_marker(pytest.mark.skip(reason="torch is not installed"))
-        if on_devices or "dispatch" in getattr(item, "fixturenames", ()):
+        if of_arrays or item.path.name == "arrays.md":
             # One worker does them all: importing these libraries takes seconds.
             item.add_marker(pytest.mark.xdist_group("devices"))
         if item.path.name == "deployment.md" and shutil.which("gcc") is None:
@@ -75,12 +76,14 @@ def pytest_collection_modifyitems(items):
 
 def needs_much(item):
     """Whether a test belongs to `make check` by its place or by what it uses."""
-    if item.path.parent.name == "release" or item.path.name == "deployment.md":
+    if item.path.parent.name == "release":
+        return True
+    if item.path.name in ("arrays.md", "deployment.md"):
         return True
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     fixtures = set(getattr(item, "fixturenames", ()))
     return parameters.get("scheduler") == "processes" or not fixtures.isdisjoint(
-        {"browser", "cluster", "data_dir"}
+        {"browser", "cluster", "data_dir", "device"}
     )
 
 

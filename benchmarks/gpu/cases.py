@@ -19,7 +19,6 @@ from heterolda import (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
 )
-from heterolda.data import statistics_from_batches
 from heterolda.foundations.devices import to_host
 
 # Largest ratios to the peer; milliseconds of an iteration.
@@ -166,17 +165,7 @@ def processors(bench: Bench, lib: Library) -> None:
             lambda Xh=Xh, yh=yh: GaussianLinearDiscriminant().fit(Xh, yh),
             note=same,
         )
-        known = _known(
-            lib, "processors", f"batches, {kind}", data, "statistics from batches", peer
-        )
-        where = X[:1]
-        bench.compare(
-            lib,
-            known | {"bytes": Xh.nbytes},
-            lambda w=where, Xh=Xh, yh=yh: statistics_from_batches(Xh, yh, device=w),
-            lambda Xh=Xh, yh=yh: ClassStatistics.from_data(Xh, yh),
-        )
-        del X, y, Xh, yh, where
+        del X, y, Xh, yh
         lib.free()
 
 

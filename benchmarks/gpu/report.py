@@ -44,10 +44,7 @@ TABLES = {
     ),
     "processors": (
         "Beside this library on the processors of the same machine",
-        "The peer has the same rows in NumPy. *Statistics from batches* leaves its "
-        "rows in the memory of the host and copies them to the GPU in batches "
-        "(`statistics_from_batches(X, y, device=...)`), as you would with rows that do "
-        "not fit on the GPU.",
+        "The peer has the same rows in NumPy.",
     ),
     "search": (
         "Algorithm 2, the local search",
@@ -151,19 +148,13 @@ def _row(e: Entry) -> tuple[str, ...]:
         spread(e.get("quartiles")),
         str(len(e["ours_seconds"])) if "ours_seconds" in e else "",
         figure(e.get("memory")),
-        _escaped(failure or _remark(e)),
+        _escaped(failure or e["remark"]),
     )
 
 
 def _kind(error: str) -> str:
     """A message without what follows its first sentence."""
     return error.partition(". ")[0].partition(", when calling ")[0]
-
-
-def _remark(e: Entry) -> str:
-    if "bytes" not in e:
-        return e["remark"]
-    return f"{e['bytes'] / median(e['ours_seconds']) / 1e9:.2g} GB/s"
 
 
 def _escaped(text: str) -> str:
@@ -243,6 +234,8 @@ def _opening(record: Record) -> list[str]:
     opening = [" ".join(sentences)]
     if not all(e["full_size"] for e in record["entries"]):
         opening.append("**A smoke run**: tiny data, without a GPU. Ignore its figures.")
+    if "note" in record["about"]:  # written by hand, of what has changed since
+        opening.append(record["about"]["note"])
     return opening
 
 
@@ -261,12 +254,6 @@ def _more(entries: list[Entry]) -> str:
         memory = f", and {figure(e['memory'])} times the data" if "memory" in e else ""
         lines.append(
             f"- A fit to {e['data']} takes {median_time(e, 'ours_seconds')}{memory}."
-        )
-    if e := timed.get("batches, float64"):
-        lines.append(
-            "- Rows that do not fit on the GPU can stay in the memory of the host and "
-            f"go there in batches; that takes {figure(e['ratio'])} times as long as "
-            f"on the processors ({_remark(e)})."
         )
     if e := timed.get("search, float64"):
         lines.append(

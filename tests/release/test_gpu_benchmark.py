@@ -31,7 +31,7 @@ def test_everything_is_measured(record):
     assert {e["key"]: e["error"] for e in entries if "error" in e} == {}
     assert {e["key"]: e["peer_error"] for e in entries if "peer_error" in e} == {}
     keys = [e["key"] for e in entries]
-    assert len(set(keys)) == len(keys) == 26
+    assert len(set(keys)) == len(keys) == 24
     tables = {e["table"] for e in entries}
     assert tables == {"fit", "LDA", "processors", "search", "predict", "small"}
     for e in entries:

@@ -26,7 +26,6 @@ class Batch(NamedTuple):
     weight: Array | None  # sample weights, (n_rows,)
     n_dropped: int  # number of rows that were left out for missing values
     whole: Mask | None = None  # rows without gaps; None: all
-    there: Any = None  # features of the rows without gaps, copied to a device
 
     @property
     def n_gaps(self) -> int:

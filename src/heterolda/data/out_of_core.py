@@ -20,7 +20,6 @@ from heterolda.search.passes import (
     Walk,
     evaluate_rule,
 )
-from heterolda.statistics.on_device import DeviceStatistics
 
 Estimator = TypeVar("Estimator")
 
@@ -39,7 +38,6 @@ def fit_batches(
     sample_weight: Any = None,
     missing: str | None = None,
     batch_size: int | None = None,
-    device: Any = None,
     memory: float = MEMORY,
     progress: RowProgress = silent,
 ) -> Estimator:
@@ -64,10 +62,6 @@ def fit_batches(
         of the estimator, or "error" if it has none. "em" requires
         ``GaussianLinearDiscriminant(missing="em")``, which also predicts rows with
         gaps.
-    device : str, torch.device, array or None, default=None
-        Device to compute sums on, as for
-        :func:`heterolda.data.statistics_from_batches`. Fitted attributes are arrays on
-        that device. Must be None for a search.
     memory : float, default=2**29
         Bytes for the rows that a search keeps, or for rows with gaps. More memory means
         fewer passes.
@@ -107,22 +101,13 @@ def fit_batches(
         )
     missing = own or "error" if missing is None else missing
     settings = columns, exclude, sample_weight, missing, batch_size
-    others = {"takes_gaps": own is not None, "device": device}
-    table = Table.of(source, target, *settings, **others)
+    table = Table.of(source, target, *settings, takes_gaps=own is not None)
     if hasattr(estimator, "_fit_in_passes"):
-        if table.device is not None:
-            raise ParameterError(
-                Setting("device"),
-                " must be None for a search in batches: leave it out, or call fit "
-                "with all rows on the device",
-            )
         if is_read_once(source):
             raise read_once(source, _SEARCH)
         estimator._fit_in_passes(FileRows(table, memory, progress))
     elif hasattr(estimator, "_fit_sampled"):
         statistics, sample = table.statistics_and_sample(progress, memory)
-        if table.device is not None:
-            statistics = DeviceStatistics(statistics, table.device)
         estimator._fit_sampled(statistics, sample)
     else:
         raise TypeError(

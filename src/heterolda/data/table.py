@@ -27,18 +27,16 @@ from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sampling import SamplePool
 from heterolda.data.sources import is_read_once, open_source
-from heterolda.data.staging import chosen_device, staged
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import MISSING
-from heterolda.foundations.devices import Device, device_of, is_numpy, to_host
+from heterolda.foundations.devices import device_of, is_numpy, to_host
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.em import Passes
 from heterolda.statistics.frequencies import frequency_factor
 from heterolda.statistics.moments import RangeError
-from heterolda.statistics.on_device import DeviceStatistics
 from heterolda.statistics.patterns import GapRows
 from heterolda.statistics.row_sample import RowSample, filled_rows
 
@@ -60,7 +58,6 @@ def statistics_from_batches(
     sample_weight: Any = None,
     missing: str = "error",
     batch_size: int | None = None,
-    device: Any = None,
     progress: RowProgress | None = None,
 ) -> ClassStatistics:
     """Gather class statistics from files, Arrow streams or an array, batch by batch.
@@ -101,10 +98,6 @@ def statistics_from_batches(
     batch_size : int or None, default=None
         Maximum number of rows to decode at a time. If None, about 16 MB. It does not
         apply to text files.
-    device : str, torch.device, array or None, default=None
-        Device to compute sums on: that of PyTorch, such as "cuda", or that of an array,
-        such as ``cupy.zeros(1)``. Batches are copied there while earlier ones are
-        summed, and the statistics are arrays on that device. If None, NumPy is used.
     progress : callable or None, default=None
         Called with the number of rows so far after each batch.
 
@@ -125,11 +118,7 @@ def statistics_from_batches(
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
     settings = columns, exclude, sample_weight, missing, batch_size
-    table = Table.of(source, target, *settings, device=device)
-    statistics = table.statistics(progress or silent)
-    if table.device is None:
-        return statistics
-    return DeviceStatistics(statistics, table.device)
+    return Table.of(source, target, *settings).statistics(progress or silent)
 
 
 def silent(n_rows: int) -> None:
@@ -155,7 +144,6 @@ class Table:
     categories: tuple[Category, ...] = ()
     n_columns: tuple[int, ...] = ()  # that files without header may have
     takes_gaps: bool = True  # whether to advise "em" where there are gaps
-    device: Device | None = None  # where sums are taken; None: on the host
     unseen: UnseenLevels = field(default_factory=UnseenLevels, compare=False)
 
     def __post_init__(self) -> None:
@@ -175,8 +163,7 @@ class Table:
 
     @classmethod
     def of(cls, source: Any, target: Any, *settings: Any, **others: Any) -> Table:
-        """A table of files, Arrow data or an array; `device` may be a name."""
-        others["device"] = chosen_device(others["device"])
+        """A table of files, Arrow data or an array."""
         if (there := device_of(source, always=True)) is not None:
             if there.is_gpu:
                 raise ParameterError(
@@ -224,16 +211,11 @@ class Table:
         """Read the rows, batch by batch; batches without rows are left out."""
         return (batch for batch in self._all_batches(progress) if len(batch.X))
 
-    def _all_batches(
-        self, progress: RowProgress, device: Device | None = None
-    ) -> Iterator[Batch]:
-        """Batches with and without rows, decoded in a thread, copied in another."""
+    def _all_batches(self, progress: RowProgress) -> Iterator[Batch]:
+        """Batches with and without rows, decoded in a thread."""
         n_rows = 0
-        rows = prefetch(self._decoded(), self.source)
-        if device is not None:
-            rows = prefetch(staged(rows, device), self.source)
         try:
-            for batch in rows:
+            for batch in prefetch(self._decoded(), self.source):
                 n_rows += len(batch.X) + batch.n_dropped
                 progress(n_rows)
                 yield batch
@@ -248,9 +230,9 @@ class Table:
         return decoded(open_source(self.source, self.wanted), *how)
 
     def _batches_to_fit(self, progress: RowProgress) -> Iterator[Batch]:
-        """The same, on the device too; errors name all columns that are not numbers."""
+        """The same; errors name all columns that are not numbers."""
         try:
-            yield from self._all_batches(progress, self.device)
+            yield from self._all_batches(progress)
         except NotNumbersError as error:
             raise diagnosed(error, self.source, self.wanted, self.advice) from error
 
@@ -414,7 +396,6 @@ def _added(
             return total
         X, codes = X[batch.whole], codes[batch.whole]
         weight = None if weight is None else weight[batch.whole]
-    X = X if batch.there is None else batch.there
     names = np.array(batch.file.columns.feature_names, dtype=object)
     with _columns_named(batch.file.name, names):
         classes = np.arange(n_classes)

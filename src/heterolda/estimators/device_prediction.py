@@ -38,7 +38,6 @@ from heterolda.kernels.device.coupling import (
     sharpen,
     swap_largest_to_winner,
 )
-from heterolda.kernels.device.fused import has_kernels, leaders
 from heterolda.kernels.device.votes import (
     huge_scores,
     put_rules,
@@ -146,7 +145,7 @@ def accuracy_on_device(found, y, sample_weight) -> float:
     device = device_of(found, always=True)
     if device is None or y.dtype.kind not in "biuf":  # text
         return accuracy_score(y, to_host(found), sample_weight=weight)
-    right = device.astype(found == device.take(y), device.floats)
+    right = device.astype(found == device.put(y), device.floats)
     weight = check_sample_weight(weight, n)
     if weight is None:
         return float(device.xp.mean(right))
@@ -285,32 +284,11 @@ class _Prediction:
         return huge_scores(self.device, rows, self._rules(False))
 
     def _vote_winners(self):
-        """Classes of most votes: by one kernel where there is one, else by scores."""
-        device, n_classes = self.device, self.committee.n_classes
-        if has_kernels(device, n_classes):  # pragma: no cover (a GPU)
-            return self._led(n_classes)
-        return self._counted(self.X)
-
-    def _led(self, n_classes):  # pragma: no cover (a GPU)
-        """The same by the kernel, and ties by scores."""
-        device, narrow = self.device, self._may_be_narrow
-        rules, votes = self._rules(narrow), device.put(self.committee._weights)
-        columns, parts = rules.coef.T, []
-        for here in self._blocks(narrow):
-            scores = device.xp.matmul(columns, self._ready(self.X[here, :], narrow).T)
-            parts.append(leaders(scores, rules.intercept, votes, n_classes))
-        winner = parts[0] if len(parts) == 1 else device.xp.concat(parts)
-        rest = device.xp.nonzero(winner < 0)[0]  # ties, and what is not finite
-        if rest.shape[0]:
-            winner[rest] = self._counted(device.xp.take(self.X, rest, axis=0))
-        return winner
-
-    def _counted(self, X):
         """Classes of most votes, by all scores in double precision."""
         device, rules, weight = self.device, self._rules(False), self.committee._weights
         parts = []
-        for here in in_blocks(device, X.shape[0], max(self.coef.shape)):
-            scores = self._scores(self._ready(X[here, :], False), rules)
+        for here in in_blocks(device, self.X.shape[0], max(self.coef.shape)):
+            scores = self._scores(self._ready(self.X[here, :], False), rules)
             parts.append(winners_of_scores(device, scores, weight))
         return parts[0] if len(parts) == 1 else device.xp.concat(parts)
 

@@ -691,7 +691,7 @@ class GaussianLinearDiscriminant(
 
             - `rows`: indices of the rows that were judged. These are all rows of
               positive weight or, of more than 20,000, the 20,000 with the smallest
-              hashes of their values (about that many on a device);
+              hashes of their values;
             - `predictions`: the label of each row as predicted without it;
             - `error`: the weighted share of wrong predictions, and its
               `standard_error`;

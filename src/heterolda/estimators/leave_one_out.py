@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.estimators import gathering
 from heterolda.estimators._left_out_anew import winners_anew
 from heterolda.estimators._left_out_class import ClassWithoutRows
 from heterolda.estimators._left_out_fit import Fit, refuse_others
@@ -17,16 +15,13 @@ from heterolda.estimators._left_out_lda import lda_winners
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.devices import device_of, on_host, same_device, to_host
+from heterolda.foundations.devices import on_host
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode, validate_rows
-from heterolda.kernels.device.row_sample import sample_rows
 from heterolda.kernels.row_hashes import row_hashes, smallest
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.device_rows import check_rows, device_labels
 from heterolda.statistics.frequencies import check_frequencies
-from heterolda.statistics.on_device import device_statistics
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.
@@ -67,26 +62,20 @@ class LeaveOneOut:
 def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any) -> LeaveOneOut:
     """Leave each row out of a fitted discriminant; X, y and weights are its rows.
 
-    Of many rows on a device only those that are judged come to the host.
+    All of it is done in NumPy: a model and rows on a device are copied to the host.
     """
-    device = same_device(X, model.coef_, model, "leave_one_out")
     model = host_of(model)
     refuse_others(model)
-    few = device is None or has_few_rows(model)
-    few = few or math.prod(X.shape) <= gathering.FEW_NUMBERS
-    find = _judged if few else _judged_on_device
-    rows, some, codes, weight = find(model, X, y, sample_weight)
+    rows, some, codes, weight = _judged(model, *on_host(X, y, sample_weight))
     winners, lda, n_solved_anew = winners_without(model, some, codes, weight)
     share = weight / weight.sum()
     error = min(float(share @ (winners != codes)), 1.0)
-    arrays = rows, model.classes_[winners], model.classes_[lda]
-    rows, predictions, lda_predictions = map(device.put, arrays) if device else arrays
     return LeaveOneOut(
         rows=rows,
-        predictions=predictions,
+        predictions=model.classes_[winners],
         error=error,
         standard_error=float(np.sqrt(error * (1 - error) / weight.sum())),
-        lda_predictions=lda_predictions,
+        lda_predictions=model.classes_[lda],
         lda_error=min(float(share @ (lda != codes)), 1.0),
         n_solved_anew=n_solved_anew,
     )
@@ -94,7 +83,6 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any) -> LeaveOneOut
 
 def _judged(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
     """Indices of the rows to judge, and the rows, places of classes and weights."""
-    X, y, sample_weight = on_host(X, y, sample_weight)
     X, y = validate_rows(model, X, y, reset=False, accept_sparse="csr")
     weight = check_frequencies(sample_weight, len(y))
     weight = np.ones(len(y)) if weight is None else weight
@@ -111,28 +99,6 @@ def _judged(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         rows = rows[smallest(row_hashes(X, rows), MOST_ROWS)]
     codes = encode(y[rows], model.classes_).astype(np.intp)
     return rows, dense(X[rows]), codes, weight[rows]
-
-
-def _judged_on_device(
-    model: Any, X: Any, y: Any, sample_weight: Any
-) -> tuple[Any, ...]:
-    """The same of rows on a device, all in NumPy."""
-    device: Any = device_of(X)
-    X = check_rows(device, X, model.n_features_in_)
-    n = X.shape[0]
-    classes, codes = device_labels(device, y, n)
-    weight = check_frequencies(on_host(sample_weight)[0], n)
-    found = device_statistics(device, X, codes, classes, weight)
-    found = found.without_empty_classes()
-    _check_same(model.statistics_, found.classes, found.weights, found.means)
-    weight = np.ones(n) if weight is None else weight
-    counts = np.array([np.count_nonzero(weight)])
-    alike = device.put(np.zeros(n, np.int64))
-    rows, _ = sample_rows(device, X, alike, device.put(weight), counts, MOST_ROWS)
-    places = device.put(rows)
-    some = to_host(device.xp.take(X, places, axis=0))
-    own = classes[to_host(device.xp.take(codes, places))]
-    return rows, some, encode(own, model.classes_).astype(np.intp), weight[rows]
 
 
 def winners_without(

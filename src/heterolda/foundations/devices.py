@@ -114,14 +114,6 @@ class Device:
             values = values.copy()
         return self.xp.asarray(values, dtype=dtype, device=self.device, copy=True)
 
-    def take(self, array: Any, dtype: Any = None) -> Any:
-        """An array of any library, here: what is here already is not copied."""
-        if is_numpy(array) or not hasattr(array, "device"):
-            return self.put(array, dtype)
-        if device_of(array, always=True) == self:
-            return array if dtype is None else self.astype(array, dtype)
-        return self.put(to_host(array), dtype)
-
     def astype(self, array: Any, dtype: Any) -> Any:
         """An array as another type; the same one where it has that type."""
         return self.xp.astype(array, dtype, copy=False)

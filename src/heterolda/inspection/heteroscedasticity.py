@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
-from heterolda.estimators.placement import host_of
+from heterolda.foundations.devices import on_host
 from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.priors import check_priors
@@ -422,12 +422,12 @@ def heteroscedasticity_report(
             f"{type(X).__name__}: pass rows and labels, or statistics"
         )
     else:
+        X, y, sample_weight = on_host(X, y, sample_weight)
         way = "statistics, ClassStatistics.from_data(X, y, missing='em')"
         with no_warnings(), gaps_as(None, way):  # what they tell stands in the report
             model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
             model.fit(X, y, sample_weight)
         judgement = judge_by_leave_one_out(model, X, y, sample_weight)
-        model = host_of(model)
         statistics = model.statistics_
     if statistics.n_classes < 2:
         raise ValueError("statistics must have at least 2 classes, got 1")

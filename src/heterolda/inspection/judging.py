@@ -10,8 +10,6 @@ from sklearn.utils.validation import validate_data
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.leave_one_out import winners_without
-from heterolda.estimators.placement import host_of
-from heterolda.foundations.devices import on_host
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
 from heterolda.statistics.frequencies import check_frequencies
@@ -27,18 +25,16 @@ def judge_by_leave_one_out(
 
     Fewer rows than features are left out in folds: there is no closed form.
     """
-    known, sample_weight = on_host(y, sample_weight)
-    truth = np.asarray(known)
+    truth = np.asarray(y)
     weight = check_frequencies(sample_weight, len(truth))
     if has_few_rows(model):
-        (X,), model = on_host(X), host_of(model)
         X = validate_data(model, X, reset=False, accept_sparse="csr")
         weight = np.ones(len(truth)) if weight is None else weight
         return judge_by_some_rows(model, X, encode(truth, model.classes_), weight)
     found = model.leave_one_out(X, y, weight)
-    rows, found, lda = on_host(found.rows, found.predictions, found.lda_predictions)
-    weight = None if weight is None else weight[rows]
-    return Judgement.of(_LEAVE_ONE_OUT, truth[rows], found, lda, weight)
+    weight = None if weight is None else weight[found.rows]
+    answers = truth[found.rows], found.predictions, found.lda_predictions
+    return Judgement.of(_LEAVE_ONE_OUT, *answers, weight)
 
 
 def judge_by_some_rows(model: Any, X: Any, codes: Index, weight: Array) -> Judgement:

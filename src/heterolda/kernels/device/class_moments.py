@@ -19,7 +19,6 @@ import numpy as np
 from heterolda.foundations.devices import Device, blocks, device_of, to_host
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, ClassMoments
-from heterolda.kernels.device.fused import gather_tiles
 
 # Share of the bytes of X that are gathered at a time on a GPU, which needs much to do,
 # but no fewer bytes than these; elsewhere, what stays in cache.
@@ -65,17 +64,17 @@ class Tiles:
 def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMoments:
     """Moments of classes of rows on a device, as NumPy arrays.
 
-    `codes` has the class of each row; rows of weight zero do not count. What overflows
-    becomes infinite or NaN, and so do the moments of what is not finite.
+    `codes` has the class of each row, on the device; weights are in NumPy, and rows of
+    weight zero do not count. What overflows becomes infinite or NaN, and so do the
+    moments of what is not finite.
     """
     device = device_of(X, always=True)
     xp, (n, d) = device.xp, X.shape
     if not n:
         zeros = np.zeros(n_classes), np.zeros((n_classes, d))
         return ClassMoments(*zeros, np.zeros((n_classes, d, d)), -1)
-    codes = device.take(codes)
     if weight is not None:
-        weight = device.take(weight, device.floats)
+        weight = device.put(weight, device.floats)
     tiles = _tiles(device, codes, weight, n_classes)
     origin, spread, most = _sample(device, X, tiles, n_classes)
     single = X.dtype == xp.float32 and device.multiplies_exactly
@@ -203,9 +202,9 @@ def _sums(
         room = max(_LEAST_BYTES, int(_SHARE * X.shape[0] * d * of_number))
     for i, some in enumerate(blocks(len(tiles.start), max(1, room // bytes_of_tile))):
         known = of_tiles[0, some], of_tiles[1, some], of_tiles[2, some]
-        z = gather_tiles(device, X, tiles.order, tiles.size, *known, centre, roots)
+        z = _gathered(device, X, tiles, *known, centre, roots)
         products = xp.matmul(xp.matrix_transpose(z), z)
-        flat = xp.reshape(products, (-1, products.shape[1] ** 2))
+        flat = xp.reshape(products, (-1, (d + 1) ** 2))
         marks = device.astype(known[2][None, :] == numbers[:, None], device.floats)
         found = xp.matmul(marks, device.astype(flat, device.floats))
         found = to_host(found).astype(np.float64) if on_host else found
@@ -214,8 +213,39 @@ def _sums(
     total = to_host(sums).astype(np.float64)
     if not len(tiles.start):  # no row counts
         return np.zeros((n_classes, d + 1, d + 1))
-    width = int(np.sqrt(total.shape[1]))
-    return total.reshape(n_classes, width, width)[:, : d + 1, : d + 1]
+    return total.reshape(n_classes, d + 1, d + 1)
+
+
+def _gathered(
+    device: Device,
+    X: Any,
+    tiles: Tiles,
+    first: Any,
+    n_rows: Any,
+    classes: Any,
+    origin: Any,
+    roots: Any,
+) -> Any:
+    """Return some tiles of centred rows: an array of shape (n_tiles, size, d + 1).
+
+    A tile has its rows less the origin of its class, then zeros. The last column has
+    ones for its rows, or the roots of their weights, which rows are multiplied with.
+    """
+    xp, d = device.xp, X.shape[1]
+    steps = xp.arange(tiles.size, dtype=xp.int64, device=device.device)
+    place = xp.minimum(first[:, None] + steps, (first + n_rows - 1)[:, None])
+    rows = xp.take(tiles.order, xp.reshape(place, (-1,)))
+    z = device.astype(xp.take(X, rows, axis=0), origin.dtype)
+    centre = xp.take(origin, classes, axis=0)[:, None, :]
+    z = xp.reshape(z, (-1, tiles.size, d)) - centre
+    there = steps < n_rows[:, None]
+    factor = device.astype(there, z.dtype)
+    if roots is not None:
+        factor = factor * xp.reshape(xp.take(roots, rows), factor.shape)
+        z = z * factor[:, :, None]
+    elif not bool(xp.all(n_rows == tiles.size)):
+        z = xp.where(there[:, :, None], z, xp.zeros_like(z))
+    return xp.concat([z, factor[:, :, None]], axis=2)
 
 
 def _lost(xp: Any, X: Any, codes: Any, squares: Array, counts: Array) -> int:
