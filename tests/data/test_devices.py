@@ -14,7 +14,6 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
-    LocalNeighborhoodSearch,
     MissingRowsWarning,
     ParameterError,
 )
@@ -69,10 +68,6 @@ def test_an_array_of_the_host_has_the_statistics_of_its_rows(rows, kind, weighte
     expected = GaussianLinearDiscriminant().fit(X, y, weight)
     assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
     assert not hasattr(model, "feature_names_in_")
-    if not weighted:
-        search = fit_batches(LocalNeighborhoodSearch(), X, y)
-        whole = LocalNeighborhoodSearch().fit(X, y)
-        assert_array_equal(search.n_errors_, whole.n_errors_)
 
 
 def test_gaps_of_an_array_are_treated_as_those_of_files(rows):
@@ -189,8 +184,6 @@ def test_arrays_are_summed_on_a_device(rows, device):
     wide = np.tile(X[4:50], 50)
     found = statistics_from_batches(wide, y[4:50], device=example)
     assert_same(found, ClassStatistics.from_data(wide, y[4:50]))
-    with pytest.raises(ParameterError, match="device must be None for a search"):
-        fit_batches(LocalNeighborhoodSearch(), X, y, device=example)
 
 
 def test_rows_of_the_guard_are_the_same(rows, device):

@@ -272,7 +272,6 @@ OPTIONS = {
     "estimator": GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
     "gaps": GaussianLinearDiscriminant(missing="em"),
     "fisher": HeteroscedasticProjection(2, method="fisher"),
-    "early stopping": LocalNeighborhoodSearch(max_iter=5, early_stopping=True),
     "balanced": LocalNeighborhoodSearch(max_iter=5, class_weight="balanced"),
     "logistic": LocalNeighborhoodSearch(LogisticRegression(), max_iter=5),
     "start of NumPy": LocalNeighborhoodSearch(FrozenEstimator(DISCRIMINANT)),

@@ -33,7 +33,7 @@ METHODS = "predict_proba", "predict_log_proba", "decision_function"
 
 def search(**settings):
     start = GaussianLinearDiscriminant()
-    return LocalNeighborhoodSearch(start, max_iter=5, n_restarts=1, **settings)
+    return LocalNeighborhoodSearch(start, max_iter=5, **settings)
 
 
 MODELS = [
