@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
 import sys
 import warnings
@@ -175,7 +174,7 @@ def mutation() -> dict[str, Any]:
     if not Path("mutants").exists():
         subprocess.run([*command, "heterolda.solvers.threshold.*"], check=True)
     names = [name for name in sorted(statuses()) if name.startswith(MUTATED)]
-    random.Random(0).shuffle(names)
+    names = np.random.default_rng(0).permutation(names).tolist()
     try:
         subprocess.run([*command, *names], timeout=MUTATION_SECONDS)
     except subprocess.TimeoutExpired:

@@ -43,7 +43,6 @@ def settings() -> list[Any]:
         GaussianLinearDiscriminant(shrinkage="cv", voting="majority"),
         GaussianLinearDiscriminant(criterion="minimax"),
         LocalNeighborhoodSearch(**small),
-        LocalNeighborhoodSearch(strategy="exact", **small),
         LocalNeighborhoodSearch(strategy="smooth", n_jobs=2, **small),
     ]
 

@@ -104,8 +104,7 @@ def _block(rng: np.random.Generator, s: dict[str, int]) -> Any:
     n = int(rng.choice(SIZES)) * int(rng.choice([1, 1, 20]))
     X, weight = rng.normal(size=(n, s["v"] - 1)), rng.integers(3, size=n)
     weight = None if rng.random() < 0.5 else weight
-    make = kernels.compiled.algorithm2_block
-    return make(X, rng.random(n) < 0.5, weight, int(rng.integers(2)))
+    return kernels.compiled.algorithm2_block(X, rng.random(n) < 0.5, weight)
 
 
 def _couples(s: dict[str, int]) -> int:
@@ -129,7 +128,6 @@ SPECIAL: dict[str, Special] = {
         },
         before=(_block,),
     ),
-    "best_step": Special(values={"i": lambda rng, s: int(rng.integers(s["d"] + 1))}),
     "class_moments": Special(
         values={
             "rows": _drawn("n", "d", unless=lambda s: s["n"] % 2),

@@ -105,7 +105,7 @@ def seeds():
         GaussianLinearDiscriminant(
             costs=np.ones((4, 4)) - np.eye(4), voting="majority"
         ),
-        LocalNeighborhoodSearch(logistic, class_weight={1: 2.0}, early_stopping=True),
+        LocalNeighborhoodSearch(logistic, class_weight={1: 2.0}),
         LocalNeighborhoodSearch(
             FrozenEstimator(GaussianLinearDiscriminant().fit(X, y))
         ),

@@ -1,1 +1,1 @@
-"""Fits, predictions and searches on a GPU, against what it can do at most."""
+"""Fits and predictions on a GPU, against what it can do at most."""

@@ -38,8 +38,6 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn")
 CASES = (
     cases.fits,
     cases.predictions,
-    cases.search,
-    cases.same_counts,
     cases.peers_on_the_device,
     cases.small_data,
     cases.huge_fit,

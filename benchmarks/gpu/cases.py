@@ -13,16 +13,12 @@ import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from benchmarks.gpu.libraries import FLOATS, Library, Torch, gaussian_classes
-from benchmarks.gpu.measuring import Bench, Entry, first_line, take_turns
-from heterolda import (
-    ClassStatistics,
-    GaussianLinearDiscriminant,
-    LocalNeighborhoodSearch,
-)
+from benchmarks.gpu.measuring import Bench, Entry, first_line
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.foundations.devices import to_host
 
-# Largest ratios to the peer; milliseconds of an iteration.
-FIT, MEMORY, LDA, ITERATION, TWO, TEN = 2.5, 1.2, 0.1, 2.0, 3.0, 8.0
+# Largest ratios to the peer.
+FIT, MEMORY, LDA, TWO, TEN = 2.5, 1.2, 0.1, 3.0, 8.0
 PRODUCT, READING, LDA_THERE = "X.T @ X", "X.sum()", "LDA svd, same device"
 # Seconds that scikit-learn's LDA may take where it is expected to fail.
 _PATIENCE = 60
@@ -167,76 +163,6 @@ def processors(bench: Bench, lib: Library) -> None:
         )
         del X, y, Xh, yh
         lib.free()
-
-
-def search(bench: Bench, lib: Library) -> None:
-    """Time of an iteration of Algorithm 2."""
-    n, d = bench.sizes.search
-    short, long = bench.sizes.iterations
-    for kind in FLOATS:
-        X, y = gaussian_classes(lib, n, d, 2, kind)
-        known = _known(
-            lib, "search", f"search, {kind}", label(n, d, 2, kind), "iteration", READING
-        )
-
-        def work(X: Any = X, y: Any = y) -> Entry:
-            def fit(most: int) -> Any:
-                return LocalNeighborhoodSearch(max_iter=most).fit(X, y)
-
-            lib.free()
-            steps = [len(fit(most).history_[0]) for most in (short, long)]
-            calls = [lambda: fit(short), lambda: fit(long), X.sum]
-            few, many, peer = take_turns(calls, lib.wait, bench.sizes)
-            if steps[1] > steps[0]:
-                more = steps[1] - steps[0]
-                seconds = [(b - a) / more for a, b in zip(few, many, strict=True)]
-            else:
-                seconds = [b / steps[1] for b in many]
-            middle = float(np.median(seconds))
-            ratios = np.divide(seconds, peer)
-            quarters = np.quantile(ratios, [0.25, 0.5, 0.75]).tolist()
-            return {
-                "ours_seconds": seconds,
-                "peer_seconds": peer,
-                "ratio": quarters[1],
-                "quartiles": [quarters[0], quarters[2]],
-                "met": 1e3 * middle <= ITERATION,
-                "remark": f"{steps[1]} iterations, a fit of them {np.median(many):.3g} "
-                "s with its start",
-            }
-
-        bench.attempt(known | {"goal": f"{ITERATION:g} ms"}, work)
-        del X, y, work
-        lib.free()
-
-
-def same_counts(bench: Bench, lib: Library) -> None:
-    """The search here and on the device, on small problems."""
-    m = bench.sizes.problems
-    known = _known(lib, "search", "counts", f"{m} small problems", "search", "NumPy")
-
-    def work() -> Entry:
-        rng = np.random.default_rng(1)
-        alike = 0
-        for _ in range(m):
-            n, d = int(rng.integers(100, 1500)), int(rng.integers(2, 10))
-            y = rng.integers(2, size=n)
-            scale = 0.5 + 2 * rng.random((2, d))
-            X = rng.normal(size=(n, d)) * scale[y] + y[:, None] * rng.normal(size=d)
-            one, two = (
-                LocalNeighborhoodSearch(max_iter=200).fit(*data)
-                for data in ((X, y), (lib.put(X), lib.put(y)))
-            )
-            mine, other = (
-                [*map(to_host, model.history_), to_host(model.n_errors_)]
-                for model in (one, two)
-            )
-            pairs = zip(mine, other, strict=True)
-            alike += all(np.array_equal(a, b) for a, b in pairs)
-        met = alike == m
-        return {"remark": f"the same counts in {alike} of {m}", "met": met}
-
-    bench.attempt(known | {"goal": "all"}, work)
 
 
 def small_data(bench: Bench, lib: Library) -> None:

@@ -34,12 +34,6 @@ class Sizes:
         Rows and features of the largest fit, in single precision.
     lda : int
         Rows that scikit-learn's LDA copes with.
-    search : tuple of int
-        Rows and features of the search.
-    iterations : tuple of int
-        Of a short and of a long search, whose difference is timed.
-    problems : int
-        Small searches that are made here and there.
     small : tuple of int
         Rows and features of data too small for a GPU.
     turns : int
@@ -54,9 +48,6 @@ class Sizes:
     classes: int = 5
     huge: tuple[int, int] = (100_000_000, 20)
     lda: int = 1_000_000
-    search: tuple[int, int] = (10_000_000, 20)
-    iterations: tuple[int, int] = (10, 60)
-    problems: int = 50
     small: tuple[int, int] = (1_000, 20)
     turns: int = 11
     budget: float = 4.0
@@ -64,9 +55,7 @@ class Sizes:
 
 FULL = Sizes()
 # Fewer rows would be fitted on the host.
-SMOKE = Sizes(
-    True, 30_000, 6, 5, (40_000, 4), 30_000, (40_000, 4), (2, 6), 3, (200, 4), 2, 0.0
-)
+SMOKE = Sizes(True, 30_000, 6, 5, (40_000, 4), 30_000, (200, 4), 2, 0.0)
 
 
 @dataclass

@@ -46,14 +46,6 @@ TABLES = {
         "Beside this library on the processors of the same machine",
         "The peer has the same rows in NumPy.",
     ),
-    "search": (
-        "Algorithm 2, the local search",
-        "One iteration of `LocalNeighborhoodSearch`, which evaluates every neighbour "
-        "of the rule on all rows, beside reading the rows once by `X.sum()`. Its time "
-        "is the difference between a long and a short search, divided by the "
-        "difference of their iterations. The small problems are searched in NumPy and "
-        "on the device, and the error counts of all iterations compared.",
-    ),
     "predict": (
         "Prediction",
         "Our time beside reading the rows once by `X.sum()`. Ten classes have 45 "
@@ -201,7 +193,7 @@ def _opening(record: Record) -> list[str]:
     timed = _timed(record["entries"])
     known = {e["key"].rpartition(", ")[0]: e for e in record["entries"]}
     sentences = [
-        "What a GPU gains: fits, predictions and searches of `heterolda` with arrays "
+        "What a GPU gains: fits and predictions of `heterolda` with arrays "
         f"of PyTorch and CuPy, on {_device(record['about'])}, beside the same calls on "
         "the processors and scikit-learn's LDA on the same GPU. **It pays with "
         "millions of rows, best if they are on the GPU already; with a thousand it "
@@ -254,11 +246,6 @@ def _more(entries: list[Entry]) -> str:
         memory = f", and {figure(e['memory'])} times the data" if "memory" in e else ""
         lines.append(
             f"- A fit to {e['data']} takes {median_time(e, 'ours_seconds')}{memory}."
-        )
-    if e := timed.get("search, float64"):
-        lines.append(
-            f"- An iteration of Algorithm 2 takes {median_time(e, 'ours_seconds')} "
-            f"({e['data']})."
         )
     for k in (2, 10):
         if e := timed.get(f"predict, {k} classes, float64"):

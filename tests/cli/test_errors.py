@@ -484,16 +484,7 @@ def test_an_interrupted_search_saves_nothing(rng, tmp_path):
     """The estimator would go on with what it has; whoever presses Ctrl-C would not."""
     data = tmp_path / "data.parquet"
     make_frame(rng, 100_000, d=10).to_parquet(data)
-    options = [
-        "-t",
-        "kind",
-        "--exclude",
-        "id",
-        "--strategy",
-        "exact",
-        "--no-accuracy",
-        "-o",
-    ]
+    options = ["-t", "kind", "--exclude", "id", "--refine", "--no-accuracy", "-o"]
     with start("fit", data, *options, tmp_path / "new.json") as process:
         time.sleep(3)  # whatever it is doing then, the outcome is the same
         assert process.poll() is None

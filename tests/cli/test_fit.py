@@ -196,17 +196,14 @@ def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
     [
         (["--refine"], LocalNeighborhoodSearch(GaussianLinearDiscriminant())),
         (
-            ["--strategy", "exact", "--class-weight", "west=4", "--seed", "5"],
+            ["--refine", "--class-weight", "west=4", "--seed", "5"],
             LocalNeighborhoodSearch(
-                GaussianLinearDiscriminant(),
-                strategy="exact",
-                class_weight={"west": 4},
-                random_state=5,
+                GaussianLinearDiscriminant(), class_weight={"west": 4}, random_state=5
             ),
         ),
         (["--recommended"], heterolda.recommended()),
     ],
-    ids=["paper", "exact", "recommended"],
+    ids=["paper", "weighted", "recommended"],
 )
 def test_refinement_is_that_of_python(frame, tmp_path, options, expected):
     model = fitted(frame, tmp_path, *options)
@@ -506,9 +503,8 @@ def test_warnings_are_plain_notes(rng, tmp_path):
     assert "note: 1 of 20 rows have missing values and were left out" in result.stderr
     data = write(make_frame(rng, 100), tmp_path / "enough.csv")
     for options, at_once in (
-        (["--refine"], False),
-        (["--refine", "--cv", "2"], True),
-        (["--strategy", "exact"], True),
+        (["--shrinkage", "auto"], False),
+        (["--refine"], True),
         (["--shrinkage", "cv"], True),
     ):
         result = invoke("fit", data, "-t", "kind", "--exclude", "id", *options)

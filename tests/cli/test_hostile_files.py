@@ -477,12 +477,8 @@ class OneShot:
 
 
 def test_a_stream_that_can_be_read_once():
-    from heterolda import LocalNeighborhoodSearch
-
     fitted = fit_batches(GaussianLinearDiscriminant(), OneShot(columns()), "kind")
     assert fitted.score(columns().select(["x0", "x1"]).to_pandas(), KINDS) > 0
-    with pytest.raises(TypeError, match="a OneShot, which can be read only once"):
-        fit_batches(LocalNeighborhoodSearch(), OneShot(columns()), "kind")
 
 
 KINDS = columns()["kind"].to_pylist()

@@ -14,7 +14,6 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
-    LocalNeighborhoodSearch,
     MissingRowsWarning,
 )
 from heterolda.data import fit_batches, statistics_from_batches
@@ -187,16 +186,12 @@ def test_few_rows_are_judged_as_in_memory(rng, to_the_limit):
 def test_what_cannot_be_is_refused(frame, tmp_path, monkeypatch):
     table = pa.Table.from_pandas(frame.copy())
     asked = {"columns": FEATURES, "missing": "em"}
-    for other in (
-        GaussianLinearDiscriminant(),
-        LocalNeighborhoodSearch(),
-        HeteroscedasticProjection(),
-    ):
+    for other in (GaussianLinearDiscriminant(), HeteroscedasticProjection()):
         name = type(other).__name__
         with pytest.raises(ValueError, match=rf"needs Gaussian.*em'\), .*got {name}"):
             fit_batches(other, table, "kind", **asked)
     with pytest.raises(ValueError, match="is missing: fill it in, or leave such"):
-        fit_batches(LocalNeighborhoodSearch(), table, "kind", columns=FEATURES)
+        fit_batches(HeteroscedasticProjection(), table, "kind", columns=FEATURES)
     frame["b"] = np.nan
     frame.to_csv(tmp_path / "empty.csv")
     message = r"empty\.csv: the values of column 'b' are all missing"

@@ -23,7 +23,7 @@ def bounded(inside=None):
 
 ONE_OF_EACH = [
     GaussianLinearDiscriminant(),
-    LocalNeighborhoodSearch(n_restarts=2),
+    LocalNeighborhoodSearch(),
     HeteroscedasticProjection(),
     bounded(),
 ]
@@ -40,7 +40,7 @@ OTHERS = [
     GaussianLinearDiscriminant(criterion="minimax"),
     GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
     GaussianLinearDiscriminant(missing="em"),
-    LocalNeighborhoodSearch(LogisticRegression(), strategy="exact", n_restarts=2),
+    LocalNeighborhoodSearch(LogisticRegression()),
     LocalNeighborhoodSearch(strategy="smooth"),
     LocalNeighborhoodSearch(strategy="smooth", transformation="auto"),
     HeteroscedasticProjection(method="chernoff"),

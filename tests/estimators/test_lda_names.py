@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import estimator_html_repr
 
@@ -115,7 +116,7 @@ def test_the_table_of_other_models(four, tmp_path):
     table = search.summary()
     assert_allclose(np.sort(table["coefficient"]), np.sort(search.coef_.ravel()))
     assert table["standardised"].notna().all()
-    frozen = LocalNeighborhoodSearch(search.estimator_, prefit=True, max_iter=3)
+    frozen = LocalNeighborhoodSearch(FrozenEstimator(search.estimator_), max_iter=3)
     assert frozen.fit(X, y).summary()["standardised"].notna().all()
     # Nothing is known of the classes: all features in their order.
     other = LocalNeighborhoodSearch(LogisticRegression(), max_iter=3).fit(X, y)

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -25,11 +24,8 @@ from heterolda import (
     SearchInterruptedWarning,
     recommended,
 )
-from heterolda.estimators import gathering, progress, smooth_search
-from heterolda.estimators.placement import host_of
+from heterolda.estimators import progress, smooth_search
 from heterolda.estimators.selection_text import reason
-from heterolda.foundations.devices import device_of, to_host
-from heterolda.kernels.device.descent import DescentRows
 from heterolda.kernels.log_odds import sides_of_log_odds
 from heterolda.search.calibration import power_of_probabilities
 from heterolda.search.training_data import TrainingData
@@ -729,7 +725,6 @@ def test_verbose_tells_the_course(four, capsys):
         ({"anchor": 0}, "'anchor' parameter"),
         ({"anchor": -1.0}, "'anchor' parameter"),
         ({"voting": "accuracy"}, "'voting' parameter"),
-        ({"early_stopping": True}, "early_stopping is for the strategies"),
     ],
 )
 def test_bad_settings_are_named(four, settings, message):
@@ -807,29 +802,3 @@ def test_probabilities_of_four_classes_are_calibrated(rng, class_weight, voting)
     top, hit = p.max(axis=1), search.predict(X) == y
     bins = np.minimum((10 * top).astype(int), 9)
     assert np.abs(np.bincount(bins, cost * (top - hit))).sum() / cost.sum() < 0.05
-
-
-@pytest.mark.parametrize("data", [load_breast_cancer, load_wine, load_iris])
-def test_rules_that_descend_on_a_device_are_the_same(device, monkeypatch, data):
-    monkeypatch.setattr(gathering, "FEW_NUMBERS", 0)
-    seen = []
-    original = DescentRows._sums
-
-    def spy(self, *arguments):
-        seen.append(device_of(self.Z))
-        return original(self, *arguments)
-
-    monkeypatch.setattr(DescentRows, "_sums", spy)
-    X, y = data(return_X_y=True)
-    X, y = X[::2], y[::2]
-    here = recommended().fit(X, y)
-    assert not seen
-    there = recommended().fit(device.put(X), device.put(y))
-    assert seen
-    assert all(one == device for one in seen)
-    assert there.selection_ == here.selection_
-    assert_array_equal(to_host(there.n_errors_), here.n_errors_)
-    scale = np.abs(here.coef_).max()
-    assert_allclose(to_host(there.coef_), here.coef_, rtol=1e-6, atol=1e-6 * scale)
-    assert_array_equal(host_of(there).predict(X), here.predict(X))
-    assert device_of(there.estimator_.coef_) == device

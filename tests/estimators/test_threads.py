@@ -71,7 +71,6 @@ MODELS = {
     "ten classes": (GaussianLinearDiscriminant(voting="majority"), 10),
     "random search": (GaussianLinearDiscriminant(solver="r-hld-2", random_state=0), 4),
     "paper": (search(), 4),
-    "exact": (search(strategy="exact"), 2),
     "smooth": (search(strategy="smooth"), 4),
 }
 models = pytest.mark.parametrize(

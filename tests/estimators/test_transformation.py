@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
 
 def search(strategy="smooth", start=None, **settings):
-    settings = {"transformation": "auto", "max_iter": 20, "n_restarts": 1, **settings}
+    settings = {"transformation": "auto", "max_iter": 20, **settings}
     return LocalNeighborhoodSearch(start, strategy=strategy, **settings)
 
 
@@ -129,7 +129,7 @@ def test_what_was_done_is_told_where_only_folds_ask_for_powers(four, monkeypatch
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_units_and_offsets_do_not_matter_to_any_strategy(rng, four, strategy):
-    # Without a transformation, "paper" and "exact" depend on the origin.
+    # Without a transformation, "paper" depends on the origin.
     X, y = four
     moved = (X + rng.normal(size=3)) * 10 ** rng.uniform(-3, 3, 3)
     one, two = search(strategy).fit(X, y), search(strategy).fit(moved, y)
@@ -137,7 +137,7 @@ def test_units_and_offsets_do_not_matter_to_any_strategy(rng, four, strategy):
     assert agree.mean() > 0.99
 
 
-@pytest.mark.parametrize("strategy", ["paper", "smooth"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_weights_are_copies(rng, four, strategy):
     X, y = four
     copies = rng.integers(0, 3, len(y))
@@ -148,14 +148,6 @@ def test_weights_are_copies(rng, four, strategy):
     assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-6)
     if strategy == "smooth":
         assert_allclose(one.selection_["error"], two.selection_["error"])
-
-
-def test_rows_held_out_play_no_part_in_the_transformation(four):
-    X, y = four
-    model = search("paper", early_stopping=True, validation_fraction=0.3).fit(X, y)
-    data = TrainingData.from_arrays(X, y, None, None, None)
-    rest, _ = data.hold_out(0.3, check_random_state(0))
-    assert_allclose(model.transformation_.centre, rest.X.mean(axis=0))
 
 
 def test_far_rows_have_finite_scores(four):
@@ -171,7 +163,6 @@ def test_far_rows_have_finite_scores(four):
     [
         ({"transformation": "log"}, "'transformation' parameter"),
         ({"transformation": "power"}, "'transformation' parameter"),
-        ({"prefit": True}, "already fitted"),
         ({"start": "frozen"}, "already fitted"),
     ],
 )
@@ -181,12 +172,3 @@ def test_what_cannot_be_transformed_is_refused(four, settings, message):
         settings, start = {}, FrozenEstimator(start)
     with pytest.raises(ValueError, match=message):
         search(start=start, **settings).fit(*four)
-
-
-def test_rows_out_of_memory_are_not_transformed(four):
-    dask = pytest.importorskip("dask.array")
-    X, y = (dask.from_array(part, chunks=(100, -1)[: part.ndim]) for part in four)
-    with pytest.raises(
-        ValueError, match="transformation='auto' needs all rows in memory"
-    ):
-        search("paper").fit(X, y)

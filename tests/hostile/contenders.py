@@ -72,7 +72,7 @@ def _peer(kind: type, **own: Any) -> Callable[..., Any]:
 
 
 ALL_WAYS = tuple(WAYS)
-STRATEGIES = ("paper", "exact", "smooth")
+STRATEGIES = ("paper", "smooth")
 
 _ALL = [
     Contender("global", _discriminant(), ALL_WAYS, all_ways=(2, 4)),
@@ -84,9 +84,8 @@ _ALL = [
     Contender("shrinkage auto", _discriminant(shrinkage="auto"), ALL_WAYS),
     Contender("shrinkage cv", _discriminant(shrinkage="cv"), FIT_OR_COMMAND),
     Contender("minimax", _discriminant(criterion="minimax"), FIT_OR_COMMAND),
+    Contender("paper", _search("paper"), FIT_OR_COMMAND),
     # Four classes would take most of the time and go the same way, pair by pair.
-    Contender("paper", _search("paper"), (*FIT_OR_COMMAND, "dask")),
-    Contender("exact", _search("exact"), FIT_OR_COMMAND, classes=(2,)),
     Contender("smooth", _search("smooth"), FIT_OR_COMMAND, classes=(2,)),
 ]
 DISCRIMINANTS = tuple(c.name for c in _ALL if "moments" in c.ways)

@@ -65,8 +65,8 @@ class Judge:
 class Same(Judge):
     """The answers for the twin.
 
-    The strategies "paper" and "exact" go another way in other coordinates: they must
-    not lose what the start of the twin has.
+    The strategy "paper" goes another way in other coordinates: it must not lose what
+    the start of the twin has.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Same(Judge):
         if twin.error is not None:
             return None if trial.contender.is_peer else f"twin: {twin.error!r}"
         before, allowed = twin.accuracy, self.tolerance
-        if trial.contender.name in ("paper", "exact"):
+        if trial.contender.name == "paper":
             start = twin.model.estimator_
             before = min(before, start.score(twin.data.X, twin.data.y))
             lost, allowed = before - trial.accuracy, allowed + 0.01

@@ -7,10 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import heterolda.kernels as kernels
-from helpers.problems import literal_search, random_problem, random_settings
+from helpers.problems import literal_search, random_problem
 from heterolda.kernels import algorithm2 as kernel
-from heterolda.kernels.device import algorithm2 as device_kernel
-from heterolda.kernels.device.score_moments import score_moments as moments_on_device
 from heterolda.kernels.score_moments import score_moments, score_moments_numpy
 from heterolda.search.algorithm2 import grid_weights, paper_search
 
@@ -39,7 +37,7 @@ def naive_errors(X, first, units, v):
     return errors
 
 
-def test_errors_and_sizes_are_the_same_in_all_forms(rng):
+def test_errors_are_the_same_in_all_forms(rng):
     for _ in range(40):
         X, first, units, v = arrays(random_problem(rng))
         if rng.random() < 0.2:
@@ -48,10 +46,6 @@ def test_errors_and_sizes_are_the_same_in_all_forms(rng):
         errors = naive_errors(X, first, units, v)
         assert kernel.count_errors(X, first, units, v) == errors
         assert kernel.count_errors_numpy(X, first, units, v) == errors
-        mine, sizes = kernel.measure(X, first, units, v)
-        other, expected = kernel.measure_numpy(X, first, units, v)
-        assert mine == other == errors
-        assert_array_equal(sizes, expected)
 
 
 def test_arrays_need_not_be_aligned(rng):
@@ -94,76 +88,9 @@ def test_hard_problems_take_the_literal_path(rng):
         settings = {"step": step, "max_iter": 40, "patience": 40}
         with np.errstate(over="ignore", invalid="ignore"):
             truth = literal_search(X, first, weight, v, **settings)
-        for copy in (True, False):
-            found = paper_search(X, first, weight, v, **settings, copy=copy)
-            assert_array_equal(found.history, truth.history)
-            assert_array_equal(found.v, truth.v)
-
-
-# Scales that are found anew never, now and then, and at each iteration; rows in one
-# piece and in several.
-@pytest.mark.parametrize(
-    ("excess", "numbers"), [(np.inf, 2**24), (0.5, 1000), (-1, 2**24)]
-)
-def test_searches_on_devices_take_the_literal_path(
-    rng, device, monkeypatch, excess, numbers
-):
-    monkeypatch.setattr(device_kernel, "_EXCESS", excess)
-    monkeypatch.setattr(device_kernel, "_NUMBERS_AT_A_TIME", numbers)
-    problems = [(random_problem(rng), random_settings(rng)) for _ in range(15)]
-    for *problem, step in hard_problems(rng):
-        settings = {"step": step, "max_iter": 20, "patience": 20}
-        problems.append((problem, settings))
-    for (X, first, weight, v), settings in problems:
-        with np.errstate(over="ignore", invalid="ignore"):
-            truth = literal_search(X, first, weight, v, **settings)
-        found = paper_search(device.put(X), first, weight, v, **settings)
+        found = paper_search(X, first, weight, v, **settings)
         assert_array_equal(found.history, truth.history)
         assert_array_equal(found.v, truth.v)
-        assert found.errors == truth.errors
-
-
-def neighbours(v, step):
-    """The rules that are a step away, in the order of the search."""
-    for i in range(len(v)):
-        for size in (step * abs(v[i]), -step * abs(v[i])):
-            trial = v.copy()
-            trial[i] += size
-            yield trial
-
-
-def test_devices_count_rows_within_rounding_of_thresholds(rng, device, monkeypatch):
-    """Of rules on a long way from the reference, and of their neighbours."""
-    monkeypatch.setattr(device_kernel, "_EXCESS", np.inf)
-    step, walk = 0.1, [rng.normal(size=13)]
-    for _ in range(60):
-        walk.append(list(neighbours(walk[-1], step))[rng.integers(26)])
-    rules = np.array([one for v in walk[::6] for one in (v, *neighbours(v, step))])
-    X = rng.normal(size=(len(rules), 12))
-    X[:, -1] = (rules[:, 0] - (X[:, :-1] * rules[:, 1:-1]).sum(axis=1)) / rules[:, -1]
-    X = np.ascontiguousarray(X)
-    first = rng.random(len(X)) < 0.5
-    weight = device_kernel.signed_weights(device, first, NONE)
-    block = device_kernel.DeviceBlock(device, device.put(X), weight)
-    for v in walk:
-        changes, state, log = np.zeros(26, np.int64), [1, 1, 1, 0], np.empty((2, 0))
-        block.run(v, changes, np.array(state), log, step, 1.0, 1, 0)
-        now, *others = (
-            kernel.count_errors(X, first, NONE, u) for u in (v, *neighbours(v, step))
-        )
-        assert_array_equal(changes, np.array(others) - now)
-
-
-def test_devices_gather_few_rows_and_read_single_precision(rng, device):
-    first = rng.random(4000) < 0.5
-    X = (rng.normal(size=(4000, 5)) + 0.8 * first[:, None]).astype(np.float32)
-    v = np.array([1.0, 0.3, 1.0, 2.0, 0.5, 0.7])
-    settings = {"max_iter": 120, "patience": 120}
-    expected = paper_search(X.astype(np.float64), first, None, v, **settings)
-    found = paper_search(device.put(X), first, None, v, **settings)
-    assert_array_equal(found.history, expected.history)
-    assert_array_equal(found.path, expected.path)
-    assert 0 < found.touched < 0.2
 
 
 def search_arrays(d, n_iter):
@@ -178,27 +105,11 @@ def search_arrays(d, n_iter):
 def test_rules_that_are_not_finite_come_to_an_end(rng, value):
     """Infinity times one tenth from infinity is no number, and equal to none."""
     X, first = rng.normal(size=(300, 3)), rng.random(300) < 0.5
-    block = kernel.make_block(X, first, NONE, True)
+    block = kernel.make_block(X, first, NONE)
     v, changes, state, log = search_arrays(3, 20)
     v[1], state[1:3] = value, 10**6
     block.run(v, changes, state, log, 0.1, 4.0, 50, 20)
     assert state[0] == 20
-
-
-def test_such_rules_have_the_same_counts_on_devices(rng, device):
-    X, first = rng.normal(size=(300, 3)), rng.random(300) < 0.5
-    weight = device_kernel.signed_weights(device, first, NONE)
-    for value in (np.inf, np.nan):
-        logs = []
-        for block in (
-            kernel.Block(X, first, NONE),
-            device_kernel.DeviceBlock(device, device.put(X), weight),
-        ):
-            v, changes, state, log = search_arrays(3, 20)
-            v[1], state[1:3] = value, 10**6
-            block.run(v, changes, state, log, 0.1, 4.0, 50, 20)
-            logs.append(log[:, 1:])
-        assert_array_equal(*logs)
 
 
 @needs_compiled
@@ -206,15 +117,15 @@ def test_what_does_not_fit_is_refused(rng):
     X, first = rng.normal(size=(50, 3)), rng.random(50) < 0.5
     block, run = kernels.compiled.algorithm2_block, kernels.compiled.algorithm2_run
     for bad in (
-        (X[:0], first[:0], None, 1),
-        (X[:, :0].copy(), first, None, 1),
-        (X, first[:-1], None, 1),
-        (X.astype(np.float32), first, None, 1),
-        (X, first, np.ones(50), 1),
+        (X[:0], first[:0], None),
+        (X[:, :0].copy(), first, None),
+        (X, first[:-1], None),
+        (X.astype(np.float32), first, None),
+        (X, first, np.ones(50)),
     ):
         with pytest.raises(ValueError, match=r"X|first|weight"):
             block(*bad)
-    good = block(X, first, None, 1)
+    good = block(X, first, None)
     settings = 0.1, 4.0, 10, 5
     run(good, *search_arrays(3, 9), *settings)
     with pytest.raises(TypeError, match="a block is needed"):
@@ -234,13 +145,13 @@ def test_what_does_not_fit_is_refused(rng):
         with pytest.raises(ValueError, match="log must"):
             run(good, v, changes, np.array(state), log, *settings)
     with pytest.raises(ValueError, match="v must"):
-        kernels.compiled.algorithm2_errors(X, first, None, np.ones(3), None)
+        kernels.compiled.algorithm2_errors(X, first, None, np.ones(3))
 
 
 @needs_compiled
 def test_a_block_takes_one_call_at_a_time(rng):
     X, first = rng.normal(size=(50_000, 10)), rng.random(50_000) < 0.5
-    block = kernel.make_block(X, first, NONE, True)
+    block = kernel.make_block(X, first, NONE)
     outcomes = []
 
     def call():
@@ -276,15 +187,3 @@ def test_moments_of_scores_are_those_of_numpy(rng):
                 assert_allclose(found[0, 1], np.std(scores[first], ddof=1))
     alone = score_moments(np.array([3.0, 4.0]), np.array([True, False]), None)
     assert_array_equal(alone, [[3.0, 0.0], [4.0, 0.0]])
-
-
-def test_moments_of_scores_on_devices_are_those_of_numpy(rng, device):
-    for scale in (1e-200, 1.0, 1e200):
-        for weight in (None, rng.random(60)):
-            first = rng.random(60) < 0.5
-            first[:2] = True, False
-            scores = scale * rng.normal(size=60)
-            found = moments_on_device(device, device.put(scores), first, weight)
-            assert_allclose(found, score_moments_numpy(scores, first, weight), 1e-12)
-    two = device.put(np.array([3.0, 4.0])), np.array([True, False])
-    assert_array_equal(moments_on_device(device, *two, None), [[3, 0], [4, 0]])

@@ -52,20 +52,6 @@ def test_compiled_descent_is_the_one_in_numpy(rng, n, r):
     assert_allclose(found, plain, rtol=1e-6, atol=1e-8)
 
 
-def test_descents_on_devices_are_those_in_numpy(rng, device):
-    Z, *others = *problem(rng, 400, 5), *settings()
-    costs = np.arange(400.0)
-    there = device.put(Z)
-    assert_allclose(descend(there, *others), descend(Z, *others), rtol=1e-6, atol=1e-9)
-    one = [others[0], others[1], *(it[1:2] for it in others[2:])]
-    heard = {}
-    for name, rows in (("here", Z), ("there", there)):
-        report = heard.setdefault(name, {}).__setitem__
-        descend(rows, *one, costs=costs, report=report)
-    assert heard["there"] == heard["here"]
-    assert len(heard["here"]) > 3
-
-
 def test_order_and_type_of_the_arrays_do_not_matter(rng):
     Z, start, weight = problem(rng, 40, 3)
     expected = descend(Z, start, weight, *settings())
@@ -81,14 +67,6 @@ def test_margins_of_any_size_leave_finite_shifts(rng, kernels, size):
         for numbers in ((Z, size * start), (size * Z, start)):
             shifts = descend(*numbers, weight, *settings())
             assert np.isfinite(shifts).all()
-
-
-def test_such_margins_leave_finite_shifts_on_devices(rng, device):
-    Z, start, weight = problem(rng, 20, 3)
-    for size in (1e-200, 1e200, np.inf, np.nan):
-        with np.errstate(all="ignore"):
-            shifts = descend(device.put(Z), size * start, weight, *settings())
-        assert np.isfinite(shifts).all()
 
 
 def test_no_rows_no_coordinates_no_problems(rng, kernels):

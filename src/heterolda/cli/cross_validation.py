@@ -93,7 +93,7 @@ def cross_validate_files(
     rivals = []
     without = zip(_sums_of_others(sums), _sums_of_others(samples), strict=True)
     for k, left in enumerate(without):
-        others, some, _ = as_frequencies(*left)  # here for LDA; the fit does it, too
+        others, some = as_frequencies(*left)  # here for LDA; the fit does it, too
         with _errors_name_fold(k):
             fitted = clone(model)._fit_sampled(others, some)
             _check_classes(fitted, classes)

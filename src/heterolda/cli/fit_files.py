@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.data.labels import ClassFinder
-from heterolda.data.out_of_core import FileRows
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
@@ -29,7 +28,6 @@ Rows = tuple[Array, NDArray[Any], Array | None]
 
 # Numbers, rows times features, up to which models are fitted again unasked.
 MOST_NUMBERS = 2_000_000
-_MEMORY = 2**30  # bytes for the rows that a search of files keeps
 
 
 @dataclass(frozen=True)
@@ -122,8 +120,6 @@ class FitSettings:
 
     def needs_memory(self, folds: int | None) -> bool:
         """Whether all rows have to be in memory, perhaps to be cross-validated."""
-        if self.strategy == "paper" and self.shrinkage != "cv":
-            return folds is not None  # a single search goes through the files
         if self.missing == "em" and folds is not None:
             return True  # moments by EM do not add up
         aside = self.confidence is not None
@@ -221,18 +217,12 @@ class Fitted:
             return self.sample.in_proportion()
         return self.rows or (np.empty((0, 0)), np.empty(0), None)
 
-    def rows_in_memory(self, data: Table) -> Rows:
-        """Rows, labels and weights, read again if they are not in memory."""
-        if self.rows is not None:
-            return self.rows
-        X, y, weight, _ = data.in_memory()
-        return X, y, check_frequencies(weight, len(y))
-
     def with_gaps(self, data: Table) -> Fitted:
         """The same with rows as they are, if not too many, for a sample filled in."""
         if self.size <= MOST_NUMBERS:
-            rows = self.rows_in_memory(data)
-            return Fitted(self.model, self.n_rows, rows, n_gaps=_with_gaps(rows[0]))
+            X, y, weight, _ = data.in_memory()
+            rows = X, y, check_frequencies(weight, len(y))
+            return Fitted(self.model, self.n_rows, rows, n_gaps=_with_gaps(X))
         n_gaps = sum(batch.n_gaps for batch in data.batches())
         return Fitted(self.model, self.n_rows, n_gaps=n_gaps)
 
@@ -267,14 +257,9 @@ def fit_files(
             if hasattr(estimator, "statistics_"):
                 estimator.statistics_.feature_names = estimator.feature_names_in_
         return Fitted(model, n_rows, (X, y, weight), n_gaps=_with_gaps(X))
-    if settings.strategy is not None:
-        rows = FileRows(data, _MEMORY, count)
-        model = settings.estimator(rows.statistics.classes)._fit_in_passes(rows)
-    else:
-        # The fit would do it, too, but `Fitted` needs the sample.
-        statistics, sample, _ = as_frequencies(*data.statistics_and_sample(count))
-        estimator = settings.estimator(statistics.classes)
-        model = estimator._fit_sampled(statistics, sample)
-        fitted = Fitted(model, n_rows, sample=sample)
-        return fitted.with_gaps(data) if statistics.estimated_by else fitted
-    return Fitted(model, n_rows, sample=rows.sample)
+    # The fit would do it, too, but `Fitted` needs the sample.
+    statistics, sample = as_frequencies(*data.statistics_and_sample(count))
+    estimator = settings.estimator(statistics.classes)
+    model = estimator._fit_sampled(statistics, sample)
+    fitted = Fitted(model, n_rows, sample=sample)
+    return fitted.with_gaps(data) if statistics.estimated_by else fitted

@@ -200,15 +200,15 @@ Refine = Annotated[
         "--refine",
         **EXPERTS,
         help="Search for rules with fewer errors on these rows. For data that are not "
-        "normal. Reads the data many times; with --cv keeps all rows in memory.",
+        "normal. Keeps all rows in memory.",
     ),
 ]
 Strategy = Annotated[
     str | None,
     one_of(
         STRATEGIES,
-        "How to refine; implies --refine. paper: Algorithm 2; all others keep all rows "
-        "in memory.",
+        "How to refine; implies --refine. paper: Algorithm 2; smooth: smooth losses, "
+        "cross-validated.",
         show_default="paper",
         **EXPERTS,
     ),

@@ -38,7 +38,7 @@ def judge_fit(
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", SearchInterruptedWarning)
         if n_folds is not None:
-            return _cross_validate(settings, fitted, data, n_folds, status)
+            return _cross_validate(fitted, data, n_folds, status)
         if settings.confidence is not None:
             raise NotJudgedError(
                 "fits to fewer rows set fewer aside and are stricter than this one"
@@ -52,7 +52,7 @@ def judge_fit(
             return _own_estimate(fitted)
         if settings.strategy is not None and fitted.size > MOST_NUMBERS:
             raise NotJudgedError("the search takes too long on so many rows")
-        return _cross_validate(settings, fitted, data, _FOLDS, status)
+        return _cross_validate(fitted, data, _FOLDS, status)
 
 
 def _leave_one_out(fitted: Fitted) -> Judgement:
@@ -65,17 +65,12 @@ def _leave_one_out(fitted: Fitted) -> Judgement:
 
 
 def _cross_validate(
-    settings: FitSettings,
-    fitted: Fitted,
-    data: Table,
-    n_folds: int,
-    status: StatusLine,
+    fitted: Fitted, data: Table, n_folds: int, status: StatusLine
 ) -> Judgement:
     share = status.share("cross-validating")
-    if settings.strategy is None and fitted.rows is None:
+    if fitted.rows is None:
         return cross_validate_files(fitted.model, data, n_folds, fitted.n_rows, share)
-    rows = fitted.rows_in_memory(data)
-    return cross_validate_rows(fitted.model, rows, n_folds, share)
+    return cross_validate_rows(fitted.model, fitted.rows, n_folds, share)
 
 
 def _own_estimate(fitted: Fitted) -> Judgement:

@@ -8,7 +8,6 @@ from typing import Any
 
 from heterolda.data.batches import Batch
 from heterolda.data.labels import LabelNumbers
-from heterolda.data.sources import read_once
 from heterolda.foundations.types import Index
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.factors import factor_of
@@ -105,8 +104,8 @@ class RereadRows:
 
 def too_large_for_one_pass(source: Any) -> TypeError:
     """The error for rows that are gone, or others, when they are needed again."""
-    return read_once(
-        source,
-        "it has too many rows with missing values to keep, so these must be read "
-        "several times",
+    return TypeError(
+        f"source is a {type(source).__name__}, which can be read only once, but it has "
+        "too many rows with missing values to keep, so these must be read several "
+        "times: pass files, a dataset or a table"
     )

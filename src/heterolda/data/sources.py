@@ -79,14 +79,6 @@ def is_read_once(source: Any) -> bool:
     return isinstance(source, StandardInput) or any(hasattr(source, n) for n in once)
 
 
-def read_once(source: Any, why: str) -> TypeError:
-    """The error for rows that are gone after a pass, and why another is needed."""
-    return TypeError(
-        f"source is a {type(source).__name__}, which can be read only once, but {why}: "
-        "pass files, a dataset or a table"
-    )
-
-
 def paths_of(source: Any) -> list[str] | None:
     """Names of all files of a source, or None if it is not a path."""
     given = source if isinstance(source, list | tuple) else [source]

@@ -388,7 +388,7 @@ class GaussianLinearDiscriminant(
         self._validate_params()
         needs_no_rows(self)
         known = check_statistics(statistics).without_empty_classes()
-        known, sample, _ = as_frequencies(known, sample)
+        known, sample = as_frequencies(known, sample)
         rows = sample.by_class(known.classes)
         choice = choose_by_rows(self, rows.statistics_of(known), rows)
         judges = rows if self.guard else None

@@ -17,19 +17,16 @@ from sklearn.utils import check_random_state
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.gathering import set_features
 from heterolda.estimators.lda_names import SummaryMixin
 from heterolda.estimators.placement import settle
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
-from heterolda.estimators.search_in_passes import search_in_passes
-from heterolda.estimators.search_rows import training_data
 from heterolda.estimators.smooth_search import Choice, Fitting, cross_validate
-from heterolda.estimators.starts import fit_start, fit_start_out_of_memory
+from heterolda.estimators.starts import fit_start
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
-from heterolda.foundations.devices import device_of
+from heterolda.foundations.devices import device_of, on_host
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
     DocumentationLinkMixin,
@@ -39,20 +36,14 @@ from heterolda.foundations.sklearn_private import (
     StrOptions,
     fit_context,
 )
-from heterolda.foundations.validation import (
-    check_class_weight,
-    validate_parameters,
-)
-from heterolda.search.algorithm2 import paper_search
-from heterolda.search.exact import exact_search
+from heterolda.foundations.validation import validate_parameters, validate_rows
 from heterolda.search.pair_search import search_pair
-from heterolda.search.passes import Pairing
 from heterolda.search.refinement import refine_rows
 from heterolda.search.selection import NONE, list_candidates
-from heterolda.search.training_data import check_no_empty_class
+from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.frequencies import as_frequencies
+from heterolda.statistics.frequencies import check_frequencies, without_empty_classes
 from heterolda.statistics.power import PowerTransformation
 
 
@@ -82,11 +73,8 @@ class LocalNeighborhoodSearch(
         :class:`~sklearn.frozen.FrozenEstimator` is used as it is; the rule of two
         classes is then the difference of their scores. Its priors affect the start
         only; to change the cost of errors, use `class_weight`.
-    strategy : {"paper", "exact", "smooth"}, default="paper"
+    strategy : {"paper", "smooth"}, default="paper"
         - "paper": Algorithm 2;
-        - "exact": Algorithm 2, then searches along coordinates and random directions,
-          over all real steps, from several starts. It takes longer, never ends with
-          more training errors, and overfits more easily;
         - "smooth": the mean of rules that minimise smooth losses; see Notes.
     step : float in (0, 1], default=0.1
         Length of a step, relative to the coefficient.
@@ -94,8 +82,6 @@ class LocalNeighborhoodSearch(
         Maximum number of iterations of Algorithm 2; the first evaluates the start.
     patience : int, default=100
         Maximum number of iterations of Algorithm 2 without a new lowest error count.
-    n_restarts : int, default=10
-        For "exact": number of perturbed starts.
     loss : {"auto", "error", "logistic", "ridge", "none"}, default="auto"
         For "smooth": the loss to minimise. "error" is a logistic step, "logistic" the
         logistic loss, "ridge" the logistic loss anchored at zero instead of the start.
@@ -110,8 +96,7 @@ class LocalNeighborhoodSearch(
         "auto" first transforms features that are not Gaussian within the classes, by
         Yeo and Johnson's power transformation [2]_; see Notes. Features are left as
         they are if there are no more rows than features or, with "smooth", if held-out
-        rows are classified better that way. Requires rows in memory and a start that is
-        not fitted yet.
+        rows are classified better that way. Requires a start that is not fitted yet.
     voting : {"auto", "weighted", "majority", "coupled"}, default="auto"
         With more than two classes: a pair's vote has the weight :math:`1 - p_e`
         ("weighted") or one ("majority"), or the class with the largest coupled
@@ -123,27 +108,14 @@ class LocalNeighborhoodSearch(
         1. With "balanced" all classes have the same total cost. The weights multiply
         the error counts and the priors of the start (its sample weights, if it has no
         priors), but not the class statistics.
-    early_stopping : bool, default=False
-        Whether to hold out rows, on which the final rule is chosen among the successive
-        best rules of the search. The start is fitted without them. Not for "smooth".
-    validation_fraction : float in (0, 1), default=0.1
-        Share of the rows of each class that `early_stopping` holds out, regardless of
-        their weights; at least one row per class.
-    prefit : bool, default=False
-        Whether `estimator` is already fitted; equivalent to a `FrozenEstimator`.
     n_jobs : int or None, default=None
         Number of threads over pairs, or over rows if there are fewer pairs. -1 means
         all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Seed of the restarts of "exact", the held-out rows and the folds. It is not
-        passed on to the start.
+        Seed of the folds of "smooth". It is not passed on to the start.
     verbose : int, default=0
         1 prints a line for each pair, 2 also the progress of each search. With
         scikit-learn 1.9 or newer, `set_callbacks(ProgressBar())` shows progress bars.
-    copy : bool, default=True
-        Whether to keep a scaled copy of the rows in single precision, half the size
-        of the data, to speed up the search. Data that are not C-contiguous float64, and
-        the rows of each pair if there are more than two classes, are always copied.
 
     Attributes
     ----------
@@ -167,8 +139,6 @@ class LocalNeighborhoodSearch(
     n_errors_, n_errors_start_ : ndarray of shape (n_pairs,)
         Training errors of each rule and of its start, on the rows of its pair.
         Integers, unless there are weights.
-    n_errors_held_out_ : ndarray of shape (n_pairs,)
-        Errors on the held-out rows, with `early_stopping`.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Number of iterations of each search.
     history_ : list of ndarray
@@ -203,8 +173,8 @@ class LocalNeighborhoodSearch(
     put it. For "smooth", the log-odds of a pair have an offset and a slope on each side
     of the threshold, fitted to the held-out rows.
 
-    Except for "smooth", steps are relative to the coefficients, so the result depends
-    on the origin of the data, but not on their units. Once the start is fitted,
+    Steps of "paper" are relative to the coefficients, so the result depends on the
+    origin of the data, but not on their units. Once the start is fitted,
     KeyboardInterrupt ends the fit with the best rules so far and a warning. During the
     cross-validation of "smooth" it ends only that: the start is fitted to all rows,
     without transformation, and kept.
@@ -248,11 +218,8 @@ class LocalNeighborhoodSearch(
     untransformed features makes fewer errors on held-out rows, by more than half a
     standard error.
 
-    Arrays on a device, such as a GPU, stay there for "paper" if the start is a
-    `GaussianLinearDiscriminant` or already fitted and there is no transformation; error
-    counts are those of NumPy. For "smooth", only the descents run there. Everything
-    else, and data too small to be worth the transfer, runs in NumPy. Fitted arrays are
-    always on the device, except `history_`.
+    Rows on a device, such as a GPU, are copied to NumPy for the fit. Fitted arrays are
+    on the device, except `history_`.
 
     References
     ----------
@@ -278,7 +245,6 @@ class LocalNeighborhoodSearch(
         "step": [Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "loss": [StrOptions({"auto", "error", "logistic", "ridge", "none"})],
         "bandwidth": [Interval(Real, 1e-6, 1e6, closed="both"), StrOptions({"auto"})],
         "anchor": [
@@ -289,13 +255,9 @@ class LocalNeighborhoodSearch(
         "transformation": [StrOptions({"auto"}), None],
         "voting": [StrOptions({"auto", *VOTINGS})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "prefit": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
-        "copy": ["boolean"],
     }
 
     def __init__(
@@ -306,40 +268,30 @@ class LocalNeighborhoodSearch(
         step=0.1,
         max_iter=1000,
         patience=100,
-        n_restarts=10,
         loss="auto",
         bandwidth="auto",
         anchor="auto",
         transformation=None,
         voting="auto",
         class_weight=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        prefit=False,
         n_jobs=None,
         random_state=0,
         verbose=0,
-        copy=True,
     ):
         self.estimator = estimator
         self.strategy = strategy
         self.step = step
         self.max_iter = max_iter
         self.patience = patience
-        self.n_restarts = n_restarts
         self.loss = loss
         self.bandwidth = bandwidth
         self.anchor = anchor
         self.transformation = transformation
         self.voting = voting
         self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.prefit = prefit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.copy = copy
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -355,13 +307,12 @@ class LocalNeighborhoodSearch(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
-            Training data. The rows of a dask collection stay where they are; only the
-            strategy "paper" can search them. With scikit-learn's `array_api_dispatch`,
-            large PyTorch and CuPy arrays are searched on their device; see Notes.
-        y : array-like or dask collection of shape (n_samples,)
+        X : array-like of shape (n_samples, n_features)
+            Training data, in memory. Of larger data, such as a dask collection, pass a
+            sample.
+        y : array-like of shape (n_samples,)
             Class labels.
-        sample_weight : array-like or dask collection, default=None
+        sample_weight : array-like, default=None
             Frequencies: a row of weight 3 counts as three copies. If the mean of the
             positive weights is below one, the weights are scaled to a mean of one.
 
@@ -370,111 +321,53 @@ class LocalNeighborhoodSearch(
         LocalNeighborhoodSearch
             The fitted estimator.
         """
-        lazy = lazy_backend(X)
-        if lazy is not None:
-            return self._search_in_passes(lazy.DaskRows(X, y, sample_weight))
-        device, given = device_of(X), self._given_start()
-        data = training_data(self, given, device, X, y, sample_weight)
-        X, y = data.X, data.y
-        if self.strategy == "smooth" and self.early_stopping:
-            raise ValueError(
-                'early_stopping is for the strategies "paper" and "exact": "smooth" '
-                "always holds out rows"
+        if lazy_backend(X) is not None:
+            raise TypeError(
+                "LocalNeighborhoodSearch needs rows in memory. Draw a sample, such as "
+                "X.sample(frac=0.01).compute() of a data frame or X[::100].compute() "
+                "of an array, and fit it to that."
             )
+        device = device_of(X)
+        data = self._training_data(*on_host(X, y, sample_weight))
+        X, y = data.X, data.y
         self._check_transformation()
-        progress = self._make_progress(data.classes)
+        labels = list(combinations(data.classes.tolist(), 2))
+        max_reports = self.max_iter if self.strategy == "paper" else None
+        progress = SearchProgress(self, labels, max_reports, self.verbose)
         progress.begin(X, y)
 
-        random_state = held_out = choice = None
-        if self.early_stopping or self.strategy != "paper":
-            random_state = check_random_state(self.random_state)
-        if self.early_stopping:
-            data, held_out = data.hold_out(self.validation_fraction, random_state)
-        transformation = None
+        choice = transformation = None
         if self.strategy == "smooth":
-            choice = self._choose(data, random_state, progress)
+            choice = self._choose(data, progress)
         if choice is None or choice.transforms:
             transformation = self._find_transformation(data)
         data = data.transformed(transformation)
-        held_out = None if held_out is None else held_out.transformed(transformation)
         start = self._fit_start(data)
-        if self.strategy == "smooth":
-            search = self._smooth_search(data, start, choice)
+        if choice is None:
+            search = self._paper_search(data, start)
         else:
-            search = self._neighbour_search(data, held_out, start, random_state)
+            search = self._smooth_search(data, start, choice)
         results = progress.search_pairs(search, effective_n_jobs(self.n_jobs))
-        counted = data.error_weights() is None
-        self._set_fitted_attributes(
-            data.classes, start, results, counted, choice, transformation
-        )
-        self._end(progress, X, y)
+        self._set_fitted_attributes(data, start, results, choice, transformation)
+        progress.end(X, y)
+        if progress.stop.is_set():
+            warn_of_interruption(progress.n_done, len(self.pairs_))
         if isinstance(self.estimator_, GaussianLinearDiscriminant):
             settle(self.estimator_, device)
         return settle(self, device)
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def _fit_in_passes(self, rows):
-        """Fit to rows in files; see :func:`heterolda.data.fit_batches`."""
-        return self._search_in_passes(rows)
-
-    def _search_in_passes(self, rows):
-        """Fit the start to class statistics, and search by passes over the rows."""
-        if self.strategy != "paper" or self.early_stopping:
-            setting = "early_stopping"
-            if self.strategy != "paper":
-                setting = f"strategy={self.strategy!r}"
-            raise ValueError(
-                f"{setting} needs all rows in memory: for files and lazy collections, "
-                'use strategy="paper" without early_stopping'
-            )
-        if self.transformation is not None:
-            raise ParameterError(
-                Setting("transformation", self.transformation),
-                " needs all rows in memory: leave it out",
-            )
-        statistics, sample, factor = as_frequencies(rows.statistics, rows.sample)
-        classes, totals = statistics.classes, statistics.weights
-        check_no_empty_class(classes, totals)
-        costs = check_class_weight(self.class_weight, classes, totals)
-        progress = self._make_progress(classes)
-        progress.begin(None, None)
-        known = statistics, sample, costs
-        start = fit_start_out_of_memory(self._given_start(), *known)
-        totals = totals if costs is None else totals * costs
-        if factor != 1:
-            costs = np.full(len(classes), factor) if costs is None else costs * factor
-        pairs = all_pairs(len(classes))
-        pairing = Pairing(classes, pairs, costs, totals, rows.weighted)
-        results = search_in_passes(
-            rows,
-            pairing,
-            np.column_stack([start.intercept, -start.coef]),
-            progress,
-            step=self.step,
-            max_iter=self.max_iter,
-            patience=self.patience,
-        )
-        set_features(self, statistics)
-        self._set_fitted_attributes(classes, start, results, pairing.counts)
-        self._end(progress, None, None)
-        return self
-
-    def _make_progress(self, classes):
-        """What the search reports to."""
-        labels = list(combinations(classes.tolist(), 2))
-        max_reports = self.max_iter if self.strategy == "paper" else None
-        return SearchProgress(self, labels, max_reports, self.verbose)
-
-    def _end(self, progress, X, y):
-        """All is fitted."""
-        progress.end(X, y)
-        if progress.stop.is_set():
-            warn_of_interruption(progress.n_done, len(self.pairs_))
+    def _training_data(self, X, y, sample_weight):
+        """Valid rows with their labels and weights."""
+        X, y = validate_rows(self, X, y)
+        weight = check_frequencies(sample_weight, len(X))
+        rows = without_empty_classes(X, y, weight)
+        names = getattr(self, "feature_names_in_", None)
+        return TrainingData.from_arrays(*rows, self.class_weight, names)
 
     def _check_transformation(self):
         """Refuse transformations that would not do what they say."""
-        start = self._given_start()
-        if self.transformation is not None and isinstance(start, FrozenEstimator):
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        if self.transformation is not None and frozen:
             raise ParameterError(
                 Setting("transformation", self.transformation),
                 " needs to fit the start, but estimator is already fitted, to "
@@ -482,12 +375,9 @@ class LocalNeighborhoodSearch(
             )
 
     def _given_start(self):
-        """The classifier to start from, frozen if it is fitted already."""
+        """The classifier to start from."""
         given = self.estimator
-        estimator = GaussianLinearDiscriminant() if given is None else given
-        if self.prefit and not isinstance(estimator, FrozenEstimator):
-            estimator = FrozenEstimator(estimator)
-        return estimator
+        return GaussianLinearDiscriminant() if given is None else given
 
     def _find_transformation(self, data):
         """The transformation that features need, if any; rows must not be fewer."""
@@ -500,28 +390,19 @@ class LocalNeighborhoodSearch(
         """The rules to start from."""
         return fit_start(self._given_start(), data, self.n_jobs)
 
-    def _neighbour_search(self, data, held_out, start, random_state):
-        """The search of pair k for the strategies "paper" and "exact"."""
-        exact = self.strategy == "exact"
-        seed = random_state.randint(2**31 - 1) if exact else 0
+    def _paper_search(self, data, start):
+        """The search of pair k for the strategy "paper"."""
         pairs = list(combinations(range(len(data.classes)), 2))
         options = {
             "step": self.step,
             "max_iter": self.max_iter,
             "patience": self.patience,
             "threads": max(1, effective_n_jobs(self.n_jobs) // len(pairs)),
-            "copy": self.copy,
         }
 
         def search(k, report):
-            method = partial(paper_search, **options, report=report)
-            if exact:
-                rng = np.random.default_rng([seed, k])
-                restarts = {"rng": rng, "n_restarts": self.n_restarts}
-                method = partial(exact_search, **options, **restarts, report=report)
-            held = None if held_out is None else held_out.pair(*pairs[k])
             v = np.append(start.intercept[k], -start.coef[k])
-            return search_pair(data.pair(*pairs[k]), held, v, method)
+            return search_pair(data.pair(*pairs[k]), v, **options, report=report)
 
         return search
 
@@ -539,17 +420,16 @@ class LocalNeighborhoodSearch(
 
         return search
 
-    def _choose(self, data, random_state, progress):
+    def _choose(self, data, progress):
         """The smooth refinement to take, by cross-validation."""
+        rng = check_random_state(self.random_state)
         candidates = list_candidates(self.loss, self.bandwidth, self.anchor)
         pairs = all_pairs(len(data.classes))
         votings = self._votings()[: len(pairs)]  # one pair needs no vote
         fitting = Fitting(self._find_transformation, self._fit_start)
         run = partial(progress.run_all, n_jobs=effective_n_jobs(self.n_jobs))
         try:
-            choice = cross_validate(
-                data, fitting, pairs, candidates, votings, random_state, run
-            )
+            choice = cross_validate(data, fitting, pairs, candidates, votings, rng, run)
             progress.show_choice(choice.record())
         except KeyboardInterrupt:
             progress.stop.set()
@@ -562,12 +442,12 @@ class LocalNeighborhoodSearch(
             return [self.voting]
         return [getattr(self._given_start(), "voting", "weighted"), "coupled"]
 
-    def _set_fitted_attributes(
-        self, classes, start, results, counted, choice=None, transformation=None
-    ):
-        """Write what was found; `counted` says that errors have no weights."""
-        kind = np.int64 if counted else np.float64
-        vars(self).pop("fit_record_", None)  # of an earlier fit
+    def _set_fitted_attributes(self, data, start, results, choice, transformation):
+        """Write what was found."""
+        classes = data.classes
+        kind = np.int64 if data.error_weights() is None else np.float64
+        for name in ("fit_record_", "selection_"):
+            vars(self).pop(name, None)  # of an earlier fit
         self.classes_ = classes
         self.estimator_ = start.estimator
         self.transformation_ = transformation
@@ -578,12 +458,6 @@ class LocalNeighborhoodSearch(
         self.n_errors_ = np.array([r.errors for r in results], kind)
         self.n_iter_ = np.array([len(r.history) for r in results])
         self.history_ = [r.history for r in results]
-        for name in ("n_errors_held_out_", "selection_"):
-            if hasattr(self, name):
-                delattr(self, name)  # of an earlier fit
-        if self.early_stopping:
-            wrong = [r.errors_held_out for r in results]
-            self.n_errors_held_out_ = np.array(wrong, kind)
         if choice is None:
             choice = Choice((NONE,), self._votings()[0])
         else:

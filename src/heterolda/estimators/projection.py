@@ -266,7 +266,7 @@ class HeteroscedasticProjection(
         """
         self._validate_params()
         known = check_statistics(statistics).without_empty_classes()
-        known, sample, _ = as_frequencies(known, sample)
+        known, sample = as_frequencies(known, sample)
         rows = sample.by_class(known.classes)
         self._solve(known, rows, progress)
         return settle(self, getattr(statistics, "device", None))

@@ -47,7 +47,7 @@ def recommended(**overrides: Any) -> LocalNeighborhoodSearch:
     """
     start = GaussianLinearDiscriminant(shrinkage="cv")
     search = LocalNeighborhoodSearch(start, strategy="smooth").set_params(**overrides)
-    fitted = search.prefit or isinstance(search.estimator, FrozenEstimator)
+    fitted = isinstance(search.estimator, FrozenEstimator)
     if "transformation" not in overrides and search.strategy == "smooth" and not fitted:
         search.set_params(transformation="auto")
     return search

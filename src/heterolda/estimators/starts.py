@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
@@ -21,8 +20,6 @@ from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
-from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import RowSample
 
 
 @dataclass(frozen=True)
@@ -60,13 +57,12 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
             f"estimator must be a linear classifier, got {type(estimator).__name__}"
         )
     if isinstance(estimator, FrozenEstimator):
-        return _frozen_start(estimator, data.classes, data.X.shape[1], data.names)
+        return _frozen_start(estimator, data)
     k = len(data.classes)
     if isinstance(estimator, GaussianLinearDiscriminant):
         fitted = _fit(clone(estimator).set_params(multiclass="ovo"), data)
         _set_names(fitted, data)
-        known = host_of(fitted)
-        return Start(fitted, known.coef_, known.intercept_, known.bayes_error_)
+        return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
     models = Parallel(n_jobs=n_jobs)(
         delayed(_fit)(_for_pair(estimator, data, pair), data.pair(*pair))
         for pair in all_pairs(k).tolist()
@@ -80,56 +76,23 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
     return Start(joined, coef, intercept, None)
 
 
-def fit_start_out_of_memory(
-    estimator: Any,
-    statistics: ClassStatistics,
-    sample: RowSample,
-    class_weight: Array | None,
-) -> Start:
-    """Clone a discriminant of ours, fit it without all rows and take its rules.
-
-    Any linear classifier that is fitted already, in a `FrozenEstimator`, will do, too.
-    Class weights multiply the priors.
-    """
-    if isinstance(estimator, FrozenEstimator):
-        shape = statistics.classes, statistics.n_features, statistics.feature_names
-        return _frozen_start(estimator, *shape)
-    if not isinstance(estimator, GaussianLinearDiscriminant):
-        name = type(estimator).__name__
-        raise TypeError(
-            f"estimator {name} cannot be fitted to rows that are not in memory: use a "
-            f"GaussianLinearDiscriminant, or fit it yourself and pass "
-            f"FrozenEstimator({name}(...))"
-        )
-    model = clone(estimator).set_params(multiclass="ovo")
-    _set_priors(model, statistics.classes, statistics.weights, class_weight)
-    fitted = model._fit_sampled(statistics, sample)
-    return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
-
-
-def _frozen_start(
-    estimator: Any,
-    classes: NDArray[Any],
-    n_features: int,
-    names: NDArray[Any] | None,
-) -> Start:
+def _frozen_start(estimator: Any, data: TrainingData) -> Start:
     """Take the rules of a classifier that is fitted already, and leave it alone."""
     try:
         check_is_fitted(unfrozen(estimator))
     except NotFittedError as error:
         raise NotFittedError(
-            "estimator is not fitted: fit it before the search. In cross-validation, "
-            "where clones are unfitted, pass FrozenEstimator(estimator) instead of "
-            "prefit=True"
+            "estimator is not fitted: fit it before the search, or pass it without "
+            "FrozenEstimator"
         ) from error
     host = host_of(unfrozen(estimator))
-    known = np.asarray(host.classes_)
+    classes, names, known = data.classes, data.names, np.asarray(host.classes_)
     if not np.array_equal(known, classes):
         raise ValueError(
             f"estimator was fitted to classes {known.tolist()}, but y has "
             f"{classes.tolist()}: the search needs samples of the same classes"
         )
-    coef, intercept = _read_rules(host, n_features, len(classes))
+    coef, intercept = _read_rules(host, data.X.shape[1], len(classes))
     own: Any = getattr(estimator, "feature_names_in_", names)
     if names is not None and not np.array_equal(own, names):
         raise ValueError(
@@ -137,15 +100,6 @@ def _frozen_start(
             f"{list(names)}: pass the same columns in the same order"
         )
     return Start(estimator, coef, intercept, getattr(host, "bayes_error_", None))
-
-
-def _set_priors(
-    model: Any, classes: NDArray[Any], totals: Array, class_weight: Array | None
-) -> None:
-    """Multiply the priors of a model by the class weights."""
-    if class_weight is not None:
-        priors = check_priors(model.priors, classes, totals) * class_weight
-        model.set_params(priors=priors / priors.sum())
 
 
 def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
@@ -175,7 +129,9 @@ def _fit(model: Any, data: TrainingData) -> Any:
     """Fit to data, with the class weights as priors or else as sample weights."""
     weight = data.weight
     if data.class_weight is not None and "priors" in model.get_params(deep=False):
-        _set_priors(model, data.classes, data.totals(), data.class_weight)
+        priors = check_priors(model.priors, data.classes, data.totals())
+        priors = priors * data.class_weight
+        model.set_params(priors=priors / priors.sum())
     else:
         weight = data.error_weights()
     if weight is None:

@@ -271,7 +271,6 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
         "transformation": optional(record(TRANSFORMATION, PowerTransformation)),
         "n_errors": numbers("rules", low=0),
         "n_errors_start": numbers("rules", low=0),
-        "n_errors_held_out": optional(numbers("rules", low=0)),
         "selection": optional(record(SELECTION, explained)),
         "history": list_of(floats(None, low=0), "rules"),
     },

@@ -37,7 +37,7 @@ Values = dict[str, Any]
 # The attributes of keys that are not the attribute without its underscore.
 _ATTRIBUTE_OF = {"fitted_with": "_settings", "start": "estimator_"}
 # Attributes that not every fitted model has; null stands for their absence.
-_MAY_LACK = "statistics", "start", "n_errors_held_out", "selection"
+_MAY_LACK = "statistics", "start", "selection"
 
 
 def classifier_values(model: Any, *, statistics: bool) -> Values:
@@ -311,7 +311,7 @@ def _start_parameter(model: Any) -> Values | None:
     return {
         "name": bare.name if isinstance(bare, NotKept) else type(bare).__name__,
         "frozen": isinstance(given, FrozenEstimator),
-        # A search with prefit=True has one and the same model in both places.
+        # A frozen start is one and the same model in both places.
         "is_start": ours and bare is unfrozen(getattr(model, "estimator_", None)),
         "parameters": _with_costs(bare.get_params(), model.classes_) if ours else None,
     }

@@ -8,7 +8,7 @@ CRITERIA = ("bayes", "minimax", "neyman-pearson")
 MULTICLASS = ("ovo", "ova")
 # The last is for searches only, which have rules that know no covariances.
 VOTINGS = ("weighted", "majority", "coupled")
-STRATEGIES = ("paper", "exact", "smooth")
+STRATEGIES = ("paper", "smooth")
 # What NaN in rows is; files can leave such rows out besides.
 GAPS = ("error", "em")
 MISSING = ("error", "drop", "em")

@@ -118,10 +118,6 @@ class Device:
         """An array as another type; the same one where it has that type."""
         return self.xp.astype(array, dtype, copy=False)
 
-    def as_doubles(self, array: Any) -> Any:
-        """An array in double precision."""
-        return self.astype(array, self.xp.float64)
-
     def bits(self, numbers: Any) -> Any | None:
         """The bits of float64 as int64, without a copy; None where no way is known."""
         if self.floats != self.xp.float64:

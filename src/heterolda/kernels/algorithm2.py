@@ -53,8 +53,8 @@ import heterolda.kernels as kernels
 from heterolda.foundations.types import Array, Count, Mask
 
 # Scales beyond these leave the range in which the analysis above holds.
-SMALLEST_SCALE = 2.0**-900
-LARGEST_SCALE = 2.0**900
+_SMALLEST_SCALE = 2.0**-900
+_LARGEST_SCALE = 2.0**900
 # Steps to the horizon, and how many more if rows may be touched in excess.
 _STEPS = 2.0
 _LENIENT_STEPS = 2.0
@@ -77,27 +77,13 @@ def count_errors(X: Array, first: Mask, weight: Count, v: Array) -> int:
     """Errors of v, from scratch; in units of the weights, which may be none."""
     if kernels.compiled is None:
         return count_errors_numpy(X, first, weight, v)
-    return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v), None))
+    return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v)))
 
 
 def count_errors_numpy(X: Array, first: Mask, weight: Count, v: Array) -> int:
     """The same in NumPy."""
     wrong = is_first(X, v) != first
     return int(weight[wrong].sum() if len(weight) else np.count_nonzero(wrong))
-
-
-def measure(X: Array, first: Mask, weight: Count, v: Array) -> tuple[int, Array]:
-    """Errors of v as above, and |M| of each row at the reference v; 0 in doubt."""
-    if kernels.compiled is None:
-        return measure_numpy(X, first, weight, v)
-    sizes = np.empty(len(X))
-    errors = kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v), sizes)
-    return int(errors), sizes
-
-
-def measure_numpy(X: Array, first: Mask, weight: Count, v: Array) -> tuple[int, Array]:
-    """The same in NumPy."""
-    return count_errors_numpy(X, first, weight, v), _sizes_and_scales(X, v)[0]
 
 
 def rounding(d: int, reach: float) -> float:
@@ -124,15 +110,14 @@ def move(v: Array, changes: Count, step: float, state: Count, log: Count) -> Non
     state[ITERATIONS] += 1
 
 
-def make_block(X: Array, first: Mask, weight: Count, keep: bool) -> Block:
+def make_block(X: Array, first: Mask, weight: Count) -> Block:
     """A block of rows to search, one or more of them.
 
-    With `keep` the compiled form keeps the terms, half the size of the data; else they
-    are computed anew each time.
+    The compiled form keeps the terms, half the size of the data.
     """
     if kernels.compiled is None:
         return Block(X, first, weight)
-    return _CompiledBlock(X, first, weight, keep)
+    return _CompiledBlock(X, first, weight)
 
 
 class Block:
@@ -245,7 +230,7 @@ def _sizes_and_scales(X: Array, v: Array) -> tuple[Array, Array]:
             term = v[k + 1] * X[:, k]
             total += term
             np.maximum(c, np.abs(term), out=c)
-        in_range = (c >= SMALLEST_SCALE) & (c <= LARGEST_SCALE)
+        in_range = (c >= _SMALLEST_SCALE) & (c <= _LARGEST_SCALE)
         in_range &= np.abs(v).sum() < np.inf
         scales = np.where(in_range, 1 / c, 0.0)
         return np.where(in_range, np.abs(total) / c, 0.0), scales
@@ -254,9 +239,8 @@ def _sizes_and_scales(X: Array, v: Array) -> tuple[Array, Array]:
 class _CompiledBlock(Block):
     """The same in C; see algorithm2.c."""
 
-    def __init__(self, X: Array, first: Mask, weight: Count, keep: bool):
-        arrays = _ready(X, first, weight)
-        self._block = kernels.compiled.algorithm2_block(*arrays, keep)
+    def __init__(self, X: Array, first: Mask, weight: Count):
+        self._block = kernels.compiled.algorithm2_block(*_ready(X, first, weight))
 
     def run(self, *arguments: Any) -> None:
         """Make iterations, as above."""

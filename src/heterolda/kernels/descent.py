@@ -12,15 +12,12 @@ log(1 + exp(-x)), which is convex.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.devices import device_of
 from heterolda.foundations.types import Array, Index
-from heterolda.kernels.device.descent import DescentRows
 from heterolda.kernels.lbfgs import minimise
 
 # What hears of each iteration: its number, from 1, and the costs of all wrong rows.
@@ -57,7 +54,7 @@ LOSSES: dict[str, tuple[Callable[[Array], tuple[Array, Array]], float, float]] =
 
 
 def descend(
-    Z: Any,
+    Z: Array,
     start: Array,
     weight: Array,
     loss: NDArray[np.str_],
@@ -74,14 +71,13 @@ def descend(
 
     `Z`, of shape (n, r), has the coordinates of the rows times +1 in the second class
     and -1 in the first, best as the transpose of a matrix in C order; `start` the
-    margins at u = 0. `Z` may be on a device: then all sums over rows are taken there.
-    The problems of the loss "error" are not convex, and the minimum is the one that
-    descent leads to. Each depends on its own problem only, up to rounding. `report` is
-    called at each iteration, of one problem; if it raises an error, `out` has what was
-    reached.
+    margins at u = 0. The problems of the loss "error" are not convex, and the minimum
+    is the one that descent leads to. Each depends on its own problem only, up to
+    rounding. `report` is called at each iteration, of one problem; if it raises an
+    error, `out` has what was reached.
     """
     u = np.empty((len(loss), Z.shape[1])) if out is None else out
-    if kernels.compiled is None or device_of(Z, always=True) is not None:
+    if kernels.compiled is None:
         arrays = Z, start, weight, loss, h, penalty
         return descend_numpy(*arrays, tol, max_iter, costs, report, u)
     kernels.compiled.descend(
@@ -99,7 +95,7 @@ def descend(
 
 
 def descend_numpy(
-    Z: Any,
+    Z: Array,
     start: Array,
     weight: Array,
     loss: NDArray[np.str_],
@@ -111,25 +107,18 @@ def descend_numpy(
     report: Report | None,
     u: Array,
 ) -> Array:
-    """The same, all problems at once; in NumPy and where `Z` is."""
-    device = device_of(Z, always=True)
-    rows = None if device is None else DescentRows(device, Z, start, weight)
+    """The same in NumPy, all problems at once."""
     curvature = np.array([LOSSES[name][1] for name in loss]) / h**2 + 2 * penalty
     n_iter = 0
 
     def function(u: Array, active: Index) -> tuple[Array, Array]:
-        if rows is not None:
-            return rows.objective(loss[active], h[active], penalty[active], u)
         return objective(Z, start, weight, loss, h, penalty, u, active)
 
     def watch(now: Array) -> None:
         nonlocal n_iter
         n_iter += 1
         u[:] = now
-        if rows is not None:
-            report(n_iter, rows.cost(costs, now[0]))
-        else:
-            report(n_iter, float(costs[start + Z @ now[0] <= 0].sum()))
+        report(n_iter, float(costs[start + Z @ now[0] <= 0].sum()))
 
     u[:] = 0.0
     u[:] = minimise(

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heterolda.foundations.devices import device_of, to_host
 from heterolda.foundations.types import Array
-from heterolda.kernels.device import algorithm2 as device_kernel
-from heterolda.kernels.device.score_moments import score_moments as moments_on_device
 from heterolda.kernels.score_moments import score_moments
-from heterolda.search.algorithm2 import SearchResult, count_errors
+from heterolda.search.algorithm2 import paper_search
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores
 
@@ -32,8 +27,6 @@ class PairResult:
         (w0, w), as in :mod:`heterolda.search.algorithm2`.
     errors_start, errors : float
         Errors of the start and of the rule.
-    errors_held_out : float
-        Errors of the rule among the rows held out; NaN if there are none.
     error_rate : float
         Share of the errors of the rule.
     history : ndarray of shape (n_iter,)
@@ -48,7 +41,6 @@ class PairResult:
     rule: Array
     errors_start: float
     errors: float
-    errors_held_out: float
     error_rate: float
     history: Array
     means: tuple[float, float]
@@ -64,7 +56,6 @@ class PairResult:
         errors_start: float,
         errors: float,
         history: Array,
-        errors_held_out: float = np.nan,
         unit: float = 1.0,
     ) -> PairResult:
         """Complete the record of a rule by the rows of its two classes."""
@@ -75,7 +66,6 @@ class PairResult:
             rule=rule,
             errors_start=errors_start,
             errors=errors,
-            errors_held_out=errors_held_out,
             error_rate=errors / total,
             history=history,
             means=(one[0], two[0]),
@@ -84,78 +74,41 @@ class PairResult:
         )
 
 
-def search_pair(
-    data: TrainingData,
-    held_out: TrainingData | None,
-    start: Array,
-    search: Callable[..., SearchResult],
-) -> PairResult:
-    """Search from a rule; with rows held out, take the best rule of the path by those.
-
-    `search` is `paper_search` or `exact_search`, with all their options.
-    """
-    rows = _arrays(data)
-    result = search(*rows, _tamed(start, rows[0]))
-    rule, errors, wrong = result.v, result.errors, np.nan
-    if held_out is not None:
-        others = _arrays(held_out)
-        trials = [count_errors(*others, u) for u in result.path]
-        best = int(np.argmin(trials))
-        rule, wrong = result.path[best], trials[best]
-        errors = count_errors(*rows, rule)
+def search_pair(data: TrainingData, start: Array, **options: Any) -> PairResult:
+    """Search from a rule by Algorithm 2, with the options of `paper_search`."""
+    X, first, weight = data.float_rows(), data.codes == 0, data.error_weights()
+    result = paper_search(X, first, weight, _tamed(start, X), **options)
     return PairResult.from_rows(
         data,
-        rule,
+        result.v,
         errors_start=result.errors_start,
-        errors=errors,
+        errors=result.errors,
         history=result.history,
-        errors_held_out=wrong,
     )
-
-
-def _arrays(data: TrainingData) -> tuple[Any, NDArray[np.bool_], Array | None]:
-    """The arguments X, first and weight of the searches."""
-    return data.float_rows(), data.codes == 0, data.error_weights()
 
 
 def _moments_of_scores(data: TrainingData, rule: Array) -> Array:
     """Moments in the two classes of scores that are positive for the second."""
-    X, first = data.float_rows(), data.codes == 0
-    device = device_of(X, always=True)
-    if device is not None:
-        scores = -device_kernel.scores(device, X, rule)
-        return moments_on_device(device, scores, first, data.weight)
-    scores = linear_scores(X, -rule[1:, None], rule[:1])[:, 0]
-    return score_moments(scores, first, data.weight)
+    scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
+    return score_moments(scores, data.codes == 0, data.weight)
 
 
-def _tamed(v: Array, X: Any) -> Array:
-    """The rule `without_extremes`; most often a look at all values at once will do."""
-    device = device_of(X, always=True)
-    if device is not None:
-        xp = device.xp
-        ranges = xp.stack([xp.max(X, axis=0), xp.min(X, axis=0)])
-        X = to_host(ranges).astype(np.float64)
+def _tamed(v: Array, X: Array) -> Array:
+    """The same rule, scaled by a power of two if its margins are extreme.
+
+    All steps are relative, so that the search takes the same path; but squares of
+    margins stay in the range of floating point.
+    """
+    # Most often a look at all values at once will do.
     sizes = np.abs(v[v != 0])
     largest = max(float(X.max()), -float(X.min()), 0.0)
     if len(sizes) and largest > 0:
-        exponents = np.frexp([sizes.min(), sizes.max(), largest])[1].tolist()
-        low, high, size = exponents
+        low, high, size = np.frexp([sizes.min(), sizes.max(), largest])[1].tolist()
         # Some feature has the largest value; at any other place there may be a one.
         if low + size > -_LARGEST_EXPONENT and high + max(size, 1) < _LARGEST_EXPONENT:
             return v
-    return without_extremes(v, np.maximum(X.max(axis=0), -X.min(axis=0)))
-
-
-def without_extremes(v: Array, sizes: Array) -> Array:
-    """The same rule, scaled by a power of two if its margins are extreme.
-
-    `sizes` has the largest absolute value of each feature, roughly. All steps are
-    relative, so that the search takes the same path; but squares of margins stay in
-    the range of floating point.
-    """
-    sizes = np.append(1.0, sizes)
+    sizes = np.append(1.0, np.maximum(X.max(axis=0), -X.min(axis=0)))
     exponents = np.frexp(v)[1] + np.frexp(sizes)[1]
     used = (v != 0) & (sizes != 0)
-    largest = int(exponents[used].max()) if used.any() else 0
-    return np.ldexp(v, -largest) if abs(largest) > _LARGEST_EXPONENT else v
+    most = int(exponents[used].max()) if used.any() else 0
+    return np.ldexp(v, -most) if abs(most) > _LARGEST_EXPONENT else v

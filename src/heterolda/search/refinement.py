@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.devices import Device
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.descent import descend
 from heterolda.kernels.log_odds import sides_of_log_odds
@@ -130,7 +129,7 @@ def refine_folds(
         share = weight[rows] / weight[rows].sum()
         refinement = _Refinement.from_rows(
             *(rows_of[rows], sign[rows], share, float(counts[rows].sum())),
-            *(coef[f], float(intercept[f]), data.device),
+            *(coef[f], float(intercept[f])),
         )
         normals[:, f], offsets[:, f], moves = refinement.rules(
             candidates, tol=_ROUGHLY, max_iter=100
@@ -169,7 +168,7 @@ def refine_rows(
 
     X, sign, weight = data.float_rows(), _signs(data), _weights(data)
     n = float(data.frequencies().sum())
-    start = X, sign, weight / weight.sum(), n, coef, intercept, data.device
+    start = X, sign, weight / weight.sum(), n, coef, intercept
     refinement = _Refinement.from_rows(*start)
     if any(refinement.problem(candidate) is not None for candidate in candidates):
         normals, offsets, _ = refinement.rules([NONE] * len(factors))
@@ -213,7 +212,7 @@ class _Problem:
     ----------
     space : Coordinates
         Coordinates of the rows.
-    Z : ndarray or array of a device, of shape (n, r + 1)
+    Z : ndarray of shape (n, r + 1)
         The rows there, times +1 in the second class and -1 in the first.
     start : ndarray of shape (n,)
         Margins where the descent begins.
@@ -224,7 +223,7 @@ class _Problem:
     """
 
     space: Coordinates
-    Z: Any
+    Z: Array
     start: Array
     coef: Array
     intercept: float
@@ -265,8 +264,6 @@ class _Refinement:
         The start, in units of its median margin.
     unit : float
         That unit.
-    device : Device or None
-        Where rules descend, if not here.
     """
 
     X: Array
@@ -276,7 +273,6 @@ class _Refinement:
     coef: Array
     intercept: float
     unit: float
-    device: Device | None
 
     @classmethod
     def from_rows(
@@ -287,12 +283,11 @@ class _Refinement:
         n: float,
         coef: Array,
         intercept: float,
-        device: Device | None,
     ) -> _Refinement:
         """Rows of total frequency n and a start in any units."""
         margins = sign * linear_scores(X, coef[:, None], np.array([intercept]))[:, 0]
         unit = median_size(margins, weight)
-        return cls(X, sign, weight, n, coef / unit, intercept / unit, unit, device)
+        return cls(X, sign, weight, n, coef / unit, intercept / unit, unit)
 
     def problem(self, candidate: Candidate) -> _Problem | None:
         """What a candidate solves; None if it keeps the start."""
@@ -312,19 +307,14 @@ class _Refinement:
         start = self.sign * (self.X @ self.coef + self.intercept)
         penalty = size / (self.n - size)
         rule = start, self.coef, self.intercept
-        return _Problem(space, self._signed(space), *rule, penalty)
+        return _Problem(space, self.sign[:, None] * space.Z, *rule, penalty)
 
     @cached_property
     def _ridge(self) -> _Problem:
         """From zero, with features in units of their deviations."""
         space = Coordinates.standardised(self.X, self.weight)
         zero = np.zeros(len(self.X)), np.zeros(len(self.coef)), 0.0
-        return _Problem(space, self._signed(space), *zero, 1 / self.n)
-
-    def _signed(self, space: Coordinates) -> Any:
-        """The rows times their signs, where rules descend."""
-        Z = self.sign[:, None] * space.Z
-        return Z if self.device is None else self.device.put(Z.T).T
+        return _Problem(space, self.sign[:, None] * space.Z, *zero, 1 / self.n)
 
     def rules(
         self, candidates: list[Candidate], **settings: Any

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError, Setting
-from heterolda.foundations.devices import Device, device_of
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_class_weight,
@@ -26,9 +25,9 @@ class TrainingData:
 
     Attributes
     ----------
-    X : ndarray or array of a device, of shape (n_samples, n_features)
+    X : ndarray of shape (n_samples, n_features)
         Rows.
-    y : ndarray or array of the device, of shape (n_samples,)
+    y : ndarray of shape (n_samples,)
         Their labels.
     classes : ndarray of shape (n_classes,)
         Distinct labels, sorted.
@@ -40,56 +39,51 @@ class TrainingData:
         What an error in each class costs, besides.
     names : ndarray of shape (n_features,) or None
         Names of the features.
-    device : Device or None
-        Where rules descend, if not here, although the rows are here.
     """
 
-    X: Any
-    y: Any
+    X: NDArray[Any]
+    y: NDArray[Any]
     classes: NDArray[Any]
     codes: Index
     weight: Array | None
     class_weight: Array | None
-    names: NDArray[Any] | None = None
-    device: Device | None = None
+    names: NDArray[Any] | None
 
     @classmethod
     def from_arrays(
         cls,
-        X: Any,
+        X: NDArray[Any],
         y: NDArray[Any],
         weight: Array | None,
         class_weight: Any,
         names: NDArray[Any] | None,
-        device: Device | None = None,
     ) -> TrainingData:
         """Check labels and class weights, and leave out rows of weight zero."""
         classes = check_labels(y)
-        data = cls(X, y, classes, _codes(classes, y), weight, None, names, device)
-        return data.checked(class_weight)
-
-    def checked(self, class_weight: Any) -> TrainingData:
-        """The same with class weights, and without rows of weight zero."""
-        data, classes, weight = self, self.classes, self.weight
+        data = cls(X, y, classes, _codes(classes, y), weight, None, names)
         check_several_classes(len(classes))
         if weight is None and class_weight is None:
             return data
         totals = data.totals()
-        check_no_empty_class(classes, totals)
+        if np.any(totals <= 0):
+            raise ParameterError(
+                Setting("sample_weight"),
+                " is zero for all rows of classes "
+                f"{classes[totals <= 0].tolist()}: leave these rows out",
+            )
         if weight is not None and np.any(weight == 0):
             data = data.take(weight > 0)
         costs = check_class_weight(class_weight, classes, totals)
         data = replace(data, class_weight=costs)
         weights = data.error_weights()
         if weights is not None:
-            check_range_of_weights(weights, float(weights.sum()))
+            check_range_of_weights(weights)
         return data
 
     def take(self, rows: NDArray[Any]) -> TrainingData:
         """Some of the rows, given as a mask or as indices."""
         weight = None if self.weight is None else self.weight[rows]
-        X, y = some_rows(self.X, rows), some_rows(self.y, rows)
-        codes = self.codes[rows]
+        X, y, codes = self.X[rows], self.y[rows], self.codes[rows]
         return replace(self, X=X, y=y, codes=codes, weight=weight)
 
     def pair(self, i: int, j: int) -> TrainingData:
@@ -109,26 +103,8 @@ class TrainingData:
             return self
         return replace(self, X=transformation.apply(self.X))
 
-    def hold_out(
-        self, fraction: float, random_state: np.random.RandomState
-    ) -> tuple[TrainingData, TrainingData]:
-        """Rows for the fit, and a share of those of each class to choose by."""
-        held = np.zeros(len(self.codes), dtype=bool)
-        for k, label in enumerate(self.classes.tolist()):
-            rows = random_state.permutation(np.flatnonzero(self.codes == k))
-            if len(rows) < 2:
-                raise ValueError(
-                    f"early_stopping needs at least two rows of each class, one of "
-                    f"them to hold out, but class {label!r} has {len(rows)}"
-                )
-            share = round(fraction * len(rows))
-            held[rows[: min(max(share, 1), len(rows) - 1)]] = True
-        return self.take(~held), self.take(held)
-
-    def float_rows(self) -> Any:
-        """The rows as the kernels take them; on a device, as they are."""
-        if device_of(self.X, always=True) is not None:
-            return self.X
+    def float_rows(self) -> Array:
+        """The rows as the kernels take them."""
         return np.ascontiguousarray(self.X, dtype=np.float64)
 
     def frequencies(self) -> Array:
@@ -146,25 +122,6 @@ class TrainingData:
         """Total weight of each class, without the class weights."""
         totals = np.bincount(self.codes, self.weight, minlength=len(self.classes))
         return totals.astype(np.float64)
-
-
-def some_rows(X: Any, rows: NDArray[Any]) -> Any:
-    """Rows by a mask or by indices in NumPy, wherever the rows are."""
-    device = device_of(X, always=True)
-    if device is None:
-        return X[rows]
-    places = np.flatnonzero(rows) if rows.dtype == bool else rows
-    return device.xp.take(X, device.put(places), axis=0)
-
-
-def check_no_empty_class(classes: NDArray[Any], totals: Array) -> None:
-    """Refuse classes of which no row has a positive weight."""
-    if np.any(totals <= 0):
-        raise ParameterError(
-            Setting("sample_weight"),
-            " is zero for all rows of classes "
-            f"{classes[totals <= 0].tolist()}: leave these rows out",
-        )
 
 
 def _codes(classes: NDArray[Any], y: NDArray[Any]) -> Index:

@@ -72,13 +72,13 @@ def copies_of_rows(rows: Index, weight: Array | None, *why: str | Setting) -> In
 
 def as_frequencies(
     statistics: ClassStatistics, sample: RowSample
-) -> tuple[ClassStatistics, RowSample, float]:
-    """The same for rows that are not in memory; and the factor."""
+) -> tuple[ClassStatistics, RowSample]:
+    """The same for rows that are not in memory."""
     factor = frequency_factor(float(statistics.weights.sum()), sample.n_rows)
     if factor == 1:
-        return statistics, sample, factor
+        return statistics, sample
     weight = sample.weight * factor
-    return statistics.scaled(factor), replace(sample, weight=weight), factor
+    return statistics.scaled(factor), replace(sample, weight=weight)
 
 
 def frequency_factor(total: float, n_rows: int) -> float:

@@ -1,1 +1,1 @@
-"""Dask collections: their chunks; statistics, predictions and searches of them."""
+"""Dask collections: their chunks; statistics and predictions of them."""

@@ -7,7 +7,7 @@ Estimators find this module through :mod:`heterolda.data.lazy`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import reduce
 from operator import add
 from typing import Any
@@ -28,18 +28,11 @@ from heterolda.data.dask.chunks import (
     number_array,
     unsplit_rows,
 )
-from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.validation import check_sample_weight
-from heterolda.search.algorithm2 import Reporter, report_progress
-from heterolda.search.passes import Pairing, RuleEvaluation, Walk, evaluate_rule
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.row_sample import RowSample
 
 _FAN_IN = 8  # sums that one task adds up
-# Rows that a pass sets aside for all pairs together, as a multiple of those of the
-# chunk; but no fewer for each pair than the least.
-_ROOM_SHARE = 2
-_LEAST_ROOM = 4096
 
 
 def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
@@ -108,84 +101,6 @@ def accuracy(
     if weight == 0:
         raise ValueError("X has no rows of positive weight to score")
     return float(right / weight)
-
-
-class DaskRows:
-    """Rows of a dask collection for a search; they stay where dask keeps them.
-
-    Rules travel to the workers and counts of errors come back. What a pass sets aside
-    stays on the worker that went through the chunk, and is made anew if that is lost.
-    """
-
-    def __init__(self, X: Any, y: Any, sample_weight: Any = None):
-        self.statistics, self.sample = statistics_and_sample(X, y, sample_weight)
-        self.weighted = sample_weight is not None
-        self._chunks = chunks_of(X, y, sample_weight)
-        self._evaluations: tuple[Any, ...] = ()
-
-    def make_pass(self, pairing: Pairing, walks: Mapping[int, Walk]) -> None:
-        """Read all rows once; each walk, by its pair, gets to know its next move."""
-        self._evaluations = ()  # of the pass before, so that workers can forget them
-        rules = {k: (walk.v, walk.step) for k, walk in walks.items()}
-        task = dask.delayed(_evaluate_chunk, pure=False)
-        pairs, rules = dask.delayed(pairing), dask.delayed(rules, traverse=False)
-        evaluations = [task(*chunk, pairs, rules) for chunk in self._chunks]
-        self._evaluations = dask.persist(*evaluations)
-        found = self._gather(_found)
-        for k, walk in walks.items():
-            mine = [chunk[k] for chunk in found if k in chunk]
-            errors, changes, horizons = zip(*mine, strict=True)
-            walk.apply_pass(sum(errors), np.sum(changes, axis=0), min(horizons))
-
-    def move_in_memory(
-        self, pairing: Pairing, walks: Mapping[int, Walk], reports: list[Reporter]
-    ) -> None:
-        """Let each walk move as far as the rows kept suffice, all at the same pace."""
-        while active := {k: walk for k, walk in walks.items() if walk.n_safe()}:
-            rules = {k: (walk.v, walk.step, walk.reach) for k, walk in active.items()}
-            found = self._gather(_changes, rules)
-            for k, walk in active.items():
-                walk.move(np.sum([chunk[k] for chunk in found if k in chunk], axis=0))
-                report_progress(reports[k], walk.state, pairing.unit(k))
-
-    def _gather(self, question: Callable[..., Any], *arguments: Any) -> Any:
-        """Ask all workers about what they have set aside."""
-        ask = dask.delayed(question, pure=False)
-        return dask.compute(*[ask(chunk, *arguments) for chunk in self._evaluations])
-
-
-def _evaluate_chunk(
-    X: Any, y: Any, sample_weight: Any, pairing: Pairing, rules: dict[int, Any]
-) -> dict[int, RuleEvaluation]:
-    """Evaluate the rules on a chunk, for each pair that has some there."""
-    X = dense(number_array(X))
-    room = max(_LEAST_ROOM, _ROOM_SHARE * len(X) // len(rules))
-    codes = np.searchsorted(pairing.classes, chunk_labels(y))
-    weight = None
-    if sample_weight is not None:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    return {
-        k: evaluate_rule(rows, *rules[k], room)
-        for k, rows in pairing.rows(rules, X, codes, weight)
-    }
-
-
-def _found(evaluations: dict[int, RuleEvaluation]) -> dict[int, Any]:
-    """What of the evaluations travels: counts and the horizon."""
-    return {
-        k: (one.errors, one.changes, one.near.horizon) for k, one in evaluations.items()
-    }
-
-
-def _changes(
-    evaluations: dict[int, RuleEvaluation], rules: dict[int, Any]
-) -> dict[int, Any]:
-    """How neighbours change the errors, for each pair that has rows here."""
-    return {
-        k: evaluations[k].near.within(reach).changes(v, step)
-        for k, (v, step, reach) in rules.items()
-        if k in evaluations
-    }
 
 
 def _chunk_statistics(

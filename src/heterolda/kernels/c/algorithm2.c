@@ -98,19 +98,6 @@ INLINE double margin_and_scale(const double *x, int64_t d, const double *v, doub
     return total;
 }
 
-/* Errors of v, and |M| of each row at the reference v; 0 in doubt. */
-static int64_t measure(const Rows *rows, const double *v, double *sizes)
-{
-    bool finite = is_finite(v, rows->d + 1);
-    for (int64_t j = 0; j < rows->n; j++) {
-        double c;
-        double total = margin_and_scale(rows->X + j * rows->d, rows->d, v, &c);
-        bool in_range = finite && SMALLEST_SCALE <= c && c <= LARGEST_SCALE;
-        sizes[j] = in_range ? fabs(total) / c : 0.0;
-    }
-    return count_errors(rows, v);
-}
-
 typedef struct {
     double until;   /* P' + q, up to which it is skipped */
     double nearest; /* q */
@@ -120,8 +107,8 @@ typedef struct {
 /* Rows and what is known of them at the current rule. All but the data is memory that
    nobody else sees. Arrays of tiles have TILE entries for each, in the same order. */
 typedef struct {
-    Argument given[4];
-    bool busy, keep, ready;
+    Argument given[3];
+    bool busy, ready;
     Rows data;
     int64_t n_tiles;
     int32_t *rows;    /* the last tile is filled up with zeros */
@@ -129,7 +116,7 @@ typedef struct {
     double *margins;  /* signed, at the rule that the tile was last moved to */
     Tile *tiles;
     double *synced;   /* that rule, as p, d + 1 for each tile */
-    float *terms;     /* z, (d + 1) TILE for each tile; of one tile if they are not kept */
+    float *terms;     /* z, (d + 1) TILE for each tile */
     double *keys;     /* margin and y / c of each row, to sort by; where terms will be */
     int64_t *place;   /* next free position of each bucket */
     double *reference; /* the rule that terms are for */
@@ -370,8 +357,8 @@ WIDE int64_t find_changes(Block *b, double step, double reach, double bound,
         const int32_t *rows = b->rows + t * TILE;
         if (!may_reach(tile, synced, b->p, d, b->path, reach))
             continue;
-        float *terms = b->terms + (b->keep ? t * (d + 1) * TILE : 0);
-        if (!b->keep || !tile->has_terms)
+        float *terms = b->terms + t * (d + 1) * TILE;
+        if (!tile->has_terms)
             fill_tile(b, rows, b->scales + t * TILE, terms);
         tile->has_terms = true;
         tile->nearest = move_tile(b->p, d, synced, margins, terms);
@@ -500,8 +487,7 @@ static Rows rows_of(const Argument *X, const Argument *first, const Argument *we
 /* Room for a block of rows, to be filled by the first iteration. */
 PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    Argument table[] = {
-        {"X", "d", "nd"}, {"first", "b", "n"}, {"weight", "l", "n?"}, {"keep", "l"}};
+    Argument table[] = {{"X", "d", "nd"}, {"first", "b", "n"}, {"weight", "l", "n?"}};
     Sizes size;
     (void)self;
     Block *b = PyMem_Calloc(1, sizeof *b);
@@ -521,8 +507,7 @@ PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t 
     }
     size_t n_tiles = (n + TILE - 1) / TILE, length = d + 1;
     b->n_tiles = (int64_t)n_tiles;
-    b->keep = a[3].integer != 0;
-    size_t terms = (b->keep ? n_tiles : 1) * length * TILE * sizeof(float);
+    size_t terms = n_tiles * length * TILE * sizeof(float);
     size_t keys = 2 * n * sizeof(double);
     b->rows = PyMem_Calloc(n_tiles * TILE, sizeof *b->rows);
     b->scales = PyMem_Calloc(n_tiles * TILE, sizeof *b->scales);
@@ -595,14 +580,13 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
     return PyLong_FromLongLong(touched);
 }
 
-/* The errors of a rule; with `sizes` also |M| of each row there. */
+/* The errors of a rule. */
 PyObject *py_algorithm2_errors(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {{"X", "d", "nd"},
                     {"first", "b", "n"},
                     {"weight", "l", "n?"},
-                    {"v", "d", "v"},
-                    {"sizes", "d!", "n?"}};
+                    {"v", "d", "v"}};
     Sizes size;
     (void)self;
     if (!take_arguments(args, n_args, a, COUNT(a), size))
@@ -613,8 +597,7 @@ PyObject *py_algorithm2_errors(PyObject *self, PyObject *const *args, Py_ssize_t
         return give_back(a, COUNT(a));
     int64_t errors;
     Py_BEGIN_ALLOW_THREADS
-    errors = a[4].data ? measure(&rows, a[3].data, a[4].data)
-                       : count_errors(&rows, a[3].data);
+    errors = count_errors(&rows, a[3].data);
     Py_END_ALLOW_THREADS
     if (!give_back(a, COUNT(a)))
         return NULL;

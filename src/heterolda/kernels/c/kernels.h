@@ -8,7 +8,6 @@
     ENTRY(algorithm2_block) \
     ENTRY(algorithm2_errors) \
     ENTRY(algorithm2_run) \
-    ENTRY(best_step) \
     ENTRY(class_moments) \
     ENTRY(class_order) \
     ENTRY(count_votes) \
