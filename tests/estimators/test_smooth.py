@@ -30,8 +30,8 @@ from heterolda.estimators.placement import host_of
 from heterolda.estimators.selection_text import reason
 from heterolda.foundations.devices import device_of, to_host
 from heterolda.kernels.device.descent import DescentRows
-from heterolda.kernels.log_odds import sides_of_log_odds
 from heterolda.search.calibration import power_of_probabilities
+from heterolda.search.log_odds import sides_of_log_odds
 from heterolda.search.training_data import TrainingData
 
 LOSS_NAMES = ["error", "logistic", "ridge"]

@@ -11,8 +11,8 @@ from helpers.problems import literal_search, random_problem, random_settings
 from heterolda.kernels import algorithm2 as kernel
 from heterolda.kernels.device import algorithm2 as device_kernel
 from heterolda.kernels.device.score_moments import score_moments as moments_on_device
-from heterolda.kernels.score_moments import score_moments, score_moments_numpy
 from heterolda.search.algorithm2 import grid_weights, paper_search
+from heterolda.search.pair_search import score_moments
 
 needs_compiled = pytest.mark.skipif(
     kernels.compiled is None, reason="there are no compiled kernels"
@@ -261,23 +261,6 @@ def test_a_block_takes_one_call_at_a_time(rng):
     assert set(outcomes) <= {"done", "a block takes one call at a time"}
 
 
-def test_moments_of_scores_are_those_of_numpy(rng):
-    for scale in (1e-200, 1.0, 1e200):
-        for weight in (None, rng.random(60)):
-            first = rng.random(60) < 0.5
-            first[:2] = True, False
-            scores = scale * rng.normal(size=60)
-            found = score_moments(scores, first, weight)
-            assert_allclose(found, score_moments_numpy(scores, first, weight), 1e-12)
-            if weight is None and scale == 1:
-                assert_allclose(
-                    found[:, 0], [scores[first].mean(), scores[~first].mean()]
-                )
-                assert_allclose(found[0, 1], np.std(scores[first], ddof=1))
-    alone = score_moments(np.array([3.0, 4.0]), np.array([True, False]), None)
-    assert_array_equal(alone, [[3.0, 0.0], [4.0, 0.0]])
-
-
 def test_moments_of_scores_on_devices_are_those_of_numpy(rng, device):
     for scale in (1e-200, 1.0, 1e200):
         for weight in (None, rng.random(60)):
@@ -285,6 +268,6 @@ def test_moments_of_scores_on_devices_are_those_of_numpy(rng, device):
             first[:2] = True, False
             scores = scale * rng.normal(size=60)
             found = moments_on_device(device, device.put(scores), first, weight)
-            assert_allclose(found, score_moments_numpy(scores, first, weight), 1e-12)
+            assert_allclose(found, score_moments(scores, first, weight), 1e-12)
     two = device.put(np.array([3.0, 4.0])), np.array([True, False])
     assert_array_equal(moments_on_device(device, *two, None), [[3, 0], [4, 0]])

@@ -22,11 +22,11 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode, validate_rows
 from heterolda.kernels.device.row_sample import sample_rows
-from heterolda.kernels.row_hashes import row_hashes, smallest
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.device_rows import check_rows, device_labels
 from heterolda.statistics.frequencies import check_frequencies
 from heterolda.statistics.on_device import device_statistics
+from heterolda.statistics.row_hashes import row_hashes, smallest
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.

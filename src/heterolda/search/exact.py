@@ -17,7 +17,6 @@ import numpy as np
 from heterolda.foundations.types import Array, Mask
 from heterolda.kernels.best_step import best_step
 from heterolda.kernels.ordered_scores import ordered_scores
-from heterolda.kernels.whitening import whiten_numpy
 from heterolda.search.algorithm2 import (
     PairRows,
     Reporter,
@@ -120,8 +119,7 @@ class _Lines:
     def _uncorrelated(self) -> Array:
         """Rules with uncorrelated scores of variance one, and the constant one."""
         weight = self._weight / self._weight.sum()
-        # Not the compiled form: that differs by a rotation, which would change all.
-        found = Coordinates(*whiten_numpy(self.rows.X, weight))
+        found = Coordinates.from_rows(self.rows.X, weight)
         normals, offsets = found.rules(np.eye(found.Z.shape[1]))
         return np.column_stack([-offsets, normals])
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.devices import device_of, to_host
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Array, Mask
 from heterolda.kernels.device import algorithm2 as device_kernel
 from heterolda.kernels.device.score_moments import score_moments as moments_on_device
-from heterolda.kernels.score_moments import score_moments
 from heterolda.search.algorithm2 import SearchResult, count_errors
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores
@@ -127,6 +126,26 @@ def _moments_of_scores(data: TrainingData, rule: Array) -> Array:
         return moments_on_device(device, scores, first, data.weight)
     scores = linear_scores(X, -rule[1:, None], rule[:1])[:, 0]
     return score_moments(scores, first, data.weight)
+
+
+def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
+    """Mean and deviation of the first class, and then of the other; each has rows.
+
+    Weights are frequencies. For a total weight of 1 or less there is no unbiased
+    estimate of the deviation.
+    """
+    moments = np.empty((2, 2))
+    for c, inside in enumerate((first, ~first)):
+        s = scores[inside]
+        w = np.ones(len(s)) if weight is None else weight[inside]
+        total = w.sum()
+        mean = w @ s / total
+        away = s - mean
+        # A power of two, so that squares stay in the range and all else is the same.
+        unit = np.ldexp(1.0, np.frexp(np.abs(away).max())[1])
+        square = w @ (away / unit) ** 2 / max(total - 1, total / 2)
+        moments[c] = mean, unit * np.sqrt(square)
+    return moments
 
 
 def _tamed(v: Array, X: Any) -> Array:
