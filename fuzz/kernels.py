@@ -24,8 +24,6 @@ TYPES = {
     "d": np.float64,
     "f": np.float32,
     "l": np.int64,
-    "i": np.int32,
-    "u": np.uint64,
     "b": np.bool_,
     "c": np.uint8,
 }
@@ -65,10 +63,10 @@ class Special:
     steady: tuple[str, ...] = ()
 
 
-def _below(letter: str, *shape: str, less: int = 0) -> Callable:
+def _below(letter: str, *shape: str) -> Callable:
     """Indices below a size."""
     return lambda rng, s: rng.integers(
-        max(s[letter] - less, 1), size=[s[c] if c.isalpha() else int(c) for c in shape]
+        s[letter], size=[s[c] if c.isalpha() else int(c) for c in shape]
     )
 
 
@@ -135,10 +133,6 @@ SPECIAL: dict[str, Special] = {
             "codes": _below("k", "n"),
         },
     ),
-    "class_order": Special(
-        sizes={"b": lambda s: 2 + s["n"] % 5},
-        values={"codes": _below("b", "n", less=1)},
-    ),
     "count_votes": Special(sizes=_FEW),
     "couple": Special(
         sizes=_FEW,
@@ -163,11 +157,6 @@ SPECIAL: dict[str, Special] = {
             "weights": lambda rng, s: rng.uniform(0, 20, s["k"]),
         },
     ),
-    "log_odds": Special(
-        sizes={"k": lambda s: 2 + s["n"] % 5},
-        values={"fold": _below("k", "n", less=1)},
-    ),
-    "row_hashes": Special(values={"rows": _below("n", "m")}),
     "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_ROWS_OF_PAIRS),
     "solve_pairs": Special(
         values={
@@ -180,7 +169,6 @@ SPECIAL: dict[str, Special] = {
         },
     ),
     "vote_winners": Special(sizes=_FEW),
-    "whiten": Special(sizes={"e": lambda s: s["d"] + 1}),
 }
 
 

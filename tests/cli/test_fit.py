@@ -24,8 +24,8 @@ from heterolda.cli import judge_fit
 from heterolda.cli.cross_validation import Folds
 from heterolda.estimators.discriminant import solved_again
 from heterolda.inspection import model_facts, model_text
-from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics import row_sample
+from heterolda.statistics.row_hashes import row_hashes
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")

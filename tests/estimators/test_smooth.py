@@ -26,8 +26,8 @@ from heterolda import (
 )
 from heterolda.estimators import progress, smooth_search
 from heterolda.estimators.selection_text import reason
-from heterolda.kernels.log_odds import sides_of_log_odds
 from heterolda.search.calibration import power_of_probabilities
+from heterolda.search.log_odds import sides_of_log_odds
 from heterolda.search.training_data import TrainingData
 
 LOSS_NAMES = ["error", "logistic", "ridge"]

@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 
 import heterolda.kernels as kernels_package
 from heterolda import ClassStatistics, Global
-from heterolda.kernels.class_order import class_order
 from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs
 from heterolda.solvers import PairMoments, all_pairs, generator
 from heterolda.solvers.left_out import arc_weights, left_out_scores
+from heterolda.statistics.labels import class_order
 
 pytestmark = pytest.mark.skipif(
     kernels_package.compiled is None, reason="no compiled kernels"

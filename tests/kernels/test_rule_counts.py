@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import heterolda.kernels as kernels_package
-from heterolda.kernels.class_order import class_order, class_order_numpy
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
 from heterolda.solvers import all_pairs
+from heterolda.statistics.labels import class_order
 
 
 def draw(rng, n, d, n_classes, weighted=False):
@@ -86,32 +86,11 @@ def test_layouts_types_and_huge_numbers(rng, n_classes):
     assert_array_equal(rule_counts(replace(rows, X=1e300 * X), *huge), expected)
 
 
-@pytest.mark.usefixtures("kernels")
-def test_rows_class_by_class(rng):
-    codes = rng.integers(5, size=200)
-    codes[codes == 3] = 0  # a class without rows
-    weight = rng.integers(2, size=200).astype(float)
-    for w in (None, weight, np.repeat(weight, 2)[::2]):
-        order, bounds = class_order(codes, w, 5)
-        for found, expected in zip(
-            (order, bounds), class_order_numpy(codes, w, 5), strict=True
-        ):
-            assert_array_equal(found, expected)
-        for k in range(5):
-            here = (codes == k) & (True if w is None else w > 0)
-            assert_array_equal(order[bounds[k] : bounds[k + 1]], np.flatnonzero(here))
-    order, bounds = class_order(codes[:0], None, 2)
-    assert len(order) == 0
-    assert bounds.tolist() == [0, 0, 0]
-
-
 def test_indices_out_of_range_are_refused(rng):
     compiled = kernels_package.compiled
     if compiled is None:
         pytest.skip("no compiled kernels")
     rows, *rules = draw(rng, 30, 3, 3)
-    with pytest.raises(ValueError, match="codes"):
-        class_order(np.array([0, 3]), None, 3)
     for wrong in (
         {"order": rows.order + 1},
         {"bounds": rows.bounds[::-1].copy()},

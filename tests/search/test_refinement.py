@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from heterolda.search.pair_search import score_moments
 from heterolda.search.refinement import refine_folds, refine_rows
 from heterolda.search.selection import NONE, Candidate
 from heterolda.search.smooth import Coordinates, median_size
@@ -284,3 +285,19 @@ def test_an_interrupt_is_never_worse_than_the_start(pair):
     whole = refined(data, start, heavy)[1]
     assert result.errors <= result.errors_start < whole.errors
     assert_allclose(rule, start, rtol=1e-12)
+
+
+def test_moments_of_scores_are_those_of_copies_of_rows(rng):
+    first, copies = np.arange(60) % 3 == 0, rng.integers(1, 4, 60)
+    rows = np.repeat(np.arange(60), copies)
+    scores = rng.normal(size=60)
+    expected = [
+        (s.mean(), s.std(ddof=1))
+        for s in (scores[rows][c[rows]] for c in (first, ~first))
+    ]
+    for scale in (1e-200, 1.0, 1e200):  # squares stay in the range
+        found = score_moments(scale * scores, first, copies.astype(float))
+        assert_allclose(found / scale, expected, 1e-12)
+        assert_allclose(score_moments(scale * scores[rows], first[rows], None), found)
+    alone = score_moments(np.array([3.0, 4.0]), np.array([True, False]), None)
+    assert_array_equal(alone, [[3.0, 0.0], [4.0, 0.0]])

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 import heterolda.statistics.row_sample as row_sample
 from heterolda.kernels.device.row_sample import sample_rows
-from heterolda.kernels.row_hashes import row_hashes
+from heterolda.statistics.row_hashes import row_hashes
 from heterolda.statistics.row_sample import ClassRows, RowSample
 
 
@@ -74,7 +74,6 @@ def test_order_chunks_and_copies_do_not_matter(rng, small):
     assert listed(RowSample.from_arrays(X[copies], y[copies])) == whole
 
 
-@pytest.mark.usefixtures("kernels")
 def test_hashes_depend_on_values_only_and_are_even(rng):
     X = rng.normal(size=(5000, 3)).astype(np.float32)
     hashes = row_hashes(X)

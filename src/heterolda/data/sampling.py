@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array, Index
-from heterolda.kernels.row_hashes import Hashes, row_hashes
+from heterolda.statistics.row_hashes import Hashes, row_hashes
 from heterolda.statistics.row_sample import IN_ALL, RowSample, most_rows
 
 _ANY = np.iinfo(np.uint64).max

@@ -30,12 +30,12 @@ from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import encode
-from heterolda.kernels.row_hashes import row_hashes
 from heterolda.solvers import Global, PairMoments, all_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.threshold import bayes_error, best_threshold
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import pooled_freedom
+from heterolda.statistics.row_hashes import row_hashes
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import Shrinkage, choose_shrinkage, pooled_basis
 from heterolda.statistics.span import Span, in_span

@@ -376,18 +376,20 @@ def all_text(y: NDArray[Any]) -> bool:
 
 def _distinct(y: NDArray[Any]) -> NDArray[Any]:
     """Sorted distinct labels; integers of a small range are counted, not sorted."""
-    if y.dtype.kind in "iu" and len(y):
+    if y.dtype.kind in "iub" and len(y):
         wide = _wide(y)
         low = wide.min()
         if int(wide.max()) - int(low) < _SMALL_RANGE:
             present = np.flatnonzero(np.bincount((wide - low).astype(np.intp)))
             labels: NDArray[Any] = (present.astype(wide.dtype) + low).astype(y.dtype)
             return labels
+    if y.dtype.kind == "O":
+        y = np.array(list(set(y.tolist())), object)  # text has its hashes already
     return np.unique(y)
 
 
 def _wide(y: NDArray[Any]) -> NDArray[Any]:
-    """Integers in a type in which small differences do not overflow."""
+    """Integers or booleans in a type in which small differences do not overflow."""
     return y if y.dtype.itemsize == 8 else y.astype(np.int64)
 
 
@@ -398,7 +400,7 @@ def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     two bytes sort in linear time.
     """
     small = np.min_scalar_type(max(len(classes) - 1, 0))
-    if y.dtype.kind in "iu" and y.dtype == classes.dtype and len(classes):
+    if y.dtype.kind in "iub" and y.dtype == classes.dtype and len(classes):
         wide = _wide(classes)
         low = wide[0]
         if int(wide[-1]) - int(low) < _SMALL_RANGE:
@@ -406,4 +408,7 @@ def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
             table[wide - low] = np.arange(len(classes))
             codes: NDArray[Any] = table[_wide(y) - low]
             return codes
+    if y.dtype.kind == "O":
+        place = {label: k for k, label in enumerate(classes.tolist())}
+        return np.fromiter(map(place.__getitem__, y.tolist()), small, len(y))
     return np.searchsorted(classes, y).astype(small)

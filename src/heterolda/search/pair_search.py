@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.types import Array
-from heterolda.kernels.score_moments import score_moments
+from heterolda.foundations.types import Array, Mask
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.hyperplanes import linear_scores
@@ -91,6 +90,26 @@ def _moments_of_scores(data: TrainingData, rule: Array) -> Array:
     """Moments in the two classes of scores that are positive for the second."""
     scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
     return score_moments(scores, data.codes == 0, data.weight)
+
+
+def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
+    """Mean and deviation of the first class, and then of the other; each has rows.
+
+    Weights are frequencies. For a total weight of 1 or less there is no unbiased
+    estimate of the deviation.
+    """
+    moments = np.empty((2, 2))
+    for c, inside in enumerate((first, ~first)):
+        s = scores[inside]
+        w = np.ones(len(s)) if weight is None else weight[inside]
+        total = w.sum()
+        mean = w @ s / total
+        away = s - mean
+        # A power of two, so that squares stay in the range and all else is the same.
+        unit = np.ldexp(1.0, np.frexp(np.abs(away).max())[1])
+        square = w @ (away / unit) ** 2 / max(total - 1, total / 2)
+        moments[c] = mean, unit * np.sqrt(square)
+    return moments
 
 
 def _tamed(v: Array, X: Array) -> Array:

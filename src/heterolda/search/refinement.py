@@ -10,10 +10,9 @@ import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.descent import descend
-from heterolda.kernels.log_odds import sides_of_log_odds
 from heterolda.kernels.ordered_scores import ordered_scores
-from heterolda.kernels.whitening import independent
 from heterolda.search.algorithm2 import Reporter
+from heterolda.search.log_odds import sides_of_log_odds
 from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import NONE, Candidate
 from heterolda.search.smooth import Coordinates, median_size
@@ -298,8 +297,6 @@ class _Refinement:
     @cached_property
     def _anchored(self) -> _Problem | None:
         """From the start; None if rows are too few to leave it."""
-        if self.n <= len(self.X) and independent(self.X, self.weight):
-            return None
         space = Coordinates.from_rows(self.X, self.weight)
         size = space.Z.shape[1]
         if self.n <= size:

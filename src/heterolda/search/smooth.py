@@ -29,7 +29,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from heterolda.foundations.types import Array
-from heterolda.kernels.whitening import whiten
+
+# Directions with less than this share of the variance, all features being scaled to
+# variance one, are rounding errors.
+_NO_VARIANCE = 1e-10
+# A feature that varies less than this, relative to its size, is constant.
+_CONSTANT = 1e-14
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,34 @@ class Coordinates:
 
     @classmethod
     def from_rows(cls, X: Array, weight: Array) -> Coordinates:
-        """Coordinates of unit second moment, for weights that sum to one; z0 is one."""
-        return cls(*whiten(X, weight))
+        """Coordinates of unit second moment, for weights that sum to one; z0 is one.
+
+        They are unique up to a rotation of all but the first.
+        """
+        low, high = X.min(axis=0) / 2, X.max(axis=0) / 2
+        centre, size = low + high, high - low
+        size[size <= _CONSTANT * np.abs(centre)] = np.inf
+        A = (X - centre) / size
+        mean = weight @ A
+        A -= mean
+        deviation = np.sqrt(weight @ (A * A))
+        deviation[deviation == 0] = 1.0
+        A /= deviation
+        n, d = X.shape
+        if n <= d:  # the eigenvectors of the products of rows are smaller
+            rooted = np.sqrt(weight)[:, None] * A
+            values, vectors = np.linalg.eigh(rooted @ rooted.T)
+        else:
+            values, vectors = np.linalg.eigh((A.T * weight) @ A)
+        kept = values > _NO_VARIANCE * max(values[-1], _NO_VARIANCE)
+        values, vectors = values[kept], vectors[:, kept]
+        if n <= d:
+            vectors = rooted.T @ vectors / np.sqrt(values)
+        basis = vectors / np.sqrt(values)
+        Z = np.empty((basis.shape[1] + 1, n))
+        Z[0] = 1.0
+        np.matmul(basis.T, A.T, out=Z[1:])
+        return cls(Z.T, centre, size, mean, basis / deviation[:, None])
 
     @classmethod
     def standardised(cls, X: Array, weight: Array) -> Coordinates:

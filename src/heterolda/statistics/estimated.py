@@ -11,10 +11,10 @@ from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_several_classes
-from heterolda.kernels.row_hashes import row_hashes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.frequencies import copies_of_rows
 from heterolda.statistics.moments import check_room, refuse_small
+from heterolda.statistics.row_hashes import row_hashes
 from heterolda.statistics.row_sample import ClassRows
 
 _NAME = "covariance_estimator"

@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.class_moments import SMALLEST_SQUARE
-from heterolda.kernels.class_order import class_order
+from heterolda.statistics.labels import class_order
 from heterolda.statistics.moments import check_range, check_room
 
 # Up to so many features matrices are small, and faster than factors.

@@ -7,26 +7,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.foundations.types import Index
-from heterolda.foundations.validation import (
-    are_labels,
-    check_labels,
-    encode,
-    label_array,
-)
+from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import check_labels, encode, label_array
 from heterolda.foundations.wording import listed
-from heterolda.kernels.label_codes import label_codes
 
 
 def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], Index]:
     """`check_labels`, and the place of each label among the distinct ones."""
-    if not are_labels(y):
-        classes = check_labels(y, warn=warn)
-        return classes, encode(y, classes).astype(np.int64)
-    classes, codes = label_codes(y)
-    if warn and 2 * len(classes) > len(y):
-        check_labels(y)  # which warns
-    return classes, codes
+    classes = check_labels(y, warn=warn)
+    return classes, encode(y, classes).astype(np.int64)
+
+
+def class_order(
+    codes: Index, weight: Array | None, n_classes: int
+) -> tuple[Index, Index]:
+    """Indices of the rows of all classes, and bounds of those of each class.
+
+    `codes` are the classes of the rows. Rows of weight zero are left out.
+    """
+    # Integers of one or two bytes sort in linear time.
+    small = codes.astype(np.min_scalar_type(max(n_classes - 1, 0)))
+    order = small.argsort(kind="stable")
+    if weight is not None:
+        order = order[weight[order] > 0]
+    counts = np.bincount(codes[order], minlength=n_classes)
+    return order, np.append(0, counts.cumsum())
 
 
 def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray[Any]:

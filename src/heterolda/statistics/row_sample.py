@@ -14,11 +14,11 @@ from heterolda.foundations.devices import to_host
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
-from heterolda.kernels.class_order import class_order
-from heterolda.kernels.row_hashes import Hashes, row_hashes, smallest
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.em import filled
+from heterolda.statistics.labels import class_order
 from heterolda.statistics.moments import total_moments
+from heterolda.statistics.row_hashes import Hashes, row_hashes, smallest
 
 # Distinct rows of a class that are kept: so many numbers for each pair that it is in,
 # but no fewer rows than the least. Besides, so many rows of all classes in proportion.

@@ -10,7 +10,7 @@ import numpy as np
 
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, ClassMoments
-from heterolda.kernels.class_order import class_order
+from heterolda.statistics.labels import class_order
 
 # A column is dense in a class if more than this share of the weight is on its nonzeros.
 # Beyond it, products of dense blocks are also faster than those of sparse ones.

@@ -24,10 +24,6 @@ static bool has_type(const Py_buffer *view, char type)
         return *format == 'f';
     case 'l':
         return strchr("lqn", *format) && view->itemsize == 8;
-    case 'i':
-        return strchr("il", *format) && view->itemsize == 4;
-    case 'u':
-        return strchr("LQN", *format) && view->itemsize == 8;
     case 'b':
         return *format == '?';
     default:

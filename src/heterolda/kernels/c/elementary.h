@@ -16,12 +16,6 @@
 
 #define LANES 8 /* partial sums; the compiler must not reorder a single one */
 
-INLINE double joined(const double *sum)
-{
-    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) +
-           ((sum[1] + sum[5]) + (sum[3] + sum[7]));
-}
-
 INLINE double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t n)
 {
     double sum[LANES] = {0};
@@ -31,7 +25,8 @@ INLINE double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t n)
             sum[l] += a[i + l] * b[i + l];
     for (int l = 0; i < n; i++, l++)
         sum[l] += a[i] * b[i];
-    return joined(sum);
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) +
+           ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
 /* exp(x) to an ulp or so, for x <= 0; at least exp(-708), the least that is normal. */

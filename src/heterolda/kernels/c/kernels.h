@@ -9,21 +9,14 @@
     ENTRY(algorithm2_errors) \
     ENTRY(algorithm2_run) \
     ENTRY(class_moments) \
-    ENTRY(class_order) \
     ENTRY(count_votes) \
     ENTRY(couple) \
     ENTRY(descend) \
-    ENTRY(independent) \
-    ENTRY(label_codes) \
     ENTRY(left_out_counts) \
-    ENTRY(log_odds) \
     ENTRY(ordered_scores) \
-    ENTRY(row_hashes) \
     ENTRY(rule_counts) \
-    ENTRY(score_moments) \
     ENTRY(solve_pairs) \
-    ENTRY(vote_winners) \
-    ENTRY(whiten)
+    ENTRY(vote_winners)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-import heterolda.kernels as kernels
 from heterolda.foundations.types import Array, Index
 
 # Weight of the wrong row that is added to those held out on each side of a rule.
@@ -40,20 +39,6 @@ def sides_of_log_odds(
     is known of the other's side: then it is one line through zero for both. Where there
     are no rows, all is 1.
     """
-    if kernels.compiled is None:
-        return sides_of_log_odds_numpy(margins, sign, weight, fold, n_folds)
-    sides = np.empty((2, 2, len(margins), n_folds + 1))
-    arrays = map(kernels.ready, (margins, sign, weight))
-    kernels.compiled.log_odds(
-        *arrays, kernels.ready(fold.astype(np.int64, copy=False)), sides
-    )
-    return sides
-
-
-def sides_of_log_odds_numpy(
-    margins: Array, sign: Array, weight: Array, fold: Index, n_folds: int
-) -> Array:
-    """The same for all rules at once."""
     x, mass = _histograms(margins, sign, weight, fold, n_folds)
     total = mass.sum(axis=3, keepdims=True)
     rest = np.concatenate([np.maximum(total - mass, 0.0), total], axis=3)

@@ -1,10 +1,10 @@
-"""Codes of labels against NumPy's sorting."""
+"""Places of labels among the distinct ones, and of rows among those of a class."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from heterolda.kernels.label_codes import label_codes, label_codes_numpy
+from heterolda.statistics.labels import class_order, coded_labels
 
 LABELS = {
     "text": np.array(["b", "aa", "", "a", "é", "日本", "a" * 50]),
@@ -24,10 +24,10 @@ LABELS = {
 
 @pytest.mark.parametrize("name", LABELS)
 @pytest.mark.parametrize("n", [1, 2, 300])
-def test_equals_sorting(kernels, rng, name, n):
+def test_codes_are_those_of_sorting(rng, name, n):
     y = LABELS[name][rng.integers(0, len(LABELS[name]), n)]
     for labels in (y, np.repeat(y, 2)[::2], y[::-1]):
-        classes, codes = label_codes(labels)
+        classes, codes = coded_labels(labels, warn=False)
         expected, places = np.unique(labels, return_inverse=True)
         assert_array_equal(classes, expected)
         assert classes.dtype == expected.dtype
@@ -35,17 +35,15 @@ def test_equals_sorting(kernels, rng, name, n):
         assert codes.dtype == np.int64
 
 
-def test_the_table_grows(rng):
-    y = rng.integers(-(2**40), 2**40, 5_000) << 20
-    for labels in (y, y.astype(str), np.sort(y), y.astype(np.float64)):
-        for found, expected in zip(
-            label_codes(labels), label_codes_numpy(labels), strict=True
-        ):
-            assert_array_equal(found, expected)
-
-
-def test_there_may_be_no_labels(kernels):
-    for dtype in ("U3", "i8", object, "f4", "?"):
-        classes, codes = label_codes(np.empty(0, dtype))
-        assert len(classes) == len(codes) == 0
-        assert classes.dtype == dtype
+def test_rows_class_by_class(rng):
+    codes = rng.integers(5, size=200)
+    codes[codes == 3] = 0  # a class without rows
+    weight = rng.integers(2, size=200).astype(float)
+    for w in (None, weight, np.repeat(weight, 2)[::2]):
+        order, bounds = class_order(codes, w, 5)
+        for k in range(5):
+            here = (codes == k) & (True if w is None else w > 0)
+            assert_array_equal(order[bounds[k] : bounds[k + 1]], np.flatnonzero(here))
+    order, bounds = class_order(codes[:0], None, 2)
+    assert len(order) == 0
+    assert bounds.tolist() == [0, 0, 0]

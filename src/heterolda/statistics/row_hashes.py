@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-import heterolda.kernels as kernels
 from heterolda.foundations.types import Array, Index
 
 Hashes = NDArray[np.uint64]
@@ -16,9 +15,7 @@ Hashes = NDArray[np.uint64]
 _FACTORS = np.random.default_rng(1936).integers(2**63, size=4096, dtype=np.uint64)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
-
-
-# Numbers that are taken at a time where rows are not as the kernel needs them.
+# Numbers that are taken at a time.
 _BLOCK = 1 << 16
 
 
@@ -36,29 +33,12 @@ def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
         bits = _bits(X.data.astype(np.float64, copy=False))  # those of 0.0 are zeros
         return _mixed(csr_array((bits, X.indices, X.indptr), X.shape) @ factors)
     hashes = np.empty(n, np.uint64)
-    compiled = kernels.compiled
-    ready = X.dtype == np.float64 and X.flags.c_contiguous and X.flags.aligned
-    if compiled is not None and ready:
-        some = (
-            None if rows is None else kernels.ready(rows.astype(np.int64, copy=False))
-        )
-        compiled.row_hashes(X, some, factors, hashes)
-        return hashes
     step = max(1, _BLOCK // max(d, 1))
     for start in range(0, n, step):
         here = slice(start, start + step)
         block = X[here] if rows is None else X[rows[here]]
-        block = np.require(block, np.float64, "CA")
-        if compiled is None:
-            hashes[here] = row_hashes_numpy(block, factors)
-        else:
-            compiled.row_hashes(block, None, factors, hashes[here])
+        hashes[here] = _mixed(_bits(block.astype(np.float64, copy=False)) @ factors)
     return hashes
-
-
-def row_hashes_numpy(X: Array, factors: Hashes) -> Hashes:
-    """The sum of factors times bits, mixed."""
-    return _mixed(_bits(X) @ factors)
 
 
 def _bits(numbers: Array) -> Hashes:

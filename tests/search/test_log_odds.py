@@ -1,0 +1,53 @@
+"""Log-odds on the sides of rules: awkward rows, and any order of rules."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from heterolda.search.log_odds import sides_of_log_odds
+
+
+def rows(rng, n, n_rules=3, n_folds=4):
+    margins = rng.normal(0.7, 1, (n_rules, n))
+    sign, weight = rng.choice([-1.0, 1.0], n), rng.integers(1, 4, n) * 1.0
+    return margins, sign, weight, rng.integers(0, n_folds, n), n_folds
+
+
+def check(*arrays):
+    found = sides_of_log_odds(*arrays)
+    assert found.shape == (2, 2, 3, 5)
+    assert found.min() >= 0
+    assert np.isfinite(found).all()
+
+
+def test_few_rows(rng):
+    for n in (0, 1, 2, 5, 40, 400):
+        check(*rows(rng, n))
+
+
+def test_awkward_margins(rng):
+    margins, sign, weight, *folds = rows(rng, 60)
+    for change in (
+        np.zeros_like(margins),
+        np.abs(margins),
+        -np.abs(margins),
+        np.round(margins),
+        margins * 1e-120,
+        margins * 1e120,
+        np.where(margins > 2, np.inf, margins),
+        np.where(rng.uniform(size=60) < 0.1, 1e9, margins),
+    ):
+        with np.errstate(all="ignore"):
+            check(change, sign, weight, *folds)
+    check(margins, np.ones(60), weight, *folds)
+    check(margins, sign, 0 * weight, *folds)
+    check(margins, sign, 1e-3 * weight, *folds)
+
+
+def test_order_of_rules_and_arrays_does_not_matter(rng):
+    margins, sign, weight, *folds = rows(rng, 80, n_rules=4)
+    expected = sides_of_log_odds(margins, sign, weight, *folds)
+    order = [2, 0, 2, 3, 1, 0]
+    found = sides_of_log_odds(margins[order], sign, weight, *folds)
+    assert_allclose(found, expected[:, :, order], rtol=1e-9)
+    turned = sides_of_log_odds(np.asfortranarray(margins), sign, weight, *folds)
+    assert_allclose(turned, expected, rtol=1e-9)
