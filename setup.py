@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: kernels, a bill of materials, equal archives.
+"""What pyproject.toml cannot say: kernels and equal archives.
 
 Without a C compiler the build goes on, and the package runs on NumPy alone, which it
 says at run time. Environment variables: HETEROLDA_PURE=1 builds no kernels, for a wheel
@@ -7,15 +7,12 @@ same SOURCE_DATE_EPOCH the same sources give the same wheel and sdist, byte by b
 """
 
 import gzip
-import hashlib
-import json
 import os
 import re
 import sysconfig
 import tarfile
 import time
 import tomllib
-from email.parser import Parser
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -54,74 +51,13 @@ class BuildKernels(build_ext):
 
 
 class BuildWheel(bdist_wheel):
-    """Add a bill of materials (PEP 770); let no umask decide the modes of files."""
+    """Let no umask decide the modes of files."""
 
     def write_wheelfile(self, folder: str, *rest: str) -> None:
-        """Finish the tree that becomes the wheel; `folder` is its .dist-info."""
+        """Finish the tree that becomes the wheel."""
         super().write_wheelfile(folder, *rest)
-        tree, sboms = Path(self.bdist_dir), Path(folder, "sboms")
-        sboms.mkdir()
-        text = json.dumps(bill_of_materials(Path(folder), tree), indent=1)
-        (sboms / "heterolda.cdx.json").write_text(text + "\n", encoding="utf-8")
-        for path in tree.rglob("*"):
+        for path in Path(self.bdist_dir).rglob("*"):
             path.chmod(0o755 if path.is_dir() or path.suffix == ".so" else 0o644)
-
-
-def bill_of_materials(dist_info: Path, tree: Path) -> dict[str, object]:
-    """Describe a wheel in CycloneDX: what it is, what was compiled, what it needs."""
-    metadata = (dist_info / "METADATA").read_text(encoding="utf-8")
-    about = Parser().parsestr(metadata, headersonly=True)
-    name, version = about["Name"], about["Version"]
-    this = f"pkg:pypi/{name}@{version}"
-    compiled = [
-        {
-            "type": "file",
-            "bom-ref": path.relative_to(tree).as_posix(),
-            "name": path.relative_to(tree).as_posix(),
-            "hashes": [
-                {
-                    "alg": "SHA-256",
-                    "content": hashlib.sha256(path.read_bytes()).hexdigest(),
-                }
-            ],
-        }
-        for path in sorted(tree.glob(f"{name}/kernels/_compiled.*"))
-    ]
-    needed = [
-        {
-            "type": "library",
-            "bom-ref": f"pkg:pypi/{requirement.partition('>=')[0]}",
-            "name": requirement.partition(">=")[0],
-            "scope": "required",
-            "purl": f"pkg:pypi/{requirement.partition('>=')[0]}",
-            # Not in the wheel; which version there is, is known where it is installed.
-            "properties": [{"name": "Requires-Dist", "value": requirement}],
-        }
-        for requirement in about.get_all("Requires-Dist")
-        if "extra ==" not in requirement
-    ]
-    return {
-        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
-        "version": 1,
-        "metadata": {
-            "component": {
-                "type": "library",
-                "bom-ref": this,
-                "name": name,
-                "version": version,
-                "description": about["Summary"],
-                "licenses": [{"license": {"id": about["License-Expression"]}}],
-                "purl": this,
-                "components": compiled,
-            }
-        },
-        "components": needed,
-        "dependencies": [
-            {"ref": this, "dependsOn": [part["bom-ref"] for part in needed]}
-        ],
-    }
 
 
 class BuildSources(sdist):

@@ -1,9 +1,9 @@
 """Fuzzing of all readers of files: ``make fuzz``, or ``make fuzz SECONDS=3600``.
 
-Each reader gets an equal share of the time; ``READER=csv`` takes one of them. With
-atheris, where that is installed, coverage guides the changes of files that Python code
-reads. All others are changed at random, in their bytes or in their structure, in a
-process whose time and memory are watched.
+Each reader gets an equal share of the time, in a process of its own; ``READER=csv``
+takes one of them. With atheris, where that is installed, coverage guides the changes of
+files that Python code reads. All others are changed at random, in their bytes or in
+their structure.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+from fuzz.plain import Tally, being_read, keep
 from fuzz.readers import READERS
-from fuzz.watch import SECONDS_OF_A_FILE, Tally, measured, watch
-
-FOLDER = Path("build/fuzz")
 
 
 def main(arguments=None):
@@ -37,38 +35,42 @@ def main(arguments=None):
         return replay(chosen[0], Path(options.replay))
     seed = int(time.time()) if options.seed is None else options.seed
     guided = find_spec("atheris") is not None and not options.plain
-    bad = 0
-    for reader in chosen:
-        share = options.seconds / len(chosen)
-        if guided and reader.modules:
-            command = [sys.executable, "-m", "fuzz.guided", reader.name, f"{share:.0f}"]
-            done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-            print(f"{reader.name}: {_last_words(done)}", flush=True)
-            bad += done.returncode != 0
-        else:
-            tally = watch(reader, share, seed, FOLDER)
-            print(f"{reader.name}: {tally} (seed {seed})", flush=True)
-            bad += bool(tally.defects)
-    return bad
-
-
-def _last_words(done):
-    """What atheris says at its end: the number of files, or all about a defect."""
-    if done.returncode:
-        return done.stderr[-5000:]
-    return next(
-        (line for line in done.stderr.splitlines() if line.startswith("Done")), "done"
+    share = f"{options.seconds / len(chosen):.1f}"
+    return sum(
+        _guided(reader, share)
+        if guided and reader.modules
+        else alone(reader, "-m", "fuzz.plain", reader.name, share, str(seed))
+        for reader in chosen
     )
+
+
+def alone(reader, *arguments):
+    """Fuzz in a process of its own, which a file may end; whether there are defects."""
+    being_read(reader).unlink(missing_ok=True)
+    status = subprocess.run([sys.executable, *arguments]).returncode
+    if being_read(reader).exists():
+        keep(reader, f"the process ended with status {status}")
+    return status != 0
+
+
+def _guided(reader, seconds):
+    """Fuzz with atheris, which says much; whether there are defects."""
+    command = [sys.executable, "-m", "fuzz.guided", reader.name, seconds]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    lines = done.stderr.splitlines()
+    last = next((line for line in lines if line.startswith("Done")), "done")
+    print(f"{reader.name}: {done.stderr[-5000:] if done.returncode else last}")
+    return done.returncode != 0
 
 
 def replay(reader, path):
     """Check a file that was kept; 1 if it still is a defect."""
     for data in reader.seeds():
-        reader.check(data)  # compiles what is compiled
-    accepted, taken, peak, trouble = measured(reader, path.read_bytes())
-    tally = Tally(1, int(accepted), taken, peak)
+        reader.check(data)  # imports what it needs
+    tally = Tally()
+    trouble = tally.read(reader, path.read_bytes())
     print(trouble or tally)
-    return int(trouble is not None or taken > SECONDS_OF_A_FILE)
+    return int(trouble is not None)
 
 
 if __name__ == "__main__":

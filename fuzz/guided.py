@@ -6,10 +6,9 @@ import inspect
 import random
 import sys
 from importlib import import_module
-from pathlib import Path
 
+from fuzz.plain import BYTES_OF_MEMORY, FOLDER, SECONDS_OF_A_FILE
 from fuzz.readers import READERS
-from fuzz.watch import BYTES_OF_MEMORY, SECONDS_OF_A_FILE
 
 
 def functions_of(module):
@@ -24,9 +23,8 @@ def main():
     """Fuzz one reader; half of the changes are its own."""
     import atheris
 
-    reader, seconds = READERS[sys.argv[1]], sys.argv[2]
-    folder = Path("build/fuzz")
-    corpus = folder / f"corpus-{reader.name}"
+    reader, seconds = READERS[sys.argv[1]], float(sys.argv[2])
+    corpus = FOLDER / f"corpus-{reader.name}"
     corpus.mkdir(parents=True, exist_ok=True)
     for k, data in enumerate(reader.seeds()):
         (corpus / f"seed{k}").write_bytes(data)
@@ -45,11 +43,11 @@ def main():
         reader.check(data)
 
     options = [
-        f"-max_total_time={seconds}",
+        f"-max_total_time={max(1, round(seconds))}",
         "-max_len=50000",
         f"-timeout={SECONDS_OF_A_FILE:.0f}",
         f"-rss_limit_mb={BYTES_OF_MEMORY // 10**6}",
-        f"-artifact_prefix={folder / reader.name}-",
+        f"-artifact_prefix={FOLDER / reader.name}-",
         str(corpus),
     ]
     atheris.Setup([sys.argv[0], *options], check_one, custom_mutator=mutate)

@@ -185,20 +185,20 @@ def run(study: AccuracyStudy, out: Path, observer: Observer, jobs: int = 1) -> N
     for name in study.datasets:  # so that a file that is missing comes before the work
         load(name, _draw(name, study.seed))
     failures = []
-    with RunFolder(out, study.description(jobs), study.kind) as folder:
-        for text in folder.notices:
-            observer.notice(text)
-        tasks = study.tasks({row.key for row in folder.rows})
-        observer.begin(tasks, len(folder.rows))
-        with closing(computed(tasks, study.warm_up, study.attempt, jobs)) as results:
-            for task, rows in results:
-                if isinstance(rows, str):
-                    failures.append(f"{task.methods[0]} on {task} failed: {rows}")
-                    observer.notice(failures[-1])
-                else:
-                    folder.append(rows)
-                observer.finish(task)
-        folder.sort(list(SETS), list(study.table))
+    folder = RunFolder(out, study.description(jobs), study.kind)
+    if folder.notice:
+        observer.notice(folder.notice)
+    tasks = study.tasks({row.key for row in folder.rows})
+    observer.begin(tasks, len(folder.rows))
+    with closing(computed(tasks, study.warm_up, study.attempt, jobs)) as results:
+        for task, rows in results:
+            if isinstance(rows, str):
+                failures.append(f"{task.methods[0]} on {task} failed: {rows}")
+                observer.notice(failures[-1])
+            else:
+                folder.append(rows)
+            observer.finish(task)
+    folder.sort(list(SETS), list(study.table))
     if failures:
         observer.notice("\n".join(["missing, because they failed:", *failures]))
 

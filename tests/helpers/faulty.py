@@ -22,7 +22,8 @@ def raises(data):
 
 
 def toils(data):
-    while data != b"good":
+    end = time.process_time() + 0.3
+    while data != b"good" and time.process_time() < end:
         pass
     return True
 

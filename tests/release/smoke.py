@@ -1,11 +1,9 @@
 """The main jobs from an installed package, without the test suite: python smoke.py."""
 
-import hashlib
-import json
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import files, version
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,6 @@ def main():
     """Fit, refine, save and load; raise where something is amiss."""
     assert HERE not in Path(heterolda.__file__).resolve().parents, "not installed"
     assert version("heterolda") == heterolda.__version__
-    compare_with_the_bill_of_materials()
     X, y = load_wine(return_X_y=True)
     model = heterolda.GaussianLinearDiscriminant().fit(X, y)
     assert model.score(X, y) > 0.98
@@ -35,17 +32,6 @@ def main():
         assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
         use_the_command(path, Path(folder))
     print(f"heterolda {heterolda.__version__} works (kernels: {kernels.in_use()})")
-
-
-def compare_with_the_bill_of_materials():
-    """What was compiled is what the wheel says it has, also after tools repaired it."""
-    (path,) = (path for path in files("heterolda") if "sboms" in path.parts)
-    listed = json.loads(path.read_text("utf-8"))["metadata"]["component"]["components"]
-    there = [path for path in files("heterolda") if path.match("kernels/_compiled.*")]
-    assert [part["name"] for part in listed] == [path.as_posix() for path in there]
-    for part, path in zip(listed, there, strict=True):
-        digest = hashlib.sha256(path.read_binary()).hexdigest()
-        assert part["hashes"][0]["content"] == digest, "altered after it was built"
 
 
 def use_the_command(model, folder):

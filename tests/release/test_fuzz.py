@@ -6,52 +6,70 @@ import sys
 
 import pytest
 
-from fuzz import __main__, kernels, sanitized, watch
+from fuzz import __main__, kernels, plain, sanitized
 from fuzz.readers import READERS
 from helpers import faulty
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(plain, "FOLDER", tmp_path / "fuzz")
 
 
 @pytest.mark.parametrize(
     ("check", "reason"),
     [
         (faulty.raises, "AttributeError"),
-        (faulty.toils, "longer than 1 s"),
-        (faulty.waits, "it waits"),
-        (faulty.dies, "the process died with status 3"),
-        (faulty.swells, "memory"),
+        (faulty.toils, "longer than 0.2 s"),
+        (faulty.swells, "memory of"),
     ],
 )
-def test_defects_are_found_and_their_files_kept(
-    check, reason, tmp_path, monkeypatch, capfd
-):
-    monkeypatch.setattr(watch, "SECONDS_OF_A_FILE", 1)
-    monkeypatch.setattr(watch, "SECONDS_OF_WAITING", 1 if check is faulty.waits else 60)
-    monkeypatch.setattr(watch, "BYTES_OF_MEMORY", 250_000_000)
-    monkeypatch.setattr(watch, "_ENOUGH", 1)
-    tally = watch.watch(faulty.reader_of(check), 30, 0, tmp_path)
+def test_defects_are_found_and_their_files_kept(check, reason, monkeypatch, capfd):
+    monkeypatch.setattr(plain, "SECONDS_OF_A_FILE", 0.2)
+    more = 250_000_000 if check is faulty.swells else 10**12
+    monkeypatch.setattr(plain, "BYTES_OF_MEMORY", plain._peak() + more)
+    monkeypatch.setattr(plain, "_ENOUGH", 1)
+    tally = plain.fuzz(faulty.reader_of(check), 30, 0)
     (kind,), (kept,) = tally.defects, tally.defects.values()
     assert reason in kind
-    assert kept.parent == tmp_path
+    assert list(plain.FOLDER.iterdir()) == [kept]
     assert kept.read_bytes() != b"good"
     assert f"--reader {check.__name__} --replay {kept}" in capfd.readouterr().out
 
 
-def test_sound_readers_are_left_alone(tmp_path):
-    tally = watch.watch(faulty.reader_of(faulty.is_sound), 0.3, 0, tmp_path)
+@pytest.mark.parametrize("check", [faulty.waits, faulty.dies])
+def test_a_file_that_ends_the_process_is_kept(check, capfd):
+    code = (
+        f"import sys; sys.path[:] = {sys.path}\n"
+        "from pathlib import Path; from fuzz import plain; from helpers import faulty\n"
+        f"plain.FOLDER, plain.SECONDS_OF_WAITING = Path({str(plain.FOLDER)!r}), 0.5\n"
+        f"plain.fuzz(faulty.reader_of(faulty.{check.__name__}), 30, 0)"
+    )
+    assert __main__.alone(faulty.reader_of(check), "-c", code)
+    (kept,) = plain.FOLDER.iterdir()
+    assert kept.read_bytes() != b"good"
+    said, where = capfd.readouterr()
+    assert "the process ended with status" in said
+    assert f"--reader {check.__name__} --replay {kept}" in said
+    assert ("Timeout" in where) == (check is faulty.waits)
+
+
+def test_sound_readers_are_left_alone():
+    tally = plain.fuzz(faulty.reader_of(faulty.is_sound), 0.3, 0)
     assert tally.n > 10
     assert tally.accepted == 1
     assert not tally.defects
-    assert not list(tmp_path.iterdir())
+    assert not list(plain.FOLDER.iterdir())
 
 
-def test_a_file_is_replayed(tmp_path, monkeypatch, capsys):
+def test_a_file_is_replayed(tmp_path, monkeypatch, capfd):
     monkeypatch.setitem(READERS, "model", faulty.reader_of(faulty.raises))
     (tmp_path / "bad").write_bytes(b"bad")
     (tmp_path / "good").write_bytes(b"good")
     assert __main__.main(["--reader", "model", "--replay", str(tmp_path / "bad")]) == 1
-    assert "AttributeError" in capsys.readouterr().out
+    assert "AttributeError" in capfd.readouterr().out
     assert __main__.main(["--reader", "model", "--replay", str(tmp_path / "good")]) == 0
-    assert "1 accepted" in capsys.readouterr().out
+    assert "1 accepted" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", list(READERS))

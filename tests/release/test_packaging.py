@@ -1,7 +1,5 @@
 """What is shipped: a wheel and an sdist, which work where the sources are not."""
 
-import hashlib
-import json
 import os
 import re
 import subprocess
@@ -12,8 +10,6 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from release.build_twice import build, build_again, date, hashes
 from release.stamp import notes, project
@@ -161,27 +157,6 @@ def test_the_same_sources_give_the_same_files(dist, pure):
     assert build_again(dist) == hashes(dist)
     again = build_again(dist, "--wheel", HETEROLDA_PURE="1")
     assert again == hashes(pure.parent)
-
-
-@pytest.mark.check
-@needs_kernels
-def test_wheels_list_what_they_are_made_of(dist, pure):
-    valid = JsonStrictValidator(SchemaVersion.V1_6)
-    assert valid.validate_str('{"bomFormat": "CycloneDX"}') is not None
-    (wheel,) = dist.glob("*.whl")
-    for file, compiled in ((wheel, 1), (pure, 0)):
-        with zipfile.ZipFile(file) as archive:
-            (name,) = (n for n in archive.namelist() if "/sboms/" in n)
-            text = archive.read(name).decode()
-            assert valid.validate_str(text) is None
-            this = json.loads(text)["metadata"]["component"]
-            assert len(this["components"]) == compiled
-            for part in this["components"]:
-                digest = hashlib.sha256(archive.read(part["name"])).hexdigest()
-                assert part["hashes"] == [{"alg": "SHA-256", "content": digest}]
-        assert this["version"] == project()["version"]
-        needed = [part["properties"][0] for part in json.loads(text)["components"]]
-        assert {part["value"] for part in needed} == set(project()["dependencies"])
 
 
 @pytest.mark.check

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import textwrap
 from collections.abc import Callable
@@ -30,7 +28,7 @@ _WIDTH = 100
 class Line:
     """A line that every row of a table has."""
 
-    key: str  # a column of the CSV form
+    key: str  # of the figures
     heading: str  # what readers see
     digits: int | None  # decimal places; None for three significant digits
     signed: bool = False  # whether a plus sign is shown
@@ -201,28 +199,8 @@ def _signs(text: str) -> str:
     return f"${text}$" if is_number else text
 
 
-def as_csv(table: ResultTable) -> str:
-    """A line for each data set and method, with all digits."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    keys = [line.key for line in table.lines]
-    writer.writerow(["dataset", "label", "method", *keys, "best", "paper_best", "mark"])
-    for row in table.rows:
-        for method in table.methods:
-            figures = [row.figures[key].get(method) for key in keys]
-            if any(value is not None for value in figures):
-                marks = int(method in row.best), int(method in row.paper_best)
-                writer.writerow(
-                    [row.dataset, row.label, method]
-                    + ["" if value is None else repr(value) for value in figures]
-                    + [*marks, row.marks.get(method, "")]
-                )
-    return file.getvalue()
-
-
 FORMATS: dict[str, Callable[[ResultTable], str]] = {
     "text": as_text,
     "markdown": as_markdown,
-    "csv": as_csv,
     "latex": as_latex,
 }

@@ -230,18 +230,18 @@ def run_study(
         The folder.
     """
     _check_data(study, data_dir)
-    with RunFolder(out, study.description(jobs), study.kind) as folder:
-        for text in folder.notices:
-            observer.notice(text)
-        tasks = study.tasks({row.key for row in folder.rows})
-        observer.begin(tasks, len(folder.rows))
-        compute = partial(study.evaluate, data_dir=data_dir)
-        with closing(computed(tasks, study.warm_up, compute, jobs)) as results:
-            for task, rows in results:
-                folder.append(rows)
-                observer.finish(task)
-        folder.sort(list(CATALOGUE), list(study.table))
-        return folder.path
+    folder = RunFolder(out, study.description(jobs), study.kind)
+    if folder.notice:
+        observer.notice(folder.notice)
+    tasks = study.tasks({row.key for row in folder.rows})
+    observer.begin(tasks, len(folder.rows))
+    compute = partial(study.evaluate, data_dir=data_dir)
+    with closing(computed(tasks, study.warm_up, compute, jobs)) as results:
+        for task, rows in results:
+            folder.append(rows)
+            observer.finish(task)
+    folder.sort(list(CATALOGUE), list(study.table))
+    return folder.path
 
 
 def _check_data(study: Study, data_dir: DataDir) -> None:

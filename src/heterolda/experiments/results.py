@@ -195,14 +195,11 @@ class Results:
     run : dict
         The content of ``run.json``. Its ``plan`` has the number of trials of each
         method on each set.
-    unfinished : bool
-        Whether the file ended within a line, which was left out.
     """
 
     folder: Path
     rows: tuple[Row, ...]
     run: dict[str, Any]
-    unfinished: bool = False
 
     @property
     def folds(self) -> int:
@@ -263,8 +260,7 @@ def read_results(folder: str | os.PathLike[str], kind: type[Row] = Row) -> Resul
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder of results {str(folder)!r} does not exist")
     run = read_run(folder / RUN)
-    rows, unfinished = read_rows(folder / RESULTS, kind)
-    return Results(folder, rows, run, unfinished)
+    return Results(folder, tuple(read_rows(folder / RESULTS, kind)), run)
 
 
 def read_run(path: Path) -> dict[str, Any]:
@@ -289,19 +285,15 @@ def read_run(path: Path) -> dict[str, Any]:
     return run
 
 
-def read_rows(path: Path, kind: type[Row] = Row) -> tuple[tuple[Row, ...], bool]:
-    """Read the rows of ``results.csv``, and whether its last line was cut off.
-
-    Such a line is left out.
-    """
+def read_rows(path: Path, kind: type[Row] = Row) -> list[Row]:
+    """Read the rows of ``results.csv``, without a last line that a crash has cut."""
     lines = _read(path).splitlines(keepends=True)
     header = ",".join(kind.header())
     if not lines or lines[0].rstrip("\r\n") != header:
         raise ValueError(
             f"{path}: not a file of results, whose first line is {header!r}"
         )
-    unfinished = not lines[-1].endswith("\n")
-    if unfinished:
+    if not lines[-1].endswith("\n"):
         lines.pop()
     rows: dict[tuple[str, str, int, int], Row] = {}
     for number, record in enumerate(csv.reader(lines[1:]), start=2):
@@ -315,7 +307,7 @@ def read_rows(path: Path, kind: type[Row] = Row) -> tuple[tuple[Row, ...], bool]
                 "reproduce` computes it again"
             ) from error
         rows[row.key] = row
-    return tuple(rows.values()), unfinished
+    return list(rows.values())
 
 
 def _read(path: Path) -> str:

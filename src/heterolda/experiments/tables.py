@@ -125,14 +125,13 @@ def render_table(results: Results, table: int, format: str) -> str:
         From `read_results`.
     table : {2, 3, 4}
         The paper's number: Bayes error, accuracy or training time.
-    format : {"text", "markdown", "csv", "latex"}
+    format : {"text", "markdown", "latex"}
         What kind of text.
 
     Returns
     -------
     str
-        The table with its notes; CSV has the figures alone, one line for each data
-        set and method.
+        The table with its notes.
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {list(FORMATS)}, got {format!r}")
@@ -244,8 +243,6 @@ def _notes(results: Results, methods: list[str]) -> list[str]:
         notes.append(f"{INCOMPLETE} Incomplete figures do not count among the best.")
     if missing:
         notes.append(f"{MISSING} No results: {', '.join(missing)}.")
-    if results.unfinished:
-        notes.append("The last line of results.csv is cut off and left out.")
     return notes
 
 
