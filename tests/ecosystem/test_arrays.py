@@ -137,7 +137,6 @@ ENTRANCES = [
     ("discriminant", lambda model, _: pickle.loads(pickle.dumps(model))),
     ("search", lambda model, _: pickle.loads(pickle.dumps(model))),
     ("discriminant", lambda model, _: copy.deepcopy(model)),
-    ("discriminant", lambda model, _: model.get_feature_names_out()),
     ("projection", lambda model, _: model.get_feature_names_out()),
     ("binary", bounded),
     ("discriminant", lambda m, _: heteroscedasticity_report(m.statistics_).excess),
@@ -294,7 +293,7 @@ def test_options_do_as_in_numpy(device, estimator, few_numbers, monkeypatch):
         here = clone(estimator).fit(X, y)
         there = clone(estimator).fit(device.put(X), device.put(y))
         assert place_of(there) == device
-        for name in ("predict", "predict_proba", "decision_function", "transform"):
+        for name in ("predict", "predict_proba", "decision_function"):
             if hasattr(here, name):
                 found = getattr(there, name)(device.put(X))
                 same_numbers(to_host(found), getattr(here, name)(X))
