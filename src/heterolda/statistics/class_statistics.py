@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ from heterolda.foundations.validation import (
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import count, html, html_weights
+from heterolda.foundations.wording import count, html, html_weights, listed
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.device.class_moments import class_moments as device_moments
 from heterolda.statistics.arrays import (
@@ -61,11 +61,13 @@ from heterolda.statistics.moments import (
     two_amounts,
 )
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.removal import NO_REMOVAL, Moments, take_away
 from heterolda.statistics.sparse_moments import sparse_moments
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
 _TRACE = 1e-100
+# What rounding does to sums of rows: to weights, to squares and means, and so many
+# times that the rows were never there.
+_SAME_WEIGHT, _ROUNDING, _DOUBT = 1e-10, 2e-14, 1e4
 
 
 class ClassStatistics:
@@ -77,8 +79,9 @@ class ClassStatistics:
     follows Chan, Golub and LeVeque, and stays accurate for data far from the origin.
 
     Rows can be removed: ``a - b`` has the statistics of the rows of a without those of
-    b, up to rounding. Classes that lose all rows disappear. It is an error if b cannot
-    have been part of a. To forget gradually, use :meth:`decayed`.
+    b. Rounding errors are relative to a, so what is left may lose all its digits if it
+    varies by less than some 1e-14 of a. Classes that lose all rows disappear. It is an
+    error if b cannot have been part of a. To forget gradually, use :meth:`decayed`.
 
     Weights are frequencies: a row of weight 3 counts as three copies, a row of
     weight 0 as none.
@@ -156,8 +159,6 @@ class ClassStatistics:
         self.feature_names = feature_names
         self.given = given
         self.estimated_by = estimated_by
-        # Of classes that have lost rows: squares of each feature that rounding leaves.
-        self._noise: dict[Any, Array] = {}
 
     @property
     def n_classes(self) -> int:
@@ -406,26 +407,26 @@ class ClassStatistics:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         if self.factors is not None:
-            raise ValueError(NO_REMOVAL)
+            raise ValueError(
+                "rows cannot be removed from statistics of fewer rows than features: "
+                "gather the statistics of the other rows again"
+            )
         union_of_labels(self.classes, other.classes)  # refuses mixed types
-        both = self._empty_of_both(other, self.classes)  # and other features
-        if other.factors is not None:
-            other = copy.copy(other)
-            other._parts = other.scatters
-        part = dict(zip(other.classes.tolist(), other._moments(), strict=True))
-        left = dict(zip(self.classes.tolist(), self._moments(), strict=True))
-        noise = both._noise
-        take_away(left, part, noise)
-        kept = [label in left for label in self.classes.tolist()]
-        result = self._empty_of_both(other, self.classes[np.array(kept, bool)])
-        for k, label in enumerate(result.classes.tolist()):
-            result._add(np.intp(k), *left[label])
-        result._noise = {label: noise[label] for label in left if label in noise}
-        return result
-
-    def _moments(self) -> Iterator[Moments]:
-        """The moments of one class after the other."""
-        return map(Moments, self.weights, self.means, self._parts)
+        left = self._empty_of_both(other, self.classes)
+        left.weights, left.means = self.weights.copy(), self.means.copy()
+        left._parts = self.scatters.copy()
+        taken = np.flatnonzero(other.weights > 0)
+        absent = np.setdiff1d(other.classes[taken], self.classes[self.weights > 0])
+        if len(absent):
+            raise ValueError(
+                f"rows of classes {listed(absent)} cannot be removed, because these "
+                "statistics have none: subtract only what was added"
+            )
+        places, scatters = np.searchsorted(self.classes, other.classes), other.scatters
+        for i in taken:
+            left._remove(places[i], other.weights[i], other.means[i], scatters[i])
+        kept = np.flatnonzero((left.weights > 0) | (self.weights == 0))
+        return left.with_entries(kept, self.classes[kept])
 
     def _empty_of_both(self, other: ClassStatistics, classes: NDArray[Any]) -> Self:
         """Statistics of no rows, for a sum or a difference; refused if none exists."""
@@ -435,9 +436,6 @@ class ClassStatistics:
         wide = self.factors is not None and other.factors is not None
         empty = self._empty(classes, self.n_features, names, wide=wide)
         empty.given = self.given and other.given
-        empty._noise = self._noise | other._noise
-        for label in self._noise.keys() & other._noise.keys():
-            empty._noise[label] = np.maximum(self._noise[label], other._noise[label])
         return empty
 
     def __radd__(self, other: object) -> Self:
@@ -466,6 +464,36 @@ class ClassStatistics:
                 squares = np.einsum("ij,ij->j", self._parts[k], self._parts[k])
         check_range(squares, shift != 0, "other")
         self.weights[k] = total
+
+    def _remove(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
+        """Undo `_add`: squares and means of no more than rounding become zero."""
+        total, squares = self.weights[k], np.diag(self._parts[k]).copy()
+        left = total - weight
+        if abs(left) <= _SAME_WEIGHT * total:
+            self.weights[k] = 0.0
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = mean - self.means[k]
+            step = shift * (weight / left)
+            error = _ROUNDING * (np.abs(self.means[k]) + np.abs(step))
+            far = np.sqrt(total) * error
+            noise = _ROUNDING * squares + far * (np.sqrt(squares) + far)
+            self._parts[k] -= scatter + np.outer(shift, step) * total
+            self.means[k] -= step
+            squares = np.diag(self._parts[k])
+            impossible = ~np.isfinite(squares) | (squares < -_DOUBT * noise)
+        if left < 0 or impossible.any():
+            label = self.classes.tolist()[k]
+            what = f"weight of {left:.6g}" if left < 0 else "negative variance"
+            raise ValueError(
+                f"removing these rows would leave class {label!r} with a {what}: "
+                "subtract only what was added, or gather the statistics of the other "
+                "rows again"
+            )
+        constant = squares <= noise
+        self._parts[k][constant] = self._parts[k][:, constant] = 0.0
+        self.means[k][np.abs(self.means[k]) <= error] = 0.0
+        self.weights[k] = left
 
     def without_empty_classes(self) -> Self:
         """The same without entries of weight zero, unless all are."""
