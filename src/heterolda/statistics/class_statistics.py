@@ -61,13 +61,11 @@ from heterolda.statistics.moments import (
     two_amounts,
 )
 from heterolda.statistics.patterns import GapRows
+from heterolda.statistics.removal import without
 from heterolda.statistics.sparse_moments import sparse_moments
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
 _TRACE = 1e-100
-# What rounding does to sums of rows: to weights, to squares and means, and so many
-# times that the rows were never there.
-_SAME_WEIGHT, _ROUNDING, _DOUBT = 1e-10, 2e-14, 1e4
 
 
 class ClassStatistics:
@@ -413,8 +411,6 @@ class ClassStatistics:
             )
         union_of_labels(self.classes, other.classes)  # refuses mixed types
         left = self._empty_of_both(other, self.classes)
-        left.weights, left.means = self.weights.copy(), self.means.copy()
-        left._parts = self.scatters.copy()
         taken = np.flatnonzero(other.weights > 0)
         absent = np.setdiff1d(other.classes[taken], self.classes[self.weights > 0])
         if len(absent):
@@ -422,9 +418,14 @@ class ClassStatistics:
                 f"rows of classes {listed(absent)} cannot be removed, because these "
                 "statistics have none: subtract only what was added"
             )
-        places, scatters = np.searchsorted(self.classes, other.classes), other.scatters
-        for i in taken:
-            left._remove(places[i], other.weights[i], other.means[i], scatters[i])
+        places = dict(zip(other.classes[taken].tolist(), taken, strict=True))
+        scatters = other.scatters
+        for k, label in enumerate(self.classes.tolist()):
+            moments = self.weights[k], self.means[k], self.scatters[k]
+            if (i := places.get(label)) is not None:
+                part = other.weights[i], other.means[i], scatters[i]
+                moments = without(moments, part, label)
+            left.weights[k], left.means[k], left._parts[k] = moments
         kept = np.flatnonzero((left.weights > 0) | (self.weights == 0))
         return left.with_entries(kept, self.classes[kept])
 
@@ -464,36 +465,6 @@ class ClassStatistics:
                 squares = np.einsum("ij,ij->j", self._parts[k], self._parts[k])
         check_range(squares, shift != 0, "other")
         self.weights[k] = total
-
-    def _remove(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
-        """Undo `_add`: squares and means of no more than rounding become zero."""
-        total, squares = self.weights[k], np.diag(self._parts[k]).copy()
-        left = total - weight
-        if abs(left) <= _SAME_WEIGHT * total:
-            self.weights[k] = 0.0
-            return
-        with np.errstate(over="ignore", invalid="ignore"):
-            shift = mean - self.means[k]
-            step = shift * (weight / left)
-            error = _ROUNDING * (np.abs(self.means[k]) + np.abs(step))
-            far = np.sqrt(total) * error
-            noise = _ROUNDING * squares + far * (np.sqrt(squares) + far)
-            self._parts[k] -= scatter + np.outer(shift, step) * total
-            self.means[k] -= step
-            squares = np.diag(self._parts[k])
-            impossible = ~np.isfinite(squares) | (squares < -_DOUBT * noise)
-        if left < 0 or impossible.any():
-            label = self.classes.tolist()[k]
-            what = f"weight of {left:.6g}" if left < 0 else "negative variance"
-            raise ValueError(
-                f"removing these rows would leave class {label!r} with a {what}: "
-                "subtract only what was added, or gather the statistics of the other "
-                "rows again"
-            )
-        constant = squares <= noise
-        self._parts[k][constant] = self._parts[k][:, constant] = 0.0
-        self.means[k][np.abs(self.means[k]) <= error] = 0.0
-        self.weights[k] = left
 
     def without_empty_classes(self) -> Self:
         """The same without entries of weight zero, unless all are."""
