@@ -22,10 +22,6 @@ def sections(text):
     return {"": parts[0]} | dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def options_of(command):
-    return [p for p in command.params if not getattr(p, "hidden", False)]
-
-
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS)])
 def test_help_fits_the_screen_and_has_no_words_of_python(words, width, monkeypatch):
@@ -62,7 +58,7 @@ def test_every_option_has_a_group_in_the_order_of_questions(name):
     found = [group for group in shown if group not in ("", "Examples")]
     assert found == [group for group in GROUPS if group in found]
     named = re.findall(r"^  (?:-\w, )?(--[\w-]+)", "".join(shown.values()), re.M)
-    expected = [p.opts[0] for p in options_of(COMMANDS[name]) if "--" in p.opts[0]]
+    expected = [p.opts[0] for p in COMMANDS[name].params if "--" in p.opts[0]]
     expected = [o.replace("--accuracy", "--no-accuracy") for o in expected]
     assert named == [*expected, "--help"]
     assert shown["Other"].split()[0] == "--debug"

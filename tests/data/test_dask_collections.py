@@ -136,7 +136,7 @@ def test_rows_in_single_precision_give_lazy_results_in_it():
     for kind, expected in (("f4", "f4"), ("f2", "f8"), ({"a": "f4"}, "f8")):
         some = frame.astype(kind)
         lazy = dd.from_pandas(some, npartitions=3)
-        for method in (*METHODS[1:], "transform"):
+        for method in METHODS[1:]:
             answer = getattr(model, method)(lazy)
             assert answer.dtype == answer.compute().dtype == expected
             assert_array_equal(answer.compute(), getattr(model, method)(some))
@@ -171,10 +171,6 @@ def test_projections_of_lazy_rows_are_lazy(scheduler):
     for labels, message in ((y[:0], "X has no rows"), (y[:1], "at least 2 classes")):
         with pytest.raises(ValueError, match=f"{message}.*: pass data of two classes"):
             clone(fresh).fit(arrays[0][: len(labels)], labels)
-    model = GaussianLinearDiscriminant().fit(X, y)
-    found = model.transform(arrays[0])
-    assert isinstance(found, da.Array)
-    assert_allclose(found.compute(), model.transform(X), rtol=1e-9, atol=1e-9)
 
 
 def test_chunks_of_one_class_of_no_rows_and_of_one():

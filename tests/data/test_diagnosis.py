@@ -286,13 +286,6 @@ def test_models_know_what_must_be_numbers(rng, tmp_path):
     assert pd.read_csv(out)["prediction"].isna().sum() == 1
 
 
-def test_dates_cannot_be_asked_for(tmp_path):
-    result = invoke("fit", "d.csv", "-t", "kind", "--date", "the day,hour")
-    assert result.exit_code == 2
-    assert "leave it out with --exclude 'the day,hour', or replace it" in result.stderr
-    assert "--date" not in succeed("fit", "--help")
-
-
 def test_patterns_against_a_list():
     numbers = re.compile(number_pattern("."))
     for text in ("1", "-1.5", "+.5", "1e-5", "1.", "20241231", "inf", "NaN", "007"):

@@ -269,7 +269,7 @@ def test_options_do_as_in_numpy(device, estimator, monkeypatch):
         here = clone(estimator).fit(X, y)
         there = clone(estimator).fit(device.put(X), device.put(y))
         assert place_of(there) == device
-        for name in ("predict", "predict_proba", "decision_function", "transform"):
+        for name in ("predict", "predict_proba", "decision_function"):
             if hasattr(here, name):
                 found = getattr(there, name)(device.put(X))
                 same_numbers(to_host(found), getattr(here, name)(X))

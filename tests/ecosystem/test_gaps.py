@@ -60,9 +60,6 @@ def test_units_do_not_matter_and_copies_are_the_same(with_gaps):
 def test_components_need_complete_rows(with_gaps):
     X, y = with_gaps
     complete = ~np.isnan(X).any(axis=1)
-    model = clone(OURS).set_output(transform="pandas").fit(X, y)
-    assert model.transform(X[complete]).shape == (complete.sum(), 3)
     projection = HeteroscedasticProjection().fit(X[complete], y[complete])
-    for one in (model, projection):
-        with pytest.raises(ValueError, match=r"X contains NaN, .*: fill such"):
-            one.transform(X)
+    with pytest.raises(ValueError, match=r"X contains NaN, .*: fill such"):
+        projection.transform(X)

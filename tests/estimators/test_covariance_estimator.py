@@ -80,9 +80,8 @@ def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes):
     assert_allclose(model.statistics_.scatters, expected.statistics_.scatters)
     assert model.statistics_.estimated_by == type(estimator).__name__
     assert vars(estimator) == before  # it was a copy that was fitted
-    for name in ("predict_proba", "transform"):
-        found, other = getattr(model, name)(X), getattr(expected, name)(X)
-        assert_allclose(found, other, rtol=1e-4, atol=1e-4)
+    found, other = model.predict_proba(X), expected.predict_proba(X)
+    assert_allclose(found, other, rtol=1e-4, atol=1e-4)
     point = model.with_operating_point("minimax")
     assert_allclose(
         point.coef_, expected.with_operating_point("minimax").coef_, rtol=1e-5
@@ -238,7 +237,6 @@ def test_model_files_keep_all_but_the_estimator(make_classes, tmp_path):
         assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
         gld, was = (getattr(m, "estimator_", m) for m in (loaded, model))
         assert gld.statistics_.estimated_by == was.statistics_.estimated_by
-        assert_array_equal(gld.transform(X), was.transform(X))
         name = repr(was.covariance_estimator)
         assert gld.covariance_estimator.name == name
         heterolda.save(loaded, path)  # and again

@@ -156,15 +156,15 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(gaps, "_LEAST", 3)
             patched.setattr(gaps, "_MOST", 3)
-            model._found.clear()
+            model._by_pattern.clear()
             np.testing.assert_allclose(model.predict_proba(rows), own, atol=1e-6)
-            assert len(model._found["gaps"]) <= 3
+            assert len(model._by_pattern) <= 3
     # With unequal ones, nearly.
     model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.1), y)
     own = model.predict(rows)
     monkeypatch.setattr(gaps, "_LEAST", 3)
     monkeypatch.setattr(gaps, "_MOST", 3)
-    model._found.clear()
+    model._by_pattern.clear()
     other = model.predict(rows)
     assert np.mean(own != other) < 0.02
 

@@ -161,15 +161,13 @@ def test_what_is_not_known_is_no_attribute(four, tmp_path, monkeypatch):
         model.summary()
 
 
-def test_html_of_an_estimator_searches_for_no_components(four):
-    """scikit-learn reads all properties for it; this one may take long, or fail."""
+def test_html_of_an_estimator_has_its_attributes_and_no_components(four):
+    """scikit-learn reads all properties for it, of which some may fail."""
     X, y = four
     model = GaussianLinearDiscriminant().fit(X, y)
-    assert "covariance_" in estimator_html_repr(model)
-    assert model._found == {}
-    names = model.get_feature_names_out().tolist()
-    assert names == [f"gaussianlineardiscriminant{k}" for k in range(3)]
-    assert model.transform(X).shape == (160, 3)
+    html = estimator_html_repr(model)
+    assert "covariance_" in html
+    assert "3 features" not in html
     with pytest.warns(heterolda.TrivialRuleWarning):
         model.fit(np.zeros((16, 2)), [0, 1, 2, 3] * 4)
     assert "GaussianLinearDiscriminant" in estimator_html_repr(model)

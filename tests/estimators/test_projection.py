@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 from helpers.problems import wide_rows
 from heterolda import (
     ClassStatistics,
-    GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     ModelMisfitWarning,
     PrecisionWarning,
@@ -208,26 +207,6 @@ def test_in_a_grid_search_it_beats_lda_on_digits():
     assert ours > fisher + 0.05
 
 
-def test_the_discriminant_has_it_as_its_transform():
-    X, y = load_iris(return_X_y=True)
-    model = GaussianLinearDiscriminant(priors=[0.2, 0.3, 0.5]).fit(X, y)
-    alone = HeteroscedasticProjection(priors=[0.2, 0.3, 0.5])
-    expected = alone.fit_statistics(model.statistics_).transform(X)
-    assert np.array_equal(model.transform(X), expected)
-    assert np.array_equal(clone(model).fit_transform(X, y), expected)
-    assert [*model.get_feature_names_out()] == [
-        "gaussianlineardiscriminant0",
-        "gaussianlineardiscriminant1",
-    ]
-    # A new fit has another projection.
-    model.fit(X[:, :3], y)
-    assert not np.array_equal(model.transform(X[:, :3]), expected)
-    with pytest.raises(NotFittedError):
-        GaussianLinearDiscriminant().transform(X)
-    with pytest.raises(ValueError, match="GaussianLinearDiscriminant is expecting 3"):
-        model.transform(X)
-
-
 def skewed_classes(rng, n=600):
     """Two classes that a feature tells apart, and one that is not Gaussian at all."""
     y = np.repeat([0, 1], n // 2)
@@ -301,18 +280,16 @@ def test_of_gaussian_classes_nothing_is_said(rng, make_classes):
 def test_rows_in_single_precision_have_components_in_it(make_classes):
     X, y = make_classes()
     frame = pd.DataFrame(X, columns=list("abc"))
-    for model in (HeteroscedasticProjection(2), GaussianLinearDiscriminant()):
-        exact = model.fit(frame, y).transform(frame)
-        single = model.transform(frame.astype(np.float32))
-        assert (exact.dtype, single.dtype) == (np.float64, np.float32)
-        np.testing.assert_allclose(single, exact, rtol=1e-4, atol=1e-5)
-        mixed = frame.astype({"a": np.float32, "b": np.float32})
-        for other in (mixed, frame.astype(np.float16), frame.astype(int)):
-            assert model.transform(other).dtype == np.float64
-        assert model.__sklearn_tags__().transformer_tags.preserves_dtype == [
-            "float64",
-            "float32",
-        ]
+    model = HeteroscedasticProjection(2)
+    exact = model.fit(frame, y).transform(frame)
+    single = model.transform(frame.astype(np.float32))
+    assert (exact.dtype, single.dtype) == (np.float64, np.float32)
+    np.testing.assert_allclose(single, exact, rtol=1e-4, atol=1e-5)
+    mixed = frame.astype({"a": np.float32, "b": np.float32})
+    for other in (mixed, frame.astype(np.float16), frame.astype(int)):
+        assert model.transform(other).dtype == np.float64
+    tags = model.__sklearn_tags__().transformer_tags
+    assert tags.preserves_dtype == ["float64", "float32"]
     projection = HeteroscedasticProjection(2).fit(X, y)
     components = projection.transform(X.astype(np.float32))
     assert projection.inverse_transform(components).dtype == np.float32
@@ -334,8 +311,6 @@ def test_fewer_rows_than_features(rng, monkeypatch, method):
         ValueError, match=r"than the number of features, 150|classes dif"
     ):
         clone(model).set_params(n_components=151).fit(X, y)
-    names = GaussianLinearDiscriminant(shrinkage=0.5).fit(X, y).get_feature_names_out()
-    assert len(names) == 3
     monkeypatch.setattr("heterolda.statistics.factors.NARROW", 10**9)
     square = model.fit(X, y)
     np.testing.assert_allclose(wide.mean_, square.mean_, rtol=1e-12)

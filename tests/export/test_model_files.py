@@ -533,12 +533,10 @@ class MySolver(Global):
 def test_what_cannot_be_kept_is_refused(make_classes, path):
     X, y = make_classes(4)
     scaled = make_pipeline(StandardScaler(), HP(2), GLD()).fit(X, y)
-    before = make_pipeline(GLD(), HP(2)).fit(X, y)
     logistic = make_pipeline(HP(2), LogisticRegression()).fit(X, y)
     passing = Pipeline([("none", "passthrough"), ("rules", GLD())]).fit(X, y)
     for wrong, step in [
         (scaled, "'standardscaler', StandardScaler"),
-        (before, "'gaussianlineardiscriminant', GaussianLinearDiscriminant"),
         (logistic, "'logisticregression', LogisticRegression"),
         (passing, "'none', 'passthrough'"),
     ]:

@@ -1,7 +1,6 @@
 """Rows taken back from statistics, and rows that count less with time."""
 
 import io
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
-    PrecisionWarning,
 )
 
 
@@ -43,29 +41,25 @@ def test_what_was_added_can_be_taken_away(make_classes, rng, offset, share):
     assert_array_equal(a.classes, [0, 1, 3])
 
 
-def hostile_rows(rng, n=240):
-    """A dummy, a large offset, a constant, tiny values with a giant, and plain ones."""
+def awkward_rows(rng, n=240):
+    """A dummy, a large offset, two constants and plain features."""
     X = rng.normal(size=(n, 6)) @ rng.normal(size=(6, 6))
     X[:, 0] = rng.random(n) < 0.1
     X[:, 1] += 1e6
-    X[:, 2] = 7
-    X[:, 3] *= 1e-3
-    X[n // 3, 3] = 1e9
+    X[:, 2], X[:, 3] = 0.1, 0.0
     return X, rng.integers(0, 4, n), rng.uniform(0.1, 3, n)
 
 
-@pytest.mark.filterwarnings("ignore:the variance of features")
 def test_rows_leave_one_by_one_until_none_is_left(rng):
-    X, y, weight = hostile_rows(rng)
+    X, y, weight = awkward_rows(rng)
     stats, order = ClassStatistics.from_data(X, y, weight), rng.permutation(len(X))
     for k, row in enumerate(order):
         rest = order[k:]
         if k == 150:
-            plain = [1, 2, 4, 5]  # the giant has left nothing of feature 3
             naive = ClassStatistics.from_data(X[rest], y[rest], weight[rest])
-            size = np.sqrt(np.einsum("kii->ki", naive.scatters))[:, plain]
-            error = (stats.scatters - naive.scatters)[:, plain][:, :, plain]
-            assert np.all(np.abs(error) <= 1e-8 * size[:, :, None] * size[:, None])
+            size = np.sqrt(np.einsum("kii->ki", naive.scatters))
+            error = np.abs(stats.scatters - naive.scatters)
+            assert np.all(error <= 1e-8 * size[:, :, None] * size[:, None])
             stats.save(file := io.BytesIO())
             file.seek(0)
             assert_array_equal(ClassStatistics.load(file).scatters, stats.scatters)
@@ -75,9 +69,8 @@ def test_rows_leave_one_by_one_until_none_is_left(rng):
     assert_array_equal((stats + again).scatters, again.scatters)
 
 
-@pytest.mark.filterwarnings("ignore:the variance of features")
 def test_a_window_moves_on(rng):
-    X, y, weight = hostile_rows(rng)
+    X, y, weight = awkward_rows(rng)
     window = ClassStatistics.from_data(X[:40], y[:40], weight[:40])
     for new in range(40, len(X)):
         for row, sign in (([new], 1), ([new - 40], -1)):
@@ -89,35 +82,16 @@ def test_a_window_moves_on(rng):
     for mine, true in zip(window.scatters, last.scatters, strict=True):
         assert np.linalg.eigvalsh(mine)[0] >= -1e-9 * mine.max()
         assert_allclose(mine[4:, 4:], true[4:, 4:], rtol=0, atol=1e-9 * true.max())
-        assert_array_equal(mine[2], 0)
+        assert_array_equal(mine[2:4], 0)
 
 
 def test_rows_that_leave_a_class_constant_leave_no_variance(rng):
     X = rng.normal(size=(80, 3))
     X[:40, 1] = 0.1
     y = np.tile(np.arange(4), 20)
-    part = ClassStatistics.from_data(X[40:], y[40:])
-    with pytest.warns(PrecisionWarning, match=r"features \[1\] in class") as caught:
-        rest = ClassStatistics.from_data(X, y) - part
-    assert caught[0].filename == __file__
+    rest = ClassStatistics.from_data(X, y) - ClassStatistics.from_data(X[40:], y[40:])
     assert_array_equal(rest.scatters[:, 1], 0)
     assert np.all(np.einsum("kii->ki", rest.scatters)[:, [0, 2]] > 1)
-
-
-@pytest.mark.parametrize("size", [1e5, 1e9, 1e11])
-def test_a_giant_leaves_no_more_than_its_rounding_errors(make_classes, size):
-    X, y = make_classes(n=400)
-    bad = ClassStatistics.from_data([[1.0, size, 1.0]], [2])
-    clean = ClassStatistics.from_data(X, y)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        left = (clean + bad) - bad
-    assert len(caught) == (size > 1e6)
-    assert all("features [1] in class 2" in str(one.message) for one in caught)
-    error = left.scatters - clean.scatters
-    assert np.abs(error[2, 1, 1]) <= 1e-14 * size**2
-    assert_allclose(error[[0, 1, 3]], 0)
-    assert_allclose(left.scatters[2][0, [0, 2]], clean.scatters[2][0, [0, 2]])
 
 
 def test_an_entry_without_rows_stays(make_classes):
@@ -133,15 +107,10 @@ def test_an_entry_without_rows_stays(make_classes):
     [
         (lambda X, y: (X[:, :2], y), "3 and of 2 features cannot be combined"),
         (lambda X, y: (X, y + 1), r"rows of classes \[4\] cannot be removed"),
-        (lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2)), "leave a weight of -60"),
-        (
-            lambda X, y: (9 * X[:99], y[:99]),
-            "rows of class 0 cannot .* leave a negative variance",
-        ),
-        (lambda X, y: (X[:1] + 99, y[:1]), "leave a negative variance"),
-        (lambda X, y: (X / 2, y), "leave squares, but no rows"),
-        (lambda X, y: (X[:, [1, 0, 2]], y), "leave squares, but"),
-        (lambda X, y: (X[:1] * 1e170, y[:1]), "leave squares that overflow"),
+        (lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2)), "0 with a weight of -60"),
+        (lambda X, y: (9 * X[:99], y[:99]), "class 0 with a negative variance"),
+        (lambda X, y: (X[:1] + 99, y[:1]), "a negative variance: subtract only"),
+        (lambda X, y: (X[:1] * 1e170, y[:1]), "a negative variance"),
         (
             lambda X, y: (pd.DataFrame(X, columns=list("acb")), y),
             r"different features cannot .* \['a', 'b', 'c'\] and \['a', 'c', 'b'\]",

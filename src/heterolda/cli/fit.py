@@ -68,7 +68,6 @@ def fit(
     strategy: opt.Strategy = None,
     class_weight: opt.ClassWeight = None,
     seed: opt.Seed = 0,
-    date: opt.Date = None,
     debug: Debug = False,
 ) -> None:
     """Fit a linear discriminant to a table and show how good it is.
@@ -104,8 +103,6 @@ def fit(
                 missing=missing,
             )
             settings.check(recommended)
-            if date is not None:
-                raise _no_dates(split_names(date))
             check_columns(columns, exclude)
         check_outputs({"--out": out}, data=data)
         reading = reading_of(delimiter, decimal, no_header, na)
@@ -122,19 +119,6 @@ def fit(
             )
             rows = categories_of(rows, categorical)
             _fit_and_report(settings, rows, name_of(data), out, cv, accuracy)
-
-
-def _no_dates(names: tuple[str, ...]) -> ValueError:
-    """What to do instead of --date."""
-    from heterolda.data.diagnosis import DATE_ADVICE
-    from heterolda.exceptions import ParameterError, Setting
-
-    return ParameterError(
-        Setting("date", names),
-        ": a date is not a feature: leave it out with ",
-        Setting("exclude", names),
-        f", or {DATE_ADVICE}",
-    )
 
 
 def _fit_and_report(

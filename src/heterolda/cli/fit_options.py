@@ -47,8 +47,6 @@ Categorical = Annotated[
         "like categories."
     ),
 ]
-# People will try it: the command says what to do instead.
-Date = Annotated[str | None, typer.Option("--date", hidden=True)]
 Missing = Annotated[
     str,
     one_of(

@@ -63,10 +63,9 @@ def _write_options(params: list[Any], formatter: Any) -> None:
     """Write arguments and options by group, in the order of the signature."""
     panels: dict[str, list[tuple[str, str]]] = {}
     for param in params:
-        if not getattr(param, "hidden", False):
-            panel = getattr(param, "rich_help_panel", None) or _REST
-            text = f"{param.help}{_default(param)}"
-            panels.setdefault(panel, []).append((_names(param), text))
+        panel = getattr(param, "rich_help_panel", None) or _REST
+        text = f"{param.help}{_default(param)}"
+        panels.setdefault(panel, []).append((_names(param), text))
     rest = panels.pop(_REST)
     for panel, rows in [*panels.items(), (_REST, rest)]:
         _write_section(panel, rows, formatter, _WIDTH)

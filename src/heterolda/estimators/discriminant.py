@@ -38,7 +38,6 @@ from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.prediction import LinearRules
-from heterolda.estimators.projection import OwnProjectionMixin
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
 from heterolda.estimators.warn import (
     warn_of_coarse_features,
@@ -84,7 +83,6 @@ _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 class GaussianLinearDiscriminant(
     MomentsMixin,
     SummaryMixin,
-    OwnProjectionMixin,
     LinearRules,
     DocumentationLinkMixin,
     ClassifierMixin,
@@ -250,6 +248,7 @@ class GaussianLinearDiscriminant(
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Equal covariances.
     sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis : The optimal
         quadratic rule.
+    HeteroscedasticProjection : Dimension reduction, the `transform` of LDA.
 
     Notes
     -----
@@ -257,8 +256,8 @@ class GaussianLinearDiscriminant(
     analysis. For two classes the score is then the log-odds, with the unbiased pooled
     covariance (divisor n - 2).
 
-    All computation is in float64. Rows in float32 give decision values, probabilities
-    and components in float32.
+    All computation is in float64. Rows in float32 give decision values and
+    probabilities in float32.
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal. For two
     classes it is therefore the probability given the *score*, not given all of x. With
@@ -340,6 +339,11 @@ class GaussianLinearDiscriminant(
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "em"
         return tags
+
+    def __getstate__(self):
+        # Copies solve again what predictions have solved.
+        state = super().__getstate__()
+        return {**state, "_by_pattern": {}} if "_by_pattern" in state else state
 
     def _validate_params(self):
         validate_parameters(self)
@@ -516,7 +520,7 @@ class GaussianLinearDiscriminant(
         self.guarded_ = guarded
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
-        self._found = {}
+        self._by_pattern = {}  # rules of rows with gaps, once solved
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         vars(self).pop("_scores", None)

@@ -155,7 +155,7 @@ def _each_by_its_own(curve: LogOdds, places: Index):
 
 def _own_rules(model, patterns: Mask) -> Hyperplanes:
     """The optima of the features that are there, with zeros for the others."""
-    known = model._found.setdefault("gaps", {})
+    known = model._by_pattern
     if len(known) > 10 * _MOST:
         known.clear()
     found = []

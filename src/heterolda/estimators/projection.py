@@ -30,7 +30,7 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.placement import OnDevices, host_of, in_numpy, settle
+from heterolda.estimators.placement import OnDevices, host_of, settle
 from heterolda.estimators.prediction import also_lazily
 from heterolda.estimators.votes import in_format_of
 from heterolda.estimators.warn import (
@@ -46,7 +46,6 @@ from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     Interval,
     StrOptions,
-    feature_names_out,
     fit_context,
 )
 from heterolda.foundations.sparse_rows import dense
@@ -60,13 +59,11 @@ from heterolda.foundations.wording import listed
 from heterolda.statistics.device_rows import check_real
 from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.moments import two_amounts
-from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.statistics.span import in_span
 from heterolda.subspaces import (
     TooFewDirectionsError,
-    default_number,
     find_subspace,
 )
 
@@ -377,14 +374,10 @@ class HeteroscedasticProjection(
             The components of each row, computed in float64; float32 if X is.
         """
         self._check_ready()
-        return self._project(X, self)
-
-    def _project(self, X, estimator):
-        """Components of rows that an estimator is to transform."""
-        device = same_device(X, self.scalings_, estimator, "transform")
+        device = same_device(X, self.scalings_, self, "transform")
         if device is not None:
-            return _project_on_device(self, X, estimator, device)
-        X = _complete_rows(estimator, X)
+            return _project_on_device(self, X, device)
+        X = _complete_rows(self, X)
         found = np.empty((X.shape[0], self.scalings_.shape[1]))
         step = max(1, _BLOCK_SIZE // X.shape[1])
         for start in range(0, X.shape[0], step):
@@ -445,11 +438,11 @@ class HeteroscedasticProjection(
         return tags
 
 
-def _project_on_device(projection, X, estimator, device):
+def _project_on_device(projection, X, device):
     """Components of rows on a device, computed there."""
     from heterolda.estimators import device_prediction as there
 
-    X = there.rows_on_device(estimator, X, device)
+    X = there.rows_on_device(projection, X, device)
     parts = []
     for here in there.in_blocks(device, *X.shape):
         rows = device.astype(X[here, :], device.floats)
@@ -458,87 +451,15 @@ def _project_on_device(projection, X, estimator, device):
         if not bool(device.xp.all(device.xp.isfinite(found))):
             bad = there.not_finite(rows, device)
             if bad is not None:
-                _complete_rows(estimator, bad)  # says what is wrong
+                _complete_rows(projection, bad)  # says what is wrong
         parts.append(there.as_format(found, there.format_of(X, device), device))
     return device.xp.concat(parts)
 
 
-def _complete_rows(estimator, X):
+def _complete_rows(projection, X):
     """Rows to project, which must have all features."""
     with gaps_as(None, way=""):
-        return validate_data(estimator, X, reset=False, **_CHECKS)
-
-
-class OwnProjectionMixin(TransformerMixin):
-    """`transform` of a discriminant, by components that are found when asked for.
-
-    Its fit sets `_found` to an empty dictionary, which is to hold them: scikit-learn
-    forbids that `transform` sets attributes.
-    """
-
-    @also_lazily
-    def transform(self, X):
-        """Project rows onto the components that separate the classes best.
-
-        Parameters
-        ----------
-        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The components of :class:`HeteroscedasticProjection` with default
-            parameters, for the class statistics and priors of this model: one less than
-            the number of classes, but at least two. They are not checked against rows:
-            if the classes are far from Gaussian, fit a `HeteroscedasticProjection` to
-            the rows instead. In float32 if X is.
-        """
-        return self._fitted_projection()._project(X, self)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def __getstate__(self):
-        # Copies find anew what predictions have found.
-        state = super().__getstate__()
-        return {**state, "_found": {}} if "_found" in state else state
-
-    def _fitted_projection(self):
-        """The projection of the model's own statistics."""
-        self._check_ready()
-        check_has_statistics(self)
-        if "projection" not in self._found:
-            projection = HeteroscedasticProjection(priors=to_host(self.priors_))
-            projection._solve(host_statistics(self.statistics_))
-            device = device_of(self.coef_, always=True)
-            self._found["projection"] = settle(projection, device)
-        return self._found["projection"]
-
-    # The HTML of an estimator asks for these names, and reads all properties, whatever
-    # errors they raise: so this is neither a search nor a property `_n_features_out`.
-    @in_numpy
-    def get_feature_names_out(self, input_features=None):
-        """Names of the components.
-
-        Parameters
-        ----------
-        input_features : array-like of str or None, default=None
-            Names of the features. They are checked, but not used, as in scikit-learn.
-
-        Returns
-        -------
-        ndarray of str
-            The class name in lower case, followed by 0, 1, ...
-        """
-        self._check_ready()
-        check_has_statistics(self)
-        known, _ = in_span(host_statistics(self.statistics_))
-        cov = known.covariances(HeteroscedasticProjection().shrinkage)
-        n = default_number(known.means, cov, to_host(self.priors_), known.weights)
-        return feature_names_out(self, n, input_features)
+        return validate_data(projection, X, reset=False, **_CHECKS)
 
 
 def _print_progress(start, n_starts, n_iter, bound):

@@ -174,7 +174,7 @@ def _discriminant(values: Values, fitted: Values, where: str) -> Any:
     fitted["bayes_error_"] = planes.error
     fitted["gap_"] = planes.gap
     fitted["trivial_"] = planes.trivial
-    fitted["_found"] = {}
+    fitted["_by_pattern"] = {}
     unfitted(GaussianLinearDiscriminant, values["fitted_with"])
     if values["statistics"] is not None:
         values["statistics"] = statistics_from(values, fitted, f"{where}.statistics")

@@ -57,8 +57,8 @@ def save(
     include_statistics : bool, default=True
         Whether to save the class statistics: weights, means and scatter. Projections
         and predictions of complete rows do not need them. Predictions of rows with
-        missing values, `partial_fit`, `with_operating_point`, `for_features`,
-        `frontier_` and the `transform` of a discriminant do.
+        missing values, `partial_fit`, `with_operating_point`, `for_features` and
+        `frontier_` do.
 
     See Also
     --------

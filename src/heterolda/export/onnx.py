@@ -102,13 +102,6 @@ def to_onnx(
         raise ImportError(message) from error
     register()
     check_is_fitted(model := host_of(model))
-    for name, step in getattr(model, "steps", [])[:-1]:
-        if isinstance(step, CLASSIFIERS):
-            raise ValueError(
-                f"model has the step {name!r}, {type(step).__name__}, before its last, "
-                "and transform of a classifier cannot be converted to ONNX: use a "
-                "HeteroscedasticProjection instead"
-            )
     if options is None and is_classifier(model):
         options = {"zipmap": False}
     kind = FloatTensorType if dtype == "float32" else DoubleTensorType

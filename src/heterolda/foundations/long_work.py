@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 
 # Is called with the share of the work that is done.
 Share = Callable[[float], None]
@@ -18,11 +17,6 @@ Begin = Callable[[str], Share]
 LONG = 60.0  # seconds; work that takes longer is not silent
 
 _shown_by: ContextVar[Begin | None] = ContextVar("shown_by", default=None)
-# Limit and use of memory in a container, by both versions of control groups.
-_GROUPS = (
-    ("memory.max", "memory.current"),
-    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-)
 
 
 @contextmanager
@@ -59,12 +53,7 @@ def progress_of(text: str, seconds: float) -> Share:
 
 
 def available_memory() -> float | None:
-    """Bytes of memory that are free or can be freed; None if nobody says."""
-    known = [_of_machine(), *map(_of_group, _GROUPS)]
-    return min((n for n in known if n is not None), default=None)
-
-
-def _of_machine() -> float | None:
+    """Return the bytes of memory that are free or can be freed; None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             lines = dict(line.split(":") for line in file)
@@ -75,17 +64,3 @@ def _of_machine() -> float | None:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
-
-
-def _of_group(names: tuple[str, str], root: str = "/sys/fs/cgroup") -> float | None:
-    """What is left of the limit of a container, if there is one."""
-    limit, usage = (Path(root, name) for name in names)
-    try:
-        most = int(limit.read_text())  # or "max", if there is no limit
-        used = int(usage.read_text())
-        lines = limit.with_name("memory.stat").read_text().splitlines()
-    except (OSError, ValueError):
-        return None
-    # Files that nobody uses just now give way.
-    unused = dict(line.split() for line in lines).get("inactive_file", "0")
-    return float(most - used + int(unused))

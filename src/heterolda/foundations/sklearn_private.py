@@ -14,9 +14,6 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _check_method_params as check_method_params
-from sklearn.utils.validation import (
-    _generate_get_feature_names_out as feature_names_out,
-)
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 try:
@@ -49,7 +46,6 @@ __all__ = [
     "Options",
     "StrOptions",
     "check_method_params",
-    "feature_names_out",
     "fit_context",
     "get_feature_names",
     "n_threads",

@@ -23,6 +23,6 @@ def with_all_classes(known: NDArray[Any], chunk: ClassStatistics) -> ClassStatis
     wide, names = chunk.factors is not None, chunk.feature_names
     complete = ClassStatistics._empty(known, chunk.n_features, names, wide=wide)
     places = np.searchsorted(known, chunk.classes)
-    for k, moments in zip(places, chunk._moments(), strict=True):
-        complete._add(k, *moments)
+    for i, k in enumerate(places):
+        complete._add(k, chunk.weights[i], chunk.means[i], chunk._parts[i])
     return complete

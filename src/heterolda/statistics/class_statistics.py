@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ from heterolda.foundations.validation import (
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import count, html, html_weights
+from heterolda.foundations.wording import count, html, html_weights, listed
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.device.class_moments import class_moments as device_moments
 from heterolda.statistics.arrays import arrays_of, check_count, read_moments
@@ -56,7 +56,7 @@ from heterolda.statistics.moments import (
     two_amounts,
 )
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.removal import NO_REMOVAL, Moments, take_away
+from heterolda.statistics.removal import without
 from heterolda.statistics.sparse_moments import sparse_moments
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
@@ -72,8 +72,9 @@ class ClassStatistics:
     follows Chan, Golub and LeVeque, and stays accurate for data far from the origin.
 
     Rows can be removed: ``a - b`` has the statistics of the rows of a without those of
-    b, up to rounding. Classes that lose all rows disappear. It is an error if b cannot
-    have been part of a. To forget gradually, use :meth:`decayed`.
+    b. Rounding errors are relative to a, so what is left may lose all its digits if it
+    varies by less than some 1e-14 of a. Classes that lose all rows disappear. It is an
+    error if b cannot have been part of a. To forget gradually, use :meth:`decayed`.
 
     Weights are frequencies: a row of weight 3 counts as three copies, a row of
     weight 0 as none.
@@ -151,8 +152,6 @@ class ClassStatistics:
         self.feature_names = feature_names
         self.given = given
         self.estimated_by = estimated_by
-        # Of classes that have lost rows: squares of each feature that rounding leaves.
-        self._noise: dict[Any, Array] = {}
 
     @property
     def n_classes(self) -> int:
@@ -401,26 +400,29 @@ class ClassStatistics:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
         if self.factors is not None:
-            raise ValueError(NO_REMOVAL)
+            raise ValueError(
+                "rows cannot be removed from statistics of fewer rows than features: "
+                "gather the statistics of the other rows again"
+            )
         union_of_labels(self.classes, other.classes)  # refuses mixed types
-        both = self._empty_of_both(other, self.classes)  # and other features
-        if other.factors is not None:
-            other = copy.copy(other)
-            other._parts = other.scatters
-        part = dict(zip(other.classes.tolist(), other._moments(), strict=True))
-        left = dict(zip(self.classes.tolist(), self._moments(), strict=True))
-        noise = both._noise
-        take_away(left, part, noise)
-        kept = [label in left for label in self.classes.tolist()]
-        result = self._empty_of_both(other, self.classes[np.array(kept, bool)])
-        for k, label in enumerate(result.classes.tolist()):
-            result._add(np.intp(k), *left[label])
-        result._noise = {label: noise[label] for label in left if label in noise}
-        return result
-
-    def _moments(self) -> Iterator[Moments]:
-        """The moments of one class after the other."""
-        return map(Moments, self.weights, self.means, self._parts)
+        left = self._empty_of_both(other, self.classes)
+        taken = np.flatnonzero(other.weights > 0)
+        absent = np.setdiff1d(other.classes[taken], self.classes[self.weights > 0])
+        if len(absent):
+            raise ValueError(
+                f"rows of classes {listed(absent)} cannot be removed, because these "
+                "statistics have none: subtract only what was added"
+            )
+        places = dict(zip(other.classes[taken].tolist(), taken, strict=True))
+        scatters = other.scatters
+        for k, label in enumerate(self.classes.tolist()):
+            moments = self.weights[k], self.means[k], self.scatters[k]
+            if (i := places.get(label)) is not None:
+                part = other.weights[i], other.means[i], scatters[i]
+                moments = without(moments, part, label)
+            left.weights[k], left.means[k], left._parts[k] = moments
+        kept = np.flatnonzero((left.weights > 0) | (self.weights == 0))
+        return left.with_entries(kept, self.classes[kept])
 
     def _empty_of_both(self, other: ClassStatistics, classes: NDArray[Any]) -> Self:
         """Statistics of no rows, for a sum or a difference; refused if none exists."""
@@ -430,9 +432,6 @@ class ClassStatistics:
         wide = self.factors is not None and other.factors is not None
         empty = self._empty(classes, self.n_features, names, wide=wide)
         empty.given = self.given and other.given
-        empty._noise = self._noise | other._noise
-        for label in self._noise.keys() & other._noise.keys():
-            empty._noise[label] = np.maximum(self._noise[label], other._noise[label])
         return empty
 
     def __radd__(self, other: object) -> Self:

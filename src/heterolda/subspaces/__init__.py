@@ -5,7 +5,6 @@ from heterolda.subspaces.quadratic_rule import QuadraticRule
 from heterolda.subspaces.subspace import (
     Subspace,
     TooFewDirectionsError,
-    default_number,
     find_subspace,
 )
 
@@ -14,6 +13,5 @@ __all__ = [
     "QuadraticRule",
     "Subspace",
     "TooFewDirectionsError",
-    "default_number",
     "find_subspace",
 ]

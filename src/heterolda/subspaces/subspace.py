@@ -127,14 +127,6 @@ def _signs(scalings: Array, variances: Array) -> Array:
     return signs
 
 
-def default_number(
-    means: Array, covariances: Array, priors: Array, weights: Array
-) -> int:
-    """How many components there are by default, without a search for them."""
-    classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
-    return _number(None, "error", classes, None)
-
-
 def _total_covariance(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> Array:
