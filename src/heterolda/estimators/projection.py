@@ -4,7 +4,6 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral, Real
 
@@ -22,7 +21,6 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
     add_chunk,
-    are_enough,
     check_has_statistics,
     check_statistics,
     chunk_statistics,
@@ -59,7 +57,7 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.statistics.device_rows import check_real
 from heterolda.statistics.frequencies import as_frequencies
-from heterolda.statistics.moments import two_amounts
+from heterolda.statistics.moments import too_small, two_amounts
 from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
@@ -299,10 +297,15 @@ class HeteroscedasticProjection(
         statistics = add_chunk(host_of(self), chunk, decay)
         any_number = self.priors is None or isinstance(self.priors, str)
         least = 2 if any_number else len(self.priors)
-        vars(self).pop("scalings_", None)  # of fewer rows
-        if are_enough(statistics) and statistics.n_classes >= least:
-            with suppress(TooFewDirectionsError):  # later chunks may have more
+        waits = statistics.n_classes < least
+        waits |= bool(too_small(statistics.weights, self.shrinkage).any())
+        try:
+            if not waits:
                 self._solve(statistics)
+        except TooFewDirectionsError:  # later chunks may have more
+            waits = True
+        if waits:
+            forget_fit(self)
         keep_statistics(self, statistics)
         return settle(self, device_of(X))
 
@@ -432,9 +435,9 @@ class HeteroscedasticProjection(
             raise NotFittedError(
                 "this HeteroscedasticProjection cannot transform yet: it has "
                 f"{self.statistics_.weights.sum():g} rows of {listed(self.classes_)}, "
-                "and needs rows of two classes (or of all in priors), one of them with "
-                "a total weight above 1, that vary in n_components directions; call "
-                "partial_fit with more samples"
+                "and needs rows of two classes (or of all in priors), one of them "
+                "(or all, with shrinkage=0) with a total weight above 1, that vary in "
+                "n_components directions; call partial_fit with more samples"
             )
 
     def __sklearn_tags__(self):
