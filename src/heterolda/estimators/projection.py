@@ -15,7 +15,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.component_guard import judged_subspaces
@@ -52,6 +52,8 @@ from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_several_classes,
+    check_unmasked,
+    validate_more_rows,
     validate_parameters,
 )
 from heterolda.foundations.wording import listed
@@ -414,6 +416,7 @@ class HeteroscedasticProjection(
         device = same_device(X, self.scalings_, self, "inverse_transform")
         kinds = NUMERIC_TYPES if device is None else None
         X = X if device is None else check_real(device, X)
+        check_unmasked("X", X)
         X = check_array(X, dtype=kinds, input_name="X")
         n = self.loadings_.shape[0]
         if X.shape[1] != n:
@@ -469,7 +472,7 @@ def _project_on_device(projection, X, estimator, device):
 def _complete_rows(estimator, X):
     """Rows to project, which must have all features."""
     with gaps_as(None, way=""):
-        return validate_data(estimator, X, reset=False, **_CHECKS)
+        return validate_more_rows(estimator, X, **_CHECKS)
 
 
 class OwnProjectionMixin(TransformerMixin):

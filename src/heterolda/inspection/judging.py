@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.fit_record import Judgement
@@ -13,7 +12,7 @@ from heterolda.estimators.leave_one_out import winners_without
 from heterolda.estimators.placement import host_of
 from heterolda.foundations.devices import on_host
 from heterolda.foundations.types import Array, Index
-from heterolda.foundations.validation import encode
+from heterolda.foundations.validation import encode, validate_more_rows
 from heterolda.statistics.frequencies import check_frequencies
 
 _LEAVE_ONE_OUT = "leave-one-out"
@@ -32,7 +31,7 @@ def judge_by_leave_one_out(
     weight = check_frequencies(sample_weight, len(truth))
     if has_few_rows(model):
         (X,), model = on_host(X), host_of(model)
-        X = validate_data(model, X, reset=False, accept_sparse="csr")
+        X = validate_more_rows(model, X, accept_sparse="csr")
         weight = np.ones(len(truth)) if weight is None else weight
         return judge_by_some_rows(model, X, encode(truth, model.classes_), weight)
     found = model.leave_one_out(X, y, weight)
