@@ -27,6 +27,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     Global,
     ModelMisfitWarning,
+    ParameterError,
     PrecisionWarning,
     SmallClassWarning,
     TrivialRuleWarning,
@@ -502,6 +503,58 @@ def test_partial_fit_passes_through_states_without_a_model():
     assert model.predict([[9.5]]) == ["c"]
     with pytest.raises(NotFittedError, match="total weight of 1 or less"):
         clone(model).partial_fit([[1.0]], ["a"], classes=["a", "b"]).predict([[1.0]])
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+@pytest.mark.parametrize("shrinkage", [0, (0, 0.5), 0.3, "auto", None])
+def test_rows_one_by_one_make_the_model_of_all(four, rng, shrinkage):
+    """Chunks were lost as long as some class had too little weight to be solved."""
+    some = rng.permutation(len(four[1]))[:60]
+    X, y = (part[some] for part in four)
+    y[:5] = 0, 1, 2, 3, 3
+    model = GaussianLinearDiscriminant(shrinkage=shrinkage)
+    for k in range(60):
+        model.partial_fit(X[[k]], y[[k]], classes=[0, 1, 2, 3])
+        if k == 4 and shrinkage in (0, (0, 0.5)):
+            words = r"classes \[0, 1, 2\] still have a total weight of 1 or less"
+            with pytest.raises(NotFittedError, match=words):
+                model.predict(X)
+    whole = clone(model).fit_statistics(ClassStatistics.from_data(X, y))
+    assert_same_model(model, whole)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"priors": [1, 0]},
+        {"priors": {"a": 1}},
+        {"costs": [[0, 1], [-1, 0]]},
+        {"costs": [[0, 1e-300], [1, 0]]},
+        {"criterion": "neyman-pearson"},
+        {"criterion": "minimax", "solver": "fisher"},
+        {"solver": "newton"},
+        {"shrinkage": (0, 2)},
+    ],
+)
+def test_wrong_parameters_are_refused_with_the_first_chunk(parameters):
+    model = GaussianLinearDiscriminant(**parameters)
+    with pytest.raises(ParameterError):
+        model.partial_fit([[1.0]], ["a"], classes=["a", "b"])
+    assert not hasattr(model, "statistics_")
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        GaussianLinearDiscriminant().partial_fit([[1.0]], ["a"], classes=["a"])
+
+
+def test_a_model_that_has_decayed_too_far_is_forgotten(four):
+    X, y = four
+    model = GaussianLinearDiscriminant(shrinkage=0)
+    model.partial_fit(X, y, classes=[0, 1, 2, 3])
+    model.partial_fit(X[y < 3], y[y < 3], decay=1e-6)
+    with pytest.raises(NotFittedError, match=r"classes \[3\] still"):
+        model.predict(X)
+    assert not hasattr(model, "bayes_error_")
+    assert model.n_features_in_ == X.shape[1]
 
 
 def test_a_refused_chunk_changes_nothing(four):

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import (
@@ -21,6 +22,7 @@ from heterolda import (
     ClassStatistics,
     HeteroscedasticProjection,
     ModelMisfitWarning,
+    ParameterError,
     PrecisionWarning,
     SmallClassWarning,
 )
@@ -154,6 +156,25 @@ def test_partial_fit_waits_for_rows_that_vary(make_classes):
     model.partial_fit(X[:1], [7], sample_weight=[0])
     with pytest.raises(NotFittedError):
         model.transform(X)
+
+
+def test_projections_of_rows_one_by_one(make_classes, rng):
+    X, y = (part[::6] for part in make_classes(3))
+    model = HeteroscedasticProjection(2, shrinkage=0)
+    for k in rng.permutation(len(y)):
+        model.partial_fit(X[[k]], y[[k]])
+    whole = clone(model).fit_statistics(ClassStatistics.from_data(X, y))
+    assert same(model, whole, 1e-6)
+
+
+def test_a_refused_chunk_leaves_the_projection_as_it_was(make_classes):
+    X, y = make_classes(3)
+    model = HeteroscedasticProjection(2, priors=[1, 2, 3]).partial_fit(X, y)
+    before = model.transform(X)
+    with pytest.raises(ParameterError, match="priors must have one entry"):
+        model.partial_fit(X[:1], [7])
+    assert_array_equal(model.transform(X), before)
+    assert model.statistics_.n_classes == 3
 
 
 def test_two_rows_of_each_class_will_do(rng):

@@ -325,7 +325,7 @@ def test_a_run_killed_in_the_middle_goes_on_to_the_same_table(tmp_path):
 
 @pytest.mark.check
 def test_an_interrupted_run_says_how_to_go_on(tmp_path):
-    command = [sys.executable, "-W", "error", "-m", "heterolda.cli", "reproduce"]
+    command = [sys.executable, "-W", "error", "-m", "heterolda", "reproduce"]
     options = ["--datasets", "iris,wine", "--methods", "LDA", "--full", "--jobs", "2"]
     interrupted = subprocess.Popen(
         [*command, *options, "--out", tmp_path],

@@ -9,12 +9,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import validate_data
 
 from heterolda import (
+    BoundedErrorClassifier,
     ClassStatistics,
     GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     ParameterError,
     compare,
@@ -26,6 +29,7 @@ from heterolda.foundations.validation import (
     label_array,
     validate_rows,
 )
+from heterolda.inspection import BoundaryDisplay
 
 X = np.arange(12.0).reshape(6, 2)
 y = np.array([0, 1, 0, 1, 0, 1])
@@ -153,6 +157,38 @@ def test_masked_rows_and_weights_are_refused():
     with pytest.raises(ValueError, match="sample_weight has masked entries"):
         model.fit(X, y, np.ma.array(np.ones(6), mask=mask[:, 1]))
     model.fit(np.ma.array(X), np.ma.array(y), np.ma.array(np.ones(6)))
+
+
+def test_masked_rows_are_refused_after_the_fit(make_classes):
+    """What is under a mask was used as if it were there."""
+    X, y = make_classes(n_classes=2, d=3)
+    masked = np.ma.array(X, mask=X[:, :1] < X)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    projection = HeteroscedasticProjection(2).fit(X, y)
+    bounded = BoundedErrorClassifier(LogisticRegression(), max_error={0: 0.2})
+    bounded.fit(X, y)
+    for method in (
+        model.predict,
+        model.predict_proba,
+        model.predict_log_proba,
+        model.decision_function,
+        model.transform,
+        projection.transform,
+        bounded.predict,
+        lambda X: projection.inverse_transform(X[:, 1:]),
+        lambda X: model.score(X, y),
+        lambda X: BoundaryDisplay.from_estimator(model, X, y),
+        lambda X: compare(X, y),
+    ):
+        with pytest.raises(ParameterError, match="X has masked entries: fill them in"):
+            method(masked)
+    weight = np.ma.array(np.ones(len(y)), mask=y == 1)
+    with pytest.raises(ParameterError, match="sample_weight has masked entries"):
+        model.score(X, y, weight)
+    hidden = np.ma.array([1.0, 2.0], mask=[False, True])
+    with pytest.raises(ParameterError, match="priors has masked entries"):
+        GaussianLinearDiscriminant(priors=hidden).fit(X, y)
+    assert model.predict(np.ma.array(X)).tolist() == model.predict(X).tolist()
 
 
 def test_labels_keep_their_type():

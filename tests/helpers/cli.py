@@ -33,7 +33,7 @@ def succeed(*arguments, stdin=None):
 
 def command(*arguments):
     """The words of a command in a process of its own, where warnings are errors."""
-    words = [sys.executable, "-W", "error", "-m", "heterolda.cli", *arguments]
+    words = [sys.executable, "-W", "error", "-m", "heterolda", *arguments]
     return [str(word) for word in words]
 
 

@@ -49,17 +49,12 @@ def four(make_classes):
     return X, np.array(["east", "north", "south", "west"])[y]
 
 
-def data_of(display, X, y):
-    """Arguments besides the model: the error curve needs no data."""
-    return () if display is ErrorCurveDisplay else (X, y)
-
-
 @pytest.mark.parametrize("classes", ["two", "four"])
 @pytest.mark.parametrize("display", [*DISPLAYS, ClassMapDisplay])
 def test_every_display_is_drawn(display, classes, request, tmp_path):
     X, y = request.getfixturevalue(classes)
     model = GaussianLinearDiscriminant(priors=None).fit(X, y)
-    shown = display.from_estimator(model, *data_of(display, X, y))
+    shown = display.from_estimator(model, X, y)
     assert isinstance(shown, display)
     axes = np.ravel(np.array(shown.ax_, dtype=object))
     assert all(ax.figure is shown.figure_ for ax in axes)
@@ -81,10 +76,10 @@ def test_pairs_are_chosen_by_labels(display, four):
     X, y = four
     model = GaussianLinearDiscriminant().fit(X, y)
     for pair in (("north", "west"), ("west", "north")):
-        shown = display.from_estimator(model, *data_of(display, X, y), pair=pair)
+        shown = display.from_estimator(model, X, y, pair=pair)
         assert shown.ax_.get_title().startswith("north or west")
     worst = model.classes_[model.pairs_[model.bayes_error_.argmax()]]
-    shown = display.from_estimator(model, *data_of(display, X, y))
+    shown = display.from_estimator(model, X, y)
     first = np.ravel(np.array(shown.ax_, dtype=object))[0]
     assert first.get_title().startswith(f"{worst[0]} or {worst[1]}")
     for pair in (("north", "north"), ("north", "up"), ("north",), 3):
@@ -276,22 +271,21 @@ def test_refusals(display, two, four):
     ova = GaussianLinearDiscriminant(multiclass="ova", priors=[0.25] * 4).fit(*four)
     with pytest.raises(ValueError, match="multiclass='ovo'"):
         display.from_estimator(ova)
-    if display is not ErrorCurveDisplay:
-        model = GaussianLinearDiscriminant().fit(X, y)
-        with pytest.raises(ValueError, match="X without y"):
-            display.from_estimator(model, X)
-        with pytest.raises(ValueError, match="y without X"):
-            display.from_estimator(model, y=y)
-        with pytest.raises(ValueError, match="2 features, but"):
-            display.from_estimator(model, X[:, :2], y)
-        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-            display.from_estimator(model, X, y[:-1])
-        with pytest.raises(ValueError, match="NaN"):
-            display.from_estimator(model, np.where(X > 1, np.nan, X), y)
-        with pytest.raises(ValueError, match="1d array"):
-            display.from_estimator(model, X, np.column_stack([y, y]))
-        with pytest.raises(ValueError, match=r"labels \['up'\] that are not among"):
-            display.from_estimator(model, X, np.where(np.arange(len(y)) < 3, "up", y))
+    model = GaussianLinearDiscriminant().fit(X, y)
+    with pytest.raises(ValueError, match="X without y"):
+        display.from_estimator(model, X)
+    with pytest.raises(ValueError, match="y without X"):
+        display.from_estimator(model, y=y)
+    with pytest.raises(ValueError, match="2 features, but"):
+        display.from_estimator(model, X[:, :2], y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        display.from_estimator(model, X, y[:-1])
+    with pytest.raises(ValueError, match="NaN"):
+        display.from_estimator(model, np.where(X > 1, np.nan, X), y)
+    with pytest.raises(ValueError, match="1d array"):
+        display.from_estimator(model, X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match=r"labels \['up'\] that are not among"):
+        display.from_estimator(model, X, np.where(np.arange(len(y)) < 3, "up", y))
     if display is BoundaryDisplay:
         flat = GaussianLinearDiscriminant().fit(X[:, :1], y)
         with pytest.raises(ValueError, match="at least two features"):

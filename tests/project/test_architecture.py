@@ -25,6 +25,7 @@ FOLDERS = [
     "export",
     "experiments",
     "cli",
+    "__main__",
 ]
 
 
@@ -81,7 +82,7 @@ LEAVES = {"foundations.types", "foundations.devices"}
 def test_there_are_few_floors():
     assert not any(ours(MODULES[name]) for name in LEAVES)
     floor = {}
-    folders = FOLDERS[1:]  # the first is a file that imports nothing
+    folders = FOLDERS[1:-1]  # the first and the last are files
     for name in folders:  # in an order of the imports, as tested above
         below = {
             folder(target)

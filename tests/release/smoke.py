@@ -38,7 +38,7 @@ def use_the_command(model, folder):
     """Do what needs no extra, and learn what is missing where one is needed."""
 
     def say(*words, status=0):
-        command = [sys.executable, "-m", "heterolda.cli", *map(str, words)]
+        command = [sys.executable, "-m", "heterolda", *map(str, words)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
         assert done.returncode == status, (words, done)
         return done.stderr if status else done.stdout

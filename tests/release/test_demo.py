@@ -29,7 +29,7 @@ def test_the_demo_runs(kernels, tmp_path):
         check=True,
         env=os.environ | {"HETEROLDA_KERNELS": kernels},
     )
-    command = [sys.executable, "-W", "error", "-m", "heterolda.cli"]
+    command = [sys.executable, "-W", "error", "-m", "heterolda"]
     tables = run([*command, *reproduce, "--folds", "2"]).stdout
     for name in ("D1", "D2", "breast_cancer", "wine", "digits"):
         assert len(re.findall(rf"^{name} ", tables, re.MULTILINE)) >= 3

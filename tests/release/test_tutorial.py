@@ -51,9 +51,7 @@ def test_pages_of_commands_are_true(page, names, tmp_path):
     programs.mkdir()
     work.mkdir()
     program = programs / "heterolda"
-    program.write_text(
-        f'#!/bin/sh\nexec {sys.executable} -W error -m heterolda.cli "$@"\n'
-    )
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -W error -m heterolda "$@"\n')
     program.chmod(0o755)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     script = commands((DOCS / f"{page}.md").read_text(encoding="utf-8"))

@@ -327,6 +327,7 @@ class BoundedErrorClassifier(
         """Refuse to predict before `fit`, and rows on a device."""
         check_is_fitted(self)
         refuse_device(X, "BoundedErrorClassifier")
+        check_unmasked("X", X)
 
     def _given(self):
         """The classifier to be fitted."""

@@ -24,7 +24,6 @@ from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gaps import chosen_features, restricted
 from heterolda.estimators.gathering import (
     add_chunk,
-    are_enough,
     check_has_statistics,
     check_statistics,
     chunk_statistics,
@@ -35,7 +34,7 @@ from heterolda.estimators.gathering import (
 from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
-from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
@@ -70,7 +69,7 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.frequencies import as_frequencies
 from heterolda.statistics.labels import all_labels
-from heterolda.statistics.moments import two_amounts
+from heterolda.statistics.moments import too_small, two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import is_shrunk, needs_no_rows, shares_of_pooled
 from heterolda.statistics.span import in_span
@@ -426,7 +425,7 @@ class GaussianLinearDiscriminant(
         -------
         GaussianLinearDiscriminant
             The estimator. It cannot predict until every class has rows, and some class
-            a total weight above 1.
+            (with ``shrinkage=0`` every class) a total weight above 1.
         """
         solver = resolve_solver(self.solver)
         before = host_of(self)
@@ -434,9 +433,12 @@ class GaussianLinearDiscriminant(
         if not first:
             check_has_statistics(before)
         known = all_labels(*on_host(classes), None if first else before.classes_)
+        check_parameters(self, known, solver)
         chunk = chunk_statistics(self, X, y, sample_weight)
         statistics = add_chunk(before, with_all_classes(known, chunk), decay)
-        if are_enough(statistics):
+        if too_small(statistics.weights, self.shrinkage).any():
+            forget_fit(self)
+        else:
             self._solve(statistics, solver, warn_of_raised=True)
         keep_statistics(self, statistics)
         return settle(self, device_of(X))
@@ -570,12 +572,13 @@ class GaussianLinearDiscriminant(
         if not hasattr(self, "coef_"):
             self = host_of(self)
             weights = self.statistics_.weights
-            least = 0 if np.any(weights > 1) else 1
+            lonely = too_small(weights, self.shrinkage)
+            none = not lonely.all() and not weights[lonely].any()
+            most = "0" if none else "1 or less"
             raise NotFittedError(
                 "this GaussianLinearDiscriminant cannot predict yet: classes "
-                f"{listed(self.classes_[weights <= least])} still have a total weight "
-                f"of {least}{' or less' * least}; call partial_fit with more samples "
-                "of them"
+                f"{listed(self.classes_[lonely])} still have a total weight of {most}; "
+                "call partial_fit with more samples of them"
             )
 
     @property

@@ -158,11 +158,6 @@ def check_has_statistics(estimator, what="this") -> None:
         )
 
 
-def are_enough(statistics: ClassStatistics) -> bool:
-    """Whether every class has rows, and one of them enough for a covariance."""
-    return bool(np.all(statistics.weights > 0) and np.any(statistics.weights > 1))
-
-
 def keep_statistics(estimator, statistics: ClassStatistics) -> None:
     """Write statistics and what they say of classes and features."""
     estimator.classes_ = statistics.classes

@@ -4,13 +4,15 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import check_several_classes
 from heterolda.solvers import Solver, all_pairs, draws, solve_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -56,8 +58,7 @@ class PairProblem(NamedTuple):
         """That of a discriminant with its parameters, for some class statistics."""
         k, classes = statistics.n_classes, statistics.classes
         one_vs_all = model.multiclass == "ova" and k > 2
-        request = model.criterion, model.costs, model.max_error, classes
-        criterion = Criterion.resolve(*request, solver, one_vs_all=one_vs_all)
+        criterion = _criterion_of(model, classes, solver)
         means, weights = statistics.means, statistics.weights
         cov = class_covariances(statistics, model.shrinkage, chosen)
         priors = check_priors(model.priors, classes, weights)
@@ -85,3 +86,18 @@ class PairProblem(NamedTuple):
     def rate(self, planes: Hyperplanes):
         """The rules with what they cost."""
         return self.criterion.rate(planes, self.moments[2], self.solved)
+
+
+def check_parameters(model, classes: NDArray[Any], solver: Solver) -> None:
+    """Refuse parameters of a discriminant that do not suit its classes."""
+    check_several_classes(len(classes))
+    criterion = _criterion_of(model, classes, solver)
+    priors = check_priors(model.priors, classes, np.ones(len(classes)))
+    criterion.cost_weighted_priors(priors, all_pairs(len(classes)))
+
+
+def _criterion_of(model, classes: NDArray[Any], solver: Solver) -> Criterion:
+    """Return what the rules of a discriminant are to be optimal for."""
+    request = model.criterion, model.costs, model.max_error, classes, solver
+    one_vs_all = model.multiclass == "ova" and len(classes) > 2
+    return Criterion.resolve(*request, one_vs_all=one_vs_all)

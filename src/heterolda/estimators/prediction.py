@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.gaps import of_rows_with_gaps
@@ -19,7 +19,13 @@ from heterolda.foundations.devices import device_of, is_numpy, same_device
 from heterolda.foundations.gaps import gaps_as, has_gaps
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import in_threads
-from heterolda.foundations.validation import NUMERIC_TYPES, all_finite, label_array
+from heterolda.foundations.validation import (
+    NUMERIC_TYPES,
+    all_finite,
+    check_unmasked,
+    label_array,
+    validate_more_rows,
+)
 
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
@@ -72,7 +78,7 @@ class LinearRules(OnDevices):
         if method == "logarithms":
             return logarithms(self._blockwise(X, "probabilities"))
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
-        X = validate_data(self, X, reset=False, ensure_all_finite=False, **checks)
+        X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
         if getattr(self, "missing", None) == "em" and has_gaps(X):
             return self._with_gaps(X, method)
         return self._of_complete(X, method)
@@ -224,6 +230,7 @@ class LinearRules(OnDevices):
         lazy = lazy_backend(X)
         if lazy is None:
             if device_of(X) is None:
+                check_unmasked("sample_weight", sample_weight)
                 return super().score(X, label_array(y), sample_weight)
             from heterolda.estimators.device_prediction import accuracy_on_device
 

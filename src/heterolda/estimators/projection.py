@@ -4,7 +4,6 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral, Real
 
@@ -16,13 +15,12 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
     add_chunk,
-    are_enough,
     check_has_statistics,
     check_statistics,
     chunk_statistics,
@@ -53,12 +51,14 @@ from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_several_classes,
+    check_unmasked,
+    validate_more_rows,
     validate_parameters,
 )
 from heterolda.foundations.wording import listed
 from heterolda.statistics.device_rows import check_real
 from heterolda.statistics.frequencies import as_frequencies
-from heterolda.statistics.moments import two_amounts
+from heterolda.statistics.moments import too_small, two_amounts
 from heterolda.statistics.row_sample import ClassRows
 from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.statistics.span import in_span
@@ -296,10 +296,15 @@ class HeteroscedasticProjection(
         statistics = add_chunk(host_of(self), chunk, decay)
         any_number = self.priors is None or isinstance(self.priors, str)
         least = 2 if any_number else len(self.priors)
-        vars(self).pop("scalings_", None)  # of fewer rows
-        if are_enough(statistics) and statistics.n_classes >= least:
-            with suppress(TooFewDirectionsError):  # later chunks may have more
+        waits = statistics.n_classes < least
+        waits |= bool(too_small(statistics.weights, self.shrinkage).any())
+        try:
+            if not waits:
                 self._solve(statistics)
+        except TooFewDirectionsError:  # later chunks may have more
+            waits = True
+        if waits:
+            forget_fit(self)
         keep_statistics(self, statistics)
         return settle(self, device_of(X))
 
@@ -404,6 +409,7 @@ class HeteroscedasticProjection(
         device = same_device(X, self.scalings_, self, "inverse_transform")
         kinds = NUMERIC_TYPES if device is None else None
         X = X if device is None else check_real(device, X)
+        check_unmasked("X", X)
         X = check_array(X, dtype=kinds, input_name="X")
         n = self.loadings_.shape[0]
         if X.shape[1] != n:
@@ -425,9 +431,9 @@ class HeteroscedasticProjection(
             raise NotFittedError(
                 "this HeteroscedasticProjection cannot transform yet: it has "
                 f"{self.statistics_.weights.sum():g} rows of {listed(self.classes_)}, "
-                "and needs rows of two classes (or of all in priors), one of them with "
-                "a total weight above 1, that vary in n_components directions; call "
-                "partial_fit with more samples"
+                "and needs rows of two classes (or of all in priors), one of them "
+                "(or all, with shrinkage=0) with a total weight above 1, that vary in "
+                "n_components directions; call partial_fit with more samples"
             )
 
     def __sklearn_tags__(self):
@@ -459,7 +465,7 @@ def _project_on_device(projection, X, device):
 def _complete_rows(projection, X):
     """Rows to project, which must have all features."""
     with gaps_as(None, way=""):
-        return validate_data(projection, X, reset=False, **_CHECKS)
+        return validate_more_rows(projection, X, **_CHECKS)
 
 
 def _print_progress(start, n_starts, n_iter, bound):

@@ -76,6 +76,12 @@ def validate_rows(
     return checked
 
 
+def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
+    """Return what `validate_data` of scikit-learn does, for rows after the fit."""
+    check_unmasked("X", X)
+    return validate_data(estimator, X, reset=False, **checks)
+
+
 def sound_arrays(X: Any, y: Any) -> bool:
     """Whether these are plain arrays of training data, with nothing to be refused."""
     if type(X) is not np.ndarray or type(y) is not np.ndarray:
@@ -100,7 +106,7 @@ def check_unmasked(name: str, values: Any) -> None:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ParameterError(
             Setting(name),
-            " has masked entries: fill them in, or leave such rows out",
+            " has masked entries: fill them in, or leave them out",
         )
 
 
@@ -190,6 +196,7 @@ def _sound_weight(weight: Any, n: int) -> TypeGuard[Array]:
 
 def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
     """A finite float64 copy of an argument with so many dimensions."""
+    check_unmasked(name, value)
     try:
         array = np.asarray(value)
     except ValueError as error:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.leave_one_out import winners_without
 from heterolda.foundations.types import Array, Index
-from heterolda.foundations.validation import encode
+from heterolda.foundations.validation import encode, validate_more_rows
 from heterolda.statistics.frequencies import check_frequencies
 
 _LEAVE_ONE_OUT = "leave-one-out"
@@ -28,7 +27,7 @@ def judge_by_leave_one_out(
     truth = np.asarray(y)
     weight = check_frequencies(sample_weight, len(truth))
     if has_few_rows(model):
-        X = validate_data(model, X, reset=False, accept_sparse="csr")
+        X = validate_more_rows(model, X, accept_sparse="csr")
         weight = np.ones(len(truth)) if weight is None else weight
         return judge_by_some_rows(model, X, encode(truth, model.classes_), weight)
     found = model.leave_one_out(X, y, weight)

@@ -53,7 +53,7 @@ from heterolda.statistics.moments import (
     refuse_small,
     scatters_of,
     shrink,
-    two_amounts,
+    too_small,
 )
 from heterolda.statistics.patterns import GapRows
 from heterolda.statistics.removal import without
@@ -544,11 +544,7 @@ class ClassStatistics:
         .. [1] J. H. Friedman (1989), "Regularized discriminant analysis", Journal of
            the American Statistical Association 84, 165-175.
         """
-        lonely = self.weights <= 1
-        if lonely.any():
-            lenders = two_amounts(shrinkage)[0] != 0 and not lonely.all()
-            lonely = self.weights <= 0 if lenders else lonely
-            refuse_small(self.classes, self.weights, lonely)
+        refuse_small(self.classes, self.weights, too_small(self.weights, shrinkage))
         if self.factors is not None:
             check_room(self.n_classes, self.n_features)
         return shrink(self, shrinkage)

@@ -370,6 +370,17 @@ def refuse_small(classes: NDArray[Any], weights: Array, lonely: Mask) -> None:
     )
 
 
+def too_small(weights: Array, shrinkage: Amount) -> Mask:
+    """Return which classes have too little weight for a covariance.
+
+    A class of weight 1 or less needs the pooled covariance of others to shrink to.
+    """
+    lonely: Mask = weights <= 1
+    if lonely.all() or not lonely.any() or two_amounts(shrinkage)[0] == 0:
+        return lonely
+    return weights <= 0
+
+
 def names_of_both(
     d: tuple[int, int], names: NDArray[Any] | None, others: NDArray[Any] | None
 ) -> NDArray[Any] | None:

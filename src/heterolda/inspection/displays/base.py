@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.few_rows import has_few_rows
@@ -12,7 +11,12 @@ from heterolda.estimators.fit_record import fewer_rows_than_features
 from heterolda.estimators.placement import host_of
 from heterolda.foundations.devices import refuse_device
 from heterolda.foundations.gaps import gaps_as
-from heterolda.foundations.validation import check_labels, check_pair
+from heterolda.foundations.validation import (
+    check_labels,
+    check_pair,
+    label_array,
+    validate_more_rows,
+)
 from heterolda.solvers import Global, resolve_solver
 
 COLOURS = "#2a6fbb", "#d1602b"
@@ -221,8 +225,8 @@ def check_rows(estimator, X, y):
         )
     refuse_device(X, "a display of rows")
     with gaps_as(None, "rows that have all values"):
-        X = validate_data(estimator, X, dtype=np.float64, reset=False)
-    y = column_or_1d(y)
+        X = validate_more_rows(estimator, X, dtype=np.float64)
+    y = column_or_1d(label_array(y))
     check_consistent_length(X, y)
     known = estimator.classes_.tolist()
     unseen = [label for label in check_labels(y).tolist() if label not in known]

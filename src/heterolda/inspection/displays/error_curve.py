@@ -25,7 +25,7 @@ class ErrorCurveDisplay(PairDisplay):
     """Error over the whole arc of admissible rules of a pair of classes.
 
     It also shows every local minimum, the rules that four methods find, and the proven
-    bound: no linear rule has an error below it.
+    bound: no linear rule has an error below it. It needs no data, and shows none.
 
     Parameters
     ----------
@@ -76,26 +76,6 @@ class ErrorCurveDisplay(PairDisplay):
     bound: Any
     trivial: Any
     classes: Any
-
-    @classmethod
-    def from_estimator(cls, estimator, *, pair=None, ax=None):
-        """Draw the curve of a fitted discriminant. It needs no data.
-
-        Parameters
-        ----------
-        estimator : GaussianLinearDiscriminant
-            Fitted.
-        pair : tuple of two labels or None, default=None
-            The pair of classes; the one of largest error by default.
-        ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        ErrorCurveDisplay
-            The display.
-        """
-        return super().from_estimator(estimator, pair=pair, ax=ax)
 
     @classmethod
     def _values(cls, estimator, k, rows):

@@ -1,0 +1,5 @@
+"""``python -m heterolda``, the command line."""
+
+from heterolda.cli import main
+
+main()

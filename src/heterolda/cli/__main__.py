@@ -1,5 +1,0 @@
-"""``python -m heterolda.cli``."""
-
-from heterolda.cli import main
-
-main()
