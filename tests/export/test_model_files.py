@@ -148,20 +148,14 @@ def check_predictions(model, other, X):
         assert same(np.asarray(one), np.asarray(two)), method
 
 
-def place_of(document, where):
-    """The container and the last key of a place."""
-    *way, last = [int(key) if key.isdigit() else key for key in where.split(".")]
-    value = document["model"]
-    for key in way:
-        value = value[key]
-    return value, last
-
-
 def check_refused(document, where, value, message):
-    """A document with another value in one place is refused."""
+    """A document with another value in one place of its model is refused."""
     changed = copy.deepcopy(document)
-    container, key = place_of(changed, where)
-    container[key] = value
+    *way, last = [int(key) if key.isdigit() else key for key in where.split(".")]
+    container = changed["model"]
+    for key in way:
+        container = container[key]
+    container[last] = value
     with pytest.raises(ValueError, match=message):
         from_document(changed)
 
