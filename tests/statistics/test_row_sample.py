@@ -78,8 +78,7 @@ def test_hashes_depend_on_values_only_and_are_even(rng):
     X = rng.normal(size=(5000, 3)).astype(np.float32)
     hashes = row_hashes(X)
     some = rng.integers(5000, size=100)
-    for same in (X, X.astype(float)):
-        assert_array_equal(row_hashes(same, some), hashes[some])
+    assert_array_equal(row_hashes(X[some]), hashes[some])
     assert_array_equal(row_hashes(np.asfortranarray(X.astype(float))), hashes)
     assert_array_equal(row_hashes(-0.0 * X), row_hashes(0.0 * X))
     assert len(np.unique(hashes)) == 5000
@@ -101,9 +100,7 @@ def test_sparse_rows_give_the_sample_of_dense_ones(rng, small):
     X[np.nonzero(X)[0][0], np.nonzero(X)[1][0]] = 0.0
     halves = [np.repeat(part, 2) for part in (twice.data / 2, twice.indices)]
     for form in (twice, sp.csr_array((*halves, 2 * twice.indptr), X.shape)):
-        some = rng.integers(len(X), size=50)
         assert_array_equal(row_hashes(form), row_hashes(X))
-        assert_array_equal(row_hashes(form, some), row_hashes(X, some))
         samples = [RowSample.from_arrays(rows, y, weight) for rows in (form, X)]
         assert listed(samples[0]) == listed(samples[1])
         sparse, memory = (

@@ -96,7 +96,7 @@ def _judged(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
     _check_same(model.statistics_, labels[there], totals[there], means[there])
     rows = np.flatnonzero(weight > 0)
     if len(rows) > MOST_ROWS:
-        rows = rows[smallest(row_hashes(X, rows), MOST_ROWS)]
+        rows = rows[smallest(row_hashes(X)[rows], MOST_ROWS)]
     codes = encode(y[rows], model.classes_).astype(np.intp)
     return rows, dense(X[rows]), codes, weight[rows]
 

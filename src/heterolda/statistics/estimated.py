@@ -40,10 +40,11 @@ def estimated_statistics(
     _check(estimator, model.shrinkage, plain)
     name = type(estimator).__name__
     found = []
+    hashes = row_hashes(rows.X)
     for k, label in enumerate(plain.classes.tolist()):
         mine = np.flatnonzero(rows.codes == k)
         # In an order that the rows themselves decide, the same whatever theirs was.
-        mine = mine[np.argsort(row_hashes(rows.X, mine), kind="stable")]
+        mine = mine[np.argsort(hashes[mine], kind="stable")]
         mine = copies_of_rows(mine, rows.weight, *_NO_WEIGHTS)
         X = dense(rows.X[mine]).astype(np.float64, copy=False)
         moments = _moments(estimator, X, plain.means[k], f"class {label!r}")

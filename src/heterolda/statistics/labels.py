@@ -29,8 +29,8 @@ def class_order(
     small = codes.astype(np.min_scalar_type(max(n_classes - 1, 0)))
     order = small.argsort(kind="stable")
     if weight is not None:
-        order = order[weight[order] > 0]
-    counts = np.bincount(codes[order], minlength=n_classes)
+        order, codes = order[weight[order] > 0], codes[weight > 0]
+    counts = np.bincount(codes, minlength=n_classes)
     return order, np.append(0, counts.cumsum())
 
 

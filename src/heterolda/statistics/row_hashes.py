@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array
 
 Hashes = NDArray[np.uint64]
 
@@ -19,16 +19,16 @@ _HALF = np.uint64(32)
 _BLOCK = 1 << 16
 
 
-def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
-    """Evenly spread numbers, equal for equal rows, of all rows or of some.
+def row_hashes(X: NDArray[Any]) -> Hashes:
+    """Evenly spread numbers, equal for equal rows.
 
     They do not depend on the type of the numbers, nor on whether rows are sparse.
     """
-    n, d = X.shape if rows is None else (len(rows), X.shape[1])
+    n, d = X.shape
     factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
     factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)
     if issparse(X):
-        X = X.copy() if rows is None else X[rows]
+        X = X.copy()
         X.sum_duplicates()
         bits = _bits(X.data.astype(np.float64, copy=False))  # those of 0.0 are zeros
         return _mixed(csr_array((bits, X.indices, X.indptr), X.shape) @ factors)
@@ -36,8 +36,7 @@ def row_hashes(X: NDArray[Any], rows: Index | None = None) -> Hashes:
     step = max(1, _BLOCK // max(d, 1))
     for start in range(0, n, step):
         here = slice(start, start + step)
-        block = X[here] if rows is None else X[rows[here]]
-        hashes[here] = _mixed(_bits(block.astype(np.float64, copy=False)) @ factors)
+        hashes[here] = _mixed(_bits(X[here].astype(np.float64, copy=False)) @ factors)
     return hashes
 
 

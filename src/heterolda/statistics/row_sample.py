@@ -86,9 +86,10 @@ class ClassRows:
         if sampled or len(order) <= most or np.diff(bounds).max() <= most:
             return order, bounds
         parts = np.split(order, bounds[1:-1])
+        hashes = row_hashes(self.X)
         for k, rows in enumerate(parts):
             if len(rows) > most:
-                parts[k] = rows[smallest(row_hashes(self.X, rows), most)]
+                parts[k] = rows[smallest(hashes[rows], most)]
         counts = [0, *map(len, parts)]
         return np.concatenate(parts), np.cumsum(counts, dtype=np.int64)
 
