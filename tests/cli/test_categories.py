@@ -196,11 +196,9 @@ def test_auto_takes_text_and_refuses_what_is_not_categories(rng, tmp_path):
         result = invoke(*given, stdin=stdin)
         assert result.exit_code == 1
         line = " ".join(result.stderr.split())
-        assert "4 columns are not numbers" in line
-        assert "'day' is a date" in line
-        assert "'name' is text" in line
-        assert "'my note' is the same in each row" in line
-        options = re.search("Add (--categorical city --exclude .*?);", line)[1]
+        assert "4 columns are not all numbers: 'city' (row 1: " in line
+        assert "'day' (row 1: '2026-01-01'), 'name' (row 1: 'n0')" in line
+        options = re.search("add (--categorical city --exclude .*)", line)[1]
         succeed(*given[:-2], *shlex.split(options))
         succeed(*given, "--exclude", "day,name,my note")
     # A date is a category if it is called one.

@@ -115,7 +115,7 @@ BAD = [
     (
         f"fit words.csv {FIT}",
         1,
-        "words.csv: a column is not all numbers: 'x1' is .*'two'",
+        "words.csv: 1 column is not all numbers: 'x1' (row 201: 'two')",
     ),
     (f"fit infinite.csv {FIT}", 1, "infinite.csv: column 'x1', row 201 is infinite"),
     (f"fit gap.csv {FIT}", 1, "gap.csv: column 'x1', row 201 is miss.* --missing drop"),
@@ -327,7 +327,7 @@ def test_bad_invocations_say_why_in_one_line(folder, line, status, message):
         ("x0,kind\n1,\n2,east\n", "standard input: column 'kind', row 1 is missing"),
         (
             "x0,kind\n1,west\nx,east\n",
-            "standard input: a column is not all numbers: 'x0' is",
+            "standard input: 1 column is not all numbers: 'x0' (row 2: 'x')",
         ),
         ("x0,kind\n1,west\n2,east,3\n", "standard input: row 2 has 3 cells"),
     ],

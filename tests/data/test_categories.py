@@ -59,7 +59,7 @@ def test_auto_says_what_to_do_about_numbers_with_marks(n, tmp_path):
     frame.loc[n // 2, "age"] = "?"
     path = tmp_path / "d.csv"
     frame.to_csv(path, index=False)
-    words = rf"'age' is numbers except for '\?' \(row {n // 2 + 1}\); 'city' is categor"
+    words = rf"'age' \(row {n // 2 + 1}: '\?'\), 'city' \(row 1: 'Paris'\)"
     with pytest.raises(ValueError, match=words):
         with_categories(Table(path, "y"), ["auto"])
     marked = Files([str(path)], Reading(marks=("?",)))

@@ -1,4 +1,4 @@
-"""Columns that are not numbers: what they are taken for, and that the advice works."""
+"""Columns that are not numbers: one message names them, and its advice works."""
 
 import re
 import shlex
@@ -27,32 +27,33 @@ def column(values, n=200):
 
 IDS, PLACES = [f"p{k}" for k in range(200)], ["Rome", "New York", "Rome"]
 DAYS = [f"2024-01-{k:02d}" for k in range(1, 29)]
-# By what the message says of them: columns with their values.
-KINDS = {
-    None: {"number": ["1", "-2.5", "3e4", "20241231", "2024"]},
-    "are numbers except for '?', 'n.d.', ...": {
-        "mark": ["1.5", "2", "4", "7", "?"],
-        "n.d.": ["1", *"2345678", "9", *"123456789", "n.d."],
-        "typing error": [*map(str, range(199)), "two"],
+# By the option that helps: columns with their values, and the first that is no number.
+COLUMNS = {
+    "--na": {
+        "mark": (["1.5", "2", "4", "7", "?"], "row 5: '?'"),
+        "n.d.": ([*"123456789" * 2, "n.d."], "row 19: 'n.d.'"),
+        "typing error": ([*map(str, range(199)), "two"], "row 200: 'two'"),
     },
-    "are categories ('Rome', 'New York')": {
-        "city": PLACES,
-        "code": ["1", "2", "A"],
-        "yes": ["yes", "no"],
+    "--categorical": {
+        "city": (PLACES, "row 1: 'Rome'"),
+        "code": (["1", "2", "A"], "row 3: 'A'"),
+        "yes": (["yes", "no"], "row 1: 'yes'"),
     },
-    "are dates ('2024-01-01', '2024-01-02', ...)": {
-        "iso": DAYS,
-        "german": [f"{k}.12.2024" for k in range(1, 29)],
-        "american": [f"12/{k}/2024 3:15 PM" for k in range(1, 29)],
-        "stamp": [f"2024-01-01T10:{k:02d}:00Z" for k in range(60)],
-        "hour": [f"{k}:30" for k in range(24)],
+    "--exclude": {
+        "iso": (DAYS, "row 1: '2024-01-01'"),
+        "german": (["1.12.2024", "2.12.2024"], "row 1: '1.12.2024'"),
+        "american": (["12/1/2024 3:15 PM"], "row 1: '12/1/2024 3:15 PM'"),
+        "hour": ([f"{k}:30" for k in range(24)], "row 1: '0:30'"),
+        "id": (IDS, "row 1: 'p0'"),
+        "distance": ([f"{k} km" for k in range(90)], "row 1: '0 km'"),
+        "unit": (["mm"], "row 1: 'mm'"),
+        "empty": ([""], "empty"),
+        "note": (
+            ["", "", "1;5 " + "see the note " * 5],
+            "row 3: '1;5 see the note see",
+        ),
     },
-    "are text ('p0', 'p1', ...)": {
-        "id": IDS,
-        "distance": [f"{k} km" for k in range(90)],
-    },
-    "is the same in each row ('mm')": {"unit": ["mm"]},
-    "is mostly missing": {"empty": ["", "1", "NA", ""]},
+    None: {"number": (["1", "-2.5", "3e4", "20241231"], ""), "gaps": (["", "1"], "")},
 }
 
 
@@ -65,7 +66,7 @@ def frame_with(rng, **columns):
 
 def advised(message):
     """The options that a message tells to add."""
-    return shlex.split(re.search(r"[.,] [Aa]dd (--.*?)(; |$)", message)[1])
+    return shlex.split(re.search(r"[.,] (?:or )?[Aa]dd (--.*?)(; |$)", message)[1])
 
 
 def message_of(*arguments):
@@ -76,28 +77,20 @@ def message_of(*arguments):
     return said
 
 
-def test_what_columns_are_taken_for(rng, tmp_path):
+def test_all_columns_are_named_with_their_first_cells(rng, tmp_path):
     path = tmp_path / "d.csv"
-    columns = {name: values for kind in KINDS.values() for name, values in kind.items()}
-    reverse = dict(reversed(columns.items()))  # each comes before those there
+    columns = {name: one for kind in COLUMNS.values() for name, one in kind.items()}
+    reverse = {name: columns[name][0] for name in reversed(columns)}
     frame_with(rng, **reverse).to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
-    start, end = f"heterolda: {path}: 14 columns are not all numbers: ", ". Add --na "
-    assert said.startswith(start)
-    groups = said[len(start) : said.index(end)].split("; ")
-    expected = [
-        f"{', '.join(map(repr, names))} {words}"
-        for words, names in KINDS.items()
-        if words is not None
-    ]
-    assert groups == expected
-    out = ["--exclude", "iso,german,american,stamp,hour,id,distance,unit,empty"]
-    assert advised(said) == [
-        *("--na", "?,n.d.,two", "--categorical", "city,code,yes"),
-        *out,
-        *("--missing", "em"),
-    ]
-    assert said.endswith("or by the month as a category")
+    assert said.startswith(f"heterolda: {path}: 15 columns are not all numbers: 'mark'")
+    for name, (_, cell) in columns.items():
+        assert f"'{name}' ({cell}" in said if cell else f"'{name}'" not in said
+    names = {option: ",".join(kind) for option, kind in COLUMNS.items()}
+    out = "--exclude", names["--exclude"], "--missing", "em"
+    line = "--na", "?,n.d.,two", "--categorical", names["--categorical"], *out
+    assert said.endswith(". Correct the file, or add " + shlex.join(line))
+    succeed(*FIT, path, "-t", "kind", *line)
 
 
 def test_the_options_to_add_make_the_next_command_work(rng, tmp_path):
@@ -140,28 +133,26 @@ def test_parquet_files_and_arrow_data(rng, tmp_path):
     frame.to_parquet(path)
     for command in (["fit"], ["project", "-o", tmp_path / "o.csv"], ["compare"]):
         said = message_of(*command, path, "-t", "kind")
-        assert "'when', 'day' are dates ('2024-01-01 00:00:00')" in said
-        assert "to use a date, replace it in the file by numbers" in said
-        assert "'parts' is of type list<element: int64>" in said
-        assert "'stored' is numbers stored as text" in said
-        assert "'q' is categories" in said
+        assert "'q' (row 1: '1.5'), 'u' (row 1: 'mm'), 'id' (row 1: 'p0')" in said
+        assert "'when' (of type timestamp[" in said
+        assert "'parts' (of type list<element: int64>)" in said
     assert advised(said)[:2] == ["--categorical", "q"]
     succeed(*FIT, path, "-t", "kind", *advised(said))
     table = pa.Table.from_pandas(frame)
-    with pytest.raises(ValueError, match="7 columns are not numbers: 'q' is categor"):
+    with pytest.raises(ValueError, match="7 columns are not all numbers: 'q' "):
         statistics_from_batches(table, "kind")
     # Rows that are gone cannot be looked at again.
     with pytest.raises(ValueError, match="column 'q' must be numbers, but is of type"):
         statistics_from_batches(table.to_reader(), "kind")
 
 
-def test_a_mark_takes_no_label_and_no_level_away(rng, tmp_path):
+def test_a_mark_takes_no_label_away(rng, tmp_path):
     path = tmp_path / "d.csv"
     odd = [*map(str, range(199)), "west"]
     frame_with(rng, v=odd).to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
-    end = "'v' is numbers except for 'west' (row 200); correct it, or leave it out "
-    assert said.endswith(end + "with --exclude v")
+    assert "'v' (row 200: 'west')" in said
+    assert advised(said) == ["--exclude", "v"]
     frame_with(rng, v=odd).assign(kind=column([*"abcd"])).to_csv(path, index=False)
     assert advised(message_of("fit", path, "-t", "kind"))[:2] == ["--na", "west"]
 
@@ -170,30 +161,8 @@ def test_one_cell_of_a_short_table_is_named(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("a,b,kind\n1,2,u\n3,oops,v\n4,7,u\n6,5,v\n")
     said = message_of("fit", path, "-t", "kind")
-    assert "'b' is numbers except for 'oops' (row 2). Add --na oops" in said
-
-
-def test_a_few_cells_that_are_no_marks_are_to_be_corrected(rng, tmp_path):
-    """A text that is too long, and more different ones than there are marks."""
-    path = tmp_path / "d.csv"
-    v = column([f"{k}.5" for k in range(180)])
-    w = list(v)
-    v[30] = "1;5 " + "see the note about calibration " * 5
-    w[40:46] = "a1", "b 2", "c", "1,5", "2..5", "d"
-    frame_with(rng, w=w, v=v).to_csv(path, index=False)
-    said = message_of("fit", path, "-t", "kind")
-    words = "are numbers except for '1;5 see the note about ca...' (row 31 of 'v')"
-    end = f"'v', 'w' {words}; correct them, or leave them out with --exclude v,w"
-    assert said.endswith(f"2 columns are not all numbers: {end}")
-    succeed(*FIT, path, "-t", "kind", "--exclude", "v,w")
-    # Beside others, the options to add are those for the file when it is correct.
-    frame_with(rng, id=IDS, w=w).to_csv(path, index=False)
-    said = message_of("fit", path, "-t", "kind")
-    assert "'w' is numbers except for 'a1', 'b 2', ... (row 41)" in said
-    end = ". Correct 'w' in the file, and add --exclude id; or leave 'w' out, too"
-    assert said.endswith(end)
-    frame_with(rng, id=IDS, w=v[:30]).to_csv(path, index=False)
-    succeed(*FIT, path, "-t", "kind", "--exclude", "id")
+    assert "1 column is not all numbers: 'b' (row 2: 'oops'). Correct" in said
+    assert advised(said) == ["--na", "oops", "--missing", "em"]
 
 
 def test_thousands_set_apart_beside_a_mark(rng, tmp_path):
@@ -201,7 +170,7 @@ def test_thousands_set_apart_beside_a_mark(rng, tmp_path):
     values = [f"{1000 * k:,}.5" for k in range(1, 200)]
     frame_with(rng, v=[*values, "?"]).to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
-    assert "'v' is numbers except for '?' (row 200)" in said
+    assert "'v' (row 200: '?')" in said
     assert advised(said) == ["--na", "?", "--missing", "em"]
     succeed(*FIT, path, "-t", "kind", *advised(said))
 
@@ -210,26 +179,22 @@ def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
     path = tmp_path / "d.csv"
     frame = frame_with(rng, v=[str(k) for k in range(200)])
     frame[["x0", "x1", "x2"]] = (10 * frame[["x0", "x1", "x2"]]).round().astype(int)
-    late = frame.assign(v=[*map(str, range(198)), "1,5", "?"])
+    late = frame.assign(v=[*map(str, range(199)), "1,5"])
     pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
-    said = message_of("fit", path, "-t", "kind")
-    assert "'v' has decimal commas ('1,5', '?')" in said
-    options = ["--na", "?", "--decimal", ",", "--missing", "em"]
-    assert advised(said) == options
-    model = tmp_path / "m.json"
-    succeed(*FIT, path, "-t", "kind", *options, "-o", model)
-    late = late.iloc[:-1]
-    pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
-    said = message_of("evaluate", model, path)
-    assert "column 'v' must be numbers, but row 599 has '1,5'. Add --decimal ," in said
-    succeed("evaluate", model, path, "--decimal", ",")
+    for command in (FIT, ("project",)):
+        said = message_of(*command, path, "-t", "kind")
+        assert (
+            "column 'v' must be numbers, but row 600 has '1,5'. Add --decimal" in said
+        )
+        succeed(*command, path, "-t", "kind", *advised(said))
     # Columns with both cannot be read in one way.
     late = late.assign(x0=late["x0"] + 0.5)
     pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
-    said = message_of("fit", path, "-t", "kind")
-    assert "'v' has both decimal marks ('1,5', row 599)" in said
-    assert advised(said) == ["--exclude", "v"]
-    succeed(*FIT, path, "-t", "kind", "--exclude", "v")
+    assert advised(message_of(*FIT, path, "-t", "kind")) == ["--decimal", ","]
+    fit = *FIT, path, "-t", "kind", "--decimal", ","
+    options = advised(message_of(*fit))
+    assert options == ["--exclude", "x0"]
+    succeed(*fit, *options)
 
 
 def test_many_columns_and_long_names_stay_in_bounds(rng, tmp_path):
@@ -238,18 +203,18 @@ def test_many_columns_and_long_names_stay_in_bounds(rng, tmp_path):
     frame = frame_with(rng, **dict.fromkeys(names, IDS))
     frame.to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
-    assert "40 columns are not numbers: " in said
-    assert "and 35 more are text ('p0', 'p1', ...)" in said
+    assert "40 columns are not all numbers: 'long" in said
+    assert "(row 1: 'p0') and 20 more. Correct" in said
     succeed(*FIT, path, "-t", "kind", *advised(said))
     names = [f"{'long ' * 200}{k}" for k in range(40)]
     frame.columns = [*names, *frame.columns[40:]]
     frame.to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
-    assert len(said) < 1500
-    assert said.endswith("select columns with --columns")
+    assert len(said) < 2000
+    assert said.endswith(". Select columns with --columns")
     frame[[*names, "kind"]].to_csv(path, index=False)
     said = message_of("fit", path, "-t", "kind")
-    assert said.endswith("a model needs columns of numbers, or categories")
+    assert said.endswith(". Add columns of numbers or categories")
 
 
 def test_only_some_rows_are_looked_at(rng, tmp_path, monkeypatch):
@@ -258,7 +223,7 @@ def test_only_some_rows_are_looked_at(rng, tmp_path, monkeypatch):
     frame = pd.concat([frame_with(rng, v=["1", "2", "3"])] * 5)
     frame.iloc[-2, 0] = "two"
     frame.to_csv(path, index=False)
-    assert "numbers except for 'two' (row 999)" in message_of("fit", path, "-t", "kind")
+    assert "'v' (row 999: 'two')" in message_of("fit", path, "-t", "kind")
     monkeypatch.setattr("heterolda.data.diagnosis._ROWS", 10)
     monkeypatch.setattr("heterolda.data.csv_reader._READ_BYTES", 5000)
     said = message_of("fit", path, "-t", "kind")

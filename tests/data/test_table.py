@@ -360,7 +360,7 @@ def test_damaged_and_foreign_files_are_named(frame, tmp_path):
     stats = statistics_from_batches(tmp_path, "kind", columns=["a", "b"])
     assert stats.weights.sum() == 2 * len(frame)
     frame.assign(b="text").to_parquet(bad)
-    refused(tmp_path, "part-9.parquet: a column is not numbers: 'b' is ")
+    refused(tmp_path, "part-9.parquet: 1 column is not all numbers: 'b' .row 1: 'text'")
     frame.assign(kind=1).to_parquet(bad)
     refused(tmp_path, r"part-9.parquet: column 'kind' of the labels is text in")
     frame.assign(a=np.inf).to_parquet(bad)
@@ -412,7 +412,10 @@ def test_damaged_text_is_named(tmp_path):
     for text, message in (
         ("", "a.csv is empty"),
         ("x,kind\n1,a\n2,b,3\n", "a.csv: row 2 has 3 cells"),
-        ("x,kind\n1,a\ntwo,b\n", "a.csv: a column is not .*'x' is .*'two'"),
+        (
+            "x,kind\n1,a\ntwo,b\n",
+            "a.csv: 1 column is not all .*'x' .row 2: 'two'",
+        ),
         ("x,x,kind\n1,2,a\n", "a.csv: several columns are named"),
         ("x,other\n1,a\n", "a.csv: no column is named 'kind'"),
         ("kind\na\n", "a.csv: there is no column besides"),

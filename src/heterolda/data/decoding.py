@@ -54,7 +54,7 @@ def _parsed(batch: Any, file: OpenFile) -> dict[str, Array]:
     if not file.is_text:
         return {}
     text = file.columns.text
-    named = {n: _column(batch, n, file) for n in file.columns.features or ()}
+    named = {n: column_of(batch, n, file) for n in file.columns.features or ()}
     named = {
         name: column
         for name, column in named.items()
@@ -99,7 +99,7 @@ def levels_of(
 
 def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Array:
     """A column of numbers as float64; missing values are NaN."""
-    return _array(_column(batch, name, file), name, file, n_before)
+    return _array(column_of(batch, name, file), name, file, n_before)
 
 
 def _array(column: Any, name: str, file: OpenFile, n_before: int) -> Array:
@@ -165,7 +165,7 @@ def _coded(
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = _column(batch, name, file)
+    column = column_of(batch, name, file)
     is_encoded = types.is_dictionary(column.type)
     kind = column.type.value_type if is_encoded else column.type
     if not is_any(kind, *_LABELS, *more):
@@ -192,7 +192,7 @@ def is_any(kind: Any, *names: str) -> bool:
     return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
-def _column(batch: Any, name: str | None, file: OpenFile) -> Any:
+def column_of(batch: Any, name: str | None, file: OpenFile) -> Any:
     """A column, with its values one by one even if they are stored as runs."""
     from pyarrow import types
 
