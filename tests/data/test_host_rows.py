@@ -8,7 +8,6 @@ from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
-    LocalNeighborhoodSearch,
     MissingRowsWarning,
     ParameterError,
 )
@@ -49,10 +48,6 @@ def test_an_array_of_the_host_has_the_statistics_of_its_rows(rows, kind, weighte
     expected = GaussianLinearDiscriminant().fit(X, y, weight)
     assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
     assert not hasattr(model, "feature_names_in_")
-    if not weighted:
-        search = fit_batches(LocalNeighborhoodSearch(), X, y)
-        whole = LocalNeighborhoodSearch().fit(X, y)
-        assert_array_equal(search.n_errors_, whole.n_errors_)
 
 
 def test_gaps_of_an_array_are_treated_as_those_of_files(rows):
