@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 MADE = "How this page is made"
 GOALS = "Goals we set ourselves"
-OURS, PEER, THIRD, FOURTH, GREY = "#c1272d", "#1f5fa8", "#e8a33d", "#2f7d4f", "0.55"
+OURS, PEER, THIRD, GREY = "#c1272d", "#1f5fa8", "#e8a33d", "0.55"
 # Inches: at most so wide that text of nine points can be read on a phone.
 WIDTH = 5.2
 

@@ -15,8 +15,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -71,50 +70,16 @@ def work(model: Any, X: Any, y: Any, folder: Path) -> None:
         loaded.fit_statistics(model.statistics_ + loaded.statistics_).predict(X)
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A line through the memory of a process.
-
-    Attributes
-    ----------
-    slope, deviation : float
-        Growth in MB for 1000 fits, and its standard deviation.
-    first, last : float
-        MB at the beginning and at the end: medians of a tenth of the figures.
-    """
-
-    slope: float
-    deviation: float
-    first: float
-    last: float
-
-    @classmethod
-    def of(cls, fits: Any, sizes: Any) -> Verdict:
-        """Fit the line to sizes in MB after numbers of fits."""
-        x, y = np.asarray(fits) / 1000, np.asarray(sizes)
-        (slope, _), cov = np.polyfit(x, y, 1, cov=True)
-        tenth = max(1, len(y) // 10)
-        first, last = np.median(y[:tenth]), np.median(y[-tenth:])
-        return cls(slope, float(np.sqrt(cov[0, 0])), float(first), float(last))
-
-    @property
-    def grows(self) -> bool:
-        """Whether the growth is more than the limit."""
-        return self.slope > LIMIT
-
-    def __str__(self) -> str:
-        return (
-            f"{self.slope:+.3f} MB for 1000 fits (standard deviation "
-            f"{self.deviation:.3f}), from {self.first:.1f} to {self.last:.1f} MB: "
-            + ("memory grows" if self.grows else "no growth")
-        )
-
-
-def soak(n_fits: int, tell: Callable[[str], None], work: Any = work) -> Verdict:
-    """Fit so many times, after a warm-up of a tenth of that."""
+def main() -> int:
+    """Print how memory grows after a warm-up of a tenth; 1 if it is too much."""
+    parser = argparse.ArgumentParser(
+        "benchmarks.soak", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("--fits", type=int, default=10_000, help="number of fits")
+    n_fits = parser.parse_args().fits
     process, every = psutil.Process(), max(1, n_fits // _N_MEASURED)
     fits, sizes = [], []
-    todo = jobs()
+    todo, begin = jobs(), time.monotonic()
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for job in islice(todo, max(300, n_fits // 10)):
@@ -122,24 +87,19 @@ def soak(n_fits: int, tell: Callable[[str], None], work: Any = work) -> Verdict:
         for done, job in enumerate(islice(todo, n_fits), 1):
             work(*job, Path(name))
             if done % every == 0:
-                fits.append(done)
+                fits.append(done / 1000)
                 sizes.append(process.memory_info().rss / 1e6)
                 if done % (10 * every) == 0:
-                    tell(f"{done} fits: {sizes[-1]:.1f} MB")
-    return Verdict.of(fits, sizes)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Print the verdict; the status is 1 if memory grows."""
-    parser = argparse.ArgumentParser(
-        "benchmarks.soak", description=__doc__.partition("\n")[0]
+                    print(f"{done} fits: {sizes[-1]:.1f} MB", file=sys.stderr)
+    (slope, _), cov = np.polyfit(fits, sizes, 1, cov=True)
+    tenth = max(1, len(sizes) // 10)
+    first, last = np.median(sizes[:tenth]), np.median(sizes[-tenth:])
+    print(
+        f"{n_fits} fits in {time.monotonic() - begin:.0f} s: {slope:+.3f} MB for 1000 "
+        f"fits (standard deviation {cov[0, 0] ** 0.5:.3f}), from {first:.1f} to "
+        f"{last:.1f} MB: {'memory grows' if slope > LIMIT else 'no growth'}"
     )
-    parser.add_argument("--fits", type=int, default=10_000, help="number of fits")
-    options = parser.parse_args(arguments)
-    begin = time.monotonic()
-    verdict = soak(options.fits, lambda text: print(text, file=sys.stderr, flush=True))
-    print(f"{options.fits} fits in {time.monotonic() - begin:.0f} s: {verdict}")
-    return 1 if verdict.grows else 0
+    return int(slope > LIMIT)
 
 
 if __name__ == "__main__":

@@ -85,10 +85,10 @@ def check_json(text):
     return json.loads(text, parse_constant=refuse)
 
 
-def check_probabilities(names, rows, label="prediction"):
+def check_probabilities(names, rows):
     """Refuse predictions that are not those of the probabilities beside them."""
     where = [j for j, name in enumerate(names) if name.startswith("probability_")]
-    at = names.index(label)
+    at = names.index("prediction")
     for row in rows:
         values = [float(str(row[j]).replace(",", ".")) for j in where]
         assert all(math.isfinite(p) and 0 <= p <= 1 for p in values), values

@@ -41,7 +41,7 @@ _COMMANDS = [
 ]
 
 
-def run_alone(words, stdin=None):
+def run_alone(words):
     """Run a command in a process of its own; its status and what it says.
 
     A status that no command has, and a thread that outlives it, are defects.
@@ -49,8 +49,7 @@ def run_alone(words, stdin=None):
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", _PROGRAM, *words],
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=_SECONDS,
         env=os.environ | threads,

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -37,7 +37,6 @@ from heterolda import (
     LocalNeighborhoodSearch,
 )
 from heterolda.experiments.catalogue import resolve_names
-from heterolda.experiments.methods import Method
 
 RECOMMENDED = "recommended"
 TUNED, POWER = "-tuned", "+power"
@@ -51,6 +50,14 @@ INNER_FOLDS = 5
 MANY_ROWS, SAMPLE = 2500, 2000
 # Without a limit SVC would take hours where C is large and the classes overlap.
 ITERATIONS = 50_000
+
+
+class Method(NamedTuple):
+    """A row of the table of methods; `make` takes a seed, returns an estimator."""
+
+    name: str
+    make: Callable[[int], Any]
+    description: str
 
 
 class InnerFolds:

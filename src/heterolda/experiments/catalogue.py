@@ -12,11 +12,9 @@ __all__ = ["CATALOGUE", "DataSet", "OpenML", "resolve_datasets", "resolve_names"
 
 @dataclass(frozen=True)
 class OpenML:
-    """Where OpenML has a set: number, name and version there."""
+    """Where OpenML has a set."""
 
     data_id: int
-    name: str
-    version: int = 1
     target: str = "default-target"  # the column of the labels
     features: str = ""  # beginning of the features' names; others are left out
 

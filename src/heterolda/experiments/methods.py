@@ -27,7 +27,6 @@ class Method:
 
     name: str
     make: Callable[[int], Any]
-    description: str
     title: str = ""
 
 
@@ -63,62 +62,26 @@ def _standardised(module: str, name: str, seed: int, **settings: Any) -> Any:
 
 
 _OF_PAPER = (
-    Method(
-        "LDA",
-        partial(pure_model, "fisher"),
-        "LDA of each pair of classes",
-        "Pairwise LDA",
-    ),
-    Method("C-HLD", partial(pure_model, "c-hld"), "grid of convex combinations"),
-    Method(
-        "R-HLD-1", partial(pure_model, "r-hld-1"), "random combinations, s1 + s2 = 1"
-    ),
-    Method("R-HLD-2", partial(pure_model, "r-hld-2"), "random combinations"),
-    Method(
-        "GLD",
-        partial(pure_model, "fixed-point"),
-        "the paper's iterative procedure",
-        "Algorithm 1",
-    ),
-    Method(
-        "LNS",
-        partial(_local_search, "fixed-point"),
-        "Algorithm 2, the local neighbourhood search, started from Algorithm 1",
-        "Algorithms 1 + 2",
-    ),
-    Method(
-        "SVM",
-        partial(_standardised, "sklearn.svm", "SVC", kernel="linear"),
-        "SVC(kernel='linear') on standardised features, one against one",
-    ),
+    Method("LDA", partial(pure_model, "fisher"), "Pairwise LDA"),
+    Method("C-HLD", partial(pure_model, "c-hld")),
+    Method("R-HLD-1", partial(pure_model, "r-hld-1")),
+    Method("R-HLD-2", partial(pure_model, "r-hld-2")),
+    Method("GLD", partial(pure_model, "fixed-point"), "Algorithm 1"),
+    Method("LNS", partial(_local_search, "fixed-point"), "Algorithms 1 + 2"),
+    Method("SVM", partial(_standardised, "sklearn.svm", "SVC", kernel="linear")),
 )
 _OTHERS = (
-    Method("GLD-global", partial(pure_model, "global"), "the certified optimum", "GLD"),
-    Method(
-        "global+LNS",
-        partial(_local_search, "global"),
-        "Algorithm 2, started from GLD",
-        "GLD + Algorithm 2",
-    ),
-    Method(
-        "LinearDiscriminantAnalysis",
-        _sklearn_lda,
-        "scikit-learn's LDA of all classes together",
-        "LDA",
-    ),
+    Method("GLD-global", partial(pure_model, "global"), "GLD"),
+    Method("global+LNS", partial(_local_search, "global"), "GLD + Algorithm 2"),
+    Method("LinearDiscriminantAnalysis", _sklearn_lda, "LDA"),
     Method(
         "LogisticRegression",
         partial(
             _standardised, "sklearn.linear_model", "LogisticRegression", max_iter=1000
         ),
-        "scikit-learn's, multinomial, on standardised features",
         "Logistic regression",
     ),
-    Method(
-        "LinearSVC",
-        partial(_standardised, "sklearn.svm", "LinearSVC", dual=False),
-        "scikit-learn's, one against the rest, on standardised features",
-    ),
+    Method("LinearSVC", partial(_standardised, "sklearn.svm", "LinearSVC", dual=False)),
 )
 
 METHODS = {row.name: row for row in (*_OF_PAPER, *_OTHERS)}
