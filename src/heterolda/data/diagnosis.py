@@ -118,6 +118,7 @@ class _Column:
             self.is_date = bool(DATE.fullmatch(cells[row]))
         if len(self.levels) <= _LEVELS:
             self.levels |= counts.keys() - missing
+        if len(self.others) <= _LEVELS:
             self.others |= others
 
     def advice(self, labels: set[str]) -> str | None:

@@ -26,7 +26,7 @@ from heterolda.foundations.validation import (
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import count, html, html_weights, listed
+from heterolda.foundations.wording import count, html, html_weights
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.device.class_moments import class_moments as device_moments
 from heterolda.statistics.arrays import arrays_of, check_count, read_moments
@@ -56,7 +56,7 @@ from heterolda.statistics.moments import (
     too_small,
 )
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.removal import without
+from heterolda.statistics.removal import check_removable, without
 from heterolda.statistics.sparse_moments import sparse_moments
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
@@ -399,28 +399,21 @@ class ClassStatistics:
     def __sub__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
-        if self.factors is not None:
-            raise ValueError(
-                "rows cannot be removed from statistics of fewer rows than features: "
-                "gather the statistics of the other rows again"
-            )
         union_of_labels(self.classes, other.classes)  # refuses mixed types
         left = self._empty_of_both(other, self.classes)
         taken = np.flatnonzero(other.weights > 0)
-        absent = np.setdiff1d(other.classes[taken], self.classes[self.weights > 0])
-        if len(absent):
-            raise ValueError(
-                f"rows of classes {listed(absent)} cannot be removed, because these "
-                "statistics have none: subtract only what was added"
+        present = self.classes[self.weights > 0]
+        check_removable(self.factors is not None, other.classes[taken], present)
+        left.weights[:], left.means[:] = self.weights, self.means
+        left._parts[:] = self.scatters
+        scatters, labels = other.scatters, self.classes.tolist()
+        for i in taken:
+            k = np.searchsorted(self.classes, other.classes[i])
+            whole = self.weights[k], self.means[k], self.scatters[k]
+            part = other.weights[i], other.means[i], scatters[i]
+            left.weights[k], left.means[k], left._parts[k] = without(
+                whole, part, labels[k]
             )
-        places = dict(zip(other.classes[taken].tolist(), taken, strict=True))
-        scatters = other.scatters
-        for k, label in enumerate(self.classes.tolist()):
-            moments = self.weights[k], self.means[k], self.scatters[k]
-            if (i := places.get(label)) is not None:
-                part = other.weights[i], other.means[i], scatters[i]
-                moments = without(moments, part, label)
-            left.weights[k], left.means[k], left._parts[k] = moments
         kept = np.flatnonzero((left.weights > 0) | (self.weights == 0))
         return left.with_entries(kept, self.classes[kept])
 

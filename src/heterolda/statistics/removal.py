@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array
+from heterolda.foundations.wording import listed
 
 # What rounding does to sums of rows, as a share of them: to weights, and to squares and
 # means; so many times that, the rows were never there.
 _SAME_WEIGHT, _ROUNDING, _DOUBT = 1e-10, 2e-14, 1e4
 
 Moments = tuple[float, Array, Array]  # weight, mean and scatter of a class
+
+
+def check_removable(wide: bool, taken: NDArray[Any], present: NDArray[Any]) -> None:
+    """Refuse to take rows from factors, and rows of classes that have none."""
+    if wide:
+        raise ValueError(
+            "rows cannot be removed from statistics of fewer rows than features: "
+            "gather the statistics of the other rows again"
+        )
+    absent = np.setdiff1d(taken, present)
+    if len(absent):
+        raise ValueError(
+            f"rows of classes {listed(absent)} cannot be removed, because these "
+            "statistics have none: subtract only what was added"
+        )
 
 
 def without(whole: Moments, part: Moments, label: object) -> Moments:
