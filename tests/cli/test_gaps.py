@@ -180,7 +180,7 @@ def test_other_models_take_gaps_if_told_to_and_if_they_can(frame, paths, tmp_pat
     [
         "--recommended",
         "--refine",
-        "--strategy exact",
+        "--strategy smooth",
     ],
 )
 def test_options_that_need_whole_rows(paths, options):

@@ -29,7 +29,8 @@ def fit_batches(
 ) -> Estimator:
     """Fit an estimator to files, Arrow data or an array, batch by batch.
 
-    The rows are read once, to gather class statistics.
+    The rows are read once, to gather class statistics; again only if too many of them
+    have gaps, see `memory`.
 
     Parameters
     ----------
