@@ -66,7 +66,7 @@ class Special:
 def _below(letter: str, *shape: str) -> Callable:
     """Indices below a size."""
     return lambda rng, s: rng.integers(
-        s[letter], size=[s[c] if c.isalpha() else int(c) for c in shape]
+        max(s[letter], 1), size=[s[c] if c.isalpha() else int(c) for c in shape]
     )
 
 

@@ -19,7 +19,7 @@ _HALF = np.uint64(32)
 _BLOCK = 1 << 16
 
 
-def row_hashes(X: NDArray[Any]) -> Hashes:
+def row_hashes(X: Any) -> Hashes:
     """Evenly spread numbers, equal for equal rows.
 
     They do not depend on the type of the numbers, nor on whether rows are sparse.
