@@ -190,6 +190,8 @@ def test_masked_rows_are_refused_after_the_fit(make_classes):
     hidden = np.ma.array([1.0, 2.0], mask=[False, True])
     with pytest.raises(ParameterError, match="priors has masked entries"):
         GaussianLinearDiscriminant(priors=hidden).fit(X, y)
+    with pytest.raises(ParameterError, match="X has masked entries"):
+        model.predict(list(masked))
     assert model.predict(np.ma.array(X)).tolist() == model.predict(X).tolist()
 
 

@@ -570,6 +570,8 @@ class GaussianLinearDiscriminant(
             self = host_of(self)
             weights = self.statistics_.weights
             lonely = too_small(weights, self.shrinkage)
+            if not lonely.any():  # by a parameter that was set since
+                lonely = too_small(weights, 0)
             none = not lonely.all() and not weights[lonely].any()
             most = "0" if none else "1 or less"
             raise NotFittedError(

@@ -137,8 +137,9 @@ def all_finite(numbers: NDArray[Any]) -> bool:
 
 
 def check_unmasked(name: str, values: Any) -> None:
-    """Refuse masked entries, which NumPy would uncover."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    """Refuse masked entries, also of rows in a list, which NumPy would uncover."""
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(np.ma.is_masked(part) for part in parts if np.ma.isMaskedArray(part)):
         raise ParameterError(
             Setting(name),
             " has masked entries: fill them in, or leave them out",
