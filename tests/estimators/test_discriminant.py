@@ -555,6 +555,8 @@ def test_a_model_that_has_decayed_too_far_is_forgotten(four):
         model.predict(X)
     assert not hasattr(model, "bayes_error_")
     assert model.n_features_in_ == X.shape[1]
+    with pytest.raises(NotFittedError, match=r"classes \[3\] still"):
+        model.set_params(shrinkage=None).predict(X)
 
 
 def test_a_refused_chunk_changes_nothing(four):

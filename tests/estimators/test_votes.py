@@ -13,11 +13,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from scipy.stats import norm
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import isotonic_regression
 from sklearn.metrics import log_loss, roc_auc_score
 
+from helpers.problems import on_a_line
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
@@ -569,3 +571,36 @@ def test_rows_have_the_answers_of_their_scores(rng, voting, sharpness):
             found = committee.of_rows(method, X, coef, intercept)
             expected = getattr(committee, method)(scores)
             assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("solver", ["global", "fixed-point"])
+def test_one_vs_all_does_not_depend_on_the_order_of_labels(rng, solver):
+    """No threshold tells the inner classes from the others: their rules are trivial."""
+    model = GaussianLinearDiscriminant(
+        multiclass="ova", priors="equal", solver=solver, guard=False
+    )
+    n_trivial = 0
+    for _ in range(20):
+        X, y = on_a_line(rng, 2 * rng.normal(size=4))
+        names = rng.permutation(list("abcd"))
+        plain, renamed = clone(model).fit(X, y), clone(model).fit(X, names[y])
+        grid = np.linspace(-6, 6, 500)[:, None]
+        assert_array_equal(names[plain.predict(grid)], renamed.predict(grid))
+        assert_array_equal(
+            plain.predict_proba(grid).argmax(axis=1), plain.predict(grid)
+        )
+        n_trivial += plain.trivial_.sum()
+        assert_array_equal(plain.bayes_error_[plain.trivial_], 0.25)
+    assert n_trivial > 5
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_one_vs_all_finds_the_inner_classes(rng):
+    X, y = on_a_line(rng, [0, 2, 4, 6], n=400)
+    model = GaussianLinearDiscriminant(multiclass="ova").fit(X, y)
+    assert_array_equal(model.trivial_, [False, True, True, False])
+    assert_array_equal(np.unique(model.predict(X)), [0, 1, 2, 3])
+    fisher = GaussianLinearDiscriminant(multiclass="ova", solver="fisher").fit(X, y)
+    assert_allclose(model.coef_[1:3], fisher.coef_[1:3])
+    assert_allclose(model.intercept_[1:3], fisher.intercept_[1:3])

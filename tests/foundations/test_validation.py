@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import InvalidParameterError
@@ -16,6 +17,7 @@ from sklearn.utils.validation import validate_data
 from heterolda import (
     BoundedErrorClassifier,
     ClassStatistics,
+    FixedPoint,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
@@ -188,7 +190,66 @@ def test_masked_rows_are_refused_after_the_fit(make_classes):
     hidden = np.ma.array([1.0, 2.0], mask=[False, True])
     with pytest.raises(ParameterError, match="priors has masked entries"):
         GaussianLinearDiscriminant(priors=hidden).fit(X, y)
+    with pytest.raises(ParameterError, match="X has masked entries"):
+        model.predict(list(masked))
     assert model.predict(np.ma.array(X)).tolist() == model.predict(X).tolist()
+
+
+def test_numbers_beyond_float64_are_refused(make_classes):
+    X, y = make_classes(n_classes=2, d=3)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    projection = HeteroscedasticProjection(2).fit(X, y)
+    huge = X.astype(object)
+    huge[3, 1] = 10**400
+    for method in (
+        lambda X: GaussianLinearDiscriminant().fit(X, y),
+        lambda X: ClassStatistics.from_data(X, y),
+        lambda X: compare(X, y),
+        model.predict,
+        projection.transform,
+        lambda X: projection.inverse_transform(X[:, 1:]),
+    ):
+        with pytest.raises(ParameterError, match="X has numbers beyond the range of"):
+            method(huge)
+    for weight in (10**400, huge[:, 1]):
+        with pytest.raises(ParameterError, match="sample_weight must be finite"):
+            GaussianLinearDiscriminant().fit(X, y, weight)
+    with pytest.raises(ParameterError, match="max_iter must be an integer from 1 to"):
+        FixedPoint(max_iter=10**400)
+
+
+BROKEN = {
+    "csr": ("indptr", 2, 10**8),
+    "csc": ("indptr", 2, -1),
+    "bsr": ("indices", 2, 10**8),
+    "coo": ("row", 2, 10**8),
+    "lil": ("rows", 2, [10**8]),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_sparse_rows_with_wrong_indices_are_refused(make_classes, kind):
+    """They crashed the process."""
+    X, y = make_classes(n_classes=2, d=3)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    broken = csr_array(X).asformat(kind)
+    name, place, value = BROKEN[kind]
+    getattr(broken, name)[place] = value
+    if kind == "lil":
+        broken.data[place] = [1.0]
+    bounded = BoundedErrorClassifier(LogisticRegression(), max_error={0: 0.2})
+    for method in (
+        model.predict,
+        lambda X: GaussianLinearDiscriminant().fit(X, y),
+        lambda X: ClassStatistics.from_data(X, y),
+        lambda X: bounded.fit(X, y),
+    ):
+        with pytest.raises(ParameterError, match=r"X is a broken sparse matrix \("):
+            method(broken)
+    sound = csr_array(X)
+    before = vars(sound).copy()
+    model.predict(sound)
+    assert all(vars(sound)[name] is value for name, value in before.items())
 
 
 def test_labels_keep_their_type():

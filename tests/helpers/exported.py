@@ -1,5 +1,6 @@
 """Models to export, rows to try them on, and how far rounding can move a score."""
 
+import warnings
 from copy import copy
 from dataclasses import replace
 from functools import cache
@@ -7,14 +8,21 @@ from functools import cache
 import numpy as np
 from sklearn.datasets import load_digits
 
-from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch, recommended
+from helpers.problems import on_a_line
+from heterolda import (
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    TrivialRuleWarning,
+    recommended,
+)
 from heterolda.estimators.votes import OneVsAll, OneVsOne
 from heterolda.experiments import make_d1
 from heterolda.export._rules import read_rules
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
 
-# D1 has two classes; the ten of the digits have names, and four of them numbers.
+# D1 has two classes; the ten of the digits have names, and four of them numbers. No
+# threshold tells the inner ones of four classes on a line from the others.
 MODELS = {
     "d1": lambda: GaussianLinearDiscriminant(),
     "d1-search": lambda: LocalNeighborhoodSearch(max_iter=30),
@@ -24,6 +32,7 @@ MODELS = {
         shrinkage=0.1, voting="majority"
     ),
     "digits-ova": lambda: GaussianLinearDiscriminant(shrinkage=0.1, multiclass="ova"),
+    "line-ova": lambda: GaussianLinearDiscriminant(multiclass="ova"),
     "digits-coupled": lambda: LocalNeighborhoodSearch(
         GaussianLinearDiscriminant(shrinkage=0.1), max_iter=5, voting="coupled"
     ),
@@ -39,6 +48,8 @@ def data(name):
     """Training rows and labels."""
     if name == "d1":
         return make_d1(random_state=0)
+    if name == "line":
+        return on_a_line(np.random.default_rng(0), [0, 1, 2, 3])
     X, y = load_digits(return_X_y=True)
     if name == "four":
         return X[y < 4], y[y < 4] - 2
@@ -48,7 +59,9 @@ def data(name):
 @cache
 def fitted(name):
     """One of the models, fitted."""
-    return MODELS[name]().fit(*data(name.partition("-")[0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrivialRuleWarning)
+        return MODELS[name]().fit(*data(name.partition("-")[0]))
 
 
 @cache

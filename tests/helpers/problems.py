@@ -164,3 +164,9 @@ def wide_rows(rng, d=150):
     X = X * 10 ** rng.uniform(-2, 2, d) + rng.normal(size=d)
     X[:, 7] = 3.0
     return X, y
+
+
+def on_a_line(rng, means, n=50):
+    """Rows of classes with one feature, and their labels."""
+    y = np.repeat(np.arange(len(means)), n)
+    return (rng.normal(size=len(y)) + np.array(means)[y])[:, None], y

@@ -475,6 +475,15 @@ def test_a_class_of_weight_one_has_no_covariance():
             ClassStatistics.from_data(np.eye(4), [0, 0, 1, 1]).covariances(wrong)
 
 
+def test_given_moments_that_have_decayed_borrow():
+    """Below a weight of one their variances were negative."""
+    given = [0, 1], [2, 100], [[0.0], [1.0]], [[[1.0]], [[2.0]]]
+    few = ClassStatistics.from_moments(*given).decayed(0.4)
+    assert_allclose(few.covariances().ravel(), [79.6 / 39, 79.2 / 39])
+    exact = ClassStatistics.from_moments(*given).decayed(0.6)
+    assert_allclose(exact.covariances().ravel(), [0.6 / 0.2, 2 * 0.6 * 99 / 59])
+
+
 def test_repr():
     stats = ClassStatistics.from_data(np.eye(4), [0, 0, 1, 1])
     assert repr(stats) == "ClassStatistics(n_classes=2, n_features=4, weights=[2. 2.])"

@@ -50,8 +50,8 @@ from heterolda.foundations.sklearn_private import (
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import (
     check_labels,
+    check_readable,
     check_several_classes,
-    check_unmasked,
     label_array,
 )
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
@@ -223,7 +223,7 @@ class BoundedErrorClassifier(
         forget_fit(self)
         vars(self).pop("_moved", None)
         refuse_device(X, "BoundedErrorClassifier")
-        check_unmasked("X", X)
+        check_readable(X)
         X, y = indexable(X, label_array(y))
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
@@ -327,7 +327,7 @@ class BoundedErrorClassifier(
         """Refuse to predict before `fit`, and rows on a device."""
         check_is_fitted(self)
         refuse_device(X, "BoundedErrorClassifier")
-        check_unmasked("X", X)
+        check_readable(X)
 
     def _given(self):
         """The classifier to be fitted."""

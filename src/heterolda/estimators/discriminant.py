@@ -234,7 +234,8 @@ class GaussianLinearDiscriminant(
     trivial_ : ndarray of bool of shape (n_pairs,)
         Pairs whose rule always predicts the likelier class (by priors times costs):
         with "global" because no hyperplane does better, with other solvers because
-        they found none.
+        they found none. For "ova" their scores are those of linear discriminant
+        analysis, so that classes can still be compared.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Iterations, trials or evaluations that the solver spent on each pair.
     n_features_in_ : int
@@ -487,7 +488,7 @@ class GaussianLinearDiscriminant(
             warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(statistics)
         review = choice.review
-        if self.guard and choice.scores is not None and pairs[0, 0] >= 0:
+        if self.guard and choice.scores is not None and not problem.one_vs_all:
             review = choice.scores.for_solver(criterion.solver)
         elif rows is not None and isinstance(criterion.solver, Global):
             review = self._make_guard(rows, known, pairs, problem.priors, borrowed)
@@ -573,6 +574,8 @@ class GaussianLinearDiscriminant(
             self = host_of(self)
             weights = self.statistics_.weights
             lonely = too_small(weights, self.shrinkage)
+            if not lonely.any():  # by a parameter that was set since
+                lonely = too_small(weights, 0)
             none = not lonely.all() and not weights[lonely].any()
             most = "0" if none else "1 or less"
             raise NotFittedError(

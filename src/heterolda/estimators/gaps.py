@@ -26,7 +26,7 @@ from sklearn.base import clone
 
 from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.guard import KeptFisher
-from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.pair_problem import PairProblem, with_log_odds
 from heterolda.estimators.posterior import LogOdds
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.types import Array, Index, Mask
@@ -196,18 +196,24 @@ def _by_conditional_means(model, patterns: Mask) -> Hyperplanes:
     none = ~(variance > 0).all(axis=2, keepdims=True)
     along, variance = np.where(none, 0.0, along), np.where(none, 1.0, variance)
     each = np.tile(pairs, (n, 1))
-    planes = solve_pairs(
+    moments = (
         along.reshape(-1, 1),
         variance.reshape(-1, 1, 1),
         shares[each].ravel(),
         weights[each].ravel(),
-        np.arange(each.size).reshape(-1, 2),
+    )
+    places = np.arange(each.size).reshape(-1, 2)
+    planes = solve_pairs(
+        *moments,
+        places,
         problem.criterion.solver,
         problem.seed,
         None if weighted is None else np.tile(weighted, (n, 1)),
         KeptFisher(np.tile(model.guarded_, n), None),
     )
     planes = problem.criterion.rate(planes, shares, each).planes
+    if problem.one_vs_all:
+        planes = with_log_odds(planes, moments, places)
     return replace(planes, coef=planes.coef * coef.reshape(len(each), -1))
 
 

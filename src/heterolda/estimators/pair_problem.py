@@ -4,6 +4,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_several_classes
-from heterolda.solvers import Solver, all_pairs, draws, solve_pairs
+from heterolda.solvers import Fisher, Solver, all_pairs, draws, solve_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import against_all_others
@@ -85,7 +86,32 @@ class PairProblem(NamedTuple):
 
     def rate(self, planes: Hyperplanes):
         """The rules with what they cost."""
-        return self.criterion.rate(planes, self.moments[2], self.solved)
+        rated = self.criterion.rate(planes, self.moments[2], self.solved)
+        if not self.one_vs_all:
+            return rated
+        planes = with_log_odds(rated.planes, self.moments, self.solved)
+        return replace(rated, planes=planes)
+
+    @property
+    def one_vs_all(self) -> bool:
+        """Whether the rules set each class against all others."""
+        return bool(self.pairs[0, 0] < 0)
+
+
+def with_log_odds(planes: Hyperplanes, moments, pairs: Index) -> Hyperplanes:
+    """Return one-vs-all rules whose scores depend on the row even if they are trivial.
+
+    A trivial rule has one score for all rows, so among several of them the order of the
+    labels would decide. They get Fisher's score, which is the log-odds of the class if
+    its covariance is that of all others; what the rule costs stays as it is.
+    """
+    some = np.flatnonzero(planes.trivial)
+    if not len(some):
+        return planes
+    fisher = solve_pairs(*moments, pairs[some], Fisher())
+    coef, intercept = planes.coef.copy(), planes.intercept.copy()
+    coef[some], intercept[some] = fisher.coef, fisher.intercept
+    return replace(planes, coef=coef, intercept=intercept)
 
 
 def check_parameters(model, classes: NDArray[Any], solver: Solver) -> None:

@@ -51,7 +51,7 @@ from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_several_classes,
-    check_unmasked,
+    readable_rows,
     validate_more_rows,
     validate_parameters,
 )
@@ -409,8 +409,8 @@ class HeteroscedasticProjection(
         device = same_device(X, self.scalings_, self, "inverse_transform")
         kinds = NUMERIC_TYPES if device is None else None
         X = X if device is None else check_real(device, X)
-        check_unmasked("X", X)
-        X = check_array(X, dtype=kinds, input_name="X")
+        with readable_rows(X):
+            X = check_array(X, dtype=kinds, input_name="X")
         n = self.loadings_.shape[0]
         if X.shape[1] != n:
             raise ValueError(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
 from functools import cache
 from inspect import signature
 from numbers import Integral, Real
@@ -9,6 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, issparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -66,9 +70,9 @@ def validate_rows(
             known["n_features_in_"] = X.shape[1]
         if known["n_features_in_"] == X.shape[1] and "feature_names_in_" not in known:
             return X, y
-    check_unmasked("X", X)
     labels = label_array(y)
-    with gaps_as(getattr(estimator, "missing", None)) as finite:
+    missing = getattr(estimator, "missing", None)
+    with readable_rows(X), gaps_as(missing) as finite:
         checks = {"reset": reset, "dtype": NUMERIC_TYPES, **finite, **checks}
         checked: tuple[Any, NDArray[Any]] = validate_data(
             estimator, X, labels, **checks
@@ -78,8 +82,39 @@ def validate_rows(
 
 def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
     """Return what `validate_data` of scikit-learn does, for rows after the fit."""
+    with readable_rows(X):
+        return validate_data(estimator, X, reset=False, **checks)
+
+
+@contextmanager
+def readable_rows(X: Any) -> Iterator[None]:
+    """Refuse rows that scikit-learn would misread or crash on, while it checks them."""
+    check_readable(X)
+    try:
+        yield
+    except OverflowError as error:
+        raise ParameterError(
+            Setting("X"),
+            f" has numbers beyond the range of float64 ({error}): divide such features "
+            "by a constant",
+        ) from error
+
+
+def check_readable(X: Any) -> None:
+    """Refuse masked entries, and sparse rows whose indices point outside of them."""
     check_unmasked("X", X)
-    return validate_data(estimator, X, reset=False, **checks)
+    if not issparse(X):
+        return
+    try:
+        if X.format == "coo":
+            coo_array((X.data, X.coords), X.shape)  # which checks them
+        else:  # a copy, because the check may replace arrays
+            (copy(X) if hasattr(X, "check_format") else X.tocsr()).check_format()
+    except ValueError as error:
+        raise ParameterError(
+            Setting("X"),
+            f" is a broken sparse matrix ({error}): build it again from its entries",
+        ) from error
 
 
 def sound_arrays(X: Any, y: Any) -> bool:
@@ -102,8 +137,9 @@ def all_finite(numbers: NDArray[Any]) -> bool:
 
 
 def check_unmasked(name: str, values: Any) -> None:
-    """Refuse masked entries, which NumPy would uncover."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    """Refuse masked entries, also of rows in a list, which NumPy would uncover."""
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(np.ma.is_masked(part) for part in parts if np.ma.isMaskedArray(part)):
         raise ParameterError(
             Setting(name),
             " has masked entries: fill them in, or leave them out",
@@ -161,7 +197,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
             ensure_min_samples=0,
             input_name="sample_weight",
         )
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ParameterError(
             Setting("sample_weight"),
             f" must be finite numbers, one for each row of X: {error}",
@@ -322,7 +358,7 @@ def check_number(
 ) -> None:
     """Refuse a setting that is not a number from `low` to `high`, both allowed."""
     number = isinstance(value, Integral if integer else Real)
-    if not number or not low <= float(value) <= high:  # type: ignore[arg-type]
+    if not number or not low <= value <= high:  # type: ignore[operator]
         raise ParameterError(
             f"{owner}: ",
             Setting(name),

@@ -27,9 +27,9 @@ from heterolda.foundations.validation import (
     check_number,
     check_sample_weight,
     check_several_classes,
-    check_unmasked,
     encode,
     label_array,
+    readable_rows,
 )
 from heterolda.foundations.wording import (
     Markup,
@@ -429,8 +429,7 @@ def compare(
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
     refuse_device(X, "compare")
-    check_unmasked("X", X)
-    with gaps_as(None):
+    with readable_rows(X), gaps_as(None):
         numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
     weight = check_sample_weight(sample_weight, len(numbers))
     why = "compare repeats rows, as some models take no weights"

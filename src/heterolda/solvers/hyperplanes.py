@@ -46,7 +46,7 @@ class Hyperplanes:
     Attributes
     ----------
     coef : ndarray of shape (n_pairs, n_features)
-        Minus w; zero for a trivial rule.
+        Minus w; zero for a trivial rule of two classes.
     intercept : ndarray of shape (n_pairs,)
         w0; the prior log-odds for a trivial rule.
     error : ndarray of shape (n_pairs,)

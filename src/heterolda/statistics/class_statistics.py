@@ -20,9 +20,9 @@ from heterolda.foundations.types import Amount, Array, Index
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_sample_weight,
-    check_unmasked,
     encode,
     label_array,
+    readable_rows,
     sound_arrays,
     union_of_labels,
 )
@@ -263,9 +263,8 @@ class ClassStatistics:
         names, gaps = None, False
         if not sound_arrays(X, y):
             names = get_feature_names(X)
-            check_unmasked("X", X)
             labels = label_array(y)
-            with gaps_as(missing) as checks:
+            with readable_rows(X), gaps_as(missing) as checks:
                 checks |= {"accept_sparse": "csr", "ensure_min_samples": 0}
                 data, labels = check_X_y(X, labels, dtype=NUMERIC_TYPES, **checks)
             gaps = missing == "em" and has_gaps(data)

@@ -237,20 +237,21 @@ def pooled_shares(statistics: Scatters, shrinkage: Amount) -> Array:
 
     `shrinkage` is the share of all classes, or begins with it; "auto" means
     ``r / (W_k + r)`` with the rank r of the features. None is that for a class that
-    cannot stand alone, its weight being at most r + 1, and zero for others, and for all
-    whose moments are `given` as exact. A class of weight 1 or less has no covariance of
-    its own.
+    cannot stand alone, its weight being at most r + 1 (at most 1 if the moments are
+    `given` as exact), and zero for others. A class of weight 1 or less has no
+    covariance of its own.
     """
     weights = statistics.weights
     share = two_amounts(shrinkage)[0]
     if share is None:
-        if statistics.given or (
+        if (
             statistics.coordinates is None
             and weights.min(initial=np.inf) > statistics.scatters.shape[1] + 1
         ):
             return np.zeros(len(weights))
         rank = statistics.rank
-        rho = np.where(weights <= rank + 1, rank / (weights + rank), 0.0)
+        least = 1 if statistics.given else rank + 1
+        rho = np.where(weights <= least, rank / (weights + rank), 0.0)
     elif isinstance(share, Real) and 0 <= float(share) <= 1:
         rho = np.full(len(weights), float(share))
     elif isinstance(share, str) and share == "auto":
