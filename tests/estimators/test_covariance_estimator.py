@@ -182,12 +182,10 @@ def test_parameters_and_data_that_do_not_go_with_an_estimator(make_classes):
         GLD(covariance_estimator=OAS(assume_centered=True)).fit(X, y)
     assert not hasattr(model, "partial_fit")
     statistics = ClassStatistics.from_data(X, y)
-    search = LNS(model, max_iter=5)
     frame = pd.DataFrame(X).rename(columns=str).assign(kind=y)
     for fit in (
         lambda: model.fit_statistics(statistics),
         lambda: fit_batches(model, frame, "kind"),
-        lambda: fit_batches(search, frame, "kind"),
         lambda: model.fit(da.from_array(X), da.from_array(y)),
     ):
         with pytest.raises(ParameterError, match="covariance_estimator is fitted to"):

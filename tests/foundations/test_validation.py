@@ -174,7 +174,6 @@ def test_masked_rows_are_refused_after_the_fit(make_classes):
         model.predict_proba,
         model.predict_log_proba,
         model.decision_function,
-        model.transform,
         projection.transform,
         bounded.predict,
         lambda X: projection.inverse_transform(X[:, 1:]),

@@ -96,7 +96,7 @@ CASES = [
     Case(
         "complex numbers",
         _given(lambda X: X + 1j),
-        Refused(words="[Cc]omplex|not numbers"),
+        Refused(words="[Cc]omplex|not all numbers"),
     ),
     Case(
         "numbers as text",
@@ -108,7 +108,7 @@ CASES = [
     Case(
         "words",
         _given(lambda X: np.where(X > 0, "yes", "no")),
-        Refused(words="could not convert string|numeric|not numbers"),
+        Refused(words="could not convert string|numeric|not all numbers"),
         ways=FIT_OR_COMMAND,
     ),
     Case(
