@@ -49,6 +49,13 @@ COVERED = {
 }
 
 
+# Pages whose examples need PyTorch or a compiler, or take seconds.
+SLOW_PAGES = {
+    *("arrays.md", "box_m.md", "deployment.md", "gaps.md", "projection.md"),
+    *("tutorial.md", "wide.md"),
+}
+
+
 def pytest_collection_modifyitems(items):
     """Sort tests into tiers."""
     missing = pytest.mark.skip(reason="gcc is not installed")
@@ -78,7 +85,7 @@ def needs_much(item):
     """Whether a test belongs to `make check` by its place or by what it uses."""
     if item.path.parent.name == "release":
         return True
-    if item.path.name in ("arrays.md", "deployment.md"):
+    if item.path.name in SLOW_PAGES:
         return True
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     fixtures = set(getattr(item, "fixturenames", ()))

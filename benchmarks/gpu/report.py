@@ -226,8 +226,6 @@ def _opening(record: Record) -> list[str]:
     opening = [" ".join(sentences)]
     if not all(e["full_size"] for e in record["entries"]):
         opening.append("**A smoke run**: tiny data, without a GPU. Ignore its figures.")
-    if "note" in record["about"]:  # written by hand, of what has changed since
-        opening.append(record["about"]["note"])
     return opening
 
 

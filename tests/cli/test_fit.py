@@ -411,6 +411,7 @@ def test_classes_with_few_rows_are_named_with_the_remedy(rng, tmp_path):
     assert note not in succeed(*arguments[:-2], "--columns", "x0,x1")
 
 
+@pytest.mark.check
 def test_rivals_are_solved_once(frame, tmp_path, monkeypatch):
     calls = []
 

@@ -286,6 +286,7 @@ def test_an_endless_stream_is_predicted_as_it_comes(path):
         source.terminate()
 
 
+@pytest.mark.check
 def test_each_row_is_answered_while_the_next_waits(path):
     with start("predict", path, "-", stdin=subprocess.PIPE, bufsize=0) as process:
         process.stdin.write(b"x0,x1,x2\n")

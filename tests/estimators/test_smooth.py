@@ -253,6 +253,7 @@ def noise(rng, n=60):
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+@pytest.mark.check
 def test_the_error_of_noise_is_that_of_tossing_a_coin(rng):
     found, fewest, transformed = [], [], 0
     for _ in range(60):

@@ -938,6 +938,7 @@ def trusted_types():
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.check
 def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
     trusted, needed = trusted_types(), set()
     for name in (*FOUR_CLASSES, *TWO_CLASSES):
