@@ -377,20 +377,3 @@ def test_files_are_read_as_those_of_the_fit(rng, tmp_path):
         ValueError, match="columns names 4 columns, but the model has 7"
     ):
         needs_of(model, ("x0", "city", "x1", "code"), Reading())
-
-
-def test_a_fit_with_a_level_of_one_class_is_guarded_and_judged(rng, tmp_path):
-    n = 400
-    y = np.arange(n) % 2
-    frame = pd.DataFrame({"x": rng.normal(size=n) + y, "kind": np.array(KINDS)[y]})
-    # In twelve rows of one class only, as rare as a level may be.
-    frame["city"] = np.where((np.arange(n) < 24) & (y == 0), "Metz", "Paris")
-    data, out = tmp_path / "d.csv", tmp_path / "m.json"
-    frame.to_csv(data, index=False)
-    result = invoke("fit", data, "-t", "kind", "--categorical", "city", "-o", out)
-    assert result.exit_code == 0
-    assert "LDA on the same rows" in result.stdout
-    model = heterolda.load(out)
-    assert model.guarded_.all()
-    judgement = model.fit_record_.judgement
-    assert judgement.accuracy >= judgement.lda_accuracy - 2 * judgement.standard_error

@@ -93,27 +93,6 @@ def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
     assert line in result.stdout
 
 
-def test_without_gaps_em_changes_nothing(rng, tmp_path):
-    data = tmp_path / "d.csv"
-    make_frame(rng, 120).drop(columns="id").to_csv(data, index=False)
-    paths = [tmp_path / "a.json", tmp_path / "b.json"]
-    plain, em = fit(data, "-o", paths[0]), fit(data, "--missing", "em", "-o", paths[1])
-    assert plain.stdout.replace("a.json", "b.json") == em.stdout
-    assert em.stderr == plain.stderr
-    assert_allclose(*(heterolda.load(path).coef_ for path in paths), rtol=0, atol=0)
-    assert heterolda.load(paths[1]).missing == "em"
-
-
-def test_so_many_rows_are_not_fitted_again_unasked(paths, monkeypatch):
-    data, _ = paths
-    for place in ("fit_files", "judge_fit"):
-        monkeypatch.setattr(f"heterolda.cli.{place}.MOST_NUMBERS", 100)
-    result = fit(data, "--missing", "em")
-    assert "unknown: refitting so many rows with gaps" in result.stdout
-    assert "rows have missing values; EM uses" in result.stderr
-    assert "5-fold" in fit(data, "--missing", "em", "--cv", "5").stdout
-
-
 def test_predictions_are_those_of_the_model(frame, paths, tmp_path):
     data, path = paths
     fit(data, "--missing", "em", "-o", path)

@@ -200,12 +200,3 @@ def test_components_that_rows_have_changed_are_said_to_be(rng):
     assert result.exit_code == 0, result.stderr
     assert "note: the classes are not Gaussian" in result.stderr
     assert "with covariances moved towards the pooled one by 0.1" in result.stdout
-
-
-def test_fewer_rows_than_features_are_said_to_tell_nothing(frame, data):
-    about = "Note: with fewer rows (4) than features (5) any labels"
-    options = "-t", "kind", "--exclude", "id", *CHERNOFF
-    assert about not in succeed("project", data, *options)
-    few = frame.groupby("kind").head(2)[:4].assign(x5=[1.0, 2.0, 0.0, 5.0])
-    said = succeed("project", "-", *options, stdin=few.to_csv(index=False))
-    assert about in " ".join(said.split())

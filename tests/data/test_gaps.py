@@ -223,22 +223,6 @@ def test_chunks_and_dask_collections_name_the_way_out(frame):
         model.fit(*lazy)
 
 
-def test_long_work_shows_how_far_it_is(frame, monkeypatch):
-    monkeypatch.setattr(long_work, "LONG", 0.0)
-    shares, texts = [], []
-
-    def begin(text):
-        texts.append(text)
-        return shares.append
-
-    with long_work.shown_by(begin):
-        statistics_from_batches(frame, "kind", columns=FEATURES, missing="em")
-    assert "rows with gaps" in texts[0]
-    assert shares[-1] == 1
-    assert min(shares) >= 0
-    assert len(shares) > 2
-
-
 def test_an_interrupt_leaves_nothing_half_done(frame, monkeypatch):
     def stop(*arguments):
         raise KeyboardInterrupt
