@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -459,14 +458,3 @@ def messy_files():
         ),
     ]
     return [replace(case, target=case.target or case.label) for case in found]
-
-
-def main(folder):
-    """Write them all."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for case in messy_files():
-        print(*case.paths(folder), sep="\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

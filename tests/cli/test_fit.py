@@ -454,14 +454,6 @@ def test_warnings_are_plain_notes(rng, tmp_path):
         "fit", write(holes, data), "-t", "kind", "--exclude", "id", "--missing", "drop"
     )
     assert "note: 1 of 20 rows have missing values and were left out" in result.stderr
-    data = write(make_frame(rng, 100), tmp_path / "enough.csv")
-    for options, at_once in (
-        (["--shrinkage", "auto"], False),
-        (["--refine"], True),
-        (["--shrinkage", "cv"], True),
-    ):
-        result = invoke("fit", data, "-t", "kind", "--exclude", "id", *options)
-        assert ("need all rows at once" in result.stderr) == at_once
 
 
 def test_labels_that_are_numbers_can_be_named(tmp_path, rng):

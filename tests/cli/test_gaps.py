@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 import heterolda
 from helpers.cli import invoke, make_frame, names, succeed
 from heterolda import (
-    ClassStatistics,
     GaussianLinearDiscriminant,
     ParameterError,
     compare,
@@ -18,7 +17,6 @@ from heterolda import (
 )
 from heterolda.cli.odd_numbers import find_odd_numbers
 from heterolda.inspection.displays.boundary import BoundaryDisplay
-from heterolda.inspection.model_facts import ModelFacts
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = [
@@ -230,11 +228,6 @@ def test_what_inspection_says(frame, paths):
     assert said in succeed("inspect", path)
     X, y = labelled(frame)
     plain = GaussianLinearDiscriminant().fit(X.fillna(0), y)
-    assert "missing" not in ModelFacts(plain).sentence
-    statistics = ClassStatistics.from_data(X, y, missing="em")
-    assert "rows with gaps as complete" in str(heteroscedasticity_report(statistics))
-    whole = ClassStatistics.from_data(X.fillna(0), y)
-    assert "rows with gaps" not in str(heteroscedasticity_report(whole))
     pattern = "X contains NaN, which stands for a missing value: use {}"
     for call, way in (
         (lambda: heteroscedasticity_report(X, y), "statistics, ClassStatistics.from_d"),

@@ -18,7 +18,6 @@ from heterolda import (
 )
 from heterolda.data import fit_batches, statistics_from_batches
 from heterolda.data import table as table_module
-from heterolda.foundations import long_work
 from heterolda.statistics import em
 from heterolda.statistics.available import Available
 from heterolda.statistics.em import expectation
@@ -221,14 +220,3 @@ def test_chunks_and_dask_collections_name_the_way_out(frame):
     lazy = da.from_array(X, chunks=(100, 3)), da.from_array(y, chunks=100)
     with pytest.raises(ValueError, match=r"contains NaN.*in memory.*fit_batches"):
         model.fit(*lazy)
-
-
-def test_an_interrupt_leaves_nothing_half_done(frame, monkeypatch):
-    def stop(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(em, "em_step", stop)
-    model = GaussianLinearDiscriminant(missing="em")
-    with pytest.raises(KeyboardInterrupt):
-        fit_batches(model, frame, "kind", columns=FEATURES, memory=1)
-    assert not hasattr(model, "coef_")
