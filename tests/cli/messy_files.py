@@ -1,7 +1,7 @@
 """Tables as engineers have them: the same kind of numbers, each file messy in its way.
 
-``python -m tests.cli.messy_files FOLDER`` writes them all. Each comes as rows to fit,
-rows to judge the model by, and new rows, which mostly have no labels.
+Each comes as rows to fit, rows to judge the model by, and new rows, which mostly have
+no labels.
 """
 
 from __future__ import annotations
