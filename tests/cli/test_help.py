@@ -1,6 +1,5 @@
 """Help that can be read in a terminal, and examples in it that are right."""
 
-import re
 import shlex
 from inspect import cleandoc
 
@@ -18,7 +17,6 @@ def test_help_fits_the_screen_and_has_all_options(words, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     shown = succeed(*words, "--help")
     assert max(map(len, shown.splitlines())) <= 80
-    assert not re.search(r"list\[|\bNone\b", shown)
     if not words:
         assert all(name in shown for name in COMMANDS)
         assert shown.strip() == succeed().strip()

@@ -58,7 +58,7 @@ def note_odd_numbers(data: Any, X: Array, names: Sequence[str]) -> None:
     columns: dict[float, list[OddNumber]] = {}
     for one in find_odd_numbers(X, names):
         columns.setdefault(one.value, []).append(one)
-    n_columns = {value: (value == X).any(axis=0).sum() for value in columns}
+    n_columns = {value: np.equal(X, value).any(axis=0).sum() for value in columns}
     columns = {v: mine for v, mine in columns.items() if n_columns[v] == len(mine)}
     if not columns:
         return
