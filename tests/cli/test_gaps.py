@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 import heterolda
 from helpers.cli import invoke, make_frame, names, succeed
 from heterolda import (
-    ClassStatistics,
     GaussianLinearDiscriminant,
     ParameterError,
     compare,
@@ -18,7 +17,6 @@ from heterolda import (
 )
 from heterolda.cli.odd_numbers import find_odd_numbers
 from heterolda.inspection.displays.boundary import BoundaryDisplay
-from heterolda.inspection.model_facts import ModelFacts
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = [
@@ -91,27 +89,6 @@ def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
     asked = fit(data, "--missing", "em", "--cv", "5").stdout
     line = next(k for k in asked.splitlines() if k.startswith("Held-out accuracy"))
     assert line in result.stdout
-
-
-def test_without_gaps_em_changes_nothing(rng, tmp_path):
-    data = tmp_path / "d.csv"
-    make_frame(rng, 120).drop(columns="id").to_csv(data, index=False)
-    paths = [tmp_path / "a.json", tmp_path / "b.json"]
-    plain, em = fit(data, "-o", paths[0]), fit(data, "--missing", "em", "-o", paths[1])
-    assert plain.stdout.replace("a.json", "b.json") == em.stdout
-    assert em.stderr == plain.stderr
-    assert_allclose(*(heterolda.load(path).coef_ for path in paths), rtol=0, atol=0)
-    assert heterolda.load(paths[1]).missing == "em"
-
-
-def test_so_many_rows_are_not_fitted_again_unasked(paths, monkeypatch):
-    data, _ = paths
-    for place in ("fit_files", "judge_fit"):
-        monkeypatch.setattr(f"heterolda.cli.{place}.MOST_NUMBERS", 100)
-    result = fit(data, "--missing", "em")
-    assert "unknown: refitting so many rows with gaps" in result.stdout
-    assert "rows have missing values; EM uses" in result.stderr
-    assert "5-fold" in fit(data, "--missing", "em", "--cv", "5").stdout
 
 
 def test_predictions_are_those_of_the_model(frame, paths, tmp_path):
@@ -251,11 +228,6 @@ def test_what_inspection_says(frame, paths):
     assert said in succeed("inspect", path)
     X, y = labelled(frame)
     plain = GaussianLinearDiscriminant().fit(X.fillna(0), y)
-    assert "missing" not in ModelFacts(plain).sentence
-    statistics = ClassStatistics.from_data(X, y, missing="em")
-    assert "rows with gaps as complete" in str(heteroscedasticity_report(statistics))
-    whole = ClassStatistics.from_data(X.fillna(0), y)
-    assert "rows with gaps" not in str(heteroscedasticity_report(whole))
     pattern = "X contains NaN, which stands for a missing value: use {}"
     for call, way in (
         (lambda: heteroscedasticity_report(X, y), "statistics, ClassStatistics.from_d"),

@@ -239,26 +239,6 @@ def test_text_with_another_delimiter():
             assert said in result.stderr
 
 
-def test_quotes_within_a_cell_are_characters():
-    text = GOOD.replace("north", '5" pipe')
-    assert text.count('"') % 2 == 0
-    for data in (text, text + '1,2,5" pipe\n'):
-        assert check_table(data.encode(), ".csv", FIT)
-        assert check_table(data.encode(), "", FIT)
-
-
-@pytest.mark.check
-def test_a_packed_text_without_an_end_needs_little_memory():
-    for text, message in (
-        (b"x0,kind\n1," + b"a" * 40_000_000, "is longer than 32 MB: perhaps a"),
-        (b'x0,kind\n1,"' + b"a\n" * 4_500_000, "a quote is not closed"),
-    ):
-        with a_folder(data_csv_gz=gzip.compress(text, 1)):
-            result = invoke("fit", "data.csv.gz", "-t", "kind")
-        assert result.exit_code == 1
-        assert message in result.stderr
-
-
 def test_very_many_columns():
     names = ",".join(f"c{k}" for k in range(40_000)) + ",x0,x1,kind\n"
     with a_folder(data_csv=names.encode(), model_json=model()):
@@ -345,15 +325,6 @@ def test_parquet_columns_that_are_no_numbers(kind):
     with a_folder(data_parquet=data):
         said = invoke("fit", "data.parquet", "-t", "kind").stderr
     assert f"1 column is not all numbers: 'x1' ({words}" in said
-
-
-@pytest.mark.parametrize("kind", ODD)
-def test_parquet_columns_of_any_type_are_passed_on(kind):
-    table = columns(extra=ODD[kind][0])
-    with a_folder(data_parquet=written(table), model_json=model()):
-        succeed("predict", "model.json", "data.parquet", "-o", "out.parquet")
-        out = pq.read_table("out.parquet")
-    assert out.drop_columns("prediction").equals(table)
 
 
 def test_parquet_numbers_of_other_types():

@@ -5,10 +5,8 @@ import pickle
 import pytest
 
 from heterolda import (
-    ClassStatistics,
     GaussianLinearDiscriminant,
     ParameterError,
-    SmallClassWarning,
 )
 from heterolda.cli.messages import in_options
 from heterolda.data.columns import Columns
@@ -27,16 +25,6 @@ def test_a_message_is_said_in_parameters_and_in_options():
     assert error.settings[1] == Setting("solver", "global")
     assert str(error).startswith("criterion='minimax' needs solver='global'")
     assert in_options(error).startswith("--criterion minimax needs --solver global,")
-
-
-def test_a_warning_carries_what_it_advises():
-    with pytest.warns(SmallClassWarning, match="use shrinkage='cv'") as caught:
-        GaussianLinearDiscriminant().fit_statistics(
-            ClassStatistics.from_data(X[:5], y[:5])
-        )
-    warning = caught[0].message
-    assert warning.settings == (Setting("shrinkage", "cv"),)
-    assert "use --shrinkage cv, more samples or fewer features" in in_options(warning)
 
 
 def test_errors_of_files_are_about_no_parameter():

@@ -269,24 +269,6 @@ def test_text_is_quoted_where_it_must_be(rng):
 
 
 @pytest.mark.check
-def test_an_endless_stream_is_predicted_as_it_comes(path):
-    """Rows come out while more go in; a reader that goes away ends it in silence."""
-    feed = "echo x0,x1,x2,s; while :; do echo '1,2,3,\"a\nb\"'; done"
-    with (
-        subprocess.Popen(["sh", "-c", feed], stdout=subprocess.PIPE) as source,
-        start("predict", path, "-", stdin=source.stdout) as process,
-    ):
-        source.stdout.close()
-        lines = [process.stdout.readline() for _ in range(1001)]
-        assert lines[0] == b"x0,x1,x2,s,prediction\n"
-        assert set(lines[1::2]) == {b'1,2,3,"a\n'}
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait(30) == 1
-        source.terminate()
-
-
-@pytest.mark.check
 def test_each_row_is_answered_while_the_next_waits(path):
     with start("predict", path, "-", stdin=subprocess.PIPE, bufsize=0) as process:
         process.stdin.write(b"x0,x1,x2\n")

@@ -188,24 +188,3 @@ def test_columns_with_names_of_components(frame, tmp_path):
         result = invoke(*options, *(given or ("-t", "component_1", "--id", "id")))
         assert result.exit_code == 1
         assert "already a column 'component_1': rename it" in result.stderr
-
-
-def test_components_that_rows_have_changed_are_said_to_be(rng):
-    X, kind = rng.normal(size=(400, 2)), np.arange(400) % 2
-    X[:, 0] += 2 * kind
-    X[:4, 1] *= 1e5 * (1 - kind[:4])  # the covariance of a class is that of two rows
-    table = pd.DataFrame(X, columns=["x0", "x1"]).assign(kind=kind)
-    options = "-t", "kind", "--components", "1"
-    result = invoke("project", "-", *options, stdin=table.to_csv(index=False))
-    assert result.exit_code == 0, result.stderr
-    assert "note: the classes are not Gaussian" in result.stderr
-    assert "with covariances moved towards the pooled one by 0.1" in result.stdout
-
-
-def test_fewer_rows_than_features_are_said_to_tell_nothing(frame, data):
-    about = "Note: with fewer rows (4) than features (5) any labels"
-    options = "-t", "kind", "--exclude", "id", *CHERNOFF
-    assert about not in succeed("project", data, *options)
-    few = frame.groupby("kind").head(2)[:4].assign(x5=[1.0, 2.0, 0.0, 5.0])
-    said = succeed("project", "-", *options, stdin=few.to_csv(index=False))
-    assert about in " ".join(said.split())

@@ -10,7 +10,6 @@ import time
 import numpy as np
 import pytest
 
-from fuzz.commands import a_folder
 from helpers.cli import invoke, succeed
 from heterolda.data import text_rows
 from heterolda.data.csv_reader import StandardInput
@@ -46,18 +45,6 @@ def test_rows_are_whole_wherever_the_text_is_cut(rng, delimiter):
         assert again == expected
 
 
-def test_a_row_goes_out_as_soon_as_it_is_whole():
-    pieces = [b"x,y\n1,2\n", b"3,4\n", b'5,"six\n', b'seven"\n', b'8" q,9\n', b"10"]
-    waiting = iter(pieces)
-    found = complete_rows(waiting, ",", "text")
-    assert [next(found) for _ in range(4)] == [
-        *pieces[:2],
-        b"".join(pieces[2:4]),
-        pieces[4],
-    ]
-    assert list(waiting) == pieces[5:]
-
-
 BAD = [
     ('x,y\n1,"a\n2,b\n', 1),  # not closed
     ('x,y\n1,a\n2,"b\n3,c\n4,"d\n5,e\n', 2),  # closed by the opening of another
@@ -74,13 +61,6 @@ def test_open_quotes_are_refused(rng, text, line):
             ValueError, match=f"^t: a quote .* begins in line {line + 1}:"
         ):
             list(complete_rows(pieces_of(text.encode(), rng), ",", "t"))
-
-
-@pytest.mark.parametrize("text", ["x,y\n1,2\n", '"x",y\n"a","b\nc"\n', '"",""\n1,"z"'])
-def test_plain_quotes_need_no_second_look(text, monkeypatch):
-    monkeypatch.setattr(text_rows.csv, "reader", None)
-    pieces = [text.encode()[k : k + 2] for k in range(0, len(text), 2)]
-    assert b"".join(complete_rows(pieces, ",", "t")) == text.encode()
 
 
 def test_rows_without_an_end_are_refused(monkeypatch):
@@ -106,44 +86,11 @@ def test_a_row_goes_on_as_soon_as_its_quotes_are_closed():
     assert list(found) == [b"3,e\n"]
 
 
-def test_a_quote_that_stays_open_is_not_read_again_with_every_piece(monkeypatch):
-    n_read = 0
-
-    def end_of_rows(text, delimiter):
-        nonlocal n_read
-        n_read += len(text)
-        return found(text, delimiter)
-
-    found = text_rows._end_of_rows
-    monkeypatch.setattr(text_rows, "_end_of_rows", end_of_rows)
-    monkeypatch.setattr(text_rows, "_PROMPT_BYTES", 1000)
-    for line in (b"1,2,3\n", b'1,""2"",3\n'):
-        n_read = 0
-        with pytest.raises(ValueError, match="a quote is not closed"):
-            list(complete_rows([b'x\n1,"oops\n', *[line] * 3000], ",", "t"))
-        assert n_read < 5 * 3000 * len(line)
-
-
 def test_cells_longer_than_the_limit_of_the_csv_module():
     limit = csv.field_size_limit()
     text = b'x,y\n1,"' + b'""a\n' * limit + b'"\n2,5" q\n'
     assert b"".join(complete_rows([text], ",", "t")) == text
     assert csv.field_size_limit() == limit
-
-
-def test_commands_refuse_swallowed_rows():
-    rows = "".join(f"{k % 7}.5,{k % 5},{'ab'[k % 2]},z\n" for k in range(60))
-    good = "x,y,kind,note\n" + rows
-    bad = good + '1,2,a,"open\n3,4,b,z\n5,6,a,5" q\n'
-    with a_folder(good_csv=good.encode(), bad_csv=bad.encode()) as folder:
-        succeed("fit", "good.csv", "-t", "kind", "--exclude", "note", "-o", "m.json")
-        result = invoke("predict", "m.json", "bad.csv", "-o", "out.csv")
-        assert result.exit_code == 1
-        assert "a quote is not closed, or is within quotes" in result.stderr
-        assert not (folder / "out.csv").exists()
-        (folder / "bad.csv").write_text(good + '1,"2,a,z\n')
-        result = invoke("fit", "bad.csv", "-t", "kind", "--exclude", "note")
-        assert "a quote is not closed, or is within quotes" in result.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="one can wait for sockets only")

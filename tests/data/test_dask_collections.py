@@ -1,15 +1,11 @@
 """The same model from dask collections as from arrays, on threads and on processes."""
 
-import json
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 import time
 import warnings
-from functools import partial
 
 import dask
 import dask.array as da
@@ -18,14 +14,12 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask.distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import (
-    ClassStatistics,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
@@ -200,30 +194,6 @@ def test_labels_of_any_type(labels, rng):
     assert_array_equal(model.predict(X), whole.predict(X))
 
 
-def test_categories_and_text_of_data_frames(rng):
-    frame = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
-    frame["text"] = rng.choice(["x", "y"], 80)
-    frame["category"] = frame["text"].astype("category")
-    lazy = dd.from_pandas(frame, npartitions=3)
-    for name in ("text", "category"):
-        model = GaussianLinearDiscriminant().fit(lazy[["a", "b"]], lazy[name])
-        assert model.classes_.tolist() == ["x", "y"]
-
-
-def test_the_order_of_chunks_does_not_matter(rng):
-    X, y = data(500)
-    X = X + 1e6
-    chunks = [(X[k : k + 50], y[k : k + 50]) for k in range(0, 500, 50)]
-    rng.shuffle(chunks)
-    lazy = [
-        da.concatenate([da.from_array(part, chunks=-1) for part in parts])
-        for parts in zip(*chunks, strict=True)
-    ]
-    mine, whole = statistics(*lazy), ClassStatistics.from_data(X, y)
-    assert_allclose(mine.scatters, whole.scatters, rtol=1e-10, atol=1e-6)
-    assert_allclose(mine.means, whole.means, rtol=1e-12)
-
-
 def slow_block(seed, delay):
     time.sleep(delay)
     return np.random.default_rng(seed).normal(size=(50, 3))
@@ -394,40 +364,6 @@ def test_frames_from_files_keep_their_partitions(tmp_path):
     assert statistics(joined[["c", "d"]], joined["y"]).weights.sum() == 300
 
 
-class Counted:
-    """Makes rows with the label in the last column, and counts how often."""
-
-    def __init__(self, n_chunks):
-        self.calls = 0
-        load = dask.delayed(self.load, pure=False)
-        parts = [load(k) for k in range(n_chunks)]
-        self.array = da.concatenate(
-            [da.from_delayed(part, (40, 4), dtype=float) for part in parts]
-        )
-        meta = pd.DataFrame({name: [0.0] for name in "abcy"})
-        parts = [load(k, frame=True) for k in range(n_chunks)]
-        self.frame = dd.from_delayed(parts, meta=meta, verify_meta=False)
-
-    def load(self, k, frame=False):
-        self.calls += 1
-        rows = np.random.default_rng(k).normal(size=(40, 4))
-        rows[:, 3] = np.arange(40) % 4
-        return pd.DataFrame(rows, columns=list("abcy")) if frame else rows
-
-
-def test_what_rows_and_labels_are_made_from_is_made_once():
-    source = Counted(6)
-    model = GaussianLinearDiscriminant(priors=[0.25] * 4)
-    with dask.config.set(scheduler="synchronous"):
-        model.fit(source.array[:, :3], source.array[:, 3].astype(int))
-        assert source.calls == 6
-        model.score(source.array[:, :3], source.array[:, 3])
-        assert source.calls == 12
-        frame = source.frame[source.frame.a > -1]
-        model.fit(frame[list("abc")], frame["y"], frame["y"] + 1)
-        assert source.calls == 18
-
-
 TYPES = ["Int64", "Float64", "boolean", "bool", "category", object, "double[pyarrow]"]
 
 
@@ -486,58 +422,3 @@ def test_persisted_collections_single_rows_and_columns_of_one(scheduler):
     assert_same_model(model, thrice)
     score = model.score(kept[list("abcd")], kept["y"], 2)
     assert score == pytest.approx(thrice.score(X, y))
-
-
-@pytest.fixture(scope="module")
-def remote(tmp_path_factory):
-    """A client of a scheduler and a worker that were started from the command line."""
-    file = tmp_path_factory.mktemp("remote") / "scheduler.json"
-    command = [sys.executable, "-m"]
-    local = ["--scheduler-file", str(file), "--host", "127.0.0.1", "--no-dashboard"]
-    run = partial(subprocess.Popen, stderr=subprocess.DEVNULL)
-    processes = [
-        run([*command, "distributed.cli.dask_scheduler", "--port", "0", *local])
-    ]
-    try:
-        until = time.monotonic() + 60
-        while not (file.exists() and file.read_text().endswith("}")):
-            assert processes[0].poll() is None
-            assert time.monotonic() < until, "the scheduler does not start"
-            time.sleep(0.1)
-        worker = [*command, "distributed.cli.dask_worker", "--nthreads", "1", *local]
-        processes.append(run(worker))
-        address = json.loads(file.read_text())["address"]
-        with Client(address, set_as_default=False) as client:
-            client.wait_for_workers(1, timeout=60)
-            yield client
-    finally:
-        for process in reversed(processes):
-            process.terminate()
-            process.wait(30)
-
-
-@pytest.mark.check
-def test_a_remote_cluster(remote, tmp_path):
-    X, y = data(500)
-    assert remote.cluster is None
-    assert remote.scheduler.address.startswith("tcp://127.0.0.1:")
-
-    def load(k):  # says who has loaded
-        (tmp_path / f"{k} {os.getpid()}").touch()
-        return X[100 * k : 100 * k + 100]
-
-    parts = [da.from_delayed(dask.delayed(load)(k), (100, 4), float) for k in range(5)]
-    lazy = da.concatenate(parts), da.from_array(y, chunks=70)
-    whole = GaussianLinearDiscriminant().fit(X, y)
-    with remote.as_current():
-        model = GaussianLinearDiscriminant().fit(*lazy)
-        added = GaussianLinearDiscriminant().partial_fit(*lazy, classes=whole.classes_)
-        predicted = model.predict(lazy[0]).compute()
-        score = model.score(*lazy)
-    assert_same_model(model, whole)
-    assert_same_model(added, whole)
-    assert_array_equal(predicted, whole.predict(X))
-    assert score == pytest.approx(whole.score(X, y))
-    (worker,) = remote.run(os.getpid).values()
-    assert worker != os.getpid()
-    assert {p.name for p in tmp_path.iterdir()} == {f"{k} {worker}" for k in range(5)}

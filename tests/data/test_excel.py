@@ -67,17 +67,6 @@ def test_a_workbook_has_the_answers_of_the_same_table_in_csv(rng):
     assert said[0] == said[1]
 
 
-def test_a_table_may_begin_anywhere(rng):
-    rows = rows_with_names(make_frame(rng, 20))
-    with a_folder():
-        found = []
-        for place in (1, 1), (4, 1), (1, 3), (7, 30):
-            written("data.xlsx", rows, place)
-            found.append(statistics_from_batches("data.xlsx", "kind", exclude=["id"]))
-    for other in found[1:]:
-        np.testing.assert_array_equal(other.means, found[0].means)
-
-
 def test_numbers_are_exact_and_whole_ones_have_no_point(rng):
     values = [0.1 + 0.2, 1e300, 5e-324, -7.0, 2.0**60, 1e15, *rng.normal(size=34)]
     frame = make_frame(rng, 40, kinds=[10, 20, 30, 40])
@@ -138,17 +127,6 @@ def test_dates_are_those_of_another_reader(rng, since_1904):
         known = from_excel(float(day), epoch)
         assert isinstance(known, datetime.datetime)
         assert datetime.datetime.fromisoformat(text) == known
-
-
-def test_a_column_of_dates_is_refused_by_name(rng):
-    frame = make_frame(rng, 40)
-    frame["day"] = [datetime.date(2024, 5, 1 + k % 28) for k in range(40)]
-    with a_folder():
-        written("data.xlsx", rows_with_names(frame))
-        result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
-    assert result.exit_code == 1
-    assert "'day'" in result.stderr
-    assert "data.xlsx" in result.stderr
 
 
 def test_decimal_commas_in_cells_that_are_text(rng):

@@ -18,7 +18,6 @@ from heterolda import (
 )
 from heterolda.data import fit_batches, statistics_from_batches
 from heterolda.data import table as table_module
-from heterolda.foundations import long_work
 from heterolda.statistics import em
 from heterolda.statistics.available import Available
 from heterolda.statistics.em import expectation
@@ -221,30 +220,3 @@ def test_chunks_and_dask_collections_name_the_way_out(frame):
     lazy = da.from_array(X, chunks=(100, 3)), da.from_array(y, chunks=100)
     with pytest.raises(ValueError, match=r"contains NaN.*in memory.*fit_batches"):
         model.fit(*lazy)
-
-
-def test_long_work_shows_how_far_it_is(frame, monkeypatch):
-    monkeypatch.setattr(long_work, "LONG", 0.0)
-    shares, texts = [], []
-
-    def begin(text):
-        texts.append(text)
-        return shares.append
-
-    with long_work.shown_by(begin):
-        statistics_from_batches(frame, "kind", columns=FEATURES, missing="em")
-    assert "rows with gaps" in texts[0]
-    assert shares[-1] == 1
-    assert min(shares) >= 0
-    assert len(shares) > 2
-
-
-def test_an_interrupt_leaves_nothing_half_done(frame, monkeypatch):
-    def stop(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(em, "em_step", stop)
-    model = GaussianLinearDiscriminant(missing="em")
-    with pytest.raises(KeyboardInterrupt):
-        fit_batches(model, frame, "kind", columns=FEATURES, memory=1)
-    assert not hasattr(model, "coef_")

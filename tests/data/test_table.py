@@ -1,11 +1,9 @@
 """The same statistics from files, folders and streams of any kind as from one array."""
 
-import gzip
 import pickle
 import subprocess
 import sys
 import threading
-import tracemalloc
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -31,7 +29,6 @@ from heterolda import (
     ReadingWarning,
 )
 from heterolda.data import fit_batches, statistics_from_batches
-from heterolda.data.prefetch import prefetch
 
 ROOT = Path(__file__).parents[2]
 FEATURES = ["a", "b", "c"]
@@ -160,15 +157,6 @@ def test_text_of_any_type(kind):
     with pytest.warns(MissingRowsWarning, match="1 of 5"):
         stats = statistics_from_batches(source, "kind", missing="drop")
     assert stats.weights.tolist() == [2, 2]
-
-
-def test_a_polars_frame_with_categories():
-    """Its labels come with unsigned numbers, in which there is no -1."""
-    frame = pl.DataFrame({"x": [1.0, 2, 4, 8], "kind": ["a", "b", "a", "b"]})
-    for kind in (pl.Categorical, pl.Enum(["b", "a"])):
-        stats = statistics_from_batches(frame.cast({"kind": kind}), "kind")
-        assert stats.classes.tolist() == ["a", "b"]
-        assert stats.means.ravel().tolist() == [2.5, 5]
 
 
 @pytest.mark.parametrize(
@@ -407,28 +395,6 @@ def test_folders_in_folders(frame, tmp_path):
     assert_same(statistics_from_batches(source, "kind"), expected)
 
 
-def test_damaged_text_is_named(tmp_path):
-    path = tmp_path / "a.csv"
-    for text, message in (
-        ("", "a.csv is empty"),
-        ("x,kind\n1,a\n2,b,3\n", "a.csv: row 2 has 3 cells"),
-        (
-            "x,kind\n1,a\ntwo,b\n",
-            "a.csv: 1 column is not all .*'x' .row 2: 'two'",
-        ),
-        ("x,x,kind\n1,2,a\n", "a.csv: several columns are named"),
-        ("x,other\n1,a\n", "a.csv: no column is named 'kind'"),
-        ("kind\na\n", "a.csv: there is no column besides"),
-        ("x,kind\n", "source: the data have no rows"),
-    ):
-        path.write_text(text)
-        refused(path, message)
-    damaged = gzip.compress(b"x,kind\n" + b"1,a\n" * 100_000)
-    packed = tmp_path / "b.csv.gz"
-    packed.write_bytes(damaged[: len(damaged) // 2])
-    refused(packed, "b.csv.gz cannot be read")
-
-
 def test_requests_that_make_no_sense(frame, tmp_path):
     table = pa.Table.from_pandas(frame)
     refused(tmp_path, "has no file", FileNotFoundError)
@@ -499,39 +465,6 @@ def test_an_interrupt_ends_the_decoding_thread(frame):
     with pytest.raises(KeyboardInterrupt):
         statistics_from_batches(batches, "kind", columns=["a"], progress=stop)
     assert not [t for t in threading.enumerate() if t.name == "heterolda-decoder"]
-
-
-def test_items_are_made_early_and_in_order():
-    made = []
-    used = threading.Event()
-
-    def items():
-        for k in range(6):
-            made.append(k)
-            if k == 2:
-                used.set()
-            yield k
-
-    stream = prefetch(items())
-    assert next(stream) == 0
-    assert used.wait(30)  # two more are made while the first is in use
-    assert list(stream) == [1, 2, 3, 4, 5]
-    assert made == [0, 1, 2, 3, 4, 5]
-
-
-def test_only_a_few_batches_are_in_memory(tmp_path):
-    path = tmp_path / "a.parquet"
-    X, y = gaussian_classes(Shape(20_000, 8, 3))
-    table = pa.table({f"x{j}": X[:, j] for j in range(8)} | {"y": y})
-    with pq.ParquetWriter(path, table.schema) as writer:
-        for _ in range(20):
-            writer.write_table(table)
-    tracemalloc.start()
-    stats = statistics_from_batches(path, "y", batch_size=5_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert stats.weights.sum() == 400_000
-    assert peak < 0.25 * 400_000 * 8 * 8  # of the bytes of the data
 
 
 @pytest.mark.check

@@ -96,7 +96,6 @@ def test_without_a_header_the_first_line_is_a_row():
 
 def test_what_may_be_meant_otherwise_is_said():
     notes = {
-        "x;k\n987;a\n1.234;b\n": "'1.234', beside whole ones, were read with a dec",
         "x k\n1 2 a\n2 3 b\n": "the first column was read as row names",
         "# of, July\nx,k\n1,a\n": "up to line 1, come before the table",
     }

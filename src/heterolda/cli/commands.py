@@ -9,12 +9,12 @@ from functools import wraps
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from heterolda.cli.compare import compare
 from heterolda.cli.evaluate import evaluate
 from heterolda.cli.export import export
 from heterolda.cli.fit import fit
-from heterolda.cli.help import Command, Group
 from heterolda.cli.inspect import inspect
 from heterolda.cli.messages import is_about_options, print_to_stderr
 from heterolda.cli.predict import predict
@@ -22,7 +22,7 @@ from heterolda.cli.project import project
 from heterolda.cli.study import datasets, report, reproduce
 
 
-class OneLineGroup(Group):
+class OneLineGroup(TyperGroup):
     """A group of commands that reports wrong usage in one line.
 
     A reader that closes the pipe early, such as ``head``, ends the program silently.
@@ -51,19 +51,11 @@ class OneLineGroup(Group):
         sys.exit(status if isinstance(status, int) else 0)
 
 
-_SHORTER = {
-    "Input should be greater than or equal to": "must be at least",
-    "Input should be less than or equal to": "must be at most",
-}
-
-
 def _complain(error: Any) -> int:
     """Say what is wrong with the usage, and where help is."""
     context = getattr(error, "ctx", None)
     path = "heterolda" if context is None else context.command_path
     message = " ".join(error.format_message().split()).rstrip(".")
-    for long, short in _SHORTER.items():
-        message = message.replace(long, short)
     print_to_stderr(f"{path}: {message} (see {path} --help)")
     return int(error.exit_code)
 
@@ -95,7 +87,7 @@ describes its options: heterolda fit --help.
 app = typer.Typer(
     name="heterolda",
     cls=OneLineGroup,
-    rich_markup_mode=None,
+    rich_markup_mode="markdown",
     help=_HELP,
     epilog="An error prints one line and sets the exit status: 2 if the command is "
     "wrong (unknown or contradictory options, a class or column that does not exist, "
@@ -111,8 +103,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
 }
 for _panel, _functions in _COMMANDS.items():
     for _function in _functions:
-        command = app.command(rich_help_panel=_panel, cls=Command)
-        command(_with_status(_function))
+        app.command(rich_help_panel=_panel)(_with_status(_function))
 
 
 @app.callback(invoke_without_command=True)

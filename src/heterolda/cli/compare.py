@@ -136,7 +136,7 @@ def _compare_rows(rows: Any, n_folds: int) -> Any:
         warnings.simplefilter("ignore", SearchInterruptedWarning)
         read = rows.in_memory(status.rows("reading the data into memory"))
         X, y, weight, names = read
-        note_odd_numbers(rows, X, names, weight)
+        note_odd_numbers(rows, X, names)
 
         def show(done: float, name: str) -> None:
             status.share(f"comparing: {name}")(done)

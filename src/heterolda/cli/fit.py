@@ -170,8 +170,7 @@ def _fit_and_report(
             "random given the observed ones"
         )
     facts = ModelFacts(linear_form(fitted.model))
-    X, _, weight = fitted.some_rows
-    note_odd_numbers(data, X, facts.features, weight)
+    note_odd_numbers(data, fitted.some_rows[0], facts.features)
     record = FitRecord(
         target=data.target,
         data=Path(name).name,

@@ -185,11 +185,9 @@ def by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
     for text, value in given.items():
         k = finder.find(text)
         if k < 0:
-            like = finder.alike(text)
-            remedy = "" if like is None else f": write {like!r}"
             raise ParameterError(
                 Setting(parameter),
-                f": {text!r} is not one of the classes {named(labels, 10)}{remedy}",
+                f": {text!r} is not one of the classes {named(labels, 10)}",
             )
         found[labels[k]] = by_label(parameter, value, finder)
     return found

@@ -27,75 +27,55 @@ class OddNumber(NamedTuple):
     share: float
 
 
-def find_odd_numbers(
-    X: Array, names: Sequence[str], weight: Array | None = None
-) -> list[OddNumber]:
+def find_odd_numbers(X: Array, names: Sequence[str]) -> list[OddNumber]:
     """Numbers at an end of a column, in many rows, and far from all others.
 
     That is by more than the standard deviation of the others: zeros of counts and of
     measurements from zero on are not far.
     """
-    step = -(-len(X) // _ROWS)
-    X = X[:: max(1, step)]
-    w = np.ones(len(X)) if weight is None else weight[:: max(1, step)]
-    found: list[OddNumber] = []
-    total = w.sum()
+    X = X[:: max(1, -(-len(X) // _ROWS))]
     if not len(X):
-        return found
+        return []
+    found = []
     ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
-    often = np.array([w @ np.equal(X, end) for end in ends])
-    odd = (often >= _SHARE * total) & (often >= _NUMBER)
-    for j in np.flatnonzero(odd.any(axis=0)).tolist():
-        name, column = names[j], X[:, j]
-        for value, n_same in zip(ends[odd[:, j], j], often[odd[:, j], j], strict=True):
-            rest = (column != value) & ~np.isnan(column)
-            share = n_same / total
-            others = column[rest]
-            gap = np.abs(others - value).min(initial=np.inf)
-            spread = np.sqrt(np.cov(others, aweights=w[rest])) if len(others) > 1 else 0
-            if gap > spread and len(np.unique(others)) >= _DISTINCT:
-                found.append(OddNumber(name, float(value), float(share)))
+    often = np.array([np.count_nonzero(np.equal(X, end), axis=0) for end in ends])
+    for j, k in np.argwhere(max(_NUMBER, _SHARE * len(X)) <= often.T).tolist():
+        column, value = X[:, j], ends[k, j]
+        others = column[(column != value) & ~np.isnan(column)]
+        if len(np.unique(others)) < _DISTINCT:
+            continue
+        if np.abs(others - value).min() > others.std(ddof=1):
+            share = often[k, j] / len(X)
+            found.append(OddNumber(names[j], float(value), float(share)))
     return found
 
 
-def note_odd_numbers(
-    data: Any, X: Array, names: Sequence[str], weight: Array | None = None
-) -> None:
-    """Say which numbers may stand for missing values, in one line, if there are any."""
-    odd = find_odd_numbers(X, names, weight)
-    if not odd:
+def note_odd_numbers(data: Any, X: Array, names: Sequence[str]) -> None:
+    """Say which numbers may stand for missing values, in one line, if there are any.
+
+    A mark goes for all columns, so that none is advised that others have.
+    """
+    columns: dict[float, list[OddNumber]] = {}
+    for one in find_odd_numbers(X, names):
+        columns.setdefault(one.value, []).append(one)
+    n_columns = {value: np.equal(X, value).any(axis=0).sum() for value in columns}
+    columns = {v: mine for v, mine in columns.items() if n_columns[v] == len(mine)}
+    if not columns:
         return
-    columns: dict[str, list[str]] = {}
-    for column, value, _ in odd:
-        columns.setdefault(text_of(value), []).append(column)
     shares = [
         f"{text_of(value)} makes up {percent(share)} of column {column!r:.60}"
-        for column, value, share in odd[:3]
+        for mine in columns.values()
+        for column, value, share in mine
     ]
-    more = f" and {len(odd) - 3} more such columns" if odd[3:] else ""
-    # A mark goes for all features, so that it must mean the same in all of them.
-    marks = [
-        text
-        for text, mine in columns.items()
-        if not any((X[:, j] == float(text)).any() for j in _places(names, mine))
-    ]
+    more = f" and {len(shares) - 3} more such columns" if shares[3:] else ""
     given = getattr(data.source, "reading", None)
-    options = [Setting("na", [*(given.marks if given else ()), *marks])]
+    marks = [*(given.marks if given else ()), *map(text_of, columns)]
+    options = [Setting("na", marks)]
     if data.advice:
         options.append(Setting("missing", data.advice))
-    elsewhere = ", ".join(text for text in columns if text not in marks)
-    empty = f"empty the cells with {elsewhere}, a value that other columns also have"
-    condition = ": if it stands for a missing value, "
     note = ReadingNote(
-        f"{', '.join(shares)}{more}, far from the other values there",
-        condition + empty,
-        options=options if marks else (),
-        lead=f"{condition}add ",
-        advice=f" and {empty}" if elsewhere else "",
+        f"{', '.join(shares[:3])}{more}, far from the other values there",
+        options=options,
+        lead=": if it stands for a missing value, add ",
     )
     print_to_stderr(f"note: {in_options(note)}")
-
-
-def _places(names: Sequence[str], without: Sequence[str]) -> list[int]:
-    out = set(without)
-    return [j for j, name in enumerate(names) if name not in out]

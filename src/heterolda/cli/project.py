@@ -227,8 +227,8 @@ def _project(
     with StatusLine(quiet=out == "-" and sys.stdout.isatty()) as status:
         sample = rows.statistics_and_sample(status.rows("reading the data"))
         finder = ClassFinder(sample[0].classes)
-        X, _, weight = sample[1].in_proportion()
-        note_odd_numbers(rows, X, sample[0].feature_names, weight)
+        X, *_ = sample[1].in_proportion()
+        note_odd_numbers(rows, X, sample[0].feature_names)
         projection.priors = by_label("priors", priors, finder)
         show = status.words("finding the components")
 

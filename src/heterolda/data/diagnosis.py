@@ -24,13 +24,13 @@ from heterolda.data.sources import is_read_once, open_source
 from heterolda.exceptions import Setting
 from heterolda.foundations.wording import count
 
-_ROWS, _CELLS = 100_000, 5_000_000  # that are read of each file, at most
+_ROWS, _CELLS = 100_000, 1_000_000  # that are read of each file, at most
 _LENGTH = 100  # characters of a cell that count
 # Missing values have few marks, and these are in few cells.
 _MARKS, _FEW = 5, 0.1
 # Categories have no more levels, and each has so many rows on average.
 _LEVELS, _ROWS_OF_LEVEL = 50, 3
-_SHOWN, _LONGEST = 20, 20_000  # columns in a message, characters that it asks to type
+_SHOWN = 20  # columns in a message
 
 
 def diagnosed(
@@ -49,10 +49,12 @@ def diagnosed(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they have been heard
-            look = _Look(source, wanted)
+            columns, where = _first_rows(source, wanted)
     except (ValueError, OSError):  # whatever it is, it is for later
         return error
-    return error if look.where is None else look.error(wanted, for_gaps)
+    if where is None:
+        return error
+    return _error(columns, where, source, wanted, for_gaps)
 
 
 def columns_of_categories(
@@ -62,11 +64,11 @@ def columns_of_categories(
 
     NotNumbersError where others are neither these nor numbers.
     """
-    look = _Look(source, wanted)
-    advice = look.advice()
-    if any(advice[name] != "categorical" for name in look.wrong):
-        raise look.error(wanted, for_gaps)
-    return tuple(look.wrong)
+    columns, where = _first_rows(source, wanted)
+    wrong = {name: column for name, column in columns.items() if column.first}
+    if any(column.remedy() != "categorical" for column in wrong.values()):
+        raise _error(columns, str(where), source, wanted, for_gaps)
+    return tuple(wrong)
 
 
 @dataclass
@@ -75,152 +77,120 @@ class _Column:
 
     n_missing: int = 0
     n_numbers: int = 0
-    n_others: int = 0
-    levels: set[str] = field(default_factory=set)  # different cells where some are text
-    others: set[str] = field(default_factory=set)  # those that are not numbers
+    cells: set[str] = field(default_factory=set)  # of batches that are not all numbers
+    others: Counter[str] = field(default_factory=Counter)  # those that are no numbers
     first: str = ""  # of these, with its row
-    is_date: bool = False
 
     def add(self, batch: Any, name: str, file: OpenFile, n_before: int) -> None:
         """Look at some more rows, after so many."""
+        from pyarrow import types
+
         try:
             gaps = np.isnan(numbers_of(batch, name, file))
         except NotNumbersError:
-            self._add_text(column_of(batch, name, file), file, n_before)
+            column = column_of(batch, name, file)
         else:
             self.n_missing += int(gaps.sum())
             self.n_numbers += int((~gaps).sum())
-
-    def _add_text(self, column: Any, file: OpenFile, n_before: int) -> None:
-        from pyarrow import types
-
-        kind = column.type.value_type if types.is_dictionary(column.type) else None
-        kind = kind or column.type
+            return
+        kind = column.type
+        kind = kind.value_type if types.is_dictionary(kind) else kind
         if not is_any(kind, *TEXT):
             self.first = self.first or f"of type {kind}"
             return
-        cells = [(cell or "").strip()[:_LENGTH] for cell in column.to_pylist()]
-        known = missing_words(file.reading) if file.is_text else file.reading.marks
-        pattern = number_pattern(file.reading.decimal or ".", file.reading.grouped)
-        is_number = re.compile(pattern).search if file.is_text else lambda cell: None
-        counts = Counter(cells)
-        missing = {"", *known} & counts.keys()
-        others = {c for c in counts if c not in missing and not is_number(c)}
-        n_missing = sum(counts[cell] for cell in missing)
-        n_others = sum(counts[cell] for cell in others)
-        self.n_missing += n_missing
-        self.n_others += n_others
-        self.n_numbers += len(cells) - n_missing - n_others
-        if others and not self.first:
-            row = next(k for k, cell in enumerate(cells) if cell in others)
-            shown = cells[row][:25] + "..." * (len(cells[row]) > 25)
-            self.first = f"row {n_before + row + 1}: {shown!r}"
-            self.is_date = bool(DATE.fullmatch(cells[row]))
-        if len(self.levels) <= _LEVELS:
-            self.levels |= counts.keys() - missing
-        if len(self.others) <= _LEVELS:
-            self.others |= others
+        reading = file.reading
+        missing = {"", *(missing_words(reading) if file.is_text else reading.marks)}
+        pattern = number_pattern(reading.decimal or ".", reading.grouped)
+        is_number = re.compile(pattern).search
+        for row, text in enumerate(column.to_pylist(), n_before + 1):
+            cell = (text or "").strip()[:_LENGTH]
+            if cell in missing:
+                self.n_missing += 1
+                continue
+            self.cells.add(cell)
+            if file.is_text and is_number(cell):
+                self.n_numbers += 1
+                continue
+            self.others[cell] += 1
+            shown = cell[:25] + "..." * (len(cell) > 25)
+            self.first = self.first or f"row {row}: {shown!r}"
 
-    def advice(self, labels: set[str]) -> str | None:
-        """Return the parameter that helps; None for numbers."""
-        n = self.n_numbers + self.n_others
+    def remedy(self) -> str | None:
+        """The parameter that helps; None for numbers."""
+        n = self.n_numbers + self.others.total()
         if not self.first:
             return None if n else "exclude"
-        if self._has_marks(n) and not labels & self.others:
-            return "na"
-        few = 1 < len(self.levels) <= min(_LEVELS, n // _ROWS_OF_LEVEL)
-        return "categorical" if few and not self.is_date else "exclude"
-
-    def _has_marks(self, n: int) -> bool:
-        """Whether these are numbers, and marks of missing values."""
-        if not self.n_numbers or not 0 < len(self.others) <= _MARKS:
-            return False
-        few = self.n_others <= max(1, _FEW * n)
-        return all(
-            MARK.fullmatch(cell)
-            or (few and len(cell) <= LONGEST_MARK and not re.search(r"\d", cell))
-            for cell in self.others
-        )
+        if self.n_numbers and 0 < len(self.others) <= _MARKS:
+            few = self.others.total() <= max(1, _FEW * n)
+            if all(MARK.fullmatch(c) or (few and _is_word(c)) for c in self.others):
+                return "na"
+        is_date = DATE.fullmatch(next(iter(self.others), ""))
+        few = 1 < len(self.cells) <= min(_LEVELS, n // _ROWS_OF_LEVEL)
+        return "categorical" if few and not is_date else "exclude"
 
 
-class _Look:
-    """A look at the first rows of all files."""
+def _is_word(cell: str) -> bool:
+    return len(cell) <= LONGEST_MARK and not re.search(r"\d", cell)
 
-    def __init__(self, source: Any, wanted: Columns) -> None:
-        self.columns: dict[str, _Column] = {}
-        self.known = wanted.text  # to be categories
-        self.labels: set[str] = set()
-        self.marks: tuple[str, ...] = ()  # that are known
-        self.where: str | None = None  # the first file with something else
-        for file in open_source(source, replace(wanted, keep=True, batch_size=4096)):
-            names = [n for n in file.columns.features or () if n not in self.known]
-            self.columns = self.columns or {name: _Column() for name in names}
-            self.marks = file.reading.marks
-            self._add(file)
-            if self.wrong and self.where is None:
-                self.where = file.name
 
-    def _add(self, file: OpenFile) -> None:
-        n_rows, most = 0, min(_ROWS, _CELLS // max(1, len(self.columns)))
+def _first_rows(source: Any, wanted: Columns) -> tuple[dict[str, _Column], str | None]:
+    """All features but the categories, and the first file with one that is wrong."""
+    columns: dict[str, _Column] = {}
+    where = None
+    for file in open_source(source, replace(wanted, keep=True, batch_size=4096)):
+        features = [n for n in file.columns.features or () if n not in wanted.text]
+        columns = columns or {name: _Column() for name in features}
+        n_rows, most = 0, min(_ROWS, _CELLS // max(1, len(columns)))
         for batch in file.batches:
-            for name, column in self.columns.items():
+            for name, column in columns.items():
                 column.add(batch, name, file, n_rows)
-            if file.columns.target is not None:
-                labels = column_of(batch, file.columns.target, file).unique()
-                self.labels.update(map(str, labels.to_pylist()))
             n_rows += batch.num_rows
             if n_rows >= most:
                 break
+        if where is None and any(column.first for column in columns.values()):
+            where = file.name
+    return columns, where
 
-    @property
-    def wrong(self) -> list[str]:
-        """Names of the columns with something that is not a number."""
-        return [name for name, column in self.columns.items() if column.first]
 
-    def advice(self) -> dict[str, str | None]:
-        """The parameter that helps, by column."""
-        return {name: one.advice(self.labels) for name, one in self.columns.items()}
-
-    def error(self, wanted: Columns, for_gaps: str | None) -> NotNumbersError:
-        """What is wrong, and the options that help."""
-        advice = self.advice()
-        wrong = {name: self.columns[name].first or "empty" for name in advice}
-        wrong = {name: first for name, first in wrong.items() if advice[name]}
-        cells = [f"{name[:40]!r} ({first})" for name, first in wrong.items()]
-        more = f" and {len(cells) - _SHOWN} more" if cells[_SHOWN:] else ""
-        verb = "is" if len(wrong) == 1 else "are"
-        problem = (
-            f"{self.where}: {count(len(wrong), 'column')} {verb} not all numbers: "
-            f"{', '.join(cells[:_SHOWN])}{more}"
-        )
-        if not self.known and set(advice.values()) == {"exclude"}:
-            return NotNumbersError(problem, ". Add columns of numbers or categories")
-        if sum(map(len, wrong)) > _LONGEST:
-            remedy = ". Select columns with ", Setting("columns")
-            return NotNumbersError(problem, *remedy)
-        return NotNumbersError(
-            problem,
-            ". Convert them to numbers, or leave them out with ",
-            wanted.without(list(wrong)),
-            options=self._options(advice, wanted, for_gaps),
-            lead=". Correct the file, or add ",
-        )
-
-    def _options(
-        self, advice: dict[str, str | None], wanted: Columns, for_gaps: str | None
-    ) -> list[Setting]:
-        """The options with which the other columns can be read."""
-        names: dict[str | None, list[str]] = {}
-        for name, parameter in advice.items():
-            names.setdefault(parameter, []).append(name)
-        marks = sorted({m for n in names.get("na", ()) for m in self.columns[n].others})
-        options = [Setting("na", [*self.marks, *marks])] if marks else []
-        if "categorical" in names:
-            known = [*self.known, *names["categorical"]]
-            options.append(Setting("categorical", known))
-        if "exclude" in names:
-            options.append(wanted.without(names["exclude"]))
-        used = (one for n, one in self.columns.items() if advice[n] != "exclude")
-        if for_gaps and (marks or any(one.n_missing for one in used)):
-            options.append(Setting("missing", for_gaps))
-        return options
+def _error(
+    columns: dict[str, _Column],
+    where: str,
+    source: Any,
+    wanted: Columns,
+    for_gaps: str | None,
+) -> NotNumbersError:
+    """What is wrong with the columns, and the options that help."""
+    names: dict[str | None, list[str]] = {}
+    for name, column in columns.items():
+        names.setdefault(column.remedy(), []).append(name)
+    right = names.pop(None, [])
+    wrong = {n: column.first or "empty" for n, column in columns.items()}
+    wrong = {name: first for name, first in wrong.items() if name not in right}
+    cells = [f"{name[:40]!r} ({first})" for name, first in wrong.items()]
+    more = f" and {len(cells) - _SHOWN} more" if cells[_SHOWN:] else ""
+    problem = (
+        f"{where}: {count(len(wrong), 'column')} {'is' if len(wrong) == 1 else 'are'} "
+        f"not all numbers: {', '.join(cells[:_SHOWN])}{more}"
+    )
+    marks = sorted({mark for n in names.get("na", ()) for mark in columns[n].others})
+    out, categories = names.get("exclude", []), names.get("categorical", [])
+    if len(out) == len(columns) and not wanted.text:
+        return NotNumbersError(problem, ". Add columns of numbers or categories")
+    options = []
+    if marks:
+        known = getattr(getattr(source, "reading", None), "marks", ())
+        options.append(Setting("na", [*known, *marks]))
+    if categories:
+        options.append(Setting("categorical", [*wanted.text, *categories]))
+    if out:
+        options.append(wanted.without(out))
+    used = (column for name, column in columns.items() if name not in out)
+    if for_gaps and (marks or any(column.n_missing for column in used)):
+        options.append(Setting("missing", for_gaps))
+    return NotNumbersError(
+        problem,
+        ". Convert them to numbers, or leave them out with ",
+        wanted.without(list(wrong)),
+        options=options,
+        lead=". Correct the file, or add ",
+    )

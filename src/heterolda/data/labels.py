@@ -106,11 +106,6 @@ class ClassFinder:
         truth: Index = places[batch.codes]
         return truth
 
-    def alike(self, label: Any) -> str | None:
-        """The class, as text, that differs from a label only in how it is written."""
-        k = self._alike(label)
-        return None if k < 0 else text_of(self.classes.tolist()[k])
-
     def _alike(self, label: Any) -> int:
         """Index of the only class that looks like a label, or -1."""
         look = look_of(label)

@@ -25,7 +25,6 @@ _NAMES = {".": "point", ",": "comma"}
 _POINT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 _COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-_POINTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 # By the decimal mark: numbers that cannot be meant otherwise.
 _GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
@@ -258,26 +257,9 @@ def decimal_mark(
         or are_thousands
         or any("." in cell and _POINT.fullmatch(cell) for cell in cells)
     ):
-        _note_points(body, where, delimiter)
         return ".", False
     warn_of_reading(f"{where}: numbers such as {commas[0]!r} have a decimal comma")
     return ",", False
-
-
-def _note_points(body: list[list[str]], where: str, delimiter: str) -> None:
-    """Speak of points that may set thousands apart, beside whole numbers."""
-    if delimiter in ("", ","):
-        return
-    for column in zip(*body, strict=True):
-        cells = [cell.strip() for cell in column]
-        points = [cell for cell in cells if "." in cell and _POINT.fullmatch(cell)]
-        whole = any(map(str.isdecimal, cells))
-        if points and whole and all(map(_POINTED.fullmatch, points)):
-            warn_of_reading(
-                f"{where}: numbers such as {points[0]!r}, beside whole ones, were read "
-                "with a decimal point: if it separates thousands, remove it"
-            )
-            return
 
 
 def _is_padded(body: list[list[str]]) -> bool:
