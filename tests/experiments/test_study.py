@@ -385,12 +385,6 @@ def test_other_settings_are_refused(tmp_path, change, message):
     assert message in result.stderr
 
 
-def test_a_folder_without_rows_takes_other_settings(tmp_path):
-    RunFolder(tmp_path, settings(seed=7))
-    RunFolder(tmp_path, settings())
-    assert json.loads((tmp_path / "run.json").read_text())["seed"] == 0
-
-
 def test_the_plan_follows_the_newest_wish(tmp_path):
     def wish(n):
         folder = RunFolder(tmp_path, settings(plan={"iris": {"LDA": n}}))

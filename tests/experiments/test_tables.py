@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from helpers.study import (
-    FOLDS,
     METHODS,
     SIZES,
     TRIALS,
@@ -17,8 +16,6 @@ from helpers.study import (
     write_run,
 )
 from heterolda.experiments import paper
-from heterolda.experiments.methods import METHODS as METHODS_OF_STUDY
-from heterolda.experiments.methods import title
 from heterolda.experiments.ranks import compare_ranks, critical_difference
 from heterolda.experiments.results import read_results
 from heterolda.experiments.tables import make_table, render_table
@@ -132,23 +129,6 @@ def test_without_lda_there_are_no_ratios(tmp_path, rows):
     assert "No results: Pairwise LDA on D2, Pairwise LDA on liver" in shown
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
-def test_readers_see_titles_and_programs_keys(results, form):
-    """*GLD* is the global optimum wherever people look, and *LDA* stands there once."""
-    titles = [title(method) for method in METHODS_OF_STUDY]
-    assert len(set(titles)) == len(titles)
-    assert (title("GLD"), title("GLD-global")) == ("Algorithm 1", "GLD")
-    assert titles.count("LDA") == 1
-    shown = render_table(results, 3, form)
-    start = {"text": "     ", "markdown": "| Data set", "latex": "Data set"}[form]
-    head = " ".join(line for line in shown.splitlines() if line.startswith(start))
-    for method in METHODS:
-        assert title(method) in head
-    assert "GLD-global" not in head
-    keys = "Keys in --methods and results.csv: LDA for Pairwise LDA, GLD for Algorithm"
-    assert keys in " ".join(shown.split())
-
-
 @pytest.mark.parametrize("table", [2, 3, 4])
 def test_best_figures_are_marked_in_every_format(rows, results, table):
     key = {2: "percent", 3: "accuracy", 4: "ratio"}[table]
@@ -208,15 +188,6 @@ def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
     assert "100.00‡" in text
 
 
-def test_a_trial_that_is_missing_without_a_limit_is_incomplete(tmp_path, rows):
-    rows = [row for row in rows if row[2] < 2]
-    results = read_results(write_run(tmp_path / "run", rows))
-    table = make_table(results, 3)
-    folds = f"{2 * FOLDS} of {3 * FOLDS} folds"
-    assert f"‡ All methods on D2: incomplete, {folds}." in table.notes
-    assert table.rows[0].best == set()
-
-
 def test_slips_of_the_paper_are_said(tmp_path, rows, results):
     assert "1000 / n" in render_table(results, 2, "text")
     assert "0.53 instead of" in " ".join(render_table(results, 3, "text").split())
@@ -260,16 +231,6 @@ def test_unknown_tables_and_formats_are_refused(results):
         ValueError, match=r"format must be one of .*'latex'.*, got 'pdf'"
     ):
         render_table(results, 2, "pdf")
-
-
-def test_a_line_that_was_cut_off_is_left_out(tmp_path, rows):
-    run = write_run(tmp_path / "run", rows)
-    path = run / "results.csv"
-    whole = path.read_text(encoding="utf-8")
-    path.write_text(whole[:-9], encoding="utf-8")
-    results = read_results(run)
-    assert len(results.rows) == len(rows) - 1
-    assert "14 of 15 folds" in render_table(results, 3, "text")
 
 
 @pytest.mark.parametrize(

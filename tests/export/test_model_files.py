@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import inspect
 import json
 import os
 import pickle
@@ -264,28 +263,6 @@ def test_a_bound_is_kept_with_a_frozen_discriminant_and_not_with_others(
             heterolda.save(model, path)
     with pytest.raises(NotFittedError):
         heterolda.save(clone(model), path)
-
-
-def test_boolean_labels(make_classes, path):
-    X, y = make_classes(2)
-    loaded = copy_of(LNS(max_iter=10, class_weight={True: 2}).fit(X, y == 1), path)
-    assert loaded.classes_.dtype == bool
-    assert loaded.class_weight == {True: 2}
-    assert next(iter(loaded.class_weight)) is True
-
-
-def test_names_of_features(make_classes, path):
-    X, y = make_classes(4)
-    frame = pd.DataFrame(X, columns=["Größe", "a, b", "1"])
-    for model in (GLD(), LNS(max_iter=10)):
-        model.fit(frame, y)
-        loaded = copy_of(model, path)
-        assert same(loaded, model)
-        check_predictions(model, loaded, frame)
-        with pytest.raises(ValueError, match="feature names"):
-            loaded.predict(frame[["1", "a, b", "Größe"]])
-    text = path.read_text(encoding="utf-8")
-    assert "Größe" in text
 
 
 def test_costs_in_a_data_frame_become_a_matrix_in_the_order_of_the_classes(
@@ -677,15 +654,6 @@ def test_files_that_are_too_large_are_not_read(path, monkeypatch):
                 heterolda.load(path)
 
 
-def test_large_models_are_within_the_limits():
-    # Three hundred classes of a thousand features; a thousand classes of ten.
-    for k, d in ((300, 1000), (1000, 10)):
-        n = k * (k - 1) // 2
-        assert n * (d + 12) < json_file.MOST_MARKS[","]
-        assert 6 * n + k * (d + 2) < json_file.MOST_MARKS["["]
-        assert 2 * (n + k + d) < json_file.MOST_MARKS['"']
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
 def test_only_regular_files_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
@@ -697,16 +665,6 @@ def test_only_regular_files_are_read(tmp_path):
     for wrong in (0, None, 1.5):
         with pytest.raises(TypeError):
             heterolda.load(wrong)
-
-
-def test_a_truncated_file_is_refused(make_classes, path):
-    X, y = make_classes(2)
-    heterolda.save(GLD().fit(X, y), path)
-    content = path.read_bytes()
-    for end in range(0, len(content) - 2, 7):
-        path.write_bytes(content[:end])
-        with pytest.raises(ValueError, match="not JSON"):
-            heterolda.load(path)
 
 
 def nested_solver(depth):
@@ -925,12 +883,6 @@ def test_parts_of_projections_and_pipelines_are_checked(make_classes):
         from_document(document)
 
 
-def test_integers_by_hand_are_numbers_too(document):
-    document["model"]["rules"]["intercept"] = [0, 1, 2, 3, 4, 5]
-    model = from_document(document)
-    assert same(model.intercept_, np.arange(6.0))
-
-
 def trusted_types():
     """Types that the guide lists for skops."""
     guide = Path(__file__).parents[2] / "docs" / "guide" / "model_files.md"
@@ -1037,12 +989,6 @@ def test_columns_of_categories_must_be_features_of_the_model():
             continue
         with pytest.raises(ValueError, match=message):
             load(**changes)
-
-
-def test_save_and_load_are_documented_at_the_top():
-    assert heterolda.save is heterolda.export.save
-    assert heterolda.load is heterolda.export.load
-    assert "include_statistics" in inspect.signature(heterolda.save).parameters
 
 
 def test_an_older_file_keeps_its_mode_and_links_stay_links(make_classes, tmp_path):

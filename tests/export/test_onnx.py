@@ -10,8 +10,6 @@ import skl2onnx
 from onnx.reference import ReferenceEvaluator
 from onnxruntime import InferenceSession
 from skl2onnx.common.data_types import (
-    DoubleTensorType,
-    FloatTensorType,
     Int64TensorType,
 )
 from sklearn.base import clone
@@ -285,18 +283,6 @@ def test_boolean_labels_become_integers(make_classes):
     np.testing.assert_array_equal(label, model.predict(X).astype(int))
 
 
-def test_fewer_rows_than_features():
-    rng = np.random.default_rng(0)
-    y = np.arange(30) % 3
-    X = rng.normal(size=(30, 2000)) + 0.3 * y[:, None] * (np.arange(2000) < 99) + 50
-    model = GaussianLinearDiscriminant().fit(X, y)
-    rows = rng.normal(size=(200, 2000)) + 50
-    for dtype in ("float32", "float64"):
-        label, p = run(heterolda.export.to_onnx(model, dtype=dtype), rows.astype(dtype))
-        assert np.array_equal(label, model.predict(rows))
-        np.testing.assert_allclose(p, model.predict_proba(rows), atol=1e-4)
-
-
 def test_labels_that_onnx_does_not_have_are_refused(make_classes):
     X, y = make_classes(n_classes=2)
     y = np.array([0, 2**63], dtype=np.uint64)[y]
@@ -324,24 +310,6 @@ def test_skl2onnx_converts_with_its_own_options(rng):
     np.testing.assert_array_equal(model.classes_[numbers], expected)
     names = convert(zipmap=False, output_class_labels=True)[2]
     np.testing.assert_array_equal(names, model.classes_)
-
-
-@pytest.mark.parametrize(
-    ("kind", "dtype"), [(FloatTensorType, "float32"), (DoubleTensorType, "float64")]
-)
-def test_pipelines(kind, dtype, rng):
-    X, y = data("four")
-    searched = LocalNeighborhoodSearch(
-        GaussianLinearDiscriminant(shrinkage=0.1), max_iter=5
-    )
-    model = make_pipeline(StandardScaler(), searched).fit(X, y)
-    rows = X[::5].astype(dtype)
-    types = [("X", kind([None, X.shape[1]]))]
-    options = {id(model): {"zipmap": False}}
-    graph = skl2onnx.convert_sklearn(model, initial_types=types, options=options)
-    np.testing.assert_array_equal(run(graph, rows)[0], model.predict(rows))
-    ours = run(heterolda.export.to_onnx(model, dtype=dtype), rows)
-    np.testing.assert_allclose(ours[1], model.predict_proba(rows), atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -484,11 +452,6 @@ def python(code):
 def test_converters_are_registered_in_any_order_of_imports(code):
     done = python(code + CONVERT)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.check
-def test_converters_come_with_the_export_and_not_with_skl2onnx():
-    assert "MissingShapeCalculator" in python(f"import skl2onnx; {CONVERT}").stderr
 
 
 @pytest.mark.check

@@ -18,7 +18,6 @@ from heterolda import (
     HeteroscedasticProjection,
 )
 from heterolda.export import load, save
-from heterolda.inspection.displays.labels import move_apart
 from heterolda.inspection.map_page import write_map_page
 
 matplotlib.use("Agg")
@@ -146,49 +145,6 @@ def test_names_of_many_classes_do_not_overlap(alphabet):
     np.fill_diagonal(hidden, 0)
     # The layout of the figure comes later and may move names by a little.
     assert hidden.max() < 0.15 * np.prod(corners[0, 1] - corners[0, 0])
-
-
-def test_rectangles_part_within_their_box(rng):
-    sizes = rng.uniform(5, 30, (20, 2))
-    box = np.array([[0.0, 0.0], [300.0, 200.0]])
-    for wanted in (np.full((20, 2), 150.0), rng.uniform(-50, 350, (20, 2))):
-        found = move_apart(wanted, sizes, box)
-        for i in range(20):
-            assert np.all(found[i] - sizes[i] / 2 >= -1e-9)
-            assert np.all(found[i] + sizes[i] / 2 <= box[1] + 1e-9)
-            for j in range(i):
-                room = np.abs(found[i] - found[j]) - (sizes[i] + sizes[j]) / 2
-                assert room.max() > -1
-    alone = rng.uniform(30, 150, (1, 2))
-    assert_allclose(move_apart(alone, sizes[:1], box), alone)
-
-
-def simulated(colours, name):
-    """CIELAB of colours as they look, by Machado, Oliveira and Fernandes (2009)."""
-    matrix = {
-        "usual": np.eye(3),
-        "deuteranopia": [
-            [0.367322, 0.860646, -0.227968],
-            [0.280085, 0.672501, 0.047413],
-            [-0.011820, 0.042940, 0.968881],
-        ],
-        "protanopia": [
-            [0.152286, 1.052583, -0.204868],
-            [0.114503, 0.786281, 0.099216],
-            [-0.003882, -0.048116, 1.051998],
-        ],
-    }[name]
-    light = np.where(
-        colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4
-    )
-    light = np.clip(light @ np.transpose(matrix), 0, 1)
-    to_xyz = [
-        [0.4124, 0.3576, 0.1805],
-        [0.2126, 0.7152, 0.0722],
-        [0.0193, 0.1192, 0.9505],
-    ]
-    x, y, z = np.cbrt((light @ np.transpose(to_xyz) / [0.9505, 1, 1.089]).T)
-    return np.column_stack([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
 def test_colours_differ_for_all_eyes_and_no_two_classes_look_the_same(alphabet, rng):
