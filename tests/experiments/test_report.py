@@ -125,16 +125,6 @@ def test_curves_and_choices_are_those_of_the_definition(monkeypatch):
     assert study.histories["LNS"].min() <= study.histories["LNS"][0]
 
 
-def test_no_data_are_fetched_for_pictures(tmp_path, monkeypatch):
-    def refuse(name, data_dir=None):
-        raise AssertionError("must not be called")
-
-    monkeypatch.setattr(datasets, "load_dataset", refuse)
-    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
-    assert pairs.study_pair("letters") is None
-    assert pairs.study_pair("letters", tmp_path) is None
-
-
 def test_the_pareto_front_by_its_definition(rng):
     points = {f"m{k}": tuple(rng.integers(0, 6, 2)) for k in range(12)}
     front = figures.pareto_front(points)

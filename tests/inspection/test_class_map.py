@@ -158,17 +158,6 @@ def test_no_two_classes_look_the_same(alphabet, rng):
     assert len({colour for colour, _ in looks}) == 8
 
 
-def test_names_are_legible_on_dark_and_on_light(four):
-    model = GaussianLinearDiscriminant().fit(*four)
-    for style in ("default", "dark_background"):
-        with plt.style.context(style):
-            (label, *_) = ClassMapDisplay.from_estimator(model).labels_[0]
-            colours = label.get_color(), label.get_bbox_patch().get_facecolor()
-        ink, ground = (np.mean(to_rgb(colour)) for colour in colours)
-        assert abs(ink - ground) > 0.9
-        assert (ink < ground) == (style == "default")
-
-
 def test_refusals(four, tmp_path):
     X, y = four
     model = GaussianLinearDiscriminant().fit(X, y)
