@@ -1,8 +1,5 @@
 """ONNX graphs decide as the classifiers do, up to the rounding of their format."""
 
-import subprocess
-import sys
-
 import numpy as np
 import onnx
 import pytest
@@ -41,7 +38,9 @@ from heterolda import (
     LocalNeighborhoodSearch,
     recommended,
 )
+from heterolda.export.onnx import register
 
+register()
 N = 10_000
 ERRORS = {"float32": errors_in_single, "float64": errors_in_double}
 
@@ -405,45 +404,3 @@ def test_wrong_arguments_are_refused(make_classes):
             heterolda.export.to_onnx(model)
     label = run(heterolda.export.to_onnx(huge, dtype="float64"), X * 1e-45)[0]
     np.testing.assert_array_equal(label, huge.predict(X * 1e-45))
-
-
-FIT = """
-import sys
-import numpy as np
-from heterolda import GaussianLinearDiscriminant
-X = np.random.default_rng(0).normal(size=(40, 3))
-model = GaussianLinearDiscriminant().fit(X, X[:, 0] > 0)
-assert "skl2onnx" not in sys.modules
-"""
-CONVERT = "skl2onnx.to_onnx(model, X[:1].astype('float32'))"
-
-
-def python(code):
-    command = [sys.executable, "-W", "error", "-c", FIT + code]
-    return subprocess.run(command, capture_output=True, text=True)
-
-
-@pytest.mark.check
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import heterolda.export, importlib.util\n"
-        "assert importlib.util.find_spec('skl2onnx')\n"
-        "assert 'skl2onnx' not in sys.modules\n"
-        "import skl2onnx\n",
-        "import skl2onnx, heterolda.export\n",
-    ],
-)
-def test_converters_are_registered_in_any_order_of_imports(code):
-    done = python(code + CONVERT)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.check
-def test_without_skl2onnx_the_rest_works():
-    done = python(
-        "sys.modules['skl2onnx'] = None\n"
-        "import heterolda.export\n"
-        "heterolda.export.to_onnx(model)"
-    )
-    assert "ImportError: export to ONNX needs skl2onnx: pip install" in done.stderr
