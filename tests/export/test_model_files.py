@@ -880,7 +880,6 @@ def test_the_record_of_the_fit_is_kept_until_the_next(make_classes, path):
     model.fit_record_ = record
     document = to_document(model)
     for where, value, message in [
-        ("date", "2026-11-31", "a day such as"),
         ("n_rows", -1, "from 0 to"),
         ("target", None, "must be text"),
         ("judgement.accuracy", 1.5, "from 0 to 1"),
