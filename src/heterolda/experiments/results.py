@@ -188,6 +188,8 @@ class Results:
 
     Attributes
     ----------
+    folder : Path
+        Where they were read.
     rows : tuple of Row
         In the order of the file.
     run : dict
@@ -195,6 +197,7 @@ class Results:
         method on each set.
     """
 
+    folder: Path
     rows: tuple[Row, ...]
     run: dict[str, Any]
 
@@ -257,7 +260,7 @@ def read_results(folder: str | os.PathLike[str], kind: type[Row] = Row) -> Resul
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder of results {str(folder)!r} does not exist")
     run = read_run(folder / RUN)
-    return Results(tuple(read_rows(folder / RESULTS, kind)), run)
+    return Results(folder, tuple(read_rows(folder / RESULTS, kind)), run)
 
 
 def read_run(path: Path) -> dict[str, Any]:
