@@ -473,8 +473,6 @@ def test_data_sets_are_listed_with_what_is_available(tmp_path):
 
 
 def test_the_command_prints_the_tables_and_writes_the_report(tmp_path):
-    pytest.importorskip("heterolda.experiments.tables")
-    pytest.importorskip("heterolda.experiments.report")
     chosen = ["--datasets", "iris,D1", "--methods", "LDA,GLD", "--folds", "3"]
     result = invoke("reproduce", *chosen, "--out", tmp_path, "--format", "markdown")
     assert result.exit_code == 0, result.stderr

@@ -10,7 +10,6 @@ from scipy import stats
 from helpers.study import (
     METHODS,
     SIZES,
-    TRIALS,
     WITH_ERROR,
     make_rows,
     write_run,
@@ -173,15 +172,6 @@ def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
     assert (row.figures["accuracy"]["LNS"], row.marks["LNS"]) == (100, "‡")
     assert "LNS" not in row.best
     assert "100.00‡" in text
-
-
-def test_slips_of_the_paper_are_said(tmp_path, rows, results):
-    assert "1000 / n" in render_table(results, 2, "text")
-    assert "0.53 instead of" in " ".join(render_table(results, 3, "text").split())
-    ours = [row for row in rows if row[0] in ("iris", "wine")]
-    plan = {name: dict.fromkeys(METHODS, TRIALS) for name in ("iris", "wine")}
-    only = write_run(tmp_path / "ours", ours, plan=plan)
-    assert "paper" not in render_table(read_results(only), 3, "markdown")
 
 
 def test_a_wide_table_is_split_into_panels(tmp_path, rows):

@@ -33,7 +33,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
 )
 from heterolda.export import export_c
-from heterolda.export._c_text import comment_text, label_table, number, string
+from heterolda.export._c_text import label_table, number, string
 from heterolda.export._rules import read_rules
 
 N = 10_000
@@ -316,9 +316,6 @@ def test_hostile_names_of_features_and_classes(tmp_path, rng):
 
 
 def test_texts_and_numbers():
-    assert comment_text("a*/b/*c??/") == "a* /b/ *c? ?/"
-    assert comment_text("*//**/") == "* // ** /"
-    assert comment_text("é\\\n日😀") == "\\xe9\\x5c\\x0a\\u65e5\\U0001f600"
     assert string('a"?1') == '"a\\042\\0771"'
     for bad in ("a\0b", "x" * 5000, "\ud800"):
         with pytest.raises(ValueError, match="label"):

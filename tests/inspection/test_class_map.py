@@ -223,16 +223,3 @@ def test_the_page_of_a_projection(four, tmp_path):
         first = text.index('<th scope="row">', head)
         assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in text[first:][:200]
     assert "Points are rows" in text
-    # What the guard has changed is said, also where it leaves LDA's components.
-    for n, added, origin in (
-        (2, 0.0, "in 2 components by the method error."),
-        (2, 0.3, "error with covariances moved towards the pooled one by 0.3, since"),
-        (2, 1.0, "in 2 components of LDA, since training rows are told apart badly"),
-        (4, 1.0, "in 4 components led by those of LDA, since training rows are"),
-    ):
-        projection = HeteroscedasticProjection(n).fit(X, y)
-        projection.guarded_ = added
-        write_map_page(projection, None, None, path, "data.csv")
-        text = path.read_text(encoding="utf-8")
-        assert origin in text
-        assert "Points are rows" not in text

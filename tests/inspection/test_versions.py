@@ -35,19 +35,3 @@ def test_the_environment_chooses_the_kernels(value, said):
         text=True,
     )
     assert said in run.stdout + run.stderr
-
-
-def test_kernels_that_are_missing_are_told_in_one_line():
-    code = (
-        "import sys; sys.modules['heterolda.kernels._compiled'] = None\n"
-        "from heterolda import kernels; print(kernels.in_use())"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-    )
-    assert run.stdout.startswith("NumPy (")
-    (line,) = run.stderr.splitlines()
-    assert "without its compiled kernels" in line
