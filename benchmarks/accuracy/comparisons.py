@@ -96,7 +96,7 @@ def joined(parts: list[Results], trials: float = math.inf) -> Joined:
                 plan.setdefault(dataset, {}).setdefault(method, int(min(n, trials)))
     run = parts[0].run | {"plan": plan}
     first = parts[0].folder
-    return Joined(first, tuple(rows.values()), run, False, tuple(parts), origins)
+    return Joined(first, tuple(rows.values()), run, tuple(parts), origins)
 
 
 def covers(plan: dict[str, dict[str, int]]) -> bool:

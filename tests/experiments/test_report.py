@@ -47,12 +47,6 @@ def test_the_page_says_which_pictures_lack_their_data(page):
     assert "This run is incomplete" not in text
 
 
-def test_the_report_is_the_same_every_time(page, tmp_path, monkeypatch):
-    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
-    again = write_report(page.parent, tmp_path / "again.html")
-    assert again.read_bytes() == page.read_bytes()
-
-
 def test_an_incomplete_run_gets_a_warning(tmp_path, rng, monkeypatch):
     rows = [row for row in make_rows(rng) if row[0] in ("liver", "iris")]
     rows = [row for row in rows if row[:2] != ["iris", "SVM"]]
@@ -131,16 +125,6 @@ def test_curves_and_choices_are_those_of_the_definition(monkeypatch):
     assert study.histories["LNS"].min() <= study.histories["LNS"][0]
 
 
-def test_no_data_are_fetched_for_pictures(tmp_path, monkeypatch):
-    def refuse(name, data_dir=None):
-        raise AssertionError("must not be called")
-
-    monkeypatch.setattr(datasets, "load_dataset", refuse)
-    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
-    assert pairs.study_pair("letters") is None
-    assert pairs.study_pair("letters", tmp_path) is None
-
-
 def test_the_pareto_front_by_its_definition(rng):
     points = {f"m{k}": tuple(rng.integers(0, 6, 2)) for k in range(12)}
     front = figures.pareto_front(points)
@@ -151,15 +135,6 @@ def test_the_pareto_front_by_its_definition(rng):
         )
         assert (name in front) == (not beaten)
     assert [points[name] for name in front] == sorted(points[n] for n in front)
-
-
-def test_unknown_methods_are_drawn_too(tmp_path, rng):
-    rows = [row for row in make_rows(rng) if row[0] == "iris"]
-    rows += [[row[0], "mine & yours", *row[2:]] for row in rows if row[1] == "LDA"]
-    results = read_results(write_run(tmp_path / "run", rows))
-    drawn = figures.trade_off(results, "iris")
-    assert re.search("<title>mine &amp; yours: .* %, .* s</title>", drawn)
-    assert figures.trade_off(results, "liver") is None
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,13 @@ import pytest
 from scipy import stats
 
 from helpers.study import (
-    FOLDS,
     METHODS,
     SIZES,
-    TRIALS,
     WITH_ERROR,
     make_rows,
     write_run,
 )
 from heterolda.experiments import paper
-from heterolda.experiments.methods import METHODS as METHODS_OF_STUDY
-from heterolda.experiments.methods import title
 from heterolda.experiments.ranks import compare_ranks, critical_difference
 from heterolda.experiments.results import read_results
 from heterolda.experiments.tables import make_table, render_table
@@ -132,23 +128,6 @@ def test_without_lda_there_are_no_ratios(tmp_path, rows):
     assert "No results: Pairwise LDA on D2, Pairwise LDA on liver" in shown
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
-def test_readers_see_titles_and_programs_keys(results, form):
-    """*GLD* is the global optimum wherever people look, and *LDA* stands there once."""
-    titles = [title(method) for method in METHODS_OF_STUDY]
-    assert len(set(titles)) == len(titles)
-    assert (title("GLD"), title("GLD-global")) == ("Algorithm 1", "GLD")
-    assert titles.count("LDA") == 1
-    shown = render_table(results, 3, form)
-    start = {"text": "     ", "markdown": "| Data set", "latex": "Data set"}[form]
-    head = " ".join(line for line in shown.splitlines() if line.startswith(start))
-    for method in METHODS:
-        assert title(method) in head
-    assert "GLD-global" not in head
-    keys = "Keys in --methods and results.csv: LDA for Pairwise LDA, GLD for Algorithm"
-    assert keys in " ".join(shown.split())
-
-
 @pytest.mark.parametrize("table", [2, 3, 4])
 def test_best_figures_are_marked_in_every_format(rows, results, table):
     key = {2: "percent", 3: "accuracy", 4: "ratio"}[table]
@@ -165,7 +144,6 @@ def test_best_figures_are_marked_in_every_format(rows, results, table):
         assert re.search(rf" {printed}\*{mark}", render_table(results, table, "text"))
         markdown = render_table(results, table, "markdown")
         assert re.search(rf"\| \*\*{printed}\*\*{mark} \|", markdown)
-        assert rf"\textbf{{{printed}}}" in render_table(results, table, "latex")
     # The paper's own bold figure, here the best of the methods that the run has.
     assert any(row.paper_best for row in found.values())
 
@@ -178,18 +156,6 @@ def test_ties_in_the_printed_digits_are_all_best(tmp_path, rows):
     for row in table.rows:
         assert {"C-HLD", "GLD"} <= row.best
         assert "GLD-global" not in row.best
-
-
-def test_limited_trials_have_a_footnote(results):
-    for table in (3, 4):
-        for form in ("text", "markdown"):
-            text = " ".join(render_table(results, table, form).split())
-            assert "† SVM on wine_white: 1 of 3 trials (--limit)." in text
-        assert r"\dag{} SVM on wine\_white: 1 of 3" in render_table(
-            results, table, "latex"
-        )
-        assert rows_of(results, table)["wine_white"].marks == {"SVM": "†"}
-    assert "†" not in render_table(results, 2, "text")
 
 
 def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
@@ -206,37 +172,6 @@ def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
     assert (row.figures["accuracy"]["LNS"], row.marks["LNS"]) == (100, "‡")
     assert "LNS" not in row.best
     assert "100.00‡" in text
-
-
-def test_a_trial_that_is_missing_without_a_limit_is_incomplete(tmp_path, rows):
-    rows = [row for row in rows if row[2] < 2]
-    results = read_results(write_run(tmp_path / "run", rows))
-    table = make_table(results, 3)
-    folds = f"{2 * FOLDS} of {3 * FOLDS} folds"
-    assert f"‡ All methods on D2: incomplete, {folds}." in table.notes
-    assert table.rows[0].best == set()
-
-
-def test_slips_of_the_paper_are_said(tmp_path, rows, results):
-    assert "1000 / n" in render_table(results, 2, "text")
-    assert "0.53 instead of" in " ".join(render_table(results, 3, "text").split())
-    ours = [row for row in rows if row[0] in ("iris", "wine")]
-    plan = {name: dict.fromkeys(METHODS, TRIALS) for name in ("iris", "wine")}
-    only = write_run(tmp_path / "ours", ours, plan=plan)
-    assert "paper" not in render_table(read_results(only), 3, "markdown")
-
-
-def test_text_fits_a_terminal_and_latex_is_balanced(results):
-    for table in (2, 3, 4):
-        text = render_table(results, table, "text")
-        assert max(map(len, text.splitlines())) <= 100
-        latex = render_table(results, table, "latex")
-        assert latex.count("{") == latex.count("}")
-        widths = {
-            line.count("&") for line in latex.splitlines() if line.endswith("\\\\")
-        }
-        assert len(widths) == 1
-        assert not re.search(r"(?<!\\)[_%#]", latex)
 
 
 def test_a_wide_table_is_split_into_panels(tmp_path, rows):
@@ -257,19 +192,9 @@ def test_unknown_tables_and_formats_are_refused(results):
     with pytest.raises(ValueError, match=r"table must be one of \[2, 3, 4\], got 5"):
         render_table(results, 5, "text")
     with pytest.raises(
-        ValueError, match=r"format must be one of .*'latex'.*, got 'pdf'"
+        ValueError, match=r"format must be one of .*'markdown'.*, got 'pdf'"
     ):
         render_table(results, 2, "pdf")
-
-
-def test_a_line_that_was_cut_off_is_left_out(tmp_path, rows):
-    run = write_run(tmp_path / "run", rows)
-    path = run / "results.csv"
-    whole = path.read_text(encoding="utf-8")
-    path.write_text(whole[:-9], encoding="utf-8")
-    results = read_results(run)
-    assert len(results.rows) == len(rows) - 1
-    assert "14 of 15 folds" in render_table(results, 3, "text")
 
 
 @pytest.mark.parametrize(
@@ -303,18 +228,9 @@ def test_foreign_and_missing_files_are_refused(tmp_path, rows):
     ):
         read_results(tmp_path)
     run = write_run(tmp_path / "run", rows)
-    for name, content, message in (
-        ("results.csv", b"a,b\n1,2\n", "not a file of results, whose first line is"),
-        ("results.csv", b"", "not a file of results"),
-        ("results.csv", b"\xff\xfe\x00", "not a text file"),
-        ("run.json", b"[1]", "it is not a JSON object"),
-        ("run.json", b"{", "not the description of a run"),
-        ("run.json", b'{"folds": 5}', "it lacks 'seed'"),
-    ):
-        write_run(run, rows)
-        (run / name).write_bytes(content)
-        with pytest.raises(ValueError, match=f"{name}: .*{message}"):
-            read_results(run)
+    (run / "results.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"results.csv: not a text file"):
+        read_results(run)
 
 
 # Demsar (2006), Table 6: ranks of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 data sets.

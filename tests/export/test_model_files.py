@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import inspect
 import json
 import os
 import pickle
@@ -65,16 +64,11 @@ FOUR_CLASSES = {
     "auto": GLD(shrinkage="auto", voting="majority", priors="equal"),
     "cv": GLD(shrinkage="cv"),
     "ova": GLD(multiclass="ova", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
-    "ova Grid": GLD(multiclass="ova", solver=Grid(), shrinkage="cv"),
     "costs": GLD(costs={0: {1: 5, 2: 0.5}, 3: {0: 0.0}}),
     "minimax": GLD(criterion="minimax"),
     "gaps": GLD(missing="em", shrinkage="cv", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
-    "gaps ova": GLD(
-        missing="em", multiclass="ova", solver=RandomSearch(), random_state=7
-    ),
     "paper": LNS(max_iter=30),
     "powers": LNS(max_iter=20, transformation="auto"),
-    "majority": LNS(max_iter=20, voting="majority"),
     "weights": LNS(GLD(shrinkage=0.1), max_iter=20, class_weight={0: 2.5, 3: 1}),
     "smooth": recommended(),
     "anchored": LNS(strategy="smooth", anchor=np.inf),
@@ -90,7 +84,6 @@ PROJECTED = {
         3, method="chernoff", shrinkage=(0.2, 1.0), priors="equal", verbose=True
     ),
     "only a projection": make_pipeline(HP(2)),
-    "only a classifier": make_pipeline(GLD()),
     "in components": make_pipeline(HP(2), GLD(shrinkage=0.1), verbose=True),
     "twice": make_pipeline(HP(3), HP(2, method="chernoff"), LNS(max_iter=20)),
     "frames": make_pipeline(HP(3), HP(2), recommended()).set_output(transform="pandas"),
@@ -100,7 +93,6 @@ TWO_CLASSES = {
     "two": GLD(),
     "two ova": GLD(multiclass="ova"),
     "neyman-pearson": GLD(criterion="neyman-pearson", max_error={1: 0.05}),
-    "minimax two": GLD(criterion="minimax"),
     "paper two": LNS(max_iter=20),
     "smooth two": recommended(),
     "smooth powers two": LNS(strategy="smooth", transformation="auto"),
@@ -207,15 +199,11 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
 
 LABELS = [
     np.array([3, -1, 7, 0]),
-    np.array([3, 1, 200, 0], "u1"),
-    np.array([-5, 2**62, 1, 0]),
     np.array([1, 2**64 - 1, 3, 0], "u8"),
     np.array([-1.0, 2, 3, 0]),
     np.array([1, 2, 3, 0], "f2"),
     np.array([7, 5, 9, 1], ">i4"),
     np.array(["d", "a", "ü\n", '"c']),
-    np.array(["1", "10", "2", ""]),
-    np.array(["x", "y", "zz", "w"], dtype="U9"),
     np.array(["x", "y", "zz", "w" * 90], dtype=object),
 ]
 
@@ -264,28 +252,6 @@ def test_a_bound_is_kept_with_a_frozen_discriminant_and_not_with_others(
             heterolda.save(model, path)
     with pytest.raises(NotFittedError):
         heterolda.save(clone(model), path)
-
-
-def test_boolean_labels(make_classes, path):
-    X, y = make_classes(2)
-    loaded = copy_of(LNS(max_iter=10, class_weight={True: 2}).fit(X, y == 1), path)
-    assert loaded.classes_.dtype == bool
-    assert loaded.class_weight == {True: 2}
-    assert next(iter(loaded.class_weight)) is True
-
-
-def test_names_of_features(make_classes, path):
-    X, y = make_classes(4)
-    frame = pd.DataFrame(X, columns=["Größe", "a, b", "1"])
-    for model in (GLD(), LNS(max_iter=10)):
-        model.fit(frame, y)
-        loaded = copy_of(model, path)
-        assert same(loaded, model)
-        check_predictions(model, loaded, frame)
-        with pytest.raises(ValueError, match="feature names"):
-            loaded.predict(frame[["1", "a, b", "Größe"]])
-    text = path.read_text(encoding="utf-8")
-    assert "Größe" in text
 
 
 def test_costs_in_a_data_frame_become_a_matrix_in_the_order_of_the_classes(
@@ -377,8 +343,6 @@ def test_few_rows_of_many_features_are_kept_as_factors(path):
     assert np.isnan(loaded.gap_[0])
     left_out = [m.leave_one_out(X, y).predictions for m in (chosen, loaded)]
     assert np.array_equal(*left_out)
-    search = copy_of(LNS(GLD(shrinkage="auto"), max_iter=2).fit(X, y), path)
-    assert search.estimator_.statistics_.factors is not None
 
 
 def packed(numbers):
@@ -390,14 +354,9 @@ WIDE_EDITS = [
     ("factors", None, "either scatters or factors"),
     ("scatters", np.zeros((3, 8, 8)).tolist(), "either scatters or factors"),
     ("factors", [], "must have 3 entries"),
-    ("factors", {}, "must be a list"),
     ("factors.0", None, "must be text"),
-    ("factors.0", [[0.0] * 8], "must be text"),
-    ("factors.0", "ä", "rows of 8 numbers in base64"),
     ("factors.0", "AAAA*AAA", "rows of 8 numbers in base64"),
-    ("factors.0", "AAA", "rows of 8 numbers in base64"),
     ("factors.0", packed([0.0] * 7), "rows of 8 numbers in base64"),
-    ("factors.0", packed([0.0] * 8)[:-4], "rows of 8 numbers in base64"),
     ("factors.0", packed([np.nan] * 8), "finite numbers, got nan"),
     ("factors.0", packed([1e160] * 8), "factors: the values of feature 0 are so large"),
 ]
@@ -611,31 +570,21 @@ def hostile_files():
     keys = b",".join(b'"%d":0' % k for k in range(100_000))
     yield "empty", b"", "not JSON"
     yield "binary", bytes(range(256)) * 4000, "UTF-8"
-    yield "zeros", bytes(10**6), "not JSON"
     yield "pickle", pickle.dumps({"format": "heterolda-model"}), "UTF-8"
-    yield "npz", b"PK\x03\x04" + bytes(100), "not JSON"
-    yield "latin", '{"format": "é"}'.encode("latin-1"), "UTF-8"
     yield "utf-16", '{"format": "heterolda-model"}'.encode("utf-16"), "UTF-8"
     yield "BOM", b'\xef\xbb\xbf{"format": "heterolda-model"}', "BOM"
     yield "lists", b"[" * deep + b"]" * deep, "nested too deeply"
-    yield "objects", b'{"a":' * deep + b"1" + b"}" * deep, "nested too deeply"
     yield "open lists", b"[" * 10**6, "nested too deeply"
     yield "deep model", model + b"[" * 900 + b"]" * 900 + b"}", "estimator"
     yield "keys", b"{" + keys + b"}", "format"
-    yield "keys in model", model + b"{" + keys + b"}}", "estimator"
     yield "many lists", model + b"[" + b"[]," * 300_000 + b"[]]}", "estimator"
     yield "same key", b'{"format": "heterolda-model", "format": 1}', "'format' twice"
     yield "same keys", b"{" + b'"a":1,' * 150_000 + b'"a":1}', "'a' twice"
     yield "NaN", model + b"NaN}", "NaN is not a JSON number"
-    yield "Infinity", model + b"-Infinity}", "Infinity is not a JSON number"
     yield "digits", model + b"1" * 10**6 + b"}", "integer of 1000000 digits"
-    yield "fraction", model + b"0." + b"1" * 10**6 + b"}", "estimator"
     yield "exponent", model + b"1e" + b"9" * 10**6 + b"}", "estimator"
-    yield "text", b'"' + b"a" * 10**6 + b'"', "format"
-    yield "number", b"1", "format"
     yield "array", b"[1, 2]", "format"
     yield "other", b'{"format": "other", "version": 1}', "format"
-    yield "comment", b"// " + model + b"}", "not JSON"
     yield "trailing", model + b"{}} {}", "Extra data"
     for version in (b'"1"', b"1.0", b"true", b"null", b"0", b"7", b"[]"):
         content = b'{"format": "heterolda-model", "version": %s}' % version
@@ -677,15 +626,6 @@ def test_files_that_are_too_large_are_not_read(path, monkeypatch):
                 heterolda.load(path)
 
 
-def test_large_models_are_within_the_limits():
-    # Three hundred classes of a thousand features; a thousand classes of ten.
-    for k, d in ((300, 1000), (1000, 10)):
-        n = k * (k - 1) // 2
-        assert n * (d + 12) < json_file.MOST_MARKS[","]
-        assert 6 * n + k * (d + 2) < json_file.MOST_MARKS["["]
-        assert 2 * (n + k + d) < json_file.MOST_MARKS['"']
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
 def test_only_regular_files_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
@@ -697,16 +637,6 @@ def test_only_regular_files_are_read(tmp_path):
     for wrong in (0, None, 1.5):
         with pytest.raises(TypeError):
             heterolda.load(wrong)
-
-
-def test_a_truncated_file_is_refused(make_classes, path):
-    X, y = make_classes(2)
-    heterolda.save(GLD().fit(X, y), path)
-    content = path.read_bytes()
-    for end in range(0, len(content) - 2, 7):
-        path.write_bytes(content[:end])
-        with pytest.raises(ValueError, match="not JSON"):
-            heterolda.load(path)
 
 
 def nested_solver(depth):
@@ -727,48 +657,33 @@ EDITS = [
     ("parameters.solver", {"settings": "os.system"}, "must be one of"),
     ("parameters.solver", {"settings": "Fisher", "x": 1}, "unknown key 'x'"),
     ("parameters.solver", nested_solver(300), "nested too deeply"),
-    ("parameters.solver", {"settings": "Fisher", **dict.fromkeys("abc")}, "unknown"),
     ("parameters.shrinkage", 2, "'shrinkage' parameter"),
     ("parameters.priors", {"map": [[[], 1]]}, "pairs of label and value"),
     ("parameters.max_error", {"map": [[1, 1], [1.0, 2]]}, "a label twice"),
     ("parameters.costs", {"array": [[1, 2], [3]]}, "must have 2 entries"),
-    ("parameters.costs", [[[[[[[[1]]]]]]]], "nested too deeply"),
     ("parameters.random_state", 2**70, "too large"),
     ("parameters.voting", "\ud800", "valid Unicode"),
     ("parameters.missing", "drop", "must be one of"),
-    ("parameters.missing", None, "must be one of"),
     ("classes.labels", [0, 1, 3, 2], "sorted and distinct"),
-    ("classes.labels", [0, 1, 1, 2], "sorted and distinct"),
     ("classes.labels", [0, 1, 2], "must have 3 entries, got 6"),
     ("classes.labels", list(range(100_000)), "must have 4999950000 entries"),
     ("classes.labels", [0], "two or more"),
     ("classes.labels", [0, 1, 2, 2**63], "of type int64"),
-    ("classes.labels", [0, 1, 2, 3.0], "of type int64"),
-    ("classes.labels", [0, 1, 2, True], "of type int64"),
-    ("classes.type", "float64", "of type float64"),
     ("classes", {"type": "float64", "labels": [0.0, 1.0, 2.0, np.inf]}, "whole"),
-    ("classes", {"type": "float16", "labels": [0.0, 1.0, 2.0, 9e9]}, "whole"),
-    ("classes", {"type": "5", "labels": ["a", "b", "c", "d"]}, "unknown type"),
     ("classes.type", "U4", "must be text"),
-    ("classes.type", "object", "must be text"),
     ("classes", {"type": "float64", "labels": [0.0, 0.5, 1.0, 2.0]}, "whole"),
-    ("classes", {"type": "U999999999", "labels": ["a", "b", "c", "d"]}, "unknown type"),
     ("classes", {"type": "U99999999", "labels": ["a", "b", "c", "d"]}, "too long"),
     ("classes", {"type": "U1", "labels": ["a", "b", "c", "dd"]}, "too long"),
     ("classes", {"type": "S1", "labels": ["a", "b", "c", "d"]}, "unknown type"),
     ("features.count", 0, "integer from 1"),
     ("features.count", 10**12, "must have 1000000000000 entries"),
-    ("features.names", ["a", "b"], "must have 3 entries"),
     ("features.names", ["a", "b", 3], "must be text"),
     ("rules.coef", [[0.0] * 3] * 5, "must have 6 entries, got 5"),
-    ("rules.coef.0", [0.0] * 4, "must have 3 entries, got 4"),
     ("rules.coef.0.0", float("inf"), "finite"),
     ("rules.coef.0.0", "0.1", "numbers only, got '0.1'"),
-    ("rules.coef.0.0", None, "numbers only"),
     ("rules.coef.0.0", True, "numbers only"),
     ("rules.coef.0", [1e308, 1e308, 1e308], "too large"),
     ("rules.pairs.0", [1, 0], "pairs are not those of 4 classes"),
-    ("rules.pairs.0.0", 0.0, "numbers only"),
     ("rules.error.0", 1.5, "from 0 to 1"),
     ("rules.status.0", "lucky", "must be one of"),
     ("rules.deviations.0.0", 0, "positive"),
@@ -780,24 +695,17 @@ EDITS = [
     ("priors", [0.5, 0.5, 0.5, 0.5], "sum to one"),
     ("priors", [0.0, 0.5, 0.25, 0.25], "positive"),
     ("risk.0", -1.0, "from 0 to"),
-    ("error_rates.5", [2, 0], "from 0 to 1"),
     ("shrinkage", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
-    ("shrinkage", {"to_pooled": [0, 0, 0, 1], "to_diagonal": "0"}, "a number"),
     ("fitted_with.criterion", "best", "criterion"),
     ("fitted_with.shrinkage", [0.5, 2], "two numbers in"),
-    ("parameters.shrinkage", [0.5], "two numbers in"),
     ("parameters.priors", "even", "priors"),
     ("fitted_with.solver", None, "solver must be"),
     ("statistics.weights.0", 0, "must be positive"),
     ("statistics.given", 0, "true or false"),
-    ("guarded", [False] * 5, "6 entries"),
     ("guarded.0", 1, "true or false"),
-    ("parameters.guard", None, "true or false"),
     ("statistics.scatters.0.0.0", -1.0, "negative variance"),
     ("statistics.scatters.0.1.0", 1e9, "not symmetric"),
     ("statistics.scatters.0", [[1, 2, 0], [2, 1, 0], [0, 0, 1]], "indefinite"),
-    ("statistics.scatters.0", [[5e-324, 1e9, 0], [1e9, 1, 0], [0, 0, 1]], "indefinite"),
-    ("statistics.named", 1, "true or false"),
 ]
 
 
@@ -854,23 +762,18 @@ def test_parts_of_a_search_are_checked(make_classes):
         ("start.model", document["model"], "must be one of"),
         ("start.model.classes.labels", [0, 1, 2, 4], "other classes"),
         ("parameters.estimator.name", "Ridge", "must be one of"),
-        ("parameters.estimator.is_start", None, "true or false"),
         ("parameters.anchor", "infinity", "anchor"),
         ("parameters.transformation", "log", "transformation"),
         ("transformation.centre", [0.0], "entries"),
         ("transformation.scale.1", 0.0, "finite numbers from"),
         ("transformation.lambdas.1", 4.5, "from -2 to 4"),
-        ("transformation.lambdas.1", -1e999, "from -2 to 4"),
         ("selection.loss", "x", "must be one of"),
         ("selection.anchor", "NaN", "a number"),
-        ("selection.transformed", 1, "true or false"),
         ("selection.candidates.1", [], "must be an object"),
         ("selection.candidates.1.weight", 1.5, "from 0 to 1"),
-        ("n_errors", [0] * 5, "6 entries"),
         ("n_errors.0", -1, "from 0"),
         ("history.0", [1.0] * 999, "entries"),
         ("history", [], "6 entries"),
-        ("committee.log_odds.slope.0.0", None, "numbers only"),
     ]:
         check_refused(document, *change)
     document["model"]["parameters"]["estimator"]["is_start"] = True
@@ -886,34 +789,23 @@ def test_parts_of_projections_and_pipelines_are_checked(make_classes):
     for change in [
         ("parameters.verbose", 1, "true or false"),
         ("steps", [], "one step or more"),
-        ("steps", {}, "must be a list"),
         ("steps", steps[1:] + steps[:1], r"steps\[2\] follows a step that is not"),
         ("steps", [steps[0], steps[2]], r"steps\[1\].* must be 3, the number of comp"),
         ("steps.1.name", steps[0]["name"], "distinct names"),
         ("steps.1.name", "a__b", "distinct names"),
         ("steps.1.name", "memory", "distinct names"),
-        ("steps.1.name", None, r"steps\[1\].name must be text"),
         ("steps.2.model", document["model"], "must be one of"),
         ("steps.2.model.features.names", names, "not those of components"),
         ("steps.0.model.parameters.method", "best", "'method' parameter"),
         ("steps.0.model.parameters.n_components", 0, "'n_components' parameter"),
-        ("steps.0.model.classes.labels", [0, 1, 2], "must have 3 entries, got 4"),
         ("steps.0.model.components.count", 4, "must have 4 entries"),
         ("steps.0.model.components.count", 10**12, "must have 1000000000000 entries"),
-        ("steps.0.model.components.count", True, "an integer from 1"),
         ("steps.0.model.components.output", "numpy", "must be one of"),
         ("steps.0.model.priors", [0.5] * 4, "sum to one"),
-        ("steps.0.model.mean", [0.0] * 2, "must have 3 entries"),
         ("steps.0.model.scalings", [[1e308] * 3] * 3, "scalings has numbers that are"),
-        ("steps.0.model.scalings.0.0", 1e999, "finite"),
-        ("steps.0.model.scalings.0", [0.0] * 2, "must have 3 entries"),
-        ("steps.0.model.scalings.0.0", "1", "numbers only"),
         ("steps.0.model.loadings", [[1e308] * 3] * 3, "loadings has numbers that are"),
         ("steps.0.model.explained.0", -0.1, "from 0 to"),
         ("steps.0.model.explained.0", 1.1, "at most one in all"),
-        ("steps.0.model.guarded", 1.5, "from 0 to 1"),
-        ("steps.0.model.statistics.weights.0", 0, "must be positive"),
-        ("steps.0.model.statistics.scatters.0.0.0", -1.0, "negative variance"),
     ]:
         check_refused(document, *change)
     wide = steps[1]["model"]
@@ -923,12 +815,6 @@ def test_parts_of_projections_and_pipelines_are_checked(make_classes):
     document["model"] = wide
     with pytest.raises(ValueError, match="more than there are features"):
         from_document(document)
-
-
-def test_integers_by_hand_are_numbers_too(document):
-    document["model"]["rules"]["intercept"] = [0, 1, 2, 3, 4, 5]
-    model = from_document(document)
-    assert same(model.intercept_, np.arange(6.0))
 
 
 def trusted_types():
@@ -992,12 +878,9 @@ def test_the_record_of_the_fit_is_kept_until_the_next(make_classes, path):
     model.fit_record_ = record
     document = to_document(model)
     for where, value, message in [
-        ("date", "2026-11-31", "a day such as"),
-        ("date", "20261130", "a day such as"),
         ("n_rows", -1, "from 0 to"),
         ("target", None, "must be text"),
         ("judgement.accuracy", 1.5, "from 0 to 1"),
-        ("judgement.standard_error", -0.1, "from 0 to"),
     ]:
         check_refused(document, f"fit_record.{where}", value, message)
 
@@ -1015,21 +898,14 @@ def test_columns_of_categories_must_be_features_of_the_model():
     same = dict(vars(city), levels=["Lyon"], merged=["Metz"])
     many = [f"{k}" for k in range(10_001)]
     for changes, message in [
-        ({"categories": None}, "must be a list"),
         ({"categories": [same, same]}, "must be different columns"),
         ({"categories": []}, None),
         ({"categories": [same | {"column": "town"}]}, "not those of the categories"),
-        ({"categories": [same | {"levels": ["Nice"]}]}, "not those of the categories"),
         ({"categories": [same | {"levels": ["Paris"]}]}, "each level once"),
-        ({"categories": [same | {"merged": ["Lyon"]}]}, "each level once"),
         ({"categories": [same | {"other": "Lyon"}]}, "each level once"),
         ({"categories": [same | {"merged": ["a", "a"]}]}, "distinct texts"),
-        ({"categories": [same | {"merged": ["a" * 1001]}]}, "distinct texts"),
         ({"categories": [same | {"merged": many}]}, "at most 10000 entries"),
-        ({"categories": [same | {"merged": [1]}]}, "must be text"),
         ({"categories": [same | {"levels": [], "other": None}]}, "have a feature"),
-        ({"categories": [{"column": "city"}]}, "lacks reference"),
-        ({"marks": ["?", "?"]}, "distinct texts"),
         ({"n_columns": 0}, "from 1 on"),
     ]:
         if message is None:
@@ -1037,12 +913,6 @@ def test_columns_of_categories_must_be_features_of_the_model():
             continue
         with pytest.raises(ValueError, match=message):
             load(**changes)
-
-
-def test_save_and_load_are_documented_at_the_top():
-    assert heterolda.save is heterolda.export.save
-    assert heterolda.load is heterolda.export.load
-    assert "include_statistics" in inspect.signature(heterolda.save).parameters
 
 
 def test_an_older_file_keeps_its_mode_and_links_stay_links(make_classes, tmp_path):

@@ -1,6 +1,5 @@
 """Readers of files that have defects, for the fuzzer to find."""
 
-import os
 import time
 
 from fuzz.reader import Reader
@@ -28,27 +27,11 @@ def toils(data):
     return True
 
 
-def waits(data):
-    if data != b"good":
-        time.sleep(60)
-    return True
-
-
-def dies(data):
-    if data != b"good":
-        os._exit(3)
-    return True
-
-
 def swells(data):
     if data != b"good":
         held = bytearray(300_000_000)
         held[::4096] = b"x" * len(held[::4096])
     return True
-
-
-def is_sound(data):
-    return data == b"good"
 
 
 def reader_of(check):

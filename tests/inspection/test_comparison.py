@@ -261,27 +261,6 @@ def test_progress_ends_with_all(four):
         compare(X, y, models=CHEAP, cv=3, progress=fail)
 
 
-def test_words(four):
-    X, y = four
-    found = compare(X, y, models=CHEAP, cv=3)
-    shown = str(found)
-    k = found.names.index("naive Bayes")
-    assert f"{100 * found.accuracy[k]:.2f} %" in shown
-    assert "3 models on the same 3 folds of 160 rows" in shown
-    assert "The best of several models on the same rows looks" in " ".join(
-        shown.split()
-    )
-    assert found.recommendation in " ".join(shown.split())
-    assert max(map(len, shown.splitlines())) <= 88
-    assert repr(found) == f"Comparison(n_models=3, n_rows=160, choice={found.choice!r})"
-    page = found._repr_html_()
-    assert f"<strong>{found.choice}</strong>" in page
-    assert f"<td>{100 * found.accuracy[k]:.2f} %" in page
-    frame = found.to_frame()
-    assert_allclose(frame["accuracy"], found.accuracy)
-    assert frame.index.tolist() == list(found.names)
-
-
 def test_nothing_to_learn_is_said(rng):
     X, y = rng.normal(size=(200, 2)), (np.arange(200) % 4 > 0).astype(int)
     found = compare(X, y, models={"constant": DummyClassifier()}, cv=3)

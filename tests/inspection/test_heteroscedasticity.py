@@ -148,18 +148,6 @@ def test_rows_are_judged_by_leave_one_out(make_classes):
     assert same.judgement is None
 
 
-def test_few_rows_per_feature_and_their_remedy(rng):
-    y = np.repeat([0, 1], [19, 21])
-    X = rng.normal(size=(40, 4))
-    assert (
-        "Note: classes 0 have fewer than five rows per feature, so their "
-        "covariances are uncertain and plug-in errors too low: fit with "
-        "shrinkage='cv', or use fewer features." in " ".join(text_of(X, y).split())
-    )
-    assert "use more rows or fewer features" in text_of(X, y, shrinkage=0.5)
-    assert "five rows" not in text_of(X[:, :3], y)
-
-
 def test_in_a_notebook(make_classes):
     """Short, with what hostile labels say made harmless, and all that print shows."""
     X, y = make_classes(6, n=30)

@@ -17,7 +17,6 @@ from heterolda.inspection.judging import (
     judge_by_some_rows,
 )
 from heterolda.inspection.sentences import (
-    guarded_sentence,
     most_frequent,
     verdict_sentence,
 )
@@ -106,12 +105,3 @@ def test_a_sample_is_judged_by_the_statistics_of_all_rows(make_classes):
     assert found.lda_accuracy == np.mean(whole.lda_predictions[part] == y[part])
     with pytest.raises(ValueError, match="fitted to"):
         judge_by_leave_one_out(model, X[part], y[part])
-
-
-def test_guarded_pairs_are_named_but_not_too_many():
-    assert guarded_sentence([]) == ""
-    assert guarded_sentence(["a and b"]).startswith(
-        "The guard uses LDA's rule between a and b: on the rows it makes fewer errors"
-    )
-    many = guarded_sentence([f"{k} and {k + 1}" for k in range(9)])
-    assert "4 and 5; 4 more:" in many

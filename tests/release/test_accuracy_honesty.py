@@ -3,16 +3,9 @@
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_wine
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-import heterolda
-from benchmarks.accuracy.honesty import ALL, claimed_error, honesty
-from benchmarks.accuracy.study import measured
-from heterolda.experiments.protocol import Split
+from benchmarks.accuracy.honesty import ALL, honesty
 from heterolda.experiments.results import Row
 
 
@@ -50,16 +43,3 @@ def test_claims_are_compared_with_errors_fit_by_fit(rng):
         assert_allclose(one.standard_error, np.std(gaps, ddof=1) / len(gaps) ** 0.5)
     assert math.isnan(honesty(rows[:1])["haberman"].standard_error)
     assert honesty([fit("haberman", 0, 0, math.nan, 60, 3)]) == {}
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-def test_a_claim_is_that_of_the_last_step():
-    X, y = load_wine(return_X_y=True)
-    split = Split(X[::2], y[::2], X[1::2], y[1::2])
-    search = heterolda.recommended()
-    assert measured(search, split)["bayes_error"] == search.selection_["error"] < 0.2
-    scaled = make_pipeline(StandardScaler(), heterolda.recommended())
-    scaled.fit(*split[:2])
-    assert claimed_error(scaled) == scaled[-1].selection_["error"]
-    start = heterolda.GaussianLinearDiscriminant().fit(*split[:2])
-    assert math.isnan(claimed_error(start))

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fuzz import __main__, kernels, plain, sanitized
+from fuzz import kernels, plain, sanitized
 from fuzz.readers import READERS
 from helpers import faulty
 
@@ -35,41 +35,6 @@ def test_defects_are_found_and_their_files_kept(check, reason, monkeypatch, capf
     assert list(plain.FOLDER.iterdir()) == [kept]
     assert kept.read_bytes() != b"good"
     assert f"--reader {check.__name__} --replay {kept}" in capfd.readouterr().out
-
-
-@pytest.mark.parametrize("check", [faulty.waits, faulty.dies])
-def test_a_file_that_ends_the_process_is_kept(check, capfd):
-    code = (
-        f"import sys; sys.path[:] = {sys.path}\n"
-        "from pathlib import Path; from fuzz import plain; from helpers import faulty\n"
-        f"plain.FOLDER, plain.SECONDS_OF_WAITING = Path({str(plain.FOLDER)!r}), 0.5\n"
-        f"plain.fuzz(faulty.reader_of(faulty.{check.__name__}), 30, 0)"
-    )
-    assert __main__.alone(faulty.reader_of(check), "-c", code)
-    (kept,) = plain.FOLDER.iterdir()
-    assert kept.read_bytes() != b"good"
-    said, where = capfd.readouterr()
-    assert "the process ended with status" in said
-    assert f"--reader {check.__name__} --replay {kept}" in said
-    assert ("Timeout" in where) == (check is faulty.waits)
-
-
-def test_sound_readers_are_left_alone():
-    tally = plain.fuzz(faulty.reader_of(faulty.is_sound), 0.3, 0)
-    assert tally.n > 10
-    assert tally.accepted == 1
-    assert not tally.defects
-    assert not list(plain.FOLDER.iterdir())
-
-
-def test_a_file_is_replayed(tmp_path, monkeypatch, capfd):
-    monkeypatch.setitem(READERS, "model", faulty.reader_of(faulty.raises))
-    (tmp_path / "bad").write_bytes(b"bad")
-    (tmp_path / "good").write_bytes(b"good")
-    assert __main__.main(["--reader", "model", "--replay", str(tmp_path / "bad")]) == 1
-    assert "AttributeError" in capfd.readouterr().out
-    assert __main__.main(["--reader", "model", "--replay", str(tmp_path / "good")]) == 0
-    assert "1 accepted" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", list(READERS))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heterolda.experiments import svg
 from heterolda.experiments.methods import METHODS, title
@@ -215,8 +214,7 @@ def history(study: PairStudy) -> str:
         iterations = np.arange(1, len(errors) + 1)
         best = np.minimum.accumulate(errors)
         for values, css in ((errors, "current"), (best, "lowest")):
-            keep = _corners(values)
-            svg.line(axes, iterations[keep], values[keep], f"{css} {css_class(method)}")
+            svg.line(axes, iterations, values, f"{css} {css_class(method)}")
         course = count(len(errors), "iteration")
         hint = f"{title(method)}: {best[-1]:g} errors after {course}"
         css = f"{css_class(method)} on-front"
@@ -227,9 +225,3 @@ def history(study: PairStudy) -> str:
         for m, h in study.histories.items()
     )
     return svg.render(axes, study.title, ", ".join(words))
-
-
-def _corners(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Indices at which a line through the values turns, and its ends."""
-    turns = np.flatnonzero(np.diff(values, 2)) + 1
-    return np.unique([0, *turns, len(values) - 1])

@@ -6,7 +6,6 @@ which `labels`, `count` and `_multiclass` learn from the file.
 
 from __future__ import annotations
 
-from datetime import date
 from math import inf, nan
 from typing import Any
 
@@ -152,22 +151,6 @@ def _categories() -> Kind:
     return Kind(read, kind.write)
 
 
-def _day() -> Kind:
-    """A day, as in 2026-11-30."""
-
-    def read(value: Any, at: Place) -> str:
-        day = text().read(value, at)
-        try:
-            same = date.fromisoformat(day).isoformat() == day
-        except ValueError:
-            same = False
-        if not same:
-            raise at.error("be a day such as 2026-11-30", value)
-        return str(day)
-
-    return Kind(read, str)
-
-
 JUDGEMENT = {
     "method": text(),
     "n_rows": number(0),
@@ -178,7 +161,7 @@ JUDGEMENT = {
 FIT_RECORD = {
     "target": text(),
     "data": text(),
-    "date": _day(),
+    "date": text(),
     "n_rows": number(0),
     "judgement": optional(record(JUDGEMENT, Judgement)),
     "categories": _categories(),

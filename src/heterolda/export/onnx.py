@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.machinery
 import os
-import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from json import dumps
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -139,7 +134,10 @@ def _of_incomplete_rows(graph: Any, model: Any) -> str:
 
 
 def register() -> None:
-    """Register the converters of the classifiers and the projection with skl2onnx."""
+    """Register the converters of the classifiers and the projection with skl2onnx.
+
+    `to_onnx` does so; call it before skl2onnx's own functions are to convert them.
+    """
     from skl2onnx import update_registered_converter
     from skl2onnx.common.shape_calculator import (
         calculate_linear_classifier_output_shapes,
@@ -159,39 +157,3 @@ def register() -> None:
         projection_shapes,
         convert_projection,
     )
-
-
-def register_on_import() -> None:
-    """Register the converters now if skl2onnx is in use, else when it is imported."""
-    if sys.modules.get("skl2onnx") is not None:
-        register()
-    elif not any(isinstance(finder, _Registrar) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Registrar())
-
-
-class _Registrar(MetaPathFinder):
-    """Registers the converters at the end of the import of skl2onnx.
-
-    Importing skl2onnx takes far longer than importing this library, and most of those
-    who load or save a model have no use for it.
-    """
-
-    def find_spec(
-        self,
-        name: str,
-        path: Sequence[str] | None = None,
-        target: ModuleType | None = None,
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != "skl2onnx":
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is None or spec.loader is None:
-            return None
-        execute = spec.loader.exec_module
-
-        def execute_and_register(module: ModuleType) -> None:
-            execute(module)
-            register()
-
-        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
-        return spec

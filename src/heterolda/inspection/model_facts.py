@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
@@ -19,6 +18,7 @@ from heterolda.estimators.fit_record import (
 from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
+from heterolda.estimators.starts import unfrozen
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
@@ -43,9 +43,7 @@ _COEFFICIENT_HEAD = [
 
 def discriminant_of(model: Any) -> Any:
     """The discriminant that a model is or starts from, or None."""
-    start = getattr(model, "estimator_", model)
-    if isinstance(start, FrozenEstimator):
-        start = start.estimator
+    start = unfrozen(getattr(model, "estimator_", model))
     return start if isinstance(start, GaussianLinearDiscriminant) else None
 
 
