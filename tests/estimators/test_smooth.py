@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
-from sklearn.base import clone
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
 
 from heterolda import (
     GaussianLinearDiscriminant,
@@ -18,7 +14,7 @@ from heterolda import (
     SearchInterruptedWarning,
     recommended,
 )
-from heterolda.estimators import progress, smooth_search
+from heterolda.estimators import smooth_search
 from heterolda.estimators.selection_text import reason
 from heterolda.search.calibration import power_of_probabilities
 from heterolda.search.log_odds import sides_of_log_odds
@@ -259,47 +255,12 @@ def test_a_strong_anchor_holds(four, loss):
     assert np.abs(far.coef_ - start.coef_).max() > 0.01
 
 
-STARTS = [
-    GaussianLinearDiscriminant(voting="majority"),
-    LinearDiscriminantAnalysis(),
-    LogisticRegression(),
-    LinearSVC(),
-]
-
-
-@pytest.mark.parametrize("start", STARTS, ids=lambda start: type(start).__name__)
-def test_any_linear_classifier_is_a_start(four, start):
+def test_any_linear_classifier_is_a_start(four):
     X, y = four
-    search = smooth(start).fit(X, y)
+    search = smooth(LogisticRegression()).fit(X, y)
     assert search.score(X, y) > 0.5
     votings = [row["voting"] for row in search.selection_["candidates"][:2]]
-    assert votings == [getattr(start, "voting", "weighted"), "coupled"]
-    frozen = FrozenEstimator(clone(start).fit(X, y))
-    assert smooth(frozen).fit(X, y).score(X, y) > 0.5
-
-
-def test_units_and_origins_do_not_matter(rng, four):
-    X, y = four
-    size, shift = 10 ** rng.uniform(-3, 3, 3), rng.normal(size=3)
-    one, two = smooth().fit(X, y), smooth().fit((X + shift) * size, y)
-    assert str(one.selection_) == str(two.selection_)
-    agree = one.predict(X) == two.predict((X + shift) * size)
-    assert agree.mean() > 0.99
-
-
-def test_weights_are_repetitions(rng, four):
-    X, y = four
-    copies = rng.integers(0, 3, len(y))
-    # Rows of a class all of weight zero would be refused.
-    rows = rng.permutation(np.repeat(np.arange(len(y)), copies))
-    one = smooth().fit(X, y, sample_weight=copies)
-    two = smooth().fit(X[rows], y[rows])
-    for key in ("loss", "anchor", "voting"):
-        assert one.selection_[key] == two.selection_[key]
-    assert_allclose(one.selection_["error"], two.selection_["error"])
-    assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-6)
-    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-3)
-    assert_allclose(one.n_errors_, two.n_errors_)
+    assert votings == ["weighted", "coupled"]
 
 
 @pytest.mark.parametrize("sizes", [(40, 30, 1, 1), (50, 1), (1, 1, 30)])
@@ -310,15 +271,6 @@ def test_pairs_of_which_no_row_is_held_out(rng, sizes):
     search = smooth().fit(X, y)
     assert search.score(X, y) > 0.7
     assert_allclose(search.predict_proba(X).sum(axis=1), 1)
-
-
-def test_classes_may_change_places(pair):
-    X, y = pair
-    for loss in LOSS_NAMES:
-        one = smooth(anchor=0.1, loss=loss).fit(X, y)
-        two = smooth(anchor=0.1, loss=loss).fit(X, 1 - y)
-        length = np.linalg.norm(one.coef_) / np.linalg.norm(two.coef_)
-        assert_allclose(-two.coef_ * length, one.coef_, rtol=0.02, atol=0.02)
 
 
 def test_result_does_not_depend_on_the_jobs(four):
@@ -422,32 +374,6 @@ def test_interrupt_of_the_choice_leaves_the_start(four, monkeypatch, place, n_cl
     assert np.isnan(search.selection_["error"])
     expected = search.estimator_.predict_proba(X)
     assert_allclose(search.predict_proba(X), expected, atol=0.2)
-
-
-def test_interrupt_of_the_refinement_keeps_the_choice(four, monkeypatch):
-    X, y = four
-    whole = smooth().fit(X, y)
-    begin = progress.SearchProgress.begin_pair
-
-    def begin_pair(self, k):
-        task, report = begin(self, k)
-
-        def interrupted(n_iter, *args):
-            if k == 2 and n_iter == 3:
-                self.stop.set()
-            report(n_iter, *args)
-
-        return task, interrupted
-
-    monkeypatch.setattr(progress.SearchProgress, "begin_pair", begin_pair)
-    search = smooth()
-    with pytest.warns(SearchInterruptedWarning, match="after 2 of 6"):
-        search.fit(X, y)
-    assert str(search.selection_) == str(whole.selection_)
-    assert_array_equal(search.coef_[:2], whole.coef_[:2])
-    assert np.abs(search.coef_[2] - whole.coef_[2]).max() > 1e-6
-    assert np.all(np.abs(search.coef_).max(axis=1) > 0)
-    assert search.score(X, y) > 0.5
 
 
 def test_a_start_that_refuses_is_heard(four):
