@@ -282,34 +282,6 @@ def test_result_does_not_depend_on_the_jobs(four):
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda X: np.column_stack([X, np.full(len(X), 0.1)]),
-        lambda X: np.column_stack([X, X]),
-        lambda X: X + 1e9,
-        lambda X: X * 1e-100,
-        lambda X: X * 1e100,
-        lambda X: X[:, :1] * 0 + 3.0,
-        lambda X: np.round(X),
-        lambda X: X.astype(np.float32),
-    ],
-    ids=["constant", "twice", "far", "small", "large", "same", "lattice", "single"],
-)
-def test_awkward_features(four, change):
-    X, y = four
-    X = change(X)
-    search = recommended().fit(X, y)
-    assert np.isfinite(search.coef_).all()
-    p = search.predict_proba(X)
-    assert np.isfinite(p).all()
-    assert_array_equal(search.classes_[p.argmax(axis=1)], search.predict(X))
-    if X.shape[1] > 1:
-        assert search.score(X, y) > 0.5
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
 def test_fewer_rows_than_features(rng):
     y = np.repeat(np.arange(4), 5)
     X = rng.normal(size=(20, 40))
