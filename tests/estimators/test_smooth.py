@@ -16,8 +16,7 @@ from heterolda import (
 )
 from heterolda.estimators import smooth_search
 from heterolda.estimators.selection_text import reason
-from heterolda.search.calibration import power_of_probabilities
-from heterolda.search.log_odds import sides_of_log_odds
+from heterolda.search.log_odds import power_of_probabilities, sides_of_log_odds
 
 LOSS_NAMES = ["error", "logistic", "ridge"]
 

@@ -72,7 +72,7 @@ def test_winner_equals_exact_arithmetic(rng, k, voting):
     for error in (rng.uniform(0, 0.5, len(pairs)), np.full(len(pairs), 0.3)):
         scores = rng.normal(size=(120, len(pairs)))
         scores[:60] = np.sign(scores[:60])  # many exact ties
-        committee = OneVsOne(make_planes(error), pairs, k, voting)
+        committee = OneVsOne(make_planes(error), k, voting)
         expected = [
             naive_winner(row, pairs, error, k, voting == "weighted") for row in scores
         ]
@@ -147,11 +147,10 @@ def test_two_classes_decide_by_the_sign_of_the_score():
 
 
 def test_coupled_voting_takes_the_likeliest_class(rng):
-    pairs = np.array(list(combinations(range(4), 2)))
     scores = rng.normal(size=(50, 6))
     for log_odds, power in [(None, 0.5), (lambda s: 3 * s, 0.5), (None, 2.0)]:
         committee = OneVsOne(
-            make_planes([0.1] * 6), pairs, 4, "coupled", log_odds, sharpness=power
+            make_planes([0.1] * 6), 4, "coupled", log_odds, sharpness=power
         )
         p = couple_numpy((log_odds or (lambda s: 2 * s))(scores)) ** power
         p /= p.sum(axis=1, keepdims=True)
@@ -431,13 +430,12 @@ def test_positive_scores_stay_positive_in_single_precision():
 @pytest.mark.parametrize("voting", ["weighted", "coupled"])
 @pytest.mark.parametrize("sharpness", [1.0, 0.5])
 def test_rows_have_the_answers_of_their_scores(rng, voting, sharpness):
-    pairs = np.array(list(combinations(range(4), 2)))
     coef, intercept = rng.normal(size=(6, 3)), np.zeros(6)
     planes = replace(make_planes(np.full(6, 0.25)), coef=coef, intercept=intercept)
     X = rng.normal(size=(200, 3))
     X[::9] = 0.0  # all scores zero: ties
     for log_odds in (None, lambda s: 2 * s):
-        committee = OneVsOne(planes, pairs, 4, voting, log_odds, sharpness)
+        committee = OneVsOne(planes, 4, voting, log_odds, sharpness)
         scores = ordered_scores(X, coef, intercept)
         for method in ("winners", "probabilities"):
             found = committee.of_rows(method, X, coef, intercept)

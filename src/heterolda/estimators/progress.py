@@ -109,7 +109,8 @@ class SearchProgress:
         A single thread is this one, unless somebody else handles interrupts.
         """
         n_threads = min(n_jobs, len(self.labels))
-        handler = _handler()
+        here = current_thread() is main_thread()  # no interrupt comes to others
+        handler = signal.getsignal(signal.SIGINT) if here else None
         usual = handler is signal.default_int_handler
         if usual:
             signal.signal(signal.SIGINT, lambda *_: self.stop.set())
@@ -153,9 +154,3 @@ class SearchProgress:
     def _name(self, k: int) -> str:
         first, second = self.labels[k]
         return f"{first!r} and {second!r}"
-
-
-def _handler() -> Any:
-    """What handles an interrupt of this thread; None if none can come."""
-    here = current_thread() is main_thread()
-    return signal.getsignal(signal.SIGINT) if here else None

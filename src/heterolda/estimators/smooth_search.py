@@ -15,7 +15,7 @@ from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.search.calibration import power_of_probabilities
+from heterolda.search.log_odds import power_of_probabilities
 from heterolda.search.refinement import FoldRules, refine_folds
 from heterolda.search.selection import (
     Candidate,
@@ -98,7 +98,7 @@ class Choice:
         if len(pairs) == 1:
             return Binary(planes, log_odds)
         k = int(pairs.max()) + 1
-        return OneVsOne(planes, pairs, k, self.voting, log_odds, self.sharpness)
+        return OneVsOne(planes, k, self.voting, log_odds, self.sharpness)
 
 
 @dataclass(frozen=True)

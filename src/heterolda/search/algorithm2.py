@@ -196,7 +196,8 @@ def paper_search(
                 and state[STALLED] < patience
                 and state[FEWEST] > 0
             ):
-                log = _with_room(log, int(state[ITERATIONS]))
+                if state[ITERATIONS] == log.shape[1]:
+                    log = np.hstack([log, np.empty_like(log)])
                 more = 1 + _NUMBERS_PER_CALL // math.prod(X.shape)
                 until = min(int(state[ITERATIONS]) + more, max_iter, log.shape[1])
                 _iterate(blocks, pool, (now, state, log), step, patience, until)
@@ -242,11 +243,6 @@ def _iterate(
     _at_once(pool, calls)
     if len(blocks) > 1:
         move(v, changes.sum(axis=0), step, state, log)
-
-
-def _with_room(log: Count, n_iter: int) -> Count:
-    """The log, twice as long if it is full."""
-    return log if n_iter < log.shape[1] else np.hstack([log, np.empty_like(log)])
 
 
 def _best_rule(v: Array, log: Count, step: float) -> Array:
