@@ -206,9 +206,9 @@ def test_the_choice_is_explained(four):
 
 
 def test_the_reason_is_what_was_compared():
-    def row(loss, anchor, error, voting="weighted", **more):
+    def row(loss, anchor, error, voting="weighted"):
         row = {"loss": loss, "bandwidth": np.nan, "anchor": anchor, "voting": voting}
-        return row | {"error": error} | more
+        return row | {"error": error}
 
     start, error = row("none", np.inf, 0.042), row("error", 0.3, 0.045)
     logistic = row("logistic", 0.03, 0.0421)
@@ -217,11 +217,10 @@ def test_the_reason_is_what_was_compared():
         "Of 3 candidates the start itself had the fewest errors on rows held out, "
         "4.2 %; the best refinement had nearly as many."
     )
-    moved = row("ridge", 20.0, 0.01, "coupled", transformed=True)
+    moved = row("ridge", 20.0, 0.01, "coupled")
     assert reason([*three, moved], moved) == (
-        "Features were transformed. Of 4 candidates the rule with loss 'ridge' and "
-        "anchor 20 (voting 'coupled') had the fewest errors on rows held out, 1.0 %; "
-        "the start itself had 4.2 %."
+        "Of 4 candidates the rule with loss 'ridge' and anchor 20 (voting 'coupled') "
+        "had the fewest errors on rows held out, 1.0 %; the start itself had 4.2 %."
     )
     weighted = [start | {"weight": 0.5}, error | {"weight": 0.0}]
     assert reason([*weighted, logistic | {"weight": 0.5}], start) == (
@@ -229,6 +228,9 @@ def test_the_reason_is_what_was_compared():
         "hardly be told apart; the start itself had the fewest, 4.2 %; the best "
         "refinement had nearly as many."
     )
+    assert reason(three, error).endswith("4.2 %, but not clearly fewer.")
+    same = [start, error | {"error": 0.042}]
+    assert reason(same, start).startswith("All 2 candidates had 4.2 % errors on rows")
     assert reason([], start) == (
         "Nothing was compared on rows held out: the start itself was taken."
     )

@@ -426,7 +426,9 @@ class LocalNeighborhoodSearch(
         run = partial(progress.run_all, n_jobs=effective_n_jobs(self.n_jobs))
         try:
             choice = cross_validate(data, *fits, candidates, votings, rng, run)
-            progress.show_choice(choice.record())
+            if self.verbose:
+                chosen = choice.record()
+                print(f"{chosen['reason']} Expected error: {chosen['error']:.4f}")
         except KeyboardInterrupt:
             progress.stop.set()
             choice = Choice((NONE,), votings[0])

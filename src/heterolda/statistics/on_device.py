@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from heterolda.foundations.devices import Device, blocks, device_of, to_host
 from heterolda.foundations.files import PathOrFile
@@ -62,14 +62,6 @@ class DeviceStatistics(ClassStatistics):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self._there(copy.deepcopy(self.host, memo))  # modules are not copied
-
-    def update(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Add the rows of another chunk of data, in place."""
-        more = host_statistics(ClassStatistics.from_data(X, y, sample_weight))
-        self.host = self.host + more
-        return self
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
