@@ -147,10 +147,6 @@ class PairRows:
         """Errors of v, from scratch, in units."""
         return count_errors(self.X, self.first, self.weight, v)
 
-    def block(self) -> Block:
-        """The block that the kernel works on."""
-        return make_block(self.X, self.first, self.weight)
-
 
 def paper_search(
     X: Array,
@@ -181,7 +177,7 @@ def paper_search(
     """
     rows = PairRows.from_arrays(X, first, weight)
     shares = rows.split(threads)
-    blocks = [share.block() for share in shares]
+    blocks = [make_block(share.X, share.first, share.weight) for share in shares]
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
     several = ThreadPoolExecutor(len(shares)) if len(shares) > 1 else nullcontext()
