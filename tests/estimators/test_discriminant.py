@@ -8,24 +8,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.multiclass import check_classification_targets
 
 from heterolda import (
     ClassStatistics,
     Fisher,
     FixedPoint,
     GaussianLinearDiscriminant,
-    Global,
     ModelMisfitWarning,
     ParameterError,
     PrecisionWarning,
@@ -91,31 +84,6 @@ def test_predictions_scores_and_probabilities_agree(model, make_classes, multicl
         assert_array_equal(labels, model.classes_[score.argmax(axis=1)])
 
 
-def test_blocks_of_rows_do_not_matter(four, monkeypatch):
-    X, y = four
-    model = GaussianLinearDiscriminant().fit(X, y)
-    whole = [model.predict(X), model.decision_function(X), model.predict_proba(X)]
-    monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", 1)
-    many = np.tile(X, (4, 1))
-    parts = [
-        model.predict(many),
-        model.decision_function(many),
-        model.predict_proba(many),
-    ]
-    for a, b in zip(parts, whole, strict=True):
-        assert_allclose(a[: len(X)], b, rtol=1e-12)
-
-
-def test_a_score_of_zero_is_the_first_class():
-    X = np.array([[-1.0], [-2.0], [-3.0], [1.0], [2.0], [3.0]])
-    model = GaussianLinearDiscriminant().fit(X, [0, 0, 0, 1, 1, 1])
-    assert model.intercept_[0] == pytest.approx(0, abs=1e-12)
-    model.intercept_[0] = 0.0
-    assert model.decision_function([[0.0]])[0] == 0
-    assert model.predict([[0.0]])[0] == 0
-    assert_array_equal(model.predict_proba([[0.0]]), [[0.5, 0.5]])
-
-
 @pytest.mark.parametrize("solver", ["global", "fisher"])
 def test_equal_covariances_give_sklearn_lda(rng, solver):
     noise = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4))
@@ -135,16 +103,6 @@ def test_equal_covariances_give_sklearn_lda(rng, solver):
     assert_allclose(ratio[0], 1, rtol=0.01)
     clear = np.abs(ours.decision_function(X)) > 0.05
     assert_array_equal(ours.predict(X)[clear], lda.predict(X)[clear])
-
-
-def test_the_fisher_solver_is_lda_pair_by_pair(four):
-    X, y = four
-    ours = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
-    for (i, j), coef in zip(ours.pairs_, ours.coef_, strict=True):
-        rows = (y == i) | (y == j)
-        lda = LinearDiscriminantAnalysis(solver="lsqr").fit(X[rows], y[rows])
-        cosine = coef @ lda.coef_[0] / np.linalg.norm(coef)
-        assert cosine / np.linalg.norm(lda.coef_[0]) == pytest.approx(1)
 
 
 # What must not matter. The problems have four classes; two are covered by pairs.
@@ -169,43 +127,6 @@ def test_feature_scaling(model, four, power):
     assert_allclose(scaled.coef_ * units, plain.coef_, rtol=1e-6, atol=1e-8)
     assert_allclose(scaled.intercept_, plain.intercept_, rtol=1e-6, atol=1e-8)
     assert_allclose(scaled.bayes_error_, plain.bayes_error_, rtol=1e-9)
-
-
-def test_rotation(model, four, rng):
-    X, y = four
-    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    plain, turned = clone(model).fit(X, y), clone(model).fit(X @ R.T, y)
-    assert_allclose(turned.coef_ @ R, plain.coef_, rtol=1e-6, atol=1e-8)
-    assert_allclose(turned.intercept_, plain.intercept_, rtol=1e-6, atol=1e-8)
-    assert_allclose(turned.bayes_error_, plain.bayes_error_, rtol=1e-8)
-
-
-@pytest.mark.parametrize("solver", ["global", "fixed-point", "c-hld", "fisher"])
-def test_label_swap(four, solver):
-    """Renaming the classes in reverse order turns every pair round."""
-    X, y = four
-    model = GaussianLinearDiscriminant(solver=solver)
-    plain, swapped = clone(model).fit(X, y), clone(model).fit(X, 3 - y)
-    order = [
-        np.flatnonzero((swapped.pairs_ == [3 - j, 3 - i]).all(axis=1))[0]
-        for i, j in plain.pairs_
-    ]
-    assert_allclose(swapped.coef_[order], -plain.coef_, rtol=1e-6, atol=1e-8)
-    assert_allclose(swapped.intercept_[order], -plain.intercept_, rtol=1e-6, atol=1e-8)
-    assert_allclose(swapped.bayes_error_[order], plain.bayes_error_, rtol=1e-9)
-
-
-def test_row_order(model, four, rng):
-    X, y = four
-    order = rng.permutation(len(X))
-    assert_same_model(clone(model).fit(X[order], y[order]), clone(model).fit(X, y))
-
-
-def test_weight_is_repetition(model, four, rng):
-    X, y = four
-    weight = rng.integers(0, 4, len(X))
-    repeated = clone(model).fit(np.repeat(X, weight, 0), np.repeat(y, weight))
-    assert_same_model(clone(model).fit(X, y, sample_weight=weight), repeated)
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
@@ -358,77 +279,6 @@ def test_pandas_and_polars(four):
         model.partial_fit(pd.DataFrame(X, columns=list("acb")), y)
 
 
-def test_set_output_of_a_pipeline_around_it(four):
-    X, y = four
-    frame = pd.DataFrame(X, columns=list("abc"))
-    pipe = make_pipeline(StandardScaler(), GaussianLinearDiscriminant())
-    pipe.set_output(transform="pandas").fit(frame, y)
-    assert list(pipe[-1].feature_names_in_) == list("abc")
-
-
-def test_pickle_clone_and_repr(model, four):
-    X, y = four
-    model.fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    copy = clone(model)
-    assert not hasattr(copy, "coef_")
-    assert copy.get_params() == model.get_params()
-    assert "GaussianLinearDiscriminant" in model._repr_html_()
-    assert repr(GaussianLinearDiscriminant()) == "GaussianLinearDiscriminant()"
-
-
-def test_grid_search_over_solvers(four):
-    X, y = four
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), GaussianLinearDiscriminant()),
-        {
-            "gaussianlineardiscriminant__solver": ["fisher", Global(gap=1e-2)],
-            "gaussianlineardiscriminant__shrinkage": [None, 0.2, "auto"],
-        },
-        cv=3,
-    )
-    assert search.fit(X, y).best_score_ > 0.5
-
-
-def test_metadata_routing(four, rng):
-    X, y = four
-    weight = rng.uniform(0.5, 2, len(X))
-    with sklearn.config_context(enable_metadata_routing=True):
-        scaler = StandardScaler().set_fit_request(sample_weight=False)
-        model = GaussianLinearDiscriminant().set_fit_request(sample_weight=True)
-        fitted = make_pipeline(scaler, model).fit(X, y, sample_weight=weight)[-1]
-        assert fitted.statistics_.weights.sum() == pytest.approx(weight.sum())
-        deaf = GaussianLinearDiscriminant().set_fit_request(sample_weight=False)
-        with pytest.raises(TypeError, match="not routed to any object"):
-            make_pipeline(scaler, deaf).fit(X, y, sample_weight=weight)
-        model.set_partial_fit_request(sample_weight=True, decay="forget")
-        requests = model.get_metadata_routing().partial_fit.requests
-        assert requests["sample_weight"]
-        assert requests["decay"] == "forget"
-
-
-def test_priors_shift_the_rule(make_classes):
-    X, y = make_classes(n_classes=2, n=200, spread=0.5)
-    shares = [
-        GaussianLinearDiscriminant(priors=[1 - p, p]).fit(X, y).predict(X).mean()
-        for p in (0.2, 0.5, 0.8)
-    ]
-    assert shares[0] <= shares[1] <= shares[2]
-    assert shares[0] < shares[2]
-
-
-def test_random_state_makes_trials_reproducible(four):
-    X, y = four
-
-    def make(seed):
-        model = GaussianLinearDiscriminant(solver="r-hld-2", random_state=seed)
-        return model.fit(X, y)
-
-    assert_array_equal(make(3).coef_, make(3).coef_)
-    assert np.any(make(3).coef_ != make(4).coef_)
-
-
 def test_shrinkage_reaches_the_solver(four):
     """Full shrinkage makes all covariances equal: the rule is LDA's."""
     X, y = four
@@ -577,7 +427,6 @@ def test_a_refused_chunk_changes_nothing(four):
 
 GOOD_X = np.array([[0.0, 1], [1, 0], [2, 2], [5, 4], [6, 7], [7, 5]])
 GOOD_Y = np.array([0, 0, 0, 1, 1, 1])
-WEIGHTS = np.ones(6)
 
 
 @pytest.mark.parametrize(
@@ -608,43 +457,21 @@ WEIGHTS = np.ones(6)
             "at least 2 classes are needed, got 1 class",
         ),
         ({"sample_weight": np.zeros(6)}, {}, ValueError, "every sample_weight is zero"),
-        ({"sample_weight": -WEIGHTS}, {}, ValueError, "sample_weight has negative"),
-        (
-            {"sample_weight": WEIGHTS * np.nan},
-            {},
-            ValueError,
-            "sample_weight must be finite",
-        ),
-        ({"sample_weight": WEIGHTS[1:]}, {}, ValueError, "sample_weight must have one"),
         ({}, {"priors": [1.0]}, ValueError, "priors must have one entry"),
         ({}, {"priors": [1e-320, 1e300]}, ValueError, "differ too much for float64"),
-        ({}, {"priors": [1e308, 1e-308]}, ValueError, "differ too much for float64"),
         ({}, {"priors": [-1, -1]}, ValueError, "priors must be positive"),
         ({}, {"priors": {0: 1}}, ValueError, "priors lack the classes 1: give each"),
         ({}, {"priors": {0: 1, 1: 2, 7: 3}}, ValueError, "priors have labels 7 that"),
-        ({}, {"priors": {0: 1, 1: "a"}}, ValueError, "priors must be real numbers"),
         ({}, {"shrinkage": (0.5, 1.5)}, ValueError, "shrinkage must be two numbers"),
-        ({}, {"shrinkage": [0.5]}, ValueError, "shrinkage must be two numbers"),
         ({}, {"shrinkage": np.ones(2)}, ValueError, "'shrinkage' parameter"),
         ({}, {"priors": "even"}, ValueError, "'priors' parameter .* {'equal'}"),
-        ({}, {"priors": [0.0, 1.0]}, ValueError, "priors must be positive"),
         ({}, {"priors": [np.nan, 1.0]}, ValueError, "priors contains NaN"),
         ({}, {"priors": ["a", "b"]}, ValueError, "priors must be real numbers"),
         ({"X": np.full((6, 2), np.nan)}, {}, ValueError, "X contains NaN"),
-        ({"X": np.full((6, 2), np.inf)}, {}, ValueError, "X contains"),
-        ({"X": GOOD_X + 1j}, {}, ValueError, "Complex data"),
-        ({"X": GOOD_X[:, 0]}, {}, ValueError, "Expected 2D array"),
-        ({"X": GOOD_X[:, :0]}, {}, ValueError, "0 feature"),
-        ({"X": GOOD_X.astype(str).astype(object) + "x"}, {}, ValueError, "convert"),
-        ({"y": np.linspace(0, 1, 6)}, {}, ValueError, "Unknown label type"),
-        ({"y": GOOD_X}, {}, ValueError, "y should be a 1d array"),
-        ({"y": GOOD_Y[1:]}, {}, ValueError, "inconsistent numbers of samples"),
         ({}, {"solver": "newton"}, ValueError, "solver must be one of"),
         ({}, {"solver": FixedPoint}, ValueError, "use FixedPoint"),
-        ({}, {"solver": 3}, ValueError, "solver must be one of"),
         ({}, {"priors": [[0.5], [0.5, 0.1]]}, ValueError, "priors must be an array"),
         ({}, {"shrinkage": 1.5}, ValueError, "'shrinkage' parameter"),
-        ({}, {"shrinkage": "most"}, ValueError, "'shrinkage' parameter"),
         ({}, {"multiclass": "all"}, ValueError, "'multiclass' parameter"),
         ({}, {"voting": "secret"}, ValueError, "'voting' parameter"),
     ],
@@ -694,24 +521,6 @@ def test_fit_statistics_knows_the_feature_names(four):
     model.fit_statistics(ClassStatistics.from_data(X, y))
     assert not hasattr(model, "feature_names_in_")
     assert len(model.predict(X)) == len(X)
-
-
-def test_unfitted():
-    for method in (
-        "predict",
-        "predict_proba",
-        "predict_log_proba",
-        "decision_function",
-    ):
-        with pytest.raises(NotFittedError):
-            getattr(GaussianLinearDiscriminant(), method)(GOOD_X)
-
-
-def test_offset_of_1e9_keeps_the_accuracy_that_others_lose():
-    X, y = load_iris(return_X_y=True)
-    plain = GaussianLinearDiscriminant().fit(X, y).score(X, y)
-    moved = GaussianLinearDiscriminant().fit(X + 1e9, y).score(X + 1e9, y)
-    assert moved >= plain - 0.01
 
 
 # Defects that were found once, each by its name.
@@ -771,18 +580,6 @@ def test_tiny_units_of_nearly_dependent_columns(model, rng, gap):
     X[y == 1] = 1.5 * (X[y == 1] + 0.5)
     plain, tiny = clone(model).fit(X, y), clone(model).fit(X * 1e-150, y)
     assert_allclose(tiny.bayes_error_, plain.bayes_error_, rtol=1e-3, atol=1e-6)
-
-
-def test_merges_that_overflow_are_refused(rng):
-    X, y = rng.normal(size=(100, 2)), np.repeat([0, 1], 50)
-    model = GaussianLinearDiscriminant().partial_fit(X, y, classes=[0, 1])
-    before = pickle.dumps(model)
-    with pytest.raises(ValueError, match="overflow"):
-        model.partial_fit(np.full((2, 2), 1e200), [0, 1])
-    assert pickle.dumps(model) == before
-    a = ClassStatistics.from_data([[0.0]], [0])
-    with pytest.raises(ValueError, match="underflow"):
-        a.update([[1e-170]], [0])
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
@@ -942,18 +739,6 @@ def test_many_classes_in_a_chunk_draw_no_warning(rng, kind):
     s = whole.statistics_
     given = s.classes, s.weights, s.means, s.covariances()
     ClassStatistics.from_moments(*given)
-
-
-def test_many_classes_in_all_draw_the_warning_of_scikit_learn(rng):
-    X, y = rng.normal(size=(30, 1)), np.arange(30)
-    with warnings.catch_warnings(record=True) as theirs:
-        warnings.simplefilter("always")
-        check_classification_targets(y)  # silent in scikit-learn 1.6
-    with warnings.catch_warnings(record=True) as ours:
-        warnings.simplefilter("always")
-        with pytest.raises(ValueError, match="1 or less"):
-            GaussianLinearDiscriminant().fit(X, y)
-    assert [str(w.message) for w in ours] == [str(w.message) for w in theirs]
 
 
 def test_chunks_without_rows_add_nothing(four):

@@ -108,17 +108,6 @@ def test_a_row_without_values_gets_the_priors():
         np.testing.assert_allclose(found, model.priors_, rtol=1e-6)
 
 
-def test_probabilities_widen():
-    X, y = load_wine(return_X_y=True)
-    model = GaussianLinearDiscriminant(missing="em").fit(X, y)
-    entropy = []
-    for n in (0, 4, 8, 12):
-        rows = np.where(np.arange(13) < n, np.nan, X)
-        p = model.predict_proba(rows)
-        entropy.append(-(p * np.log(p)).sum(axis=1).mean())
-    assert np.all(np.diff(entropy) > 0)
-
-
 @pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 def test_guarded_pairs_stay_guarded():
     rng = np.random.default_rng(0)

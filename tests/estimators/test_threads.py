@@ -6,14 +6,11 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import reduce
-from operator import add
 from threading import Barrier
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -112,19 +109,6 @@ def test_fits_at_once_are_those_one_after_the_other(rng, model, k):
         assert found == serial
 
 
-@pytest.mark.check
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_fits_in_joblib_are_those_one_after_the_other(rng, backend):
-    tasks = [
-        (clone(model).set_params(**jobs), *draw(rng, k))
-        for model, k in MODELS.values()
-        for jobs in ([{}, {"n_jobs": 2}] if hasattr(model, "n_jobs") else [{}])
-    ]
-    serial = [fitted_values(*task) for task in tasks]
-    work = [delayed(fitted_values)(*task) for task in tasks]
-    assert Parallel(n_jobs=2, backend=backend)(work) == serial
-
-
 def test_fits_at_once_leave_the_process_as_it_was(rng):
     X, y = draw(rng, 4, d=60, each=80)  # large enough for threads of BLAS
     few = draw(rng, 4)
@@ -189,14 +173,6 @@ def test_many_threads_share_a_frontier(rng):
     serial, shared = (Frontier.from_statistics(statistics) for _ in range(2))
     for found in at_once(lambda _: (shared.auc, *shared.theta_range)):
         assert found == (serial.auc, *serial.theta_range)
-
-
-def test_threads_gather_statistics_of_their_own(rng):
-    X, y = draw(rng, 4, each=64)
-    parts = at_once(lambda k: ClassStatistics.from_data(X[k::16], y[k::16]))
-    merged = GaussianLinearDiscriminant().fit_statistics(reduce(add, parts))
-    whole = GaussianLinearDiscriminant(guard=False).fit(X, y)
-    assert_allclose(merged.coef_, whole.coef_, rtol=1e-9)
 
 
 FRESH = """

@@ -1,7 +1,5 @@
 """Searches among transformed features."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
-from heterolda.estimators import local_search, smooth_search
+from heterolda.estimators import smooth_search
 from heterolda.foundations.choices import STRATEGIES
 from heterolda.search.training_data import TrainingData
 from heterolda.statistics.power import PowerTransformation
@@ -109,22 +107,6 @@ def test_features_that_ask_for_no_power_stay_as_they_are(rng):
     copies = search("paper").fit(np.repeat(wide, 2, axis=0), np.repeat(codes[:8], 2))
     one, two = twice.transformation_, copies.transformation_
     assert_array_equal(one.lambdas, two.lambdas)
-
-
-def test_what_was_done_is_told_where_only_folds_ask_for_powers(four, monkeypatch):
-    X, y = four
-
-    def fit(X, codes, weight=None):
-        ones = np.ones(X.shape[1])
-        all_rows = len(X) == len(y)
-        return PowerTransformation(0 * ones, ones, ones if all_rows else 0 * ones)
-
-    faked = SimpleNamespace(fit=fit)
-    monkeypatch.setattr(local_search, "PowerTransformation", faked)
-    model = search(loss="none").fit(X, y)
-    assert model.transformation_ is None
-    assert model.selection_["transformed"] is False
-    assert "transformed" not in model.selection_["reason"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -66,18 +66,6 @@ def test_full_tiles_are_the_literal_algorithm(rng, n):
         assert_same(paper_search(X, first, weight, v, **settings), truth)
 
 
-@pytest.mark.usefixtures("kernels")
-@pytest.mark.parametrize("threads", [1, 3])
-def test_threads_and_calls_do_not_matter(rng, monkeypatch, threads):
-    monkeypatch.setattr(algorithm2, "_NUMBERS_PER_THREAD", 1)
-    monkeypatch.setattr(algorithm2, "_NUMBERS_PER_CALL", 1000)
-    for _ in range(15):
-        problem, settings = random_problem(rng), random_settings(rng)
-        result = paper_search(*problem, **settings, threads=threads)
-        assert_same(result, literal_search(*problem, **settings))
-        assert 0 <= result.touched <= 1
-
-
 def test_defaults_are_the_papers(rng):
     first = rng.random(80) < 0.5
     X = rng.normal(size=(80, 3)) + 0.5 * first[:, None]
@@ -118,18 +106,6 @@ def test_separable_start_stops_at_once(rng):
     assert result.n_iter == 1
     assert result.errors == 0
     np.testing.assert_array_equal(result.v, v)
-
-
-def test_weights_are_repetitions(rng):
-    for _ in range(20):
-        X, first, _, v = random_problem(rng)
-        times = rng.integers(0, 4, len(X))
-        weighted = paper_search(X, first, times.astype(float), v, max_iter=50)
-        repeated = paper_search(
-            np.repeat(X, times, axis=0), np.repeat(first, times), None, v, max_iter=50
-        )
-        np.testing.assert_array_equal(weighted.history, repeated.history)
-        np.testing.assert_array_equal(weighted.v, repeated.v)
 
 
 def test_sums_of_grid_weights_are_exact_in_any_order(rng):

@@ -20,6 +20,8 @@ def check(X, weight, rank):
     assert_allclose((space.Z.T * weight) @ space.Z, np.eye(rank + 1), atol=1e-6)
     scaled = (X - space.centre) / space.size - space.mean
     assert_allclose(scaled @ space.basis, space.Z[:, 1:], atol=1e-6)
+    normals, offsets = space.rules(np.eye(rank + 1))
+    assert_allclose(X @ normals.T + offsets, space.Z, atol=1e-6)
 
 
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (20, 3), (70, 9), (300, 17), (12, 20)])

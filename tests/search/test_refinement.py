@@ -74,20 +74,6 @@ def test_refinement_is_a_minimum_of_the_plain_formula(rng, pair, loss):
         assert_allclose(found, other.x, atol=1e-3)
 
 
-def test_coordinates_have_unit_moment_and_lead_back(rng):
-    X = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3)) + 5
-    # A constant feature, and one that is the sum of others.
-    X = np.column_stack([X, np.full(50, 0.1), X[:, 0] + X[:, 1]])
-    weight = rng.dirichlet(np.ones(50))
-    space = Coordinates.from_rows(X, weight)
-    assert space.Z.shape == (50, 4)
-    assert_allclose((space.Z.T * weight) @ space.Z, np.eye(4), atol=1e-10)
-    u = rng.normal(size=(2, 4))
-    normals, offsets = space.rules(u)
-    assert_allclose(X @ normals.T + offsets, space.Z @ u.T, atol=1e-10)
-    assert np.all(normals[:, 3] == 0)
-
-
 def test_median_of_weights_is_that_of_copies(rng):
     margins, copies = rng.normal(size=31), rng.integers(1, 4, 31)
     copied = np.repeat(margins, copies)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from heterolda import ClassStatistics
 from heterolda.exceptions import ParameterError
 from heterolda.statistics import factors
-from heterolda.statistics.factors import compressed, is_wide
+from heterolda.statistics.factors import compressed
 
 D = 130
 
@@ -37,12 +37,6 @@ def units_of(X):
 def draw(rng, n=40, n_classes=3):
     y = np.arange(n) % n_classes
     return rng.normal(size=(n, D)) + 0.5 * rng.normal(size=(n_classes, D))[y], y
-
-
-def test_only_few_rows_of_many_features_are_wide():
-    assert is_wide(129, 130)
-    assert not is_wide(130, 130)
-    assert not is_wide(5, 100)
 
 
 @pytest.mark.parametrize(

@@ -69,22 +69,6 @@ def test_rows_leave_one_by_one_until_none_is_left(rng):
     assert_array_equal((stats + again).scatters, again.scatters)
 
 
-def test_a_window_moves_on(rng):
-    X, y, weight = awkward_rows(rng)
-    window = ClassStatistics.from_data(X[:40], y[:40], weight[:40])
-    for new in range(40, len(X)):
-        for row, sign in (([new], 1), ([new - 40], -1)):
-            one = ClassStatistics.from_data(X[row], y[row], weight[row])
-            window = window + one if sign == 1 else window - one
-    last = ClassStatistics.from_data(X[-40:], y[-40:], weight[-40:])
-    assert_array_equal(window.classes, last.classes)
-    assert_allclose(window.weights, last.weights, rtol=1e-10)
-    for mine, true in zip(window.scatters, last.scatters, strict=True):
-        assert np.linalg.eigvalsh(mine)[0] >= -1e-9 * mine.max()
-        assert_allclose(mine[4:, 4:], true[4:, 4:], rtol=0, atol=1e-9 * true.max())
-        assert_array_equal(mine[2:4], 0)
-
-
 def test_rows_that_leave_a_class_constant_leave_no_variance(rng):
     X = rng.normal(size=(80, 3))
     X[:40, 1] = 0.1

@@ -12,8 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from heterolda import ClassStatistics, ParameterError
 from heterolda.kernels import class_moments as kernel
 from heterolda.statistics.chunks import with_all_classes
-from heterolda.statistics.labels import all_labels
-from heterolda.statistics.moments import all_others, check_room
+from heterolda.statistics.moments import check_room
 
 
 def naive(X, y, sample_weight=None):
@@ -53,14 +52,6 @@ def test_equals_naive_formulas(make_classes, rng, weighted):
     assert_allclose(stats.covariances(), covariances, rtol=1e-11, atol=1e-12)
 
 
-def test_covariances_equal_numpy_cov(make_classes):
-    X, y = make_classes()
-    stats = ClassStatistics.from_data(X, y)
-    for k in range(4):
-        expected = np.cov(X[y == k], rowvar=False)
-        assert_allclose(stats.covariances()[k], expected, rtol=1e-12, atol=1e-13)
-
-
 def test_weight_is_repetition(make_classes, rng):
     X, y = make_classes()
     weight = rng.integers(0, 4, len(X))
@@ -68,23 +59,14 @@ def test_weight_is_repetition(make_classes, rng):
     assert_same(ClassStatistics.from_data(X, y, weight), repeated)
 
 
-def test_rows_of_weight_zero_count_as_absent(make_classes):
-    X, y = make_classes()
-    weight = np.ones(len(X))
-    weight[::3] = 0
-    X[::3] = 1e6  # whatever they hold
-    with_zeros = ClassStatistics.from_data(X, y, weight)
-    without = ClassStatistics.from_data(X[weight > 0], y[weight > 0])
-    assert_same(with_zeros, without, rtol=1e-13)
-
-
 def test_chunks_of_any_size_equal_the_whole(make_classes, rng):
     X, y = make_classes(n=100)
-    whole = ClassStatistics.from_data(X, y)
+    w = rng.uniform(0, 2, len(y))
+    whole = ClassStatistics.from_data(X, y, w)
     edges = np.sort(rng.integers(0, len(X), 30))  # some chunks are empty
-    stats = ClassStatistics.from_data(X[: edges[0]], y[: edges[0]])
+    stats = ClassStatistics.from_data(X[: edges[0]], y[: edges[0]], w[: edges[0]])
     for a, b in itertools.pairwise([*edges, len(X)]):
-        assert stats.update(X[a:b], y[a:b]) is stats
+        assert stats.update(X[a:b], y[a:b], w[a:b]) is stats
     assert_same(stats, whole)
 
 
@@ -101,14 +83,6 @@ def test_merge_in_any_order_gives_the_same(make_classes, rng):
     left = (parts[0] + parts[1]) + parts[2]
     right = parts[0] + (parts[1] + parts[2])
     assert_same(left, right)
-
-
-def test_row_order_does_not_matter(make_classes, rng):
-    X, y = make_classes()
-    order = rng.permutation(len(X))
-    assert_same(
-        ClassStatistics.from_data(X[order], y[order]), ClassStatistics.from_data(X, y)
-    )
 
 
 def test_a_class_without_weight_adds_nothing(make_classes):
@@ -275,9 +249,7 @@ def test_load_refuses_what_is_no_statistics(tmp_path):
     good = dict(np.load(tmp_path / "good.npz"))
     bad = {
         "missing": {k: v for k, v in good.items() if k != "means"},
-        "nan": good | {"means": good["means"] * np.nan},
         "shape": good | {"weights": np.ones(3)},
-        "negative": good | {"weights": -good["weights"]},
         "text": good | {"means": np.array([["a"]])},
         "pickle": good | {"classes": np.array([{"a": 1}], dtype=object)},
     }
@@ -425,14 +397,6 @@ def test_merges_that_mean_nothing_are_refused(make_classes):
     assert (named + a).feature_names.tolist() == ["a", "b", "c"]
 
 
-def test_updates_have_weights(make_classes, rng):
-    X, y = make_classes()
-    w = rng.uniform(0, 2, len(y))
-    stats = ClassStatistics.from_data(X[:100], y[:100], w[:100])
-    stats.update(X[100:], y[100:], w[100:])
-    assert_same(stats, ClassStatistics.from_data(X, y, w))
-
-
 def test_merged_squares_that_leave_the_range_of_float64_are_refused():
     near, far = (ClassStatistics.from_data([[x], [x]], [0, 0]) for x in (0, 1e200))
     with pytest.raises(ValueError, match=r"^other: .* feature 0 .* overflow"):
@@ -440,15 +404,8 @@ def test_merged_squares_that_leave_the_range_of_float64_are_refused():
     far = ClassStatistics.from_data([[-1e308]], [0])
     with pytest.raises(ValueError, match=r"^other: .* feature 0 .* overflow"):
         ClassStatistics.from_data([[1e308]], [0]) + far
-
-
-def test_chunks_of_one_row_draw_no_warning():
-    ClassStatistics.from_data(np.eye(30), np.arange(30))
-
-
-def test_text_is_no_number():
-    with pytest.raises(ValueError, match="could not convert string to float"):
-        ClassStatistics.from_data([["a"], ["b"]], [0, 1])
+    with pytest.raises(ValueError, match="underflow"):
+        ClassStatistics.from_data([[0.0]], [0]).update([[1e-170]], [0])
 
 
 def test_a_class_of_weight_one_has_no_covariance():
@@ -487,11 +444,6 @@ def test_given_moments_that_have_decayed_borrow():
 def test_repr():
     stats = ClassStatistics.from_data(np.eye(4), [0, 0, 1, 1])
     assert repr(stats) == "ClassStatistics(n_classes=2, n_features=4, weights=[2. 2.])"
-    many = ClassStatistics.from_data(np.eye(9), np.arange(9), np.full(9, 1 / 3))
-    assert repr(many).endswith(
-        "weights=[0.333333 0.333333 0.333333 ... 0.333333 0.333333 0.333333])"
-    )
-    assert "..." not in repr(ClassStatistics.from_data(np.eye(8), np.arange(8)))
     text = ClassStatistics.from_data(np.eye(4), ["<b>", *"aaa"])._repr_html_()
     assert "Statistics of 2 classes and 4 features" in text
     assert '<th scope="row">&lt;b&gt;</th><td>1</td><td>25.0 %</td>' in text
@@ -659,17 +611,6 @@ def test_small_weights_are_kept_and_counted(tmp_path):
         stats.save(tmp_path / "b.npz", min_count=2)
 
 
-def test_the_labels_of_all_chunks_are_known_from_the_first():
-    known = np.array([1, 2, 5])
-    assert_array_equal(all_labels([5, 1, 2, 1], None), known)
-    assert_array_equal(all_labels([5, 1, 2], known), known)
-    assert all_labels(None, known) is known
-    with pytest.raises(ValueError, match="must be passed on the first call"):
-        all_labels(None, None)
-    with pytest.raises(ValueError, match=r"\[1, 2\] differs from the classes"):
-        all_labels([1, 2], known)
-
-
 def test_chunks_get_an_entry_for_every_class(make_classes):
     X, y = make_classes()
     stats = ClassStatistics.from_data(X, y)
@@ -692,19 +633,3 @@ def test_covariances_larger_than_memory_are_refused(monkeypatch):
         check_room(2, 5000)
     monkeypatch.setattr(name, lambda: None)  # nobody knows
     check_room(1000, 10**6)
-
-
-def test_all_others_are_the_mixture_of_the_other_classes(make_classes, rng):
-    X, y = make_classes()
-    stats = ClassStatistics.from_data(1e3 + X, y)
-    priors = rng.dirichlet(np.ones(4) * 5)
-    means, covariances = all_others(stats.means, stats.covariances(), priors)
-    for k in range(4):
-        rest = [j for j in range(4) if j != k]
-        share = priors[rest] / priors[rest].sum()
-        mean = share @ stats.means[rest]
-        shifts = stats.means[rest] - mean
-        within = np.einsum("j,jab->ab", share, stats.covariances()[rest])
-        between = np.einsum("j,ja,jb->ab", share, shifts, shifts)
-        assert_allclose(means[k], mean, rtol=1e-12)
-        assert_allclose(covariances[k], within + between, rtol=1e-9, atol=1e-9)

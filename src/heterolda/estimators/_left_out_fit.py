@@ -111,8 +111,7 @@ class Fit:
 def refuse_others(model: Any) -> Solver:
     """Say for which models there is no closed form; return the solver of others."""
     settings, statistics = model._settings, model.statistics_
-    solver, pairs = resolve_solver(settings["solver"]), model.pairs_
-    criterion = settings["criterion"]
+    solver = resolve_solver(settings["solver"])
     if statistics.estimated_by == "EM":
         raise ParameterError(
             Setting("missing", "em"),
@@ -132,18 +131,16 @@ def refuse_others(model: Any) -> Solver:
             Setting("solver", "fisher"),
             f" have{_REMEDY}",
         )
-    if criterion != "bayes":
-        raise ParameterError(
-            Setting("criterion", criterion),
-            " has no leave-one-out in closed form, only ",
-            Setting("criterion", "bayes"),
-            f" has{_REMEDY}",
-        )
-    if pairs[0, 0] < 0:
-        raise ParameterError(
-            Setting("multiclass", "ova"),
-            " has no leave-one-out in closed form, only ",
-            Setting("multiclass", "ovo"),
-            f" has{_REMEDY}",
-        )
+    multiclass = "ova" if model.pairs_[0, 0] < 0 else "ovo"
+    for name, value, only in (
+        ("criterion", settings["criterion"], "bayes"),
+        ("multiclass", multiclass, "ovo"),
+    ):
+        if value != only:
+            raise ParameterError(
+                Setting(name, value),
+                " has no leave-one-out in closed form, only ",
+                Setting(name, only),
+                f" has{_REMEDY}",
+            )
     return solver

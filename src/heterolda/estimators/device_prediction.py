@@ -142,18 +142,12 @@ def accuracy_on_device(found, y, sample_weight) -> float:
     n, (y, weight) = found.shape[0], on_host(y, sample_weight)
     y = column_or_1d(label_array(y), warn=True)
     check_consistent_length(found, y)
-    device = device_of(found, always=True)
-    if device is None or y.dtype.kind not in "biuf":  # text
-        return accuracy_score(y, to_host(found), sample_weight=weight)
-    right = device.astype(found == device.put(y), device.floats)
     weight = check_sample_weight(weight, n)
-    if weight is None:
-        return float(device.xp.mean(right))
-    if not weight.any():
+    if weight is not None and not weight.any():
         raise ParameterError(
             Setting("sample_weight"), " is zero for all rows: there is nothing to score"
         )
-    return float(device.xp.sum(device.put(weight) * right)) / float(weight.sum())
+    return float(accuracy_score(y, to_host(found), sample_weight=weight))
 
 
 class _Prediction:

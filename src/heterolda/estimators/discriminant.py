@@ -565,7 +565,7 @@ class GaussianLinearDiscriminant(
             return Binary(planes)
         if self.pairs_[0, 0] < 0:
             return OneVsAll(planes)
-        return OneVsOne(planes, self.pairs_, k, self.voting)
+        return OneVsOne(planes, k, self.voting)
 
     def _check_ready(self):
         """Refuse to predict while `partial_fit` still waits for some class."""

@@ -181,8 +181,6 @@ class Guard:
 
     def verdict(self) -> Verdict:
         """The verdict on all pairs."""
-        if len(self.verdicts) == 1:
-            return self.verdicts[0]
         return Verdict(
             *(
                 np.concatenate([getattr(v, f.name) for v in self.verdicts], axis=-1)

@@ -21,7 +21,7 @@ from heterolda.estimators.lda_names import SummaryMixin
 from heterolda.estimators.placement import settle
 from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
-from heterolda.estimators.smooth_search import Choice, Fitting, cross_validate
+from heterolda.estimators.smooth_search import Choice, cross_validate
 from heterolda.estimators.starts import fit_start
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.exceptions import ParameterError, Setting
@@ -293,11 +293,6 @@ class LocalNeighborhoodSearch(
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = True
-        return tags
-
     def _validate_params(self):
         validate_parameters(self)
 
@@ -392,7 +387,7 @@ class LocalNeighborhoodSearch(
 
     def _paper_search(self, data, start):
         """The search of pair k for the strategy "paper"."""
-        pairs = list(combinations(range(len(data.classes)), 2))
+        pairs = all_pairs(len(data.classes))
         options = {
             "step": self.step,
             "max_iter": self.max_iter,
@@ -424,13 +419,16 @@ class LocalNeighborhoodSearch(
         """The smooth refinement to take, by cross-validation."""
         rng = check_random_state(self.random_state)
         candidates = list_candidates(self.loss, self.bandwidth, self.anchor)
-        pairs = all_pairs(len(data.classes))
-        votings = self._votings()[: len(pairs)]  # one pair needs no vote
-        fitting = Fitting(self._find_transformation, self._fit_start)
+        votings = self._votings()
+        if len(data.classes) == 2:  # one pair needs no vote
+            votings = votings[:1]
+        fits = self._find_transformation, self._fit_start
         run = partial(progress.run_all, n_jobs=effective_n_jobs(self.n_jobs))
         try:
-            choice = cross_validate(data, fitting, pairs, candidates, votings, rng, run)
-            progress.show_choice(choice.record())
+            choice = cross_validate(data, *fits, candidates, votings, rng, run)
+            if self.verbose:
+                chosen = choice.record()
+                print(f"{chosen['reason']} Expected error: {chosen['error']:.4f}")
         except KeyboardInterrupt:
             progress.stop.set()
             choice = Choice((NONE,), votings[0])
@@ -451,7 +449,7 @@ class LocalNeighborhoodSearch(
         self.classes_ = classes
         self.estimator_ = start.estimator
         self.transformation_ = transformation
-        self.pairs_ = np.array(list(combinations(range(len(classes)), 2)), np.intp)
+        self.pairs_ = all_pairs(len(classes))
         self.coef_ = np.array([-r.rule[1:] for r in results])
         self.intercept_ = np.array([r.rule[0] for r in results])
         self.n_errors_start_ = np.array([r.errors_start for r in results], kind)

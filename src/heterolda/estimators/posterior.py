@@ -10,10 +10,8 @@ from scipy.special import log_ndtr
 
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.types import Array, Index
-from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS, Curve
+from heterolda.kernels.coupling import MOST_LOG_ODDS, Curve
 from heterolda.solvers.hyperplanes import Hyperplanes
-
-__all__ = ["LEAST_LOG_ODDS", "MOST_LOG_ODDS", "LogOdds", "SidedLogOdds"]
 
 # Numbers beyond this, or below its inverse, are too near to those without a square.
 _EXTREME = 1e140

@@ -17,7 +17,7 @@ class SearchProgress:
 
     Where the estimator has callbacks, each pair is a task and each report of its search
     a subtask, `max_reports` of them at most, if known. `labels` has the two labels of
-    each pair. `verbose` 1 prints the choice and each pair, 2 each report, too.
+    each pair. `verbose` 1 prints each pair, 2 each report, too.
     """
 
     def __init__(
@@ -44,11 +44,6 @@ class SearchProgress:
         """The fit begins."""
         if self._root is not None:
             self._root.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
-
-    def show_choice(self, chosen: dict[str, Any]) -> None:
-        """A refinement was chosen for all pairs, by cross-validation."""
-        if self.verbose:
-            print(f"{chosen['reason']} Expected error: {chosen['error']:.4f}")
 
     def begin_pair(self, k: int) -> tuple[Any, Reporter]:
         """The search of a pair begins; returns its task and what it reports to."""
@@ -109,7 +104,8 @@ class SearchProgress:
         A single thread is this one, unless somebody else handles interrupts.
         """
         n_threads = min(n_jobs, len(self.labels))
-        handler = _handler()
+        here = current_thread() is main_thread()  # no interrupt comes to others
+        handler = signal.getsignal(signal.SIGINT) if here else None
         usual = handler is signal.default_int_handler
         if usual:
             signal.signal(signal.SIGINT, lambda *_: self.stop.set())
@@ -153,9 +149,3 @@ class SearchProgress:
     def _name(self, k: int) -> str:
         first, second = self.labels[k]
         return f"{first!r} and {second!r}"
-
-
-def _handler() -> Any:
-    """What handles an interrupt of this thread; None if none can come."""
-    here = current_thread() is main_thread()
-    return signal.getsignal(signal.SIGINT) if here else None

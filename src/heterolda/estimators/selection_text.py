@@ -15,34 +15,19 @@ _KEYS = ("loss", "anchor", "voting")
 
 def explained(**selection: Any) -> dict[str, Any]:
     """A selection with its `reason`, which follows from the rest of it."""
-    return selection | {"reason": reason(selection["candidates"], selection)}
+    text = reason(selection["candidates"], selection)
+    if selection.get("transformed"):
+        text = f"Features were transformed. {text}"
+    return selection | {"reason": text}
 
 
 def reason(table: Sequence[Row], chosen: Row) -> str:
-    """Say what was chosen, and why.
+    """Say in a sentence what was chosen, and why.
 
-    Parameters
-    ----------
-    table : list of dict
-        All candidates: their `loss`, `anchor`, `voting`, the `error` on rows held out
-        and the `weight` in the mean that was taken.
-    chosen : dict
-        The same of the best of them, and whether features are `transformed`; its
-        `error` does not matter.
-
-    Returns
-    -------
-    str
-        One sentence.
+    `table` has all candidates: their `loss`, `anchor`, `voting`, the `error` on rows
+    held out and the `weight` in the mean that was taken. `chosen` has the same of the
+    best of them, but its `error` does not matter.
     """
-    text = _reason(table, chosen)
-    if chosen.get("transformed"):
-        text = f"Features were transformed. {text}"
-    return text
-
-
-def _reason(table: Sequence[Row], chosen: Row) -> str:
-    """The same without a word about features."""
     name = _name(chosen, table)
     if not table:
         return f"Nothing was compared on rows held out: {name} was taken."

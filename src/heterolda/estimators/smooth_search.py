@@ -15,7 +15,7 @@ from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.search.calibration import power_of_probabilities
+from heterolda.search.log_odds import power_of_probabilities
 from heterolda.search.refinement import FoldRules, refine_folds
 from heterolda.search.selection import (
     Candidate,
@@ -24,12 +24,15 @@ from heterolda.search.selection import (
     near_best,
 )
 from heterolda.search.training_data import TrainingData
+from heterolda.solvers import all_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 
 # Does the work of all pairs, perhaps in threads.
 Run = Callable[[Callable[[int], Any]], list[Any]]
+# Finds the transformation of the features of rows; None if there is none.
+Transform = Callable[[TrainingData], PowerTransformation | None]
 
 # Folds; fewer where there are this many rows, and this many for each coefficient, so
 # that the rules hardly suffer from the lack of a third of the rows. Of very many rows
@@ -95,23 +98,7 @@ class Choice:
         if len(pairs) == 1:
             return Binary(planes, log_odds)
         k = int(pairs.max()) + 1
-        return OneVsOne(planes, pairs, k, self.voting, log_odds, self.sharpness)
-
-
-@dataclass(frozen=True)
-class Fitting:
-    """How features are transformed and starts are fitted.
-
-    Attributes
-    ----------
-    transformation : callable
-        Finds the transformation of the features of rows; None if there is none.
-    start : callable
-        Fits the start to rows.
-    """
-
-    transformation: Callable[[TrainingData], PowerTransformation | None]
-    start: Callable[[TrainingData], Start]
+        return OneVsOne(planes, k, self.voting, log_odds, self.sharpness)
 
 
 @dataclass(frozen=True)
@@ -264,13 +251,11 @@ class _Transformed:
 
     @classmethod
     def fit(
-        cls, data: TrainingData, fold: Index, judges: _Judges, fitting: Fitting
+        cls, data: TrainingData, fold: Index, judges: _Judges, transform: Transform
     ) -> _Transformed:
         """Find the transformations, and compare with none where there are any."""
         plain = cls(data, fold, [None] * (int(fold.max()) + 1))
-        powers = [
-            fitting.transformation(plain.part(f)) for f in range(len(plain.powers))
-        ]
+        powers = [transform(plain.part(f)) for f in range(len(plain.powers))]
         if all(power is None for power in powers):
             return plain
         found = cls(data, fold, powers)
@@ -378,8 +363,8 @@ class _Contest:
 
 def cross_validate(
     data: TrainingData,
-    fitting: Fitting,
-    pairs: Index,
+    transform: Transform,
+    fit_start: Callable[[TrainingData], Start],
     candidates: list[Candidate],
     votings: list[str],
     rng: np.random.RandomState,
@@ -397,9 +382,10 @@ def cross_validate(
         return Choice((candidates[0],), votings[0])
     judges = _Judges.of(data, fold)
     with no_warnings():
-        given = _Transformed.fit(data, fold, judges, fitting)
-        fits = (fitting.start(given.part(f)) for f in range(len(given.powers)))
+        given = _Transformed.fit(data, fold, judges, transform)
+        fits = (fit_start(given.part(f)) for f in range(len(given.powers)))
         starts = [replace(start, estimator=None) for start in fits]  # it may be large
+    pairs = all_pairs(len(data.classes))
     folds = _Folds(given.rows(), fold, pairs, starts).refine(data, candidates, run)
     moved = np.any([r.moved for r in folds.refined], axis=0)
     moved[np.argmin(moved)] = True  # of those that have not, which are the same, one

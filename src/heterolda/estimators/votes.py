@@ -111,12 +111,10 @@ class Binary(Committee):
 
 @dataclass(frozen=True)
 class OneVsOne(Committee):
-    """One rule for each pair of classes; their votes decide.
+    """One rule for each pair of classes, in the usual order; their votes decide.
 
     Attributes
     ----------
-    pairs : ndarray of shape (n_pairs, 2)
-        First and second class of each pair.
     n_classes : int
         Number of classes.
     voting : {"weighted", "majority", "coupled"}
@@ -128,7 +126,6 @@ class OneVsOne(Committee):
         to sum to one.
     """
 
-    pairs: Index
     n_classes: int
     voting: str
     log_odds: Callable[[Array], Array] | None = None

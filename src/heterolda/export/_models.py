@@ -145,7 +145,7 @@ def _committee(
     where = f"{where}.committee"
     if k > 2 and not one_vs_all:
         voting = VOTING.read(found["voting"], Place(f"{where}.voting"))
-        return OneVsOne(planes, pairs, k, voting, log_odds, sharpness)
+        return OneVsOne(planes, k, voting, log_odds, sharpness)
     if found["voting"] is not None or sharpness != 1:
         raise ValueError(f"{where} has a voting, but there are no votes")
     if k == 2:

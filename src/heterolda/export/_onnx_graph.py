@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.estimators.posterior import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.export._rules import Rules, centred_projection, read_rules
+from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
 _OLDEST_OPSET = 13

@@ -147,10 +147,6 @@ class PairRows:
         """Errors of v, from scratch, in units."""
         return count_errors(self.X, self.first, self.weight, v)
 
-    def block(self) -> Block:
-        """The block that the kernel works on."""
-        return make_block(self.X, self.first, self.weight)
-
 
 def paper_search(
     X: Array,
@@ -181,7 +177,7 @@ def paper_search(
     """
     rows = PairRows.from_arrays(X, first, weight)
     shares = rows.split(threads)
-    blocks = [share.block() for share in shares]
+    blocks = [make_block(share.X, share.first, share.weight) for share in shares]
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
     several = ThreadPoolExecutor(len(shares)) if len(shares) > 1 else nullcontext()
@@ -196,7 +192,8 @@ def paper_search(
                 and state[STALLED] < patience
                 and state[FEWEST] > 0
             ):
-                log = _with_room(log, int(state[ITERATIONS]))
+                if state[ITERATIONS] == log.shape[1]:
+                    log = np.hstack([log, np.empty_like(log)])
                 more = 1 + _NUMBERS_PER_CALL // math.prod(X.shape)
                 until = min(int(state[ITERATIONS]) + more, max_iter, log.shape[1])
                 _iterate(blocks, pool, (now, state, log), step, patience, until)
@@ -242,11 +239,6 @@ def _iterate(
     _at_once(pool, calls)
     if len(blocks) > 1:
         move(v, changes.sum(axis=0), step, state, log)
-
-
-def _with_room(log: Count, n_iter: int) -> Count:
-    """The log, twice as long if it is full."""
-    return log if n_iter < log.shape[1] else np.hstack([log, np.empty_like(log)])
 
 
 def _best_rule(v: Array, log: Count, step: float) -> Array:

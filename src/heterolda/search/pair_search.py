@@ -60,7 +60,9 @@ class PairResult:
         """Complete the record of a rule by the rows of its two classes."""
         weight = data.error_weights()
         total = len(data.codes) if weight is None else weight.sum()
-        one, two = _moments_of_scores(data, rule).tolist()
+        # Scores that are positive for the second class.
+        scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
+        one, two = score_moments(scores, data.codes == 0, data.weight).tolist()
         return cls(
             rule=rule,
             errors_start=errors_start,
@@ -84,12 +86,6 @@ def search_pair(data: TrainingData, start: Array, **options: Any) -> PairResult:
         errors=result.errors,
         history=result.history,
     )
-
-
-def _moments_of_scores(data: TrainingData, rule: Array) -> Array:
-    """Moments in the two classes of scores that are positive for the second."""
-    scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
-    return score_moments(scores, data.codes == 0, data.weight)
 
 
 def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
@@ -118,14 +114,6 @@ def _tamed(v: Array, X: Array) -> Array:
     All steps are relative, so that the search takes the same path; but squares of
     margins stay in the range of floating point.
     """
-    # Most often a look at all values at once will do.
-    sizes = np.abs(v[v != 0])
-    largest = max(float(X.max()), -float(X.min()), 0.0)
-    if len(sizes) and largest > 0:
-        low, high, size = np.frexp([sizes.min(), sizes.max(), largest])[1].tolist()
-        # Some feature has the largest value; at any other place there may be a one.
-        if low + size > -_LARGEST_EXPONENT and high + max(size, 1) < _LARGEST_EXPONENT:
-            return v
     sizes = np.append(1.0, np.maximum(X.max(axis=0), -X.min(axis=0)))
     exponents = np.frexp(v)[1] + np.frexp(sizes)[1]
     used = (v != 0) & (sizes != 0)

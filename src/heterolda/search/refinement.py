@@ -75,8 +75,6 @@ class FoldRules:
 
     def some(self, chosen: Index) -> FoldRules:
         """Some of the candidates."""
-        if len(chosen) == len(self.coef):
-            return self
         names = "coef", "intercept", "margins", "moved"
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 

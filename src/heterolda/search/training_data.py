@@ -14,6 +14,7 @@ from heterolda.foundations.validation import (
     check_class_weight,
     check_labels,
     check_several_classes,
+    encode,
 )
 from heterolda.search.algorithm2 import check_range_of_weights
 from heterolda.statistics.power import PowerTransformation
@@ -60,7 +61,8 @@ class TrainingData:
     ) -> TrainingData:
         """Check labels and class weights, and leave out rows of weight zero."""
         classes = check_labels(y)
-        data = cls(X, y, classes, _codes(classes, y), weight, None, names)
+        codes = encode(y, classes).astype(np.intp)
+        data = cls(X, y, classes, codes, weight, None, names)
         check_several_classes(len(classes))
         if weight is None and class_weight is None:
             return data
@@ -122,13 +124,3 @@ class TrainingData:
         """Total weight of each class, without the class weights."""
         totals = np.bincount(self.codes, self.weight, minlength=len(self.classes))
         return totals.astype(np.float64)
-
-
-def _codes(classes: NDArray[Any], y: NDArray[Any]) -> Index:
-    """The class index of each row."""
-    codes: Index
-    if len(classes) == 2:
-        codes = (y == classes[1]).astype(np.intp)
-    else:
-        codes = np.searchsorted(classes, y)
-    return codes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,10 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import listed
 from heterolda.statistics.factors import compressed
-from heterolda.statistics.moments import Scatters, check_distances, check_range
+from heterolda.statistics.moments import check_distances, check_range
 
 # The format of the files that are written, and the only one that is read.
 _FORMAT = 1
-
-
-class Statistics(Scatters, Protocol):
-    """What a file says of class statistics."""
-
-    classes: NDArray[Any]
-    means: Array
-    feature_names: NDArray[Any] | None
-    estimated_by: str | None
-
-    @property
-    def factors(self) -> list[Array] | None:
-        """Factors of the scatters, if there are some."""
-        ...
 
 
 def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None:
@@ -46,8 +32,8 @@ def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None
         )
 
 
-def arrays_of(statistics: Statistics) -> dict[str, NDArray[Any]]:
-    """The arrays of a file; no pickle is involved.
+def arrays_of(statistics: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of a file of `ClassStatistics`; no pickle is involved.
 
     Factors are those that tell no more than the scatters.
     """

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+from functools import wraps
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from heterolda.foundations.devices import Device, blocks, device_of, to_host
 from heterolda.foundations.files import PathOrFile
-from heterolda.foundations.types import Amount, Array, Index
+from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.validation import check_sample_weight
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.device_rows import (
@@ -38,31 +40,6 @@ class DeviceStatistics(ClassStatistics):
         object.__setattr__(self if own else self.host, name, value)
 
     @property
-    def classes(self) -> Any:  # type: ignore[override]
-        """Distinct labels, sorted."""
-        return self.device.put(self.host.classes)
-
-    @property
-    def weights(self) -> Any:  # type: ignore[override]
-        """Total weights of the classes."""
-        return self.device.put(self.host.weights)
-
-    @property
-    def means(self) -> Any:  # type: ignore[override]
-        """Class means."""
-        return self.device.put(self.host.means)
-
-    @property
-    def scatters(self) -> Any:
-        """Scatters of the classes."""
-        return self.device.put(self.host.scatters)
-
-    @property
-    def squares(self) -> Any:
-        """Their diagonals."""
-        return self.device.put(self.host.squares)
-
-    @property
     def factors(self) -> list[Any] | None:
         """Rows of which the scatters are made, if there are no scatters."""
         known = self.host.factors
@@ -72,21 +49,6 @@ class DeviceStatistics(ClassStatistics):
         if name.startswith("__") or name in ("host", "device"):
             raise AttributeError(name)
         return getattr(self.host, name)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.host.n_classes
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.host.n_features
-
-    @property
-    def rank(self) -> int:
-        """Number of features without those that are constant or depend on others."""
-        return self.host.rank
 
     def __repr__(self) -> str:
         return repr(self.host)
@@ -98,20 +60,8 @@ class DeviceStatistics(ClassStatistics):
         """Other statistics in the same place."""
         return type(self)(host, self.device)
 
-    def copy(self) -> Self:
-        """An independent copy, which later updates do not change."""
-        return self._there(self.host.copy())
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self._there(copy.deepcopy(self.host, memo))  # modules are not copied
-
-    def update(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Add the rows of another chunk of data, in place."""
-        more = host_statistics(ClassStatistics.from_data(X, y, sample_weight))
-        self.host = self.host + more
-        return self
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
@@ -133,22 +83,6 @@ class DeviceStatistics(ClassStatistics):
             return NotImplemented
         return self._there(other - self.host)
 
-    def without_empty_classes(self) -> Self:
-        """The same without entries of weight zero, unless all are."""
-        return self._there(self.host.without_empty_classes())
-
-    def with_entries(self, entries: Index, classes: NDArray[Any]) -> Self:
-        """The same with some entries, in that order, for these labels."""
-        return self._there(self.host.with_entries(entries, classes))
-
-    def decayed(self, factor: float) -> Self:
-        """Statistics in which every row counts less, for classes that drift."""
-        return self._there(self.host.decayed(factor))
-
-    def scaled(self, factor: float) -> Self:
-        """Statistics of rows whose weights are multiplied by a factor."""
-        return self._there(self.host.scaled(factor))
-
     def covariances(self, shrinkage: Amount = None) -> Any:
         """Class covariances with divisor W_k - 1, shrunk if need be."""
         return self.device.put(self.host.covariances(shrinkage))
@@ -162,6 +96,28 @@ class DeviceStatistics(ClassStatistics):
         return _restored, (self.host, self.device.put(np.zeros(0)))
 
 
+def _array_there(name: str) -> property:
+    """An array of the host, on the device."""
+    return property(lambda self: self.device.put(getattr(self.host, name)))
+
+
+def _statistics_there(name: str) -> Any:
+    """What a method of the host returns, in the same place."""
+    method = getattr(ClassStatistics, name)
+
+    @wraps(method)
+    def call(self: DeviceStatistics, *given: Any, **named: Any) -> DeviceStatistics:
+        return self._there(method(self.host, *given, **named))
+
+    return call
+
+
+for _name in ("classes", "weights", "means", "scatters", "squares"):
+    setattr(DeviceStatistics, _name, _array_there(_name))
+for _name in ("copy", "decayed", "scaled", "with_entries", "without_empty_classes"):
+    setattr(DeviceStatistics, _name, _statistics_there(_name))
+for _name in ("n_classes", "n_features", "rank"):
+    setattr(DeviceStatistics, _name, property(attrgetter(f"host.{_name}")))
 # What makes statistics of something else makes them where that is.
 for _name in ("from_data", "from_codes", "from_gaps", "from_moments", "load"):
     setattr(DeviceStatistics, _name, getattr(ClassStatistics, _name))
