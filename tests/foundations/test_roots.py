@@ -11,7 +11,7 @@ from heterolda.foundations.roots import (
 )
 
 
-def find(functions, a, b, **options):
+def find(functions, a, b):
     """Roots of a list of scalar functions."""
 
     def evaluate(index, x):
@@ -19,9 +19,7 @@ def find(functions, a, b, **options):
 
     every = np.arange(len(functions))
     a, b = np.array(a, float), np.array(b, float)
-    return bracketed_roots(
-        evaluate, a, b, evaluate(every, a), evaluate(every, b), **options
-    )
+    return bracketed_roots(evaluate, a, b, evaluate(every, a), evaluate(every, b))
 
 
 def test_roots_equal_brentq(rng):
@@ -62,7 +60,7 @@ def test_no_functions():
     assert find([], [], []).shape == (0,)
 
 
-def newton(functions, a, b, guess, **options):
+def newton(functions, a, b, guess):
     """Newton's method on pairs (f, df) of plain functions."""
 
     def function(index, x):
@@ -71,7 +69,7 @@ def newton(functions, a, b, guess, **options):
         return f, df, np.array([x, f, df])
 
     a, b, guess = (np.array(part, float) for part in (a, b, guess))
-    return newton_roots(function, a, b, guess, **options)
+    return newton_roots(function, a, b, guess)
 
 
 def test_newton_finds_roots_from_good_and_bad_guesses(rng):
