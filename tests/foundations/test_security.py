@@ -1,9 +1,7 @@
 """What SECURITY.md promises: files are data, and names are no code."""
 
 import ast
-import json
 import os
-import re
 import stat
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +15,6 @@ from helpers.study import make_rows, write_run
 from heterolda import ClassStatistics
 from heterolda.experiments.report import write_report
 from heterolda.foundations.files import written_whole
-from release.audit import CLEAN, NOT_ASKED, VULNERABLE, judge
 
 PACKAGE = Path(heterolda.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -141,34 +138,3 @@ def test_files_written_at_once_leave_the_umask_as_it_was(tmp_path):
         assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     finally:
         os.umask(before)
-
-
-def package(name, *vulnerabilities, **fields):
-    found = [{"id": v, "fix_versions": ["2.1"]} for v in vulnerabilities]
-    return {"name": name, "version": "2.0", "vulns": found} | fields
-
-
-def skipped(name):
-    return {"name": name, "skip_reason": "not found on PyPI"}
-
-
-@pytest.mark.parametrize(
-    ("packages", "status", "words"),
-    [
-        ([package("numpy"), skipped("heterolda")], CLEAN, "1 of 1 packages"),
-        ([package("numpy"), package("rich", "CVE-1")], VULNERABLE, "rich 2.0: CVE-1"),
-        ([package("numpy"), skipped("rich")], NOT_ASKED, "1 of 2 .* nothing"),
-        ([package("numpy", "CVE-1"), skipped("rich")], VULNERABLE, "mended in 2.1"),
-        ([skipped("numpy")], NOT_ASKED, "0 of 1"),
-        ([], NOT_ASKED, "0 of 0"),
-    ],
-)
-def test_an_audit_counts_the_packages_that_were_looked_up(packages, status, words):
-    found, lines = judge(json.dumps({"dependencies": packages, "fixes": []}))
-    assert found == status
-    assert re.search(words, "\n".join(lines))
-
-
-def test_an_audit_without_an_answer_is_none():
-    for text in ("", "no connection", "[]", "{}"):
-        assert judge(text)[0] == NOT_ASKED

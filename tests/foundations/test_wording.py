@@ -1,23 +1,11 @@
 """Numbers, labels and tables in words."""
 
-import numpy as np
-
 from heterolda.foundations.wording import (
     Markup,
-    count,
     html,
     html_table,
-    listed,
-    named,
-    percent,
     printable,
-    text_table,
 )
-
-
-def test_tables_have_their_first_column_on_the_left():
-    lines = text_table([["pair", "error"], ["a, b", "1.0 %"], ["c", "12.0 %"]])
-    assert lines == ["pair   error", "a, b   1.0 %", "c     12.0 %"]
 
 
 def test_html_is_escaped_and_cut():
@@ -29,22 +17,6 @@ def test_html_is_escaped_and_cut():
     assert shown.endswith("</table><p>and 1 more</p>")
     assert "more" not in html_table(["a", "n"], rows, most=3)
     assert html("a < b", Markup("<hr>")) == "<div><p>a &lt; b</p><hr></div>"
-
-
-def test_long_lists_are_cut():
-    assert named(["a", "b", "c"], most=2) == "'a', 'b' and 1 more"
-    assert named(np.arange(2)) == "0, 1"
-    assert listed(np.arange(3)) == "[0, 1, 2]"
-    assert listed(np.arange(300), most=2) == "[0, 1] and 298 more"
-
-
-def test_numbers_in_words():
-    shares = 0.1234, 0.00123, 1e-9, 0.0
-    assert [*map(percent, shares)] == ["12.3 %", "0.12 %", "< 0.001 %", "0.0 %"]
-    assert count(1, "row") == "1 row"
-    assert count(12345, "row") == "12,345 rows"
-    assert count(2, "class") == "2 classes"
-    assert count(1.5, "row") == "1.5 rows"
 
 
 def test_text_is_safe_for_a_terminal():

@@ -5,13 +5,10 @@ what they say, those who judge do complain, and the page has a row for each.
 """
 
 import re
-import sys
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
-import typer
 from numpy.testing import assert_allclose
 from scipy.special import ndtr
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -20,19 +17,17 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
-    ModelMisfitWarning,
 )
 from heterolda.solvers import SOLVERS
 from hostile.__main__ import DOCS, main
 from hostile.case import Case
 from hostile.cases import CASES, GROUPS
 from hostile.contenders import OURS, PEERS, STRATEGIES, Contender
-from hostile.data import Data, benign, variant
+from hostile.data import benign, variant
 from hostile.judges import (
     Accurate,
     Checked,
     Constant,
-    Fair,
     Judge,
     NoWorseThanLDA,
     Optimal,
@@ -161,22 +156,6 @@ def test_no_line_beats_one_answer():
     assert least_error(*two) == min(two[2])
 
 
-def test_some_inputs_have_the_property_that_they_are_named_after():
-    cov = moments(data_of("covariances exactly equal", 4).X, np.repeat(range(4), 64))[1]
-    assert np.all(cov == cov[0])
-    X = data_of("covariances of condition 1e16 (Hilbert)").X
-    assert np.linalg.cond(np.cov(X.T)) > 1e15
-    mapped = data_of("a read-only memory map").X
-    assert isinstance(mapped, np.memmap)
-    assert not mapped.flags.writeable
-    assert min(data_of("negative strides").X.strides) < 0
-    assert data_of("big-endian data").X.dtype.byteorder == ">"
-    assert len(np.unique(data_of("300 classes", 300).y)) == 300
-    ties = data_of("4000 rows on 14 points").X
-    assert len(ties) == 4000
-    assert len(np.unique(ties, axis=0)) == 14
-
-
 # The reference is right where the answer is known.
 
 
@@ -275,35 +254,6 @@ def test_a_wrong_answer_is_found(judge, words):
     assert words in judge(trial_of("inverts", benign(2).but(twin=other)))
 
 
-def test_statistics_must_tell_what_rows_may():
-    judge, quiet = Judge(told=UserWarning), trial_of(None)
-    assert judge(quiet) is None
-    assert "UserWarning" in judge(trial_of("warns"))
-    for way in ("dask", "command line"):
-        assert judge(replace(quiet, way=way)) is None
-        assert judge(replace(trial_of("warns"), way=way)) is None
-    assert "UserWarning" in judge(replace(quiet, way="statistics"))
-    assert judge(replace(trial_of("warns"), way="statistics")) is None
-
-
-def test_a_warning_excuses_what_is_worse_than_lda():
-    wrong = trial_of("inverts")
-    assert NoWorseThanLDA()(trial_of(None)) is None
-    assert NoWorseThanLDA()(replace(wrong, warnings=(ModelMisfitWarning,))) is None
-    assert "UserWarning" in NoWorseThanLDA()(replace(wrong, warnings=(UserWarning,)))
-
-
-def test_an_error_from_inside_is_not_clear():
-    assert Refused(words="no")(trial_of("refuses")) is None
-    assert "instead of 'yes'" in Refused(words="yes")(trial_of("refuses"))
-    assert "LinAlgError" in Refused()(trial_of("internal"))
-    assert Fair()(trial_of("refuses")) is None
-    assert "LinAlgError" in Fair()(trial_of("internal"))
-    scaled = variant(X=lambda data: 0.01 * data.X)(2)
-    peer = attempt(PEERS["QDA"], scaled)
-    assert peer.error is None or Fair()(peer) is None  # refused by scikit-learn itself
-
-
 def test_a_rule_that_is_not_the_best_is_found():
     class Fisher(GaussianLinearDiscriminant):
         def fit(self, X, y):
@@ -318,30 +268,6 @@ def test_a_rule_that_is_not_the_best_is_found():
 
     for kind, words in ((Fisher, "brute force found"), (Boasting, "but has")):
         assert words in Optimal()(attempt(Contender("global", kind), benign(2)))
-
-
-def test_a_command_that_ends_in_another_way_than_in_one_line_is_found(monkeypatch):
-    def ends(text, status=1, error=None):
-        def command(words: list[str]) -> None:
-            print(text, file=sys.stderr if status else sys.stdout)
-            if error:
-                raise error
-            raise typer.Exit(status)
-
-        app = typer.Typer()
-        app.command(context_settings={"ignore_unknown_options": True})(command)
-        monkeypatch.setattr("hostile.command_line.app", app)
-        return attempt(OURS["global"], benign(2), "command line")
-
-    assert Refused(words="^no data")(ends("heterolda: no data")) is None
-    for trial in (
-        ends("heterolda: no data\nTraceback"),
-        ends("no data"),
-        ends("heterolda: no data", error=KeyError("data")),
-        ends("heterolda: no data", status=3),
-        ends("an error of NaN %", status=0),
-    ):
-        assert "raised CommandLineError" in Refused(words="data")(trial)
 
 
 # The page.
@@ -390,9 +316,3 @@ def test_a_row_of_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr("hostile.report.GROUPS", {"Good": [negative], "Bad": [spoiled]})
     assert main(["--output", str(tmp_path)]) == 1
     assert "spoiled" in (tmp_path / "hostile.md").read_text(encoding="utf-8")
-
-
-def test_data_are_made_once():
-    for case in CASES[:20]:
-        assert case.make(2) is case.make(2)
-    assert isinstance(benign(4), Data)

@@ -9,7 +9,6 @@ from scipy.special import expit
 from heterolda import kernels
 from heterolda.kernels import descent
 from heterolda.kernels.descent import descend, descend_numpy, objective
-from heterolda.kernels.lbfgs import minimise
 
 LOSSES = {
     "error": lambda x: expit(-x),
@@ -156,32 +155,3 @@ def test_curvature_is_bounded_as_stated(loss):
     bend = np.diff(function(x)[1]) / np.diff(x)
     assert bend.max() <= bound * (1 + 1e-6)
     assert bend.max() >= bound * (1 - 1e-3)
-
-
-def test_minimise_finds_each_minimum_alone_or_together(rng):
-    centre, scale = rng.normal(size=(5, 4)), 10 ** rng.uniform(-1, 1, (5, 4))
-
-    def function(u, active):
-        away = u - centre[active]
-        value = np.sum(scale[active] * away**2 + away**4, axis=1)
-        return value, 2 * scale[active] * away + 4 * away**3
-
-    start, curvature = np.zeros((5, 4)), np.full(5, 20.0)
-    found = minimise(function, start, curvature, tol=1e-16, max_iter=500)
-    assert_allclose(found, centre, atol=1e-6)
-    alone = minimise(
-        lambda u, active: function(u, active + 3),
-        start[3:4],
-        curvature[3:4],
-        tol=1e-16,
-        max_iter=500,
-    )
-    assert_allclose(found[3], alone[0], atol=1e-7)
-
-
-def test_descent_stops_where_the_anchor_wins(rng):
-    Z = np.column_stack([np.ones(30), rng.normal(size=(30, 2))])
-    start, weight = rng.normal(size=30), np.full(30, 1 / 30)
-    loss, penalty = np.array(["error"]), np.array([1e9])
-    u = descend(Z, start, weight, loss, np.ones(1), penalty)
-    assert np.abs(u).max() < 1e-8

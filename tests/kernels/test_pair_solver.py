@@ -125,21 +125,6 @@ def test_what_is_not_beyond_doubt_is_handed_over():
     assert outcome([[0, 0], [1, 1]], [eye, eye], whitening=nothing) == [UNSURE]
 
 
-def test_a_pair_of_many_features_needs_no_rule_of_fishers(rng):
-    # Weights that are none leave Fisher's matrix indefinite, the optimum as it is.
-    d = 20
-    S = np.array([covariance(rng, "round", d) for _ in range(2)])
-    given = rng.normal(size=(2, d)), S
-    priors = np.array([[0, 1]]), np.full((1, 2), 0.5), 1e-3
-    usual = solve_pairs(*given, np.array([9.0, 9.0]), *priors)
-    other = solve_pairs(*given, np.array([-20.0, 21.0]), *priors)
-    assert usual.outcome == other.outcome == [DONE]
-    assert_allclose(other.error, usual.error, rtol=1e-12)
-    assert_allclose(other.coef, usual.coef, rtol=1e-9)
-    w = np.linalg.solve(-20 * S[0] + 21 * S[1], given[0][0] - given[0][1])
-    assert_allclose(other.fisher_coef[0], -w, rtol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

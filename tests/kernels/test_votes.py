@@ -71,42 +71,6 @@ def test_winners_equal_those_of_all_rules_in_fractions(rng, n_classes, kind):
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("n_classes", "d", "n"),
-    [(3, 1, 1_000_000), (4, 2, 700_000), (5, 2, 500_000), (12, 3, 50_000)],
-)
-@pytest.mark.parametrize("kind", ["weighted", "coarse"])
-def test_winners_equal_those_of_all_rules_on_millions_of_rows(
-    rng, n_classes, d, n, kind
-):
-    coef, intercept, ballot = make_rules(rng, n_classes, d, kind)
-    X = 3 * rng.normal(size=(n, d))
-    winners = vote_winners(X, coef, intercept, ballot)
-    assert_array_equal(winners, vote_winners_numpy(X, coef, intercept, ballot))
-    assert len(np.unique(winners)) > 2
-
-
-@needs_compiler
-def test_exact_ties_of_weighted_votes_are_found(rng):
-    """Of equal weights in a circle, and of unequal ones with equal sums."""
-    coef, X = np.zeros((6, 1)), np.zeros((3, 1))
-    for weight, scores, winner in (
-        # 0 beats 1, 1 beats 2, 2 beats 0, and all beat 3.
-        ([0.75, 0.75, 1, 0.75, 1, 1], [-1, 1, -1, -1, -1, -1], -1),
-        # 0 beats 1 and 2; 3 beats 0 and 1: 0.5 + 0.75 = 0.625 + 0.625, or more.
-        ([0.5, 0.75, 0.625, 1, 0.625, 1], [-1, -1, 1, -1, 1, -1], -1),
-        ([0.5, 0.75, 0.75, 1, 0.625, 1], [-1, -1, 1, -1, 1, -1], 3),
-    ):
-        intercept = np.array(scores, float)
-        ballot = Ballot.of_rules(np.array(weight, float), coef, intercept, np.ones(6))
-        assert_array_equal(vote_winners(X, coef, intercept, ballot), [winner] * 3)
-    # Among many rules.
-    coef, intercept, ballot = make_rules(rng, 7, 2, "coarse")
-    winners = vote_winners(2 * rng.normal(size=(20_000, 2)), coef, intercept, ballot)
-    assert 0 < np.mean(winners < 0) < 0.5
-
-
-@needs_compiler
 def test_a_bad_guess_changes_no_winner(rng):
     coef, intercept, ballot = make_rules(rng, 8, 3)
     X = 2 * rng.normal(size=(3000, 3))

@@ -81,27 +81,6 @@ def test_imports_run_one_way():
                 )
 
 
-# Files that everybody may use: they import nothing of ours.
-LEAVES = {"foundations.types", "foundations.devices"}
-
-
-def test_there_are_few_floors():
-    assert not any(ours(MODULES[name]) for name in LEAVES)
-    floor = {}
-    folders = FOLDERS[1:-1]  # the first and the last are files
-    for name in folders:  # in an order of the imports, as tested above
-        below = {
-            folder(target)
-            for module, path in MODULES.items()
-            if folder(module) == name
-            for target in ours(path)
-            if target not in LEAVES
-        }
-        below = below - {name, FOLDERS[0]}
-        floor[name] = 1 + max((floor[one] for one in below), default=0)
-    assert max(floor.values()) <= 7, floor
-
-
 def test_no_file_imports_itself_round_a_corner():
     def reach(name, path):
         for target in sorted(ours(MODULES[name]) - {name}):

@@ -16,14 +16,6 @@ from release.stamp import stamp
 ROOT = Path(__file__).parents[2]
 
 
-def test_readme_shows_the_two_commands_and_they_exist():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test"):
-        assert f"make {target}" in readme
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
-
-
 def test_what_to_install_works_in_a_clone_and_from_an_index():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
@@ -86,12 +78,3 @@ def test_badges_say_what_is_true():
     oldest = project["project"]["requires-python"].removeprefix(">=")
     licence = project["project"]["license"].replace("-", "--")
     assert badges == {"python": f"{oldest}%2B", "licence": licence}
-
-
-def test_pictures_of_pages_are_those_of_examples():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    names = re.search(r"for name in (.+); do", makefile)[1].split()
-    assert "idea" in names
-    for name in names:
-        assert (ROOT / "examples" / f"plot_{name}.py").is_file()
-        assert (ROOT / "docs" / "images" / f"{name}.png").is_file()

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from helpers.problems import random_covariance, random_pairs
+from helpers.problems import random_pairs
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 
@@ -91,39 +91,3 @@ def test_ends_are_the_trivial_rules(rng):
         assert_allclose(near.log_error, end.log_error, atol=1e-9)
     assert_allclose(np.exp(low.log_error), pencil.priors[:, 1])
     assert_allclose(np.exp(high.log_error), pencil.priors[:, 0])
-
-
-def test_the_hard_case_turns_into_the_missing_direction(rng):
-    """With c_i = 0 at the pole, w(end) + eta V_i is reached for every eta."""
-    alpha = np.array([0.1, 0.4, 0.8])
-    delta = np.array([0.0, 1.0, 1.0])
-    cov = np.stack([np.diag(alpha), np.diag(1 - alpha)])[None]
-    pencil = Pencil.from_moments(
-        np.stack([delta, 0 * delta])[None], cov, np.array([[0.5, 0.5]]), np.ones((1, 2))
-    )
-    arc = Arc.from_pencil(pencil)
-    x = np.linspace(-80, -30, 4001)
-    u, cos, _ = arc.coordinates(np.zeros(4001, int), x)
-    eta = np.abs(u[:, 0])
-    for target in (1e-3, 1.0, 1e3):
-        j = np.argmin(np.abs(eta - target))
-        assert_allclose(eta[j], target, rtol=0.02)
-        theta = np.arctan2(0.1, 0.9)  # the end lies at theta = -arctan(alpha/beta)
-        g = alpha[1:] * np.cos(theta) - (1 - alpha[1:]) * np.sin(theta)
-        assert_allclose(np.abs(u[j, 1:]), 1 / g, rtol=1e-9)
-        assert_allclose(cos[j], np.cos(theta), rtol=1e-9)
-
-
-def test_covariances_equal_in_proportion(rng):
-    """Along the arc w keeps its direction if S2 is a multiple of S1."""
-    S = random_covariance(rng, 4)
-    means = rng.normal(size=(1, 2, 4))
-    pencil = Pencil.from_moments(
-        means, np.stack([S, 3 * S])[None], np.array([[0.4, 0.6]]), np.ones((1, 2))
-    )
-    arc = Arc.from_pencil(pencil)
-    u, _, _ = arc.coordinates(np.zeros(9, int), np.linspace(-4, 4, 9))
-    w = u @ pencil.basis[0].T
-    w /= np.linalg.norm(w, axis=1, keepdims=True)
-    fisher = np.linalg.solve(S, means[0, 0] - means[0, 1])
-    assert_allclose(w, np.tile(fisher / np.linalg.norm(fisher), (9, 1)), atol=1e-6)

@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
-from scipy.special import log_ndtr, ndtr
+from scipy.special import ndtr
 
 from helpers.problems import (
     error_of_rule,
@@ -159,40 +158,6 @@ def test_a_minimum_that_hides_within_the_gap_is_found(rng):
     assert missed == 0
 
 
-def many_start_bfgs(rng, means, cov, priors, starts):
-    """The best local minimum over all (w, w0), from random starts."""
-    delta = means[0] - means[1]
-    best = min(priors)
-
-    def objective(v):
-        w, w0 = v[:-1], v[-1]
-        s1, s2 = np.sqrt(w @ cov[0] @ w), np.sqrt(w @ cov[1] @ w)
-        e1 = log_ndtr((w0 - w @ means[0]) / s1) + np.log(priors[0])
-        e2 = log_ndtr((w @ means[1] - w0) / s2) + np.log(priors[1])
-        return np.logaddexp(e1, e2)
-
-    for _ in range(starts):
-        s = rng.uniform(-0.5, 1.5)
-        w = np.linalg.solve(s * cov[0] + (1 - s) * cov[1], delta)
-        if rng.random() < 0.5:
-            w = rng.normal(size=len(delta))
-        w /= np.linalg.norm(w)
-        w0 = w @ means[rng.integers(2)] + rng.normal() * np.sqrt(w @ cov.sum(0) @ w)
-        found = minimize(objective, np.append(w, w0), method="BFGS")
-        best = min(best, np.exp(found.fun))
-    return best
-
-
-@pytest.mark.no_cover  # the reference takes most of the time
-def test_many_start_bfgs_finds_nothing_better(rng):
-    for _ in range(15):
-        d = int(rng.integers(1, 7))
-        means, cov, priors, _ = (part[0] for part in random_pairs(rng, 1, d, 30.0))
-        planes = solve(means, cov, priors)
-        best = many_start_bfgs(rng, means, cov, priors, starts=15)
-        assert planes.error[0] <= best + 1e-9
-
-
 def test_certificate_is_never_violated_by_a_dense_grid(rng):
     for gap in (1e-2, 1e-3, 1e-8):
         means, cov, priors, weights = random_pairs(rng, 60, 4, condition=1e4)
@@ -245,118 +210,6 @@ def test_a_search_cut_short_claims_no_more_than_it_proved(rng, monkeypatch, roun
     assert np.all(cut.error >= best.error * (1 - 1e-12))
 
 
-def test_smaller_gaps_are_proven_on_request(rng):
-    problem = random_pairs(rng, 50, 6, condition=1e3)
-    pencil = Pencil.from_moments(*problem)
-    loose = Global(gap=1e-2).solve(pencil, np.random.default_rng())
-    tight = Global(gap=1e-8).solve(pencil, np.random.default_rng())
-    assert tight.gap.max() <= 1e-8
-    assert_allclose(loose.error, tight.error, rtol=1e-9)
-    assert np.all(tight.n_iter > loose.n_iter)
-    assert tight.n_iter.mean() < 200  # bisection alone would need thousands
-
-
-def test_optimum_outside_the_convex_combinations():
-    """Imbalance drives s out of [0, 1], where C-HLD cannot follow."""
-    means = np.array([[0.0, 0.0], [1.0, 0.3]])
-    cov = np.array([np.eye(2), np.diag([4.0, 0.2])])
-    found = solve(means, cov, [0.1, 0.9])
-    grid = solve(means, cov, [0.1, 0.9], "c-hld")
-    assert not found.trivial[0]
-    assert found.error[0] < grid.error[0] - 1e-3
-
-
-def test_the_better_of_several_local_minima(rng):
-    """Random problems with two or more minima on the arc, counted on a dense grid."""
-    several = 0
-    x = np.linspace(-30, 30, 6001)
-    for _ in range(300):
-        means, cov, priors, weights = random_pairs(rng, 1, 3, condition=1e4)
-        means *= 0.5
-        pencil = Pencil.from_moments(means, cov, priors, weights)
-        arc = Arc.from_pencil(pencil)
-        dense = arc.evaluate(np.zeros(len(x), int), x).log_error
-        inner = (dense[1:-1] < dense[:-2]) & (dense[1:-1] < dense[2:])
-        if inner.sum() > 1:
-            several += 1
-            planes = Global().solve(pencil, np.random.default_rng())
-            assert planes.error[0] <= np.exp(dense.min()) * (1 + 1e-12)
-    assert several >= 3
-
-
-def test_the_trivial_rule_where_it_is_optimal():
-    means = np.array([[0.2, 0.0], [0.0, 0.0]])
-    cov = np.array([np.eye(2), 4 * np.eye(2)])
-    for priors, likelier in (([0.02, 0.98], 1), ([0.98, 0.02], 0)):
-        if likelier == 0:
-            cov = cov[::-1]
-        planes = solve(means, cov, priors)
-        assert planes.status[0] == Status.TRIVIAL
-        assert planes.error[0] == pytest.approx(0.02)
-        assert 0 <= planes.gap[0] <= 1e-3
-        assert not planes.coef.any()
-        assert (planes.intercept[0] > 0) == likelier
-
-
-@pytest.mark.parametrize("ulps", [0, 1])
-def test_equal_covariances_give_lda(rng, ulps):
-    for d in (1, 3, 10):
-        S = random_covariance(rng, d)
-        other = S * (1 + ulps * np.finfo(float).eps)
-        means = rng.normal(size=(2, d))
-        means[1] += 2.0  # apart, so that the trivial rule is out of the question
-        planes = solve(means, np.array([S, other]), [0.3, 0.7])
-        w = np.linalg.solve(S, means[0] - means[1])
-        w0 = 0.5 * w @ means.sum(axis=0) + np.log(0.7 / 0.3)
-        assert_allclose(planes.coef[0], -w, rtol=1e-7, atol=1e-9)
-        assert_allclose(planes.intercept[0], w0, rtol=1e-7, atol=1e-9)
-
-
-def test_equal_means(rng):
-    """With delta = 0 the candidates are the extreme directions of the pencil."""
-    for _ in range(20):
-        d = int(rng.integers(1, 6))
-        cov = np.array([random_covariance(rng, d) for _ in range(2)])
-        centre = rng.normal(size=d)
-        p1 = rng.uniform(0.3, 0.7)
-        planes = solve(np.array([centre, centre]), cov, [p1, 1 - p1])
-        chol = np.linalg.inv(np.linalg.cholesky(cov.sum(axis=0)))
-        alpha = np.linalg.eigvalsh(chol @ cov[0] @ chol.T)
-        best = min(p1, 1 - p1)
-        for a in (alpha[0], alpha[-1]):
-            s1, s2 = np.sqrt(a), np.sqrt(1 - a)
-            t = np.linspace(-8, 8, 200_001)
-            errors = p1 * ndtr(t / s1) + (1 - p1) * ndtr(-t / s2)
-            best = min(best, errors.min())
-        assert_allclose(planes.error[0], best, rtol=1e-6)
-        assert planes.gap[0] <= 1e-3
-
-
-@pytest.mark.no_cover  # the reference takes most of the time
-def test_the_hard_case(rng):
-    """c_i = 0 at the pole: the optimum may lie beyond the end of the plain arc."""
-    beyond = 0
-    for _ in range(15):
-        alpha = np.sort(rng.uniform(0.02, 0.98, 4))
-        delta = 0.5 * rng.normal(size=4)
-        delta[[0, 3]] = 0.0
-        cov = np.array([np.diag(alpha), np.diag(1 - alpha)])
-        means = np.array([delta, np.zeros(4)])
-        p1 = rng.uniform(0.2, 0.8)
-        planes = solve(means, cov, [p1, 1 - p1])
-        best = many_start_bfgs(rng, means, cov, [p1, 1 - p1], starts=10)
-        assert planes.error[0] <= best + 1e-9
-        assert_allclose(
-            error_of_rule(
-                planes.coef[0], planes.intercept[0], means, cov, [p1, 1 - p1]
-            ),
-            planes.error[0],
-            rtol=1e-10,
-        )
-        beyond += np.any(np.abs(planes.coef[0, [0, 3]]) > 1e-3)
-    assert beyond > 1
-
-
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("distance", [1e77, 1e120, 1e200])
 def test_enormous_distances(name, distance):
@@ -402,28 +255,6 @@ def test_perfect_separation(rng):
         assert planes.error[0] == 0
         assert_allclose(means @ planes.coef[0] + planes.intercept[0], [-1, 1])
         assert planes.gap[0] == 0 if name == "global" else np.isnan(planes.gap[0])
-
-
-def test_two_equal_minima_are_decided_deterministically():
-    """A mirror-symmetric problem: the first minimum along the arc, every time."""
-    means = np.zeros((2, 2))
-    cov = np.array([np.diag([0.2, 0.8]), np.diag([0.8, 0.2])])
-    first = solve(means, cov, [0.5, 0.5])
-    again = solve(means, cov, [0.5, 0.5])
-    assert np.array_equal(first.coef, again.coef)
-    mirrored = solve(means, cov[::-1], [0.5, 0.5])
-    assert mirrored.error[0] == pytest.approx(first.error[0], rel=1e-12)
-
-
-@pytest.mark.parametrize("power", [-150, -30, 30, 150])
-def test_units_do_not_matter(rng, power):
-    means, cov, priors, _ = (part[0] for part in random_pairs(rng, 1, 4))
-    units = 2.0 ** np.array([power * 3.32 // 1, 3, 0, -power])
-    plain = solve(means, cov, priors)
-    scaled = solve(means * units, cov * units * units[:, None], priors)
-    assert_allclose(scaled.coef * units, plain.coef, rtol=1e-9)
-    assert_allclose(scaled.intercept, plain.intercept, rtol=1e-9)
-    assert_allclose(scaled.error, plain.error, rtol=1e-12)
 
 
 def test_infinite_reach_of_the_arc_does_not_overflow():

@@ -9,16 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
 from heterolda import (
     Frontier,
     GaussianLinearDiscriminant,
     Global,
-    LocalNeighborhoodSearch,
     TrivialRuleWarning,
 )
-from heterolda.tradeoff import criteria
 
 COSTS = np.array([[0, 1, 2, 9], [3, 0, 1, 1], [1, 1, 0, 0.2], [1, 5, 1, 0]])
 
@@ -179,17 +176,6 @@ def test_labels_of_dictionaries_are_those_of_the_data(four):
     assert_array_equal(by_label.coef_, by_place.fit(X, names[y]).coef_)
 
 
-def test_larger_costs_of_an_error_make_it_rarer(two):
-    X, y = two
-    start = GaussianLinearDiscriminant().fit(X, y)
-    e = [
-        rates(start.with_operating_point(costs={0: {1: ratio}}))
-        for ratio in (0.5, 1, 2, 5)
-    ]
-    assert np.all(np.diff(e, axis=0)[:, 0] < 0)
-    assert np.all(np.diff(e, axis=0)[:, 1] > 0)
-
-
 @pytest.mark.parametrize("solver", ["global", "fixed-point", "c-hld", "fisher"])
 def test_an_error_that_costs_nothing_may_always_be_made(two, solver):
     X, y = two
@@ -203,20 +189,6 @@ def test_an_error_that_costs_nothing_may_always_be_made(two, solver):
         assert model.bayes_error_[0] == 0.5
         assert np.all(np.isfinite(model.predict_log_proba(X)))
         assert model.gap_[0] == 0 or solver != "global"
-
-
-def test_other_estimators_can_use_operating_points(two):
-    X, y = two
-    start = GaussianLinearDiscriminant(costs={1: {0: 3.0}})
-    search = LocalNeighborhoodSearch(start, class_weight={1: 3.0}).fit(X, y)
-    assert search.n_errors_[0] <= search.n_errors_start_[0]
-    grid = GridSearchCV(
-        GaussianLinearDiscriminant(),
-        {"criterion": ["bayes", "minimax"]},
-        scoring="balanced_accuracy",
-        cv=3,
-    )
-    assert grid.fit(X, y).best_score_ > 0.5
 
 
 def test_chunks_and_statistics_take_the_same_point(two):
@@ -239,15 +211,10 @@ NP = {"criterion": "neyman-pearson"}
     [
         ({"criterion": "best"}, "'criterion' parameter"),
         (NP, "needs max_error"),
-        (NP | {"max_error": {}}, "needs max_error"),
         (NP | {"max_error": {0: 0.1, 1: 0.1}}, "needs max_error"),
         (NP | {"max_error": 0.1}, "'max_error' parameter"),
         (NP | {"max_error": {7: 0.1}}, "label 7, which is not among"),
-        (NP | {"max_error": {0: 0}}, "strictly between 0 and 1"),
         (NP | {"max_error": {0: 1}}, "strictly between 0 and 1"),
-        (NP | {"max_error": {0: 1.0}}, "strictly between 0 and 1"),
-        (NP | {"max_error": {0: -0.1}}, "strictly between 0 and 1"),
-        (NP | {"max_error": {0: np.nan}}, "strictly between 0 and 1"),
         (NP | {"max_error": {0: "few"}}, "strictly between 0 and 1"),
         (NP | {"max_error": {0: True}}, "strictly between 0 and 1"),
         (NP | {"max_error": {0: 0.1}, "costs": {}}, "costs have no meaning"),
@@ -257,20 +224,16 @@ NP = {"criterion": "neyman-pearson"}
         ({"criterion": "minimax", "solver": "fisher"}, "needs solver='global'"),
         (NP | {"max_error": {0: 0.1}, "solver": "c-hld"}, "needs solver='global'"),
         ({"costs": [[0, -1], [1, 0]]}, "must not be negative"),
-        ({"costs": {0: {1: -2}}}, "must not be negative"),
         ({"costs": [[0, 0], [0, 0]]}, "zero both ways"),
-        ({"costs": {0: {1: 0}, 1: {0: 0}}}, "zero both ways"),
         (
             {"costs": [[1, 2], [1, 0]]},
             r"correct predictions \(the diagonal\) must be zero",
         ),
         ({"costs": [[0, np.nan], [1, 0]]}, "costs contains NaN"),
-        ({"costs": [[0, np.inf], [1, 0]]}, "costs contains NaN or infinity"),
         ({"costs": [[0, 1, 1], [1, 0, 1]]}, "one row and one column"),
         ({"costs": [0, 1]}, "costs must have 2 dimensions"),
         ({"costs": {0: 3}}, "nested dictionaries"),
         ({"costs": {0: {"b": 3}}}, r"labels \['b'\] that are not among"),
-        ({"costs": {"z": {}}}, r"labels \['z'\] that are not among"),
         ({"costs": {0: {1: "much"}}}, "costs must be real numbers"),
         ({"costs": 3}, "'costs' parameter"),
     ],
@@ -403,53 +366,9 @@ def test_error_rates_of_each_pair(four):
         assert_allclose(model.error_rates_ @ [0.5, 0.5], model.bayes_error_, rtol=1e-6)
 
 
-def test_a_fit_resolves_its_criterion_once(four, monkeypatch):
-    """Costs are checked once, and one object answers for weights, rates and risk."""
-    checked = []
-
-    def counted(*arguments):
-        checked.append(arguments)
-        return check_costs(*arguments)
-
-    check_costs = criteria.check_costs
-    monkeypatch.setattr(criteria, "check_costs", counted)
-    model = GaussianLinearDiscriminant(costs=COSTS).fit(*four)
-    assert len(checked) == 1
-    request = "bayes", COSTS, None, model.classes_, Global()
-    purpose = criteria.Criterion.resolve(*request)
-    assert purpose.solver == Global()
-    rules = purpose.rate(model._committee.planes, model.priors_, model.pairs_)
-    assert_array_equal(rules.error_rates, model.error_rates_)
-    assert_array_equal(rules.risk, model.risk_)
-    found = purpose.cost_weighted_priors(model.priors_, model.pairs_)
-    for (i, j), shares, (e1, e2), risk in zip(
-        model.pairs_, found, rules.error_rates, rules.risk, strict=True
-    ):
-        p, q = model.priors_[i] * COSTS[i, j], model.priors_[j] * COSTS[j, i]
-        assert_allclose(shares, np.array([p, q]) / max(p, q))
-        assert_allclose(risk, (p * e1 + q * e2) / model.priors_[[i, j]].sum())
-
-
 def test_a_trivial_rule_by_costs_names_the_costs(two):
     X, y = two
     model = GaussianLinearDiscriminant(costs={0: {1: 0}})
     with pytest.warns(TrivialRuleWarning, match="priors and costs, for: .* costs"):
         model.fit(X, y)
     assert_array_equal(model.error_rates_, [[1, 0]])
-
-
-def test_a_bound_in_a_list_of_grids(two):
-    X, y = two
-    grids = [
-        {"criterion": ["bayes", "minimax"]},
-        {"criterion": ["neyman-pearson"], "max_error": [{0: 0.05}, {0: 0.1}]},
-    ]
-    grid = GridSearchCV(GaussianLinearDiscriminant(), grids, cv=3).fit(X, y)
-    assert len(grid.cv_results_["params"]) == 4
-
-
-def test_records_are_public():
-    import heterolda
-
-    for name in ("OperatingPoint", "HeteroscedasticityReport", "BoxTest"):
-        assert getattr(heterolda, name).__name__ == name

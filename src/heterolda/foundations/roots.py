@@ -8,6 +8,8 @@ import numpy as np
 
 from heterolda.foundations.types import Array, Index
 
+_MOST_ITER = 100
+
 
 def bracketed_roots(
     function: Callable[[Index, Array], Array],
@@ -15,8 +17,6 @@ def bracketed_roots(
     b: Array,
     fa: Array,
     fb: Array,
-    *,
-    max_iter: int = 100,
 ) -> Array:
     """Roots of many scalar functions, each inside its own bracket from a to b.
 
@@ -32,7 +32,7 @@ def bracketed_roots(
     root = np.where(np.abs(fa) < np.abs(fb), a, b)
     index = np.arange(len(a))
     t = np.full(len(a), 0.5)
-    for _ in range(max_iter):
+    for _ in range(_MOST_ITER):
         if not len(index):
             break
         x = a + t * (b - a)
@@ -81,8 +81,6 @@ def newton_roots(
     a: Array,
     b: Array,
     guess: Array,
-    *,
-    max_iter: int = 100,
 ) -> tuple[Array, Array, Index]:
     """Roots of many functions that grow through zero, by Newton's method.
 
@@ -99,7 +97,7 @@ def newton_roots(
     index = np.arange(len(a))
     x = np.where((a < guess) & (guess < b), guess, 0.5 * (a + b))
     last = b - a
-    for _ in range(max_iter):
+    for _ in range(_MOST_ITER):
         if not len(index):
             break
         f, derivative, numbers = function(index, x)

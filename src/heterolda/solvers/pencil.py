@@ -200,10 +200,6 @@ class Pencil:
             floored=self.floored[at, order],
         )
 
-    def with_covariances(self, covariances: Array) -> Pencil:
-        """The same pairs with other covariances."""
-        return Pencil.from_moments(self.means, covariances, self.priors, self.weights)
-
     @cached_property
     def noise(self) -> Array:
         """Variances that may be rounding errors, of shape (n_pairs, 2, n_features).
@@ -266,7 +262,7 @@ def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
     if constant.any():
         np.einsum("pii->pi", total)[constant] = 1.0
     factor, ill = _cholesky(total)
-    inverse = _inverse_of_lower(factor)
+    inverse: Array = np.linalg.inv(factor)
     # The sum of squares is the trace of the inverse of S1 + S2.
     ill |= np.einsum("pij,pij->p", inverse, inverse) > _REGULAR
     if constant.any():
@@ -284,23 +280,6 @@ def _cholesky(matrices: Array) -> tuple[Array, Mask]:
             return np.eye(matrices.shape[1])[None], np.ones(1, bool)
         one, two = (_cholesky(half) for half in np.array_split(matrices, 2))
         return np.concatenate([one[0], two[0]]), np.concatenate([one[1], two[1]])
-
-
-def _inverse_of_lower(factor: Array) -> Array:
-    """Inverse of lower triangular matrices, by halves.
-
-    The general inverse does not know of the zeros and takes twice as long.
-    """
-    d = factor.shape[1]
-    inverse: Array = np.zeros_like(factor)
-    if d <= 12:
-        inverse[...] = np.linalg.inv(factor)
-        return inverse
-    h = d // 2
-    a = inverse[:, :h, :h] = _inverse_of_lower(factor[:, :h, :h])
-    c = inverse[:, h:, h:] = _inverse_of_lower(factor[:, h:, h:])
-    inverse[:, h:, :h] = -c @ factor[:, h:, :h] @ a
-    return inverse
 
 
 def _moore_penrose(scaled: Array, rank: Index) -> Array:
