@@ -262,7 +262,7 @@ def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
     if constant.any():
         np.einsum("pii->pi", total)[constant] = 1.0
     factor, ill = _cholesky(total)
-    inverse: Array = np.linalg.inv(factor)
+    inverse: Array = np.linalg.inv(factor).astype(np.float64, copy=False)
     # The sum of squares is the trace of the inverse of S1 + S2.
     ill |= np.einsum("pij,pij->p", inverse, inverse) > _REGULAR
     if constant.any():
