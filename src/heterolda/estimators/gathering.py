@@ -94,7 +94,7 @@ def _rows_on_device(estimator, device, X, y, sample_weight):
     if not statistics.weights.all() and statistics.weights.any():
         kept = statistics.weights > 0
         own, statistics = (np.cumsum(kept) - 1)[own], statistics.without_empty_classes()
-    some = device.xp.take(X, device.put(chosen), axis=0)
+    some = to_host(device.xp.take(X, device.put(chosen), axis=0))
     known = statistics.classes
     part = None if weight is None else weight[chosen]
     return statistics, ClassRows(some, known[own], part, known, own)

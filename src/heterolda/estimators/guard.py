@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
-from heterolda.foundations.devices import to_host
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
@@ -146,7 +145,7 @@ class Guard:
         rows = RowsOfPairs(*where, ~few, pairs, judged)
         counts = rule_counts(rows, (planes.coef, planes.intercept), fisher)
         if few.any():
-            rows = RowsOfPairs(to_host(where[0]), *where[1:], few, pairs, judged)
+            rows = RowsOfPairs(*where, few, pairs, judged)
             counts += self._left_out(rows, moments, plain, planes)
         share = moments.priors / totals[pairs]
         errors = (share[:, :, None] * counts).sum(axis=1)

@@ -9,11 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.devices import to_host
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.kernels.device.rule_counts import (
-    rule_counts as rule_counts_on_device,
-)
 
 # Rows that are gathered at a time where they cannot be used as they are.
 _ROWS = 1 << 13
@@ -89,11 +85,6 @@ def rule_counts(
     zero where nothing was counted. A positive score is for the second class; one that
     rounding cannot tell from zero may have either sign.
     """
-    if not isinstance(rows.X, np.ndarray):
-        found = rule_counts_on_device(rows, rules, others)
-        if found is not None:
-            return found
-        rows = replace(rows, X=to_host(rows.X))
     counts = np.zeros((len(rows.judged), 2, 3))
     if kernels.compiled is not None and rows.ready:
         _add_compiled(rows, rules, others, counts)

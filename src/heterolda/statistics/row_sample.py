@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from heterolda.foundations.devices import to_host
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
@@ -44,8 +43,8 @@ class ClassRows:
 
     Attributes
     ----------
-    X : ndarray, CSR matrix or array of a device, of shape (n, n_features)
-        Rows in memory; on a device those of a sample only.
+    X : ndarray or CSR matrix of shape (n, n_features)
+        Rows in memory; of those on a device a sample.
     y : ndarray of shape (n,)
         Their labels.
     weight : ndarray of shape (n,) or None
@@ -118,7 +117,7 @@ class ClassRows:
         """Rows and weights of class k."""
         X, weight, order, bounds = self.arrays
         rows = order[bounds[k] : bounds[k + 1]]
-        some = to_host(X).take(rows, axis=0).astype(np.float64, copy=False)
+        some = X.take(rows, axis=0).astype(np.float64, copy=False)
         return some, None if weight is None else weight[rows]
 
 
