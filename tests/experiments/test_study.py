@@ -403,6 +403,7 @@ def test_other_versions_are_noticed(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
+        ("results.csv", "my notes", "not a file of results"),
         ("results.csv", "a,b\n1,2\n", "not a file of results"),
         (
             "results.csv",

@@ -144,6 +144,7 @@ def test_best_figures_are_marked_in_every_format(rows, results, table):
         assert re.search(rf" {printed}\*{mark}", render_table(results, table, "text"))
         markdown = render_table(results, table, "markdown")
         assert re.search(rf"\| \*\*{printed}\*\*{mark} \|", markdown)
+        assert rf"\textbf{{{printed}}}" in render_table(results, table, "latex")
     # The paper's own bold figure, here the best of the methods that the run has.
     assert any(row.paper_best for row in found.values())
 
@@ -174,6 +175,19 @@ def test_incomplete_results_are_marked_and_never_best(tmp_path, rows):
     assert "100.00‡" in text
 
 
+def test_text_fits_a_terminal_and_latex_is_balanced(results):
+    for table in (2, 3, 4):
+        text = render_table(results, table, "text")
+        assert max(map(len, text.splitlines())) <= 100
+        latex = render_table(results, table, "latex")
+        assert latex.count("{") == latex.count("}")
+        widths = {
+            line.count("&") for line in latex.splitlines() if line.endswith("\\\\")
+        }
+        assert len(widths) == 1
+        assert not re.search(r"(?<!\\)[_%#]", latex)
+
+
 def test_a_wide_table_is_split_into_panels(tmp_path, rows):
     more = [
         [row[0], f"another-method-{k}", *row[2:]]
@@ -192,7 +206,7 @@ def test_unknown_tables_and_formats_are_refused(results):
     with pytest.raises(ValueError, match=r"table must be one of \[2, 3, 4\], got 5"):
         render_table(results, 5, "text")
     with pytest.raises(
-        ValueError, match=r"format must be one of .*'markdown'.*, got 'pdf'"
+        ValueError, match=r"format must be one of .*'latex'.*, got 'pdf'"
     ):
         render_table(results, 2, "pdf")
 

@@ -125,7 +125,7 @@ def render_table(results: Results, table: int, format: str) -> str:
         From `read_results`.
     table : {2, 3, 4}
         The paper's number: Bayes error, accuracy or training time.
-    format : {"text", "markdown"}
+    format : {"text", "markdown", "latex"}
         What kind of text.
 
     Returns
