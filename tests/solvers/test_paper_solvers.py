@@ -10,7 +10,9 @@ from scipy.stats import norm
 from helpers.problems import random_covariance, random_pairs
 from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.solvers import SOLVERS, resolve_solver, solve_pairs
+from heterolda.solvers._best_trial import best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.pencil import Pencil
 
 
 class Pair:
@@ -338,6 +340,7 @@ def test_patience_costs_as_many_steps_as_it_asks_for(rng):
             "FixedPoint: max_iter must be an integer from 1",
         ),
         (lambda: FixedPoint(patience=0), "FixedPoint: patience must be an integer"),
+        (lambda: FixedPoint(max_iter=2.5), "FixedPoint: max_iter must be an integer"),
         (lambda: FixedPoint(tol=-1), "FixedPoint: tol must be a number from 0"),
         (
             lambda: FixedPoint(tol_norm=float("nan")),
@@ -345,6 +348,8 @@ def test_patience_costs_as_many_steps_as_it_asks_for(rng):
         ),
         (lambda: FixedPoint(keep="first"), "FixedPoint: keep must be 'best' or 'last'"),
         (lambda: Grid(step=0), "Grid: step must be a number from 1e-06 to 1"),
+        (lambda: Grid(step="a"), "Grid: step must be a number"),
+        (lambda: Grid(step=2), "Grid: step must be a number"),
         (
             lambda: RandomSearch(3),
             r"RandomSearch: parameters must be 1 \(R-HLD-1\) or 2 \(R-HLD-2\), got 3$",
@@ -355,8 +360,11 @@ def test_patience_costs_as_many_steps_as_it_asks_for(rng):
             lambda: RandomSearch(low=1, high=1),
             "RandomSearch: low must be less than high",
         ),
+        (lambda: RandomSearch(high=np.inf), "RandomSearch: high must be a number"),
         (lambda: Global(gap=1e-9), "Global: gap must be a number from 1e-08 to 0.5"),
+        (lambda: Global(gap="a"), "Global: gap must be a number"),
         (lambda: resolve_solver("newton"), r"solver must be one of \['global'"),
+        (lambda: resolve_solver(3), "solver must be one of"),
         (lambda: resolve_solver(Grid), r"use Grid\(\)"),
         (
             lambda: resolve_solver(SimpleNamespace(solve=None)),
@@ -376,3 +384,36 @@ def test_limits_of_settings_are_allowed():
     Grid(step=1)
     Grid(step=1e-6)
     Global(gap=0.5)
+
+
+def trials_of_all_signs(rng):
+    """Weights (a, b) of a grid, of both random searches, and some that are equal."""
+    s = np.linspace(0, 1, 1001)[1:-1]
+    draws = rng.uniform(-1, 2, (3, 1000))
+    weights = [(1 - s, s), (draws[0], 1 - draws[0]), (draws[1], draws[2])]
+    weights.append((np.tile(draws[1, :300], 3), np.tile(draws[2, :300], 3)))
+    weights.append((np.round(draws[1], 1), np.round(draws[2], 1)))  # zeros, too
+    return weights
+
+
+@pytest.mark.parametrize("distance", [0.05, 1.0, 8.0, 60.0])
+@pytest.mark.parametrize("case", ["regular", "equal covariances", "singular"])
+def test_skipped_trials_could_not_have_won(rng, case, distance):
+    """The same choice as from all trials, the first of equals where they tie."""
+    n, d = 8, 4
+    means, cov, priors, weights = random_pairs(rng, n, d, condition=1e3)
+    delta = means[:, :1] - means[:, 1:]
+    means[:, 1:] = means[:, :1] - distance * delta
+    if case == "equal covariances":  # all trials on the arc are the same rule
+        cov[:, 1] = cov[:, 0]
+    elif case == "singular":
+        axis = np.linalg.qr(rng.normal(size=(n, d, d)))[0][:, :, :3]
+        cov[: n // 2, 0] = (axis @ axis.mT)[: n // 2]
+    pencil = Pencil.from_moments(means, cov, priors, weights, moore_penrose=True)
+    first_u = rng.normal(size=(n, d))
+    for a, b in trials_of_all_signs(rng):
+        for extra in ([], [(first_u, 0.7, 0.3), (first_u, 0.7, 0.3)]):
+            fast = best_trial(pencil, a, b, extra)
+            slow = best_trial(pencil, a, b, extra, exhaustive=True)
+            for name in ("coef", "intercept", "error", "status", "n_iter"):
+                assert_array_equal(getattr(fast, name), getattr(slow, name))
