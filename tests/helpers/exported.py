@@ -18,6 +18,7 @@ from heterolda import (
 from heterolda.estimators.votes import OneVsAll, OneVsOne
 from heterolda.experiments import make_d1
 from heterolda.export._rules import read_rules
+from heterolda.solvers import all_pairs
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
 
@@ -157,7 +158,7 @@ def certain(model, X, errors, unit=DOUBLE):
         return _coupled_is_clear(committee, *_log_odds(committee, scores, errors, unit))
     votes = committee.votes(scores)
     sums = np.zeros_like(votes)
-    for (i, j), s in zip(committee.pairs, scores.T, strict=True):
+    for (i, j), s in zip(all_pairs(committee.n_classes), scores.T, strict=True):
         sums[:, i] -= s
         sums[:, j] += s
     sums[votes < votes.max(axis=1, keepdims=True)] = -np.inf
@@ -188,7 +189,7 @@ def _coupled_is_clear(committee, low, high):
     """Whether the sum of odds against the winner is the least."""
     k = committee.n_classes
     bounds = np.full((2, len(low), k, k), -np.inf)
-    for (i, j), a, b in zip(committee.pairs, low.T, high.T, strict=True):
+    for (i, j), a, b in zip(all_pairs(committee.n_classes), low.T, high.T, strict=True):
         bounds[0, :, i, j], bounds[1, :, i, j] = a, b
         bounds[0, :, j, i], bounds[1, :, j, i] = -b, -a
     least, most = np.logaddexp.reduce(bounds, axis=3)
