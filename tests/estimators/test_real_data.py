@@ -44,7 +44,7 @@ TABLE_3 = {
     "shuttle": (94.10, 96.60, 96.59),
 }
 WITHIN = {"vowels": 1.6, "zernike": 1.6}  # one trial of a small set scatters more
-# Next to singular, rounding may hide a better rule: one pair of one fold, on some machines.
+# Next to singular, rounding may hide a better rule: one pair of one fold, on ARM.
 ROUNDING = {"segmentation": 1e-5}
 METHODS = ["fisher", "c-hld", "fixed-point", "global"]
 

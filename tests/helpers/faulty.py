@@ -29,7 +29,7 @@ def toils(data):
 
 def swells(data):
     if data != b"good":
-        held = bytearray(300_000_000)
+        held = bytearray(1_000_000_000)  # more than other tests ever held
         held[::4096] = b"x" * len(held[::4096])
     return True
 

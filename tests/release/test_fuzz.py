@@ -25,7 +25,8 @@ def nowhere(tmp_path, monkeypatch):
     ],
 )
 def test_defects_are_found_and_their_files_kept(check, reason, monkeypatch, capfd):
-    monkeypatch.setattr(plain, "SECONDS_OF_A_FILE", 0.2)
+    seconds = 0.2 if check is faulty.toils else 5.0
+    monkeypatch.setattr(plain, "SECONDS_OF_A_FILE", seconds)
     more = 250_000_000 if check is faulty.swells else 10**12
     monkeypatch.setattr(plain, "BYTES_OF_MEMORY", plain._peak() + more)
     monkeypatch.setattr(plain, "_ENOUGH", 1)
