@@ -1,7 +1,5 @@
 """Arrays of other libraries: where they are, and the way to NumPy and back."""
 
-import pickle
-
 import numpy as np
 import pytest
 import sklearn
@@ -53,19 +51,6 @@ def test_fitted_arrays_and_rows_must_be_in_the_same_place(device):
     for X, fitted in ((here, np.ones(2)), (np.ones(2), here)):
         with pytest.raises(ValueError, match=r"predict\(\) must use the same"):
             same_device(X, fitted, model, "predict")
-
-
-def test_arrays_of_a_device_can_be_pickled_with_statistics(device):
-    from heterolda import ClassStatistics
-    from heterolda.statistics.on_device import DeviceStatistics
-
-    host = ClassStatistics.from_data([[0.0], [2.0], [5.0]], [0, 0, 1])
-    there = DeviceStatistics(host, device)
-    if device.library == "array_api_strict":
-        pytest.skip("its arrays cannot be pickled")
-    again = pickle.loads(pickle.dumps(there))
-    assert device_of(again.means) == device
-    np.testing.assert_array_equal(to_host(again.scatters), host.scatters)
 
 
 def test_priors_may_be_on_a_device(device):

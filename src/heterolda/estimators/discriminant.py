@@ -398,7 +398,7 @@ class GaussianLinearDiscriminant(
         judges = rows if self.guard else None
         self._solve(known, resolve_solver(self.solver), judges, choice)
         keep_statistics(self, known)
-        return settle(self, getattr(statistics, "device", None))
+        return self
 
     @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
@@ -463,7 +463,7 @@ class GaussianLinearDiscriminant(
         known = check_statistics(statistics)
         self._solve(known, resolve_solver(self.solver), warn_of_raised=True)
         keep_statistics(self, known)
-        return settle(self, getattr(statistics, "device", None))
+        return self
 
     def _solve(
         self,

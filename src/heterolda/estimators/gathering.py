@@ -22,7 +22,6 @@ from heterolda.statistics.frequencies import (
 )
 from heterolda.statistics.labels import coded_labels
 from heterolda.statistics.moments import check_decay
-from heterolda.statistics.on_device import device_statistics, host_statistics
 from heterolda.statistics.patterns import GapRows
 from heterolda.statistics.row_sample import ClassRows, filled_rows, most_rows
 
@@ -37,7 +36,7 @@ def check_statistics(statistics) -> ClassStatistics:
             "statistics must be a ClassStatistics object, got "
             f"{type(statistics).__name__}: use fit(X, y) for data"
         )
-    return host_statistics(statistics).copy()
+    return statistics.copy()
 
 
 def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, ClassRows]:
@@ -82,7 +81,7 @@ def _rows_on_device(estimator, device, X, y, sample_weight):
     classes, codes = device_labels(device, y, X.shape[0])
     (weight,) = on_host(sample_weight)
     weight = check_frequencies(weight, X.shape[0])
-    statistics = device_statistics(device, X, codes, classes, weight)
+    statistics = ClassStatistics.from_codes(X, codes, classes, weight)
     chosen = own = np.zeros(0, np.int64)
     if estimator.guard:
         there, counts = None, statistics.weights.astype(np.int64)
@@ -123,7 +122,7 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
         return lazy.statistics(X, y, sample_weight)
     if (device := device_of(X)) is not None:
         X = check_rows(device, X, None if first else estimator.n_features_in_)
-        found = host_statistics(ClassStatistics.from_data(X, y, sample_weight))
+        found = ClassStatistics.from_data(X, y, sample_weight)
         if first:
             set_features(estimator, found)
         return found

@@ -16,8 +16,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from heterolda.foundations.devices import Device, device_of, to_host
-from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.on_device import DeviceStatistics, host_statistics
 
 
 def settle(estimator, device: Device | None):
@@ -26,8 +24,6 @@ def settle(estimator, device: Device | None):
         for name, value in _fitted(estimator):
             if isinstance(value, np.ndarray):
                 setattr(estimator, name, device.put(value))
-            elif isinstance(value, ClassStatistics):
-                setattr(estimator, name, DeviceStatistics(value, device))
     return estimator
 
 
@@ -56,8 +52,6 @@ def _value_on_host(name, value, known):
         steps = [(step, host_of(one, known)) for step, one in value]
         same = all(a is b for (_, a), (_, b) in zip(steps, value, strict=True))
         return value if same else steps
-    if isinstance(value, DeviceStatistics):
-        return host_statistics(value)
     if name.endswith("_") and device_of(value, always=True) is not None:
         return to_host(value)
     return host_of(value, known)
@@ -86,8 +80,7 @@ def in_numpy(method):
 def place_of(estimator) -> Device | None:
     """Where the fitted arrays of an estimator are; None for NumPy."""
     for _, value in _fitted(estimator):
-        one = value.weights if isinstance(value, DeviceStatistics) else value
-        device = device_of(one, always=True)
+        device = device_of(value, always=True)
         if device is not None:
             return device
     return None

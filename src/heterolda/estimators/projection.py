@@ -266,7 +266,7 @@ class HeteroscedasticProjection(
         known, sample = as_frequencies(known, sample)
         rows = sample.by_class(known.classes)
         self._solve(known, rows, progress)
-        return settle(self, getattr(statistics, "device", None))
+        return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, *, decay=None):
@@ -323,8 +323,7 @@ class HeteroscedasticProjection(
         HeteroscedasticProjection
             The fitted estimator.
         """
-        device = getattr(statistics, "device", None)
-        return settle(self._solve(check_statistics(statistics)), device)
+        return self._solve(check_statistics(statistics))
 
     def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""

@@ -34,7 +34,6 @@ from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.shrinkage import class_covariances, is_shrunk
 from heterolda.statistics.span import in_span
 
@@ -415,7 +414,7 @@ def heteroscedasticity_report(
     if isinstance(X, ClassStatistics):
         if y is not None or sample_weight is not None:
             raise TypeError("y and sample_weight are for rows, not for statistics")
-        statistics = host_statistics(X)
+        statistics = X
     elif y is None:
         raise TypeError(
             "X must be a ClassStatistics object if y is None, got "

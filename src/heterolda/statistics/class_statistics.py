@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_X_y
 
-from heterolda.foundations.devices import device_of
+from heterolda.foundations.devices import device_of, on_host
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.gaps import check_missing, gaps_as, has_gaps
 from heterolda.foundations.sklearn_private import get_feature_names
@@ -26,10 +25,10 @@ from heterolda.foundations.validation import (
     sound_arrays,
     union_of_labels,
 )
-from heterolda.foundations.wording import count, html, html_weights
+from heterolda.foundations.wording import count, html, html_weights, listed
 from heterolda.kernels.class_moments import class_moments
-from heterolda.kernels.device.class_moments import class_moments as device_moments
 from heterolda.statistics.arrays import arrays_of, check_count, read_moments
+from heterolda.statistics.device_rows import check_rows, device_labels, device_moments
 from heterolda.statistics.em import Passes, class_moments_by_em
 from heterolda.statistics.factors import (
     class_factors,
@@ -56,9 +55,11 @@ from heterolda.statistics.moments import (
     too_small,
 )
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.removal import check_removable, without
 from heterolda.statistics.sparse_moments import sparse_moments
 
+# What rounding does to sums of rows, as a share of them: to weights, and to squares and
+# means; so many times that, the rows were never there.
+_SAME_WEIGHT, _ROUNDING, _DOUBT = 1e-10, 2e-14, 1e4
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
 _TRACE = 1e-100
 
@@ -236,8 +237,8 @@ class ClassStatistics:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Real numbers of any type, summed in float64. For sparse rows, in any of
             SciPy's formats, only products of nonzeros are computed. With scikit-learn's
-            `array_api_dispatch`, PyTorch and CuPy arrays are summed on their device,
-            where the statistics stay.
+            `array_api_dispatch`, PyTorch and CuPy arrays are summed on their device;
+            the statistics are in NumPy.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -253,13 +254,16 @@ class ClassStatistics:
             The statistics.
         """
         check_missing(missing)
-        if (device := device_of(X)) is not None:
-            # By its name: the module needs this one.
-            there = import_module("heterolda.statistics.on_device")
-            found: Self = there.from_rows(device, X, y, sample_weight, missing)
-            return found
         data: Any = X
         labels: Any = y
+        (sample_weight,) = on_host(sample_weight)
+        if (device := device_of(X)) is not None:
+            data = check_rows(device, data)
+            if not is_wide(*data.shape) and missing == "error":
+                classes, codes = device_labels(device, y, data.shape[0], warn=False)
+                weight = check_sample_weight(sample_weight, data.shape[0])
+                return cls.from_codes(data, codes, classes, weight)
+            X, y = data, labels = on_host(data, y)
         names, gaps = None, False
         if not sound_arrays(X, y):
             names = get_feature_names(X)
@@ -376,9 +380,7 @@ class ClassStatistics:
         ClassStatistics
             The object itself. An invalid chunk leaves it unchanged.
         """
-        more = self.from_data(X, y, sample_weight)
-        more = getattr(more, "host", more)  # of rows on a device
-        self.__dict__.update((self + more).__dict__)
+        self.__dict__.update((self + self.from_data(X, y, sample_weight)).__dict__)
         return self
 
     def __add__(self, other: object) -> Self:
@@ -398,23 +400,49 @@ class ClassStatistics:
     def __sub__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
-        union_of_labels(self.classes, other.classes)  # refuses mixed types
-        left = self._empty_of_both(other, self.classes)
-        taken = np.flatnonzero(other.weights > 0)
-        present = self.classes[self.weights > 0]
-        check_removable(self.factors is not None, other.classes[taken], present)
-        left.weights[:], left.means[:] = self.weights, self.means
-        left._parts[:] = self.scatters
-        scatters, labels = other.scatters, self.classes.tolist()
-        for i in taken:
-            k = np.searchsorted(self.classes, other.classes[i])
-            whole = self.weights[k], self.means[k], self.scatters[k]
-            part = other.weights[i], other.means[i], scatters[i]
-            left.weights[k], left.means[k], left._parts[k] = without(
-                whole, part, labels[k]
+        if self.factors is not None:
+            raise ValueError(
+                "rows cannot be removed from statistics of fewer rows than features: "
+                "gather the statistics of the other rows again"
             )
-        kept = np.flatnonzero((left.weights > 0) | (self.weights == 0))
-        return left.with_entries(kept, self.classes[kept])
+        both = self._empty_of_both(other, self.classes) + other
+        taken = other.classes[other.weights > 0]
+        absent = np.setdiff1d(taken, self.classes[self.weights > 0])
+        if len(absent):
+            raise ValueError(
+                f"rows of classes {listed(absent)} cannot be removed, because these "
+                "statistics have none: subtract only what was added"
+            )
+        part = both.with_entries(
+            np.searchsorted(both.classes, self.classes), self.classes
+        )
+        weights = self.weights - part.weights
+        weights[np.abs(weights) <= _SAME_WEIGHT * self.weights] = 0.0
+        with np.errstate(all="ignore"):  # of classes that lose all rows
+            shift = part.means - self.means
+            step = shift * (part.weights / weights)[:, None]
+            outer = (self.weights[:, None] * shift)[:, :, None] * step[:, None]
+            means, scatters = self.means - step, self.scatters - part.scatters - outer
+            left = np.einsum("kii->ki", scatters)
+            error = _ROUNDING * (np.abs(self.means) + np.abs(step))
+            means[np.abs(means) <= error] = 0.0
+            far = error * np.sqrt(self.weights[:, None])
+            noise = _ROUNDING * self.squares + far * (np.sqrt(self.squares) + far)
+            wrong = (~np.isfinite(left) | (left < -_DOUBT * noise)).any(axis=1)
+            impossible = (weights < 0) | (wrong & (weights > 0))
+        if impossible.any():
+            label = self.classes[impossible].tolist()[0]
+            raise ValueError(
+                f"removing these rows would leave class {label!r} with a negative "
+                "weight or variance: subtract only what was added, or gather the "
+                "statistics of the other rows again"
+            )
+        constant = (left <= noise) & (part.weights > 0)[:, None]
+        scatters[constant[:, :, None] | constant[:, None]] = 0.0
+        rest = both.with_entries(np.arange(len(weights)), self.classes)
+        rest.weights, rest.means, rest._parts = weights, means, scatters
+        kept = np.flatnonzero((weights > 0) | (self.weights == 0))
+        return rest.with_entries(kept, self.classes[kept])
 
     def _empty_of_both(self, other: ClassStatistics, classes: NDArray[Any]) -> Self:
         """Statistics of no rows, for a sum or a difference; refused if none exists."""

@@ -1,4 +1,4 @@
-"""Training rows on a device: checks, labels, statistics, and a sample of them."""
+"""Training rows on a device: checks, labels, moments."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from heterolda.exceptions import ParameterError, Setting
 from heterolda.foundations.devices import Device, blocks, device_of, to_host
 from heterolda.foundations.validation import label_array
+from heterolda.kernels.class_moments import ClassMoments
+from heterolda.kernels.device.class_moments import class_moments
 from heterolda.statistics.labels import coded_labels
 
 # Labels of no more rows are looked at in NumPy; integers that span no more than this
@@ -102,3 +104,18 @@ def device_labels(
     labels = label_array(np.reshape(to_host(labels), -1))
     classes, codes = coded_labels(labels, warn=warn)
     return classes, device.put(codes)
+
+
+def device_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMoments:
+    """Return the moments of classes of rows on a device, all of them finite."""
+    device: Any = device_of(X, always=True)
+    found = class_moments(X, codes, weight, n_classes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(found[2].sum()):
+            refuse_not_finite(device, X)
+    if weight is not None and not weight.all():  # which sums do not see
+        rest = np.flatnonzero(weight == 0)
+        for some in blocks(len(rest), 1 << 20):
+            rows = device.xp.take(X, device.put(rest[some]), axis=0)
+            refuse_not_finite(device, rows)
+    return found

@@ -24,7 +24,6 @@ from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import check_moments
-from heterolda.statistics.on_device import host_statistics
 from heterolda.statistics.span import Span, in_span
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
@@ -165,7 +164,6 @@ class Frontier:
                 "statistics must be a ClassStatistics object, got "
                 f"{type(statistics).__name__}: use ClassStatistics.from_data(X, y)"
             )
-        statistics = host_statistics(statistics)
         if pair is None and statistics.n_classes != 2:
             raise ValueError(
                 "a frontier has two classes: choose two labels of "
