@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Setting:
-    """A parameter that a message names, perhaps with a value.
-
-    Attributes
-    ----------
-    parameter : str
-        Name of the parameter.
-    value : object or None
-        The value, if the message gives one.
-    """
-
-    parameter: str
-    value: object = None
-
-    def __str__(self) -> str:
-        return self.parameter + ("" if self.value is None else f"={self.value!r}")
-
-
-class SpeaksOfSettings(Exception):
-    """A message of text and settings, for programs that name the settings otherwise."""
-
-    def __str__(self) -> str:
-        return "".join(map(str, self.args))
-
-    @property
-    def settings(self) -> tuple[Setting, ...]:
-        """The settings that the message names."""
-        return tuple(piece for piece in self.args if isinstance(piece, Setting))
-
-
-class ParameterError(SpeaksOfSettings, ValueError):
+class ParameterError(ValueError):
     """A parameter has an invalid value.
 
     Parameters
     ----------
-    *message : str or Setting
-        The pieces of the message. The first setting is the parameter at fault, or the
-        one that would help; the others are suggestions.
-
-    Attributes
-    ----------
     parameter : str
-        Name of the first parameter in the message.
-    settings : tuple of Setting
-        All parameters that the message names, with the values that it gives them.
+        Name of the parameter.
+    problem : str
+        What is wrong with it and what to do, such as "must be positive: ...". The
+        message is the name followed by the problem.
 
     Examples
     --------
@@ -63,13 +25,16 @@ class ParameterError(SpeaksOfSettings, ValueError):
     priors; priors must be positive, got [0.5, 0.0]: leave a class that never ...
     """
 
-    @property
-    def parameter(self) -> str:
-        """Name of the first parameter in the message."""
-        return self.settings[0].parameter
+    def __init__(self, parameter: str, problem: str) -> None:
+        super().__init__(parameter, problem)
+        self.parameter = parameter
+
+    def __str__(self) -> str:
+        between = "" if self.args[1][0] in ",:=" else " "
+        return between.join(self.args)
 
 
-class SmallClassWarning(SpeaksOfSettings, UserWarning):
+class SmallClassWarning(UserWarning):
     """A class has few samples for the number of features.
 
     Examples
@@ -159,7 +124,7 @@ class SearchInterruptedWarning(UserWarning):
     """
 
 
-class ReadingWarning(SpeaksOfSettings, UserWarning):
+class ReadingWarning(UserWarning):
     """A file was read in a way that you might not expect.
 
     Examples are decimal commas, an encoding other than UTF-8, and a column without a

@@ -131,7 +131,11 @@ BAD = [
     ("fit good.csv --target sort --out new.json", 2, "no column is named 'sort'"),
     (f"fit good.csv {FIT} --columns x0,x7", 2, "no column is named 'x7'"),
     (f"fit good.csv {FIT} --exclude x0,x1,x2", 1, "there is no column besides"),
-    (f"fit good.csv {FIT} --columns kind", 2, "--columns, --exclude, --target"),
+    (
+        f"fit good.csv {FIT} --columns kind",
+        2,
+        "--columns, exclude, target and sample_weight name",
+    ),
     (f"fit good.csv {FIT} --sample-weight kind", 2, "name ['kind'] more than once"),
     (f"fit good.csv {FIT} --sample-weight x0", 1, "good.csv: column 'x0': .* negative"),
     # the options

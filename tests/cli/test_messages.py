@@ -12,7 +12,6 @@ from heterolda.cli.messages import in_options
 from heterolda.data.columns import Columns
 from heterolda.data.not_numbers import not_a_number
 from heterolda.data.reading import Reading
-from heterolda.exceptions import Setting
 
 X, y = [[0.0, 1], [1, 3], [2, 0], [7, 5], [8, 8], [9, 5]], [0, 0, 0, 1, 1, 1]
 
@@ -22,7 +21,6 @@ def test_a_message_is_said_in_parameters_and_in_options():
         GaussianLinearDiscriminant(criterion="minimax", solver="fisher").fit(X, y)
     error = caught.value
     assert error.parameter == "criterion"
-    assert error.settings[1] == Setting("solver", "global")
     assert str(error).startswith("criterion='minimax' needs solver='global'")
     assert in_options(error).startswith("--criterion minimax needs --solver global,")
 
@@ -31,31 +29,32 @@ def test_errors_of_files_are_about_no_parameter():
     with pytest.raises(ValueError, match="no column is named 'a'") as caught:
         Columns(("a",), None).resolve(["b"], "d.csv")
     for error in (caught.value, not_a_number("d.csv", "x", 3, "a" * 50, Reading())):
-        assert error.settings == ()
         assert not hasattr(error, "parameter")
         assert in_options(error) == str(error)
 
 
 @pytest.mark.parametrize(
-    ("pieces", "python", "options"),
+    ("parameter", "problem", "python", "options"),
     [
-        ([Setting("priors"), " must"], "priors must", "--priors must"),
-        ([Setting("X"), ": the values"], "X: the values", "the values"),
-        ([Setting("path"), " 'a' is not"], "path 'a' is not", "'a' is not"),
+        ("priors", "must", "priors must", "--priors must"),
+        ("X", ": the values", "X: the values", "the values"),
+        ("path", "'a' is not", "path 'a' is not", "'a' is not"),
         (
-            ["a ", Setting("sample_weight"), "."],
-            "a sample_weight.",
-            "a --sample-weight.",
+            "max_error",
+            "={'a': 0.1} needs method='error', or use A(method='fisher')",
+            "max_error={'a': 0.1} needs method='error', or use A(method='fisher')",
+            "--max-error a=0.1 needs --method error, or use A(method='fisher')",
         ),
         (
-            [Setting("max_error", {"a": 0.1})],
-            "max_error={'a': 0.1}",
-            "--max-error a=0.1",
+            "n_components",
+            "=7 is many: use columns=..., exclude=['a', 'b c']",
+            "n_components=7 is many: use columns=..., exclude=['a', 'b c']",
+            "--components 7 is many: use --columns, --exclude 'a,b c'",
         ),
     ],
 )
-def test_pieces_of_a_message(pieces, python, options):
-    error = ParameterError(*pieces)
+def test_errors_of_parameters_and_of_options(parameter, problem, python, options):
+    error = ParameterError(parameter, problem)
     assert str(error) == python
     assert in_options(error) == options
     again = pickle.loads(pickle.dumps(error))

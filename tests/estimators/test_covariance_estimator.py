@@ -166,7 +166,7 @@ def test_parameters_and_data_that_do_not_go_with_an_estimator(make_classes):
         with pytest.raises(ParameterError, match="covariance_estimator and shrinkage"):
             clone(model).set_params(shrinkage=shrinkage).fit(X, y)
     few = np.append(np.flatnonzero(y != 2), np.flatnonzero(y == 2)[:1])
-    with pytest.raises(ParameterError, match=r"classes \[2\] have a total weight"):
+    with pytest.raises(ValueError, match=r"classes \[2\] have a total weight"):
         model.fit(X[few], y[few])
     with pytest.raises(ParameterError, match="assume_centered=True"):
         GLD(covariance_estimator=OAS(assume_centered=True)).fit(X, y)

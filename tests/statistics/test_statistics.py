@@ -595,7 +595,7 @@ def test_statistics_of_few_rows_are_not_saved(tmp_path):
     stats = ClassStatistics.from_data(np.arange(9.0)[:, None], [0] * 4 + [1] * 5)
     with pytest.raises(ValueError, match=r"\[0\] have fewer rows than min_count=5"):
         stats.save(tmp_path / "a.npz", min_count=5)
-    with pytest.raises(ValueError, match=r"^save: min_count must be a number"):
+    with pytest.raises(ValueError, match=r"^min_count must be a number"):
         stats.save(tmp_path / "a.npz", min_count="many")
     assert not list(tmp_path.iterdir())
     stats.save(tmp_path / "a.npz", min_count=4)

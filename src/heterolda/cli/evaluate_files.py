@@ -16,7 +16,7 @@ from heterolda.data.reading import Reading
 from heterolda.data.table import RowProgress, Table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.export import load
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.wording import count
@@ -67,10 +67,9 @@ def gaps_for(model: Any, missing: str | None) -> str:
         return model.missing if can else "error"
     if missing == "em" and not can:
         raise ParameterError(
-            Setting("missing", "em"),
-            " needs a model that is not refined, and a bounded model fitted with it: "
-            "choose ",
-            Setting("missing", "drop"),
+            "missing",
+            "='em' needs a model that is not refined, and a bounded model fitted "
+            "with it: choose missing='drop'",
         )
     if can:
         model.set_params(missing="em" if missing == "em" else "error")
@@ -123,8 +122,7 @@ def _feature_columns(
     if len(names) != n:
         what = "needs %s columns" if categories else "has %s features"
         raise ParameterError(
-            Setting("columns"),
-            f" names {count(len(names), 'column')}, but the model {what % n}",
+            "columns", f"names {count(len(names), 'column')}, but the model {what % n}"
         )
     new = dict(zip(needed, names, strict=True))
     renamed = tuple(replace(c, column=new[c.column]) for c in categories)

@@ -14,7 +14,7 @@ from heterolda.estimators.bounded_error import BoundedErrorClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.recipes import recommended
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
@@ -139,8 +139,8 @@ class FitSettings:
         bounded = self.confidence is not None
         if bounded and len(classes) > 2:
             raise ParameterError(
-                Setting("max_error"),
-                f" needs two classes, but there are {len(classes)}: merge all others "
+                "max_error",
+                f"needs two classes, but there are {len(classes)}: merge all others "
                 "into one class",
             )
         start = GaussianLinearDiscriminant(
@@ -186,8 +186,7 @@ def by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
         k = finder.find(text)
         if k < 0:
             raise ParameterError(
-                Setting(parameter),
-                f": {text!r} is not one of the classes {named(labels, 10)}",
+                parameter, f": {text!r} is not one of the classes {named(labels, 10)}"
             )
         found[labels[k]] = by_label(parameter, value, finder)
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shlex
 import traceback
 import warnings
@@ -21,6 +23,12 @@ _NOT_OPTIONS = ("X", "y", "path", "source", "other")
 # Options that name where data are: what is wrong with them is wrong with the data.
 _OF_DATA = ("sample_weight", "data_dir")
 _OTHER_NAMES = {"n_components": "components"}
+# Parameters with values, in a message, which are options on the command line.
+_SETTING = re.compile(
+    r"(?<![\w(.])(columns|confidence|criterion|exclude|folds|max_error|method|missing"
+    r"|multiclass|n_components|shrinkage|solver|target|transformation)="
+    r"('[^']*'|\"[^\"]*\"|\[.*?\]|\{.*?\}|\.\.\.|[\w.+-]*\w)"
+)
 
 
 @contextmanager
@@ -58,21 +66,17 @@ def usage_errors() -> Iterator[None]:
 def is_about_options(error: BaseException | None, options: dict[str, Any]) -> bool:
     """Whether an error is about what was typed, not about what the files hold.
 
-    Messages about a parameter begin with it; those about data may advise one at their
-    end. Columns that are not there were typed, or the model asks for them.
+    Columns that are not there were typed, or the model asks for them.
     """
     from heterolda.data.columns import AbsentColumnsError
-    from heterolda.exceptions import Setting
+    from heterolda.exceptions import ParameterError
 
     if isinstance(error, AbsentColumnsError):
         typed = [value for value in options.values() if isinstance(value, str)]
         names = {*typed, *(name for value in typed for name in split_names(value))}
         return not names.isdisjoint(error.absent)
-    first = next(iter(getattr(error, "args", ())), None)
-    return isinstance(first, Setting) and first.parameter not in (
-        *_NOT_OPTIONS,
-        *_OF_DATA,
-    )
+    about_data = *_NOT_OPTIONS, *_OF_DATA
+    return isinstance(error, ParameterError) and error.parameter not in about_data
 
 
 @contextmanager
@@ -124,33 +128,35 @@ def _reason(error: Exception) -> str:
 
 
 def in_options(message: BaseException | str) -> str:
-    """A message of the library, with options where it speaks of parameters."""
-    from heterolda.exceptions import Setting
-
+    """Return a message of the library with options in place of parameters."""
     said: Any = message
     if getattr(said, "options", ()):
-        options = " ".join(map(_option, said.options))
+        options = " ".join(_option(one.parameter, one.value) for one in said.options)
         return f"{said.problem}{said.lead}{options}{said.advice}"
-    if isinstance(message, str) or not getattr(message, "settings", ()):
-        return str(message)
-    text, is_left_out = "", False
-    for piece in message.args:
-        if isinstance(piece, Setting):
-            is_left_out = piece.parameter in _NOT_OPTIONS
-            text += "" if is_left_out else _option(piece)
-        else:
-            text += piece.removeprefix(":").lstrip() if is_left_out else piece
-            is_left_out = False
-    return text
+    text = str(message)
+    name = getattr(message, "parameter", None)
+    if name in _NOT_OPTIONS:
+        text = text.removeprefix(name).lstrip(": ")
+    elif name and not text.startswith(f"{name}="):
+        text = _option(name) + text.removeprefix(name)
+    return _SETTING.sub(lambda found: _option(found[1], _value(found[2])), text)
 
 
-def _option(setting: Any) -> str:
-    """A parameter as an option, with its value if there is one."""
-    value = setting.value
+def _value(text: str) -> Any:
+    """Return a value as Python writes it."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _option(parameter: str, value: Any = None) -> str:
+    """Return a parameter as an option, with its value if there is one."""
     if isinstance(value, dict):
         value = [f"{label}={number}" for label, number in value.items()]
     if isinstance(value, list | tuple):
         value = join_names(value)
-    parameter = _OTHER_NAMES.get(setting.parameter, setting.parameter)
-    name = "--" + parameter.replace("_", "-")
-    return name if value is None else f"{name} {shlex.quote(str(value))}"
+    name = "--" + _OTHER_NAMES.get(parameter, parameter).replace("_", "-")
+    if value is None or value is ...:
+        return name
+    return f"{name} {shlex.quote(str(value))}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.columns import OpenFile
 from heterolda.data.decoding import features_of, labels_of, numbers_of
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.validation import check_sample_weight
@@ -85,8 +85,8 @@ def checked_batch(
     try:
         weight = check_sample_weight(weight, len(X))
     except ParameterError as error:
-        where = f"{file.name}: column {file.columns.weight!r}: "
-        raise ParameterError(where, *error.args) from error
+        where = f"{file.name}: column {file.columns.weight!r}"
+        raise ValueError(f"{where} {error.args[1]}") from error
     whole = _without_gaps(X) if missing == "em" else None
     return good, Batch(file, X, codes, labels, weight, n_rows - len(X), whole)
 
@@ -113,14 +113,11 @@ def _usable(
     if good.all():
         return None
     if missing == "error":
-        keep: tuple[str | Setting, ...] = ("or ",)
-        if advice == "em" and np.isnan(X[good.argmin()]).any():
-            keep = "keep such rows with ", Setting("missing", "em"), ", or "
-        raise ParameterError(
-            f"{place_of(gaps, file, n_before)} is missing: fill it in, ",
-            *keep,
-            "leave such rows out with ",
-            Setting("missing", "drop"),
+        can = advice == "em" and np.isnan(X[good.argmin()]).any()
+        keep = "keep such rows with missing='em', " if can else ""
+        raise ValueError(
+            f"{place_of(gaps, file, n_before)} is missing: fill it in, {keep}or leave "
+            "such rows out with missing='drop'"
         )
     return good
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from heterolda.data.categories import Category, UnseenLevels, encoded
+from heterolda.data.not_numbers import Setting
 from heterolda.data.reading import Reading
-from heterolda.exceptions import ParameterError, Setting, SpeaksOfSettings
 from heterolda.foundations.wording import listed, named
 
 _SHOWN = 20  # names of columns in a message, at most
@@ -23,7 +23,7 @@ _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
 
 
-class AbsentColumnsError(SpeaksOfSettings, ValueError):
+class AbsentColumnsError(ValueError):
     """Columns are asked for that a table lacks."""
 
     absent: Sequence[str] = ()
@@ -61,10 +61,9 @@ class Columns:
         wanted = list(dict.fromkeys([*special, *self.exclude, *self.text, *features]))
         n_read = len(names) if self.keep else len(wanted)
         if n_read > _MOST_COLUMNS:
-            raise ParameterError(
+            raise ValueError(
                 f"{where}: {n_read} columns are too many, at most {_MOST_COLUMNS} can "
-                "be read: select some with ",
-                Setting("columns"),
+                "be read: select some with columns=..."
             )
         count = Counter(names)
         needed = count if self.keep else wanted
@@ -158,10 +157,9 @@ def _remaining(names: Sequence[str], known: Sequence[str], where: str) -> str:
     if not rest:
         raise ValueError(f"{where}: there is no column left for the labels")
     if len(rest) > 1:
-        raise ParameterError(
+        raise ValueError(
             f"{where}: the columns {listed(np.array(rest))} are not features of the "
-            "model: name the column of the labels with ",
-            Setting("target"),
+            "model: name the column of the labels with target=..."
         )
     return rest[0]
 
@@ -177,8 +175,9 @@ def _lacking(
             "pyarrow.dataset.dataset(folder, partitioning='hive')"
         )
     text = f"{where}: no column is named {named(absent, _SHOWN)}; it has {shown}"
-    by_target = "; name the column of the labels with ", Setting("target")
-    error = AbsentColumnsError(text, *(by_target if target in absent else ()))
+    if target in absent:
+        text += "; name the column of the labels with target=..."
+    error = AbsentColumnsError(text)
     error.absent = absent
     return error
 

@@ -33,7 +33,7 @@ from heterolda.data.text_rows import (
     without_lines,
 )
 from heterolda.data.warn import warn_of_reading
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import names_text
 
 _ENDINGS = {
@@ -183,7 +183,7 @@ def _check_marks(reading: Reading) -> None:
     for first, second in pairwise(reading.marks):
         if reading.decimal == "," and first[-1:].isdigit() and second.isdigit():
             raise ParameterError(
-                Setting("na"),
+                "na",
                 f": {first},{second} are two marks, but numbers have a decimal comma: "
                 f'write "{first},{second}" with the quotes, or change the order',
             )

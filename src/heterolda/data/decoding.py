@@ -11,7 +11,6 @@ from heterolda.data.categories import Category, level_of
 from heterolda.data.columns import OpenFile
 from heterolda.data.csv_reader import missing_words, parsed_numbers
 from heterolda.data.not_numbers import NotNumbersError
-from heterolda.exceptions import Setting
 from heterolda.foundations.types import Array
 
 # Types as Arrow calls them.
@@ -137,8 +136,7 @@ def check_numbers(kind: Any, name: str, where: str) -> None:
     if not is_any(kind, *NUMBERS):
         raise NotNumbersError(
             f"{where}: column {name!r} must be numbers, but is of type {kind}",
-            ": convert it, or leave it out with ",
-            Setting("exclude"),
+            ": convert it, or leave it out with exclude=...",
         )
 
 

@@ -18,10 +18,10 @@ from heterolda.data.not_numbers import (
     LONGEST_MARK,
     MARK,
     NotNumbersError,
+    Setting,
     number_pattern,
 )
 from heterolda.data.sources import is_read_once, open_source
-from heterolda.exceptions import Setting
 from heterolda.foundations.wording import count
 
 _ROWS, _CELLS = 100_000, 1_000_000  # that are read of each file, at most
@@ -189,8 +189,8 @@ def _error(
         options.append(Setting("missing", for_gaps))
     return NotNumbersError(
         problem,
-        ". Convert them to numbers, or leave them out with ",
-        wanted.without(list(wrong)),
+        ". Convert them to numbers, or leave them out with "
+        f"{wanted.without(list(wrong))}",
         options=options,
         lead=". Correct the file, or add ",
     )

@@ -9,9 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 from heterolda.data.columns import Columns
-from heterolda.data.not_numbers import ReadingError, ReadingNote, number_pattern
+from heterolda.data.not_numbers import (
+    ReadingError,
+    ReadingNote,
+    Setting,
+    number_pattern,
+)
 from heterolda.data.reading import Reading
-from heterolda.exceptions import Setting
 from heterolda.foundations.wording import named
 
 _MANY = 10  # numbers that increase are wavelengths, or numbers of columns

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heterolda.data.batches import Batch, checked_batch
 from heterolda.data.columns import Columns, OpenFile
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_sample_weight,
@@ -38,16 +38,15 @@ class HostRows:
         check_unmasked("source", X)
         if X.ndim != 2 or X.dtype.kind not in "biuf" or not X.shape[1]:
             raise ParameterError(
-                Setting("source"),
-                " must be a two-dimensional array of numbers with at least one column, "
-                f"got shape {X.shape} of {X.dtype}",
+                "source",
+                "must be a two-dimensional array of numbers with at least one "
+                f"column, got shape {X.shape} of {X.dtype}",
             )
         if isinstance(y, str) or np.shape(y) != X.shape[:1]:
             raise ParameterError(
-                Setting("target"),
-                " must be an array of labels if ",
-                Setting("source"),
-                f" is an array, one for each of the {len(X)} rows, got {y!r:.50}",
+                "target",
+                "must be an array of labels if source is an array, one for each of "
+                f"the {len(X)} rows, got {y!r:.50}",
             )
         classes, codes = coded_labels(label_array(y, "target"), warn=False)
         weights = check_sample_weight(weight, len(X))

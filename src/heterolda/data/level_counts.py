@@ -17,7 +17,7 @@ from heterolda.data.prefetch import prefetch
 from heterolda.data.sources import open_source
 from heterolda.data.table import RowProgress, Table, silent
 from heterolda.data.warn import warn_of_similar_labels
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.wording import named
 
@@ -75,7 +75,7 @@ def _check_names(names: tuple[str, ...], table: Table) -> None:
             problem = "is named twice" if is_feature else "is not one of the features"
             if name in special:
                 problem = "is the target, the weights or excluded"
-            raise ParameterError(Setting("categorical"), f": {name!r} {problem}")
+            raise ParameterError("categorical", f": {name!r} {problem}")
 
 
 @dataclass
@@ -169,8 +169,10 @@ def _check_levels(counts: list[_Counts], table: Table) -> None:
         words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
         them = "it" if len(wrong) == 1 else "them"
         where = counts[0].where
-        text = f"{where}: {words}, too many for categories: leave {them} out with "
-        raise ParameterError(text, table.wanted.without(list(wrong)))
+        raise ValueError(
+            f"{where}: {words}, too many for categories: leave {them} out with "
+            f"{table.wanted.without(list(wrong))}"
+        )
     for one in counts:
         what = f"column {one.column!r} has values that"
         warn_of_similar_labels(sorted(one.levels), what, "categories")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from heterolda.data.reading import Reading
-from heterolda.exceptions import ReadingWarning, Setting, SpeaksOfSettings
+from heterolda.exceptions import ReadingWarning
 
 # What people write for a missing value, beside what is read as such anyway.
 MARK = re.compile(
@@ -34,6 +35,17 @@ def other_decimal(reading: Reading) -> str:
     return "." if reading.decimal == "," else ","
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A parameter with a value that helps, or an option without one."""
+
+    parameter: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return self.parameter + ("" if self.value is None else f"={self.value!r}")
+
+
 class _AdvisesOptions(Exception):
     """A message for those who call the library, and another for those at a shell.
 
@@ -43,17 +55,18 @@ class _AdvisesOptions(Exception):
     def __init__(
         self,
         problem: str,
-        *remedy: str | Setting,
+        remedy: str = "",
+        *,
         options: Iterable[Setting] = (),
         lead: str = ". Add ",
         advice: str = "",
     ) -> None:
-        super().__init__(problem, *remedy)
+        super().__init__(problem + remedy)
         self.problem, self.lead, self.advice = problem, lead, advice
         self.options = tuple(options)
 
 
-class ReadingError(_AdvisesOptions, SpeaksOfSettings, ValueError):
+class ReadingError(_AdvisesOptions, ValueError):
     """A file is not as it should be."""
 
 

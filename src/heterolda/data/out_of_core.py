@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from heterolda.data.table import MEMORY, RowProgress, Table, silent
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.validation import check_number
 
 Estimator = TypeVar("Estimator")
@@ -75,15 +75,14 @@ def fit_batches(
             f"{type(estimator).__name__} needs rows in memory. Draw a sample and call "
             "fit, or pass a GaussianLinearDiscriminant or a HeteroscedasticProjection."
         )
-    check_number("fit_batches", "memory", memory, 1, np.inf)
+    check_number("memory", memory, 1, np.inf)
     own = getattr(estimator, "missing", None)
     if missing == "em" and own != "em":
-        em = Setting("missing", "em")
         raise ParameterError(
-            em,
-            " needs GaussianLinearDiscriminant(missing='em'), which also predicts rows "
-            f"with gaps, got {estimator!r:.80}; or leave such rows out with ",
-            Setting("missing", "drop"),
+            "missing",
+            f"='em' needs GaussianLinearDiscriminant(missing='em'), which also "
+            f"predicts rows with gaps, got {estimator!r:.80}; or leave such rows out "
+            "with missing='drop'",
         )
     missing = own or "error" if missing is None else missing
     settings = columns, exclude, sample_weight, missing, batch_size

@@ -25,7 +25,7 @@ from heterolda.data.parquet_reader import (
     open_parquet,
 )
 from heterolda.data.reading import Files, Reading
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 
 ENDINGS = (*PARQUET, *TEXT, *EXCEL)
 # In a folder other files may be notes.
@@ -46,10 +46,10 @@ def open_source(source: Any, columns: Columns) -> Iterator[OpenFile]:
         first = first or file
         mine, others = file.columns.features or (), first.columns.features or ()
         if set(mine) != set(others):
-            raise ParameterError(
+            raise ValueError(
                 f"{file.name}: its columns are not those of {first.name}: only one "
-                f"file has {sorted(set(mine) ^ set(others))}; select columns with ",
-                Setting("columns"),
+                f"file has {sorted(set(mine) ^ set(others))}; select columns with "
+                "columns=..."
             )
         yield replace(file, columns=first.columns)
 
@@ -86,24 +86,24 @@ def paths_of(source: Any) -> list[str] | None:
         return None
     paths = [path for item in given for path in _expand(str(os.fspath(item)))]
     if not paths:
-        raise ParameterError(Setting("source"), " is an empty list: pass a file")
+        raise ParameterError("source", "is an empty list: pass a file")
     repeated = [path for path, count in Counter(paths).items() if count > 1]
     if repeated:
         raise ParameterError(
-            Setting("source"), f": the file {repeated[0]!r} is named more than once"
+            "source", f": the file {repeated[0]!r} is named more than once"
         )
     for path in paths:
         if path.lower().endswith(_OTHER_TABLES):
             raise ParameterError(
-                Setting("source"),
+                "source",
                 f": the file {path!r} cannot be read: open it in the program that "
                 "wrote it, and save it as .xlsx or .csv",
             )
         if not path.lower().endswith(ENDINGS):
             raise ParameterError(
-                Setting("source"),
+                "source",
                 f": the file {path!r} is of unknown type: its name must end in "
-                + _LISTED,
+                f"{_LISTED}",
             )
     return paths
 

@@ -28,7 +28,7 @@ from heterolda.data.prefetch import prefetch
 from heterolda.data.sampling import SamplePool
 from heterolda.data.sources import is_read_once, open_source
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.choices import MISSING
 from heterolda.foundations.devices import device_of, is_numpy, to_host
 from heterolda.foundations.types import Array, Index
@@ -150,15 +150,20 @@ class Table:
         for name in ("columns", "exclude"):
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Iterable | None):
-                words = f" must be a list of names, got {value!r}"
-                raise ParameterError(Setting(name), words)
+                words = f"must be a list of names, got {value!r}"
+                raise ParameterError(
+                    name,
+                    words,
+                )
             object.__setattr__(self, name, None if value is None else tuple(value))
         if self.missing not in MISSING:
-            words = f" must be one of {list(MISSING)}, got {self.missing!r}"
-            raise ParameterError(Setting("missing"), words)
+            words = f"must be one of {list(MISSING)}, got {self.missing!r}"
+            raise ParameterError(
+                "missing",
+                words,
+            )
         if self.batch_size is not None:
-            owner = "statistics_from_batches"
-            check_number(owner, "batch_size", self.batch_size, 1, 2**31, integer=True)
+            check_number("batch_size", self.batch_size, 1, 2**31, integer=True)
         _check_names(self.wanted)
 
     @classmethod
@@ -167,8 +172,8 @@ class Table:
         if (there := device_of(source, always=True)) is not None:
             if there.is_gpu:
                 raise ParameterError(
-                    Setting("source"),
-                    " is an array on a GPU: pass it to fit, or to "
+                    "source",
+                    "is an array on a GPU: pass it to fit, or to "
                     "ClassStatistics.from_data",
                 )
             source = to_host(source)
@@ -177,8 +182,8 @@ class Table:
         columns, exclude, weight, *rest = settings
         if columns is not None or exclude:
             raise ParameterError(
-                Setting("columns" if exclude == () else "exclude"),
-                " is for tables with named columns: index the columns of an array "
+                "columns" if exclude == () else "exclude",
+                "is for tables with named columns: index the columns of an array "
                 "instead",
             )
         rows = HostRows.checked(source, target, weight)
@@ -356,30 +361,24 @@ def _check_names(wanted: Columns) -> None:
     repeated = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeated:
         raise ParameterError(
-            Setting("columns"),
-            ", ",
-            Setting("exclude"),
-            ", ",
-            Setting("target"),
-            " and ",
-            Setting("sample_weight"),
-            f" name {repeated} more than once: a column can be only one of them",
+            "columns",
+            f", exclude, target and sample_weight name {repeated} more than once: a "
+            "column can be only one of them",
         )
 
 
 def _no_rows(n_dropped: int) -> ParameterError:
     complete = " without missing values" if n_dropped else ""
-    return ParameterError(Setting("source"), f": the data have no rows{complete}")
+    return ParameterError("source", f": the data have no rows{complete}")
 
 
 def _check_classes(batch: Batch, n_classes: int, n_rows: int) -> None:
     """Refuse labels that are not classes; so many rows were read so far."""
     if 2 * n_classes > max(n_rows, _FEW_ROWS):
-        raise ParameterError(
+        raise ValueError(
             f"{batch.file.name}: column {batch.file.columns.target!r} has {n_classes} "
             f"different labels in the first {n_rows} rows, too many for classes: name "
-            "another column with ",
-            Setting("target"),
+            "another column with target=..."
         )
 
 

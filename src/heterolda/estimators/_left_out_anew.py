@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from heterolda.estimators.few_rows import copies_of
 from heterolda.estimators.pooled_lda import PooledLDA
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import no_warnings
@@ -29,9 +29,7 @@ def winners_anew(
     class that is gone without its rows loses them to others.
     """
     if not np.isclose(weight.sum(), model.statistics_.weights.sum()):
-        raise ParameterError(
-            Setting("X"), " must have all rows that the model was fitted to"
-        )
+        raise ParameterError("X", "must have all rows that the model was fitted to")
     again = clone(model).set_params(**model._settings)
     # Without rows, from statistics, nothing was chosen by default.
     asked = again.shrinkage is not None or model.shrinkage_ is not None

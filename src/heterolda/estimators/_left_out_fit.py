@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators._left_out_covariances import Covariances
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -114,22 +114,19 @@ def refuse_others(model: Any) -> Solver:
     solver = resolve_solver(settings["solver"])
     if statistics.estimated_by == "EM":
         raise ParameterError(
-            Setting("missing", "em"),
-            f" with missing values has no leave-one-out in closed form{_REMEDY}",
+            "missing",
+            f"='em' with missing values has no leave-one-out in closed form{_REMEDY}",
         )
     if statistics.estimated_by is not None:
         raise ParameterError(
-            Setting("covariance_estimator"),
-            f" {statistics.estimated_by} has no leave-one-out in closed form{_REMEDY}",
+            "covariance_estimator",
+            f"{statistics.estimated_by} has no leave-one-out in closed form{_REMEDY}",
         )
     if not isinstance(solver, Global | Fisher):
         raise ParameterError(
-            Setting("solver"),
-            f" {solver!r} has no leave-one-out in closed form, only ",
-            Setting("solver", "global"),
-            " and ",
-            Setting("solver", "fisher"),
-            f" have{_REMEDY}",
+            "solver",
+            f"{solver!r} has no leave-one-out in closed form, only solver='global' "
+            f"and solver='fisher' have{_REMEDY}",
         )
     multiclass = "ova" if model.pairs_[0, 0] < 0 else "ovo"
     for name, value, only in (
@@ -138,9 +135,8 @@ def refuse_others(model: Any) -> Solver:
     ):
         if value != only:
             raise ParameterError(
-                Setting(name, value),
-                " has no leave-one-out in closed form, only ",
-                Setting(name, only),
-                f" has{_REMEDY}",
+                name,
+                f"={value!r} has no leave-one-out in closed form, only "
+                f"{name}={only!r} has{_REMEDY}",
             )
     return solver

@@ -35,7 +35,7 @@ from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary
-from heterolda.exceptions import ParameterError, Setting, TrivialRuleWarning
+from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.foundations.devices import refuse_device
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
@@ -237,8 +237,8 @@ class BoundedErrorClassifier(
         seen = np.ones(len(y), bool) if weight is None else weight > 0
         if not frozen and len(np.unique(y[seen])) < 2:
             raise ParameterError(
-                Setting("sample_weight"),
-                " must be positive for rows of both classes: one class or none has any",
+                "sample_weight",
+                "must be positive for rows of both classes: one class or none has any",
             )
 
         copies = copies_of_rows(
@@ -301,8 +301,8 @@ class BoundedErrorClassifier(
             bound = {classes.tolist()[1]: bound}
         if len(bound) != 1:
             raise ParameterError(
-                Setting("max_error"),
-                f" must bound one of the two classes, as {{label: bound}}, got {bound}",
+                "max_error",
+                f"must bound one of the two classes, as {{label: bound}}, got {bound}",
             )
         return check_max_error(bound, classes)
 
@@ -316,11 +316,9 @@ class BoundedErrorClassifier(
                 n += self.set_aside * n // 1 < needed
             which = f"{n:.12g} rows of class {label!r}, {needed:.12g} of them set aside"
         raise ParameterError(
-            Setting("max_error"),
-            f" of {q:g} with ",
-            Setting("confidence", self.confidence),
-            f" needs {which}, but there are {n_rows}: use more rows, a larger bound or "
-            "less confidence",
+            "max_error",
+            f"of {q:g} with confidence={self.confidence!r} needs {which}, but there "
+            f"are {n_rows}: use more rows, a larger bound or less confidence",
         )
 
     def _check_ready(self, X=None):

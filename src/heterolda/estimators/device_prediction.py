@@ -16,7 +16,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.votes import Binary, OneVsOne, rounded
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.devices import (
     Device,
     blocks,
@@ -88,8 +88,8 @@ def check_finite(estimator, rows, device: Device) -> None:
     missing = getattr(estimator, "missing", None)
     if missing == "em" and not np.isinf(bad).any():
         raise ParameterError(
-            Setting("X"),
-            " has missing values, which only NumPy arrays may have: fit to "
+            "X",
+            "has missing values, which only NumPy arrays may have: fit to "
             "numpy.asarray(X), and predict that",
         )
     with gaps_as(missing) as finite:  # says what is wrong
@@ -145,7 +145,7 @@ def accuracy_on_device(found, y, sample_weight) -> float:
     weight = check_sample_weight(weight, n)
     if weight is not None and not weight.any():
         raise ParameterError(
-            Setting("sample_weight"), " is zero for all rows: there is nothing to score"
+            "sample_weight", "is zero for all rows: there is nothing to score"
         )
     return float(accuracy_score(y, to_host(found), sample_weight=weight))
 

@@ -28,7 +28,7 @@ from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.guard import KeptFisher
 from heterolda.estimators.pair_problem import PairProblem, with_log_odds
 from heterolda.estimators.posterior import LogOdds
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.solvers import resolve_solver, solve_pairs
@@ -83,8 +83,8 @@ def chosen_features(features, n_features: int, names) -> Mask:
     if not there.any():
         known = "" if names is None else f", of {listed(names)}"
         raise ParameterError(
-            Setting("features"),
-            f" must be a mask of {n_features} features, not all False, or indices or "
+            "features",
+            f"must be a mask of {n_features} features, not all False, or indices or "
             f"names of features{known}, got {features!r:.80}",
         )
     return there

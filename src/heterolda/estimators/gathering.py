@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.devices import device_of, on_host, to_host
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.validation import check_sample_weight, validate_rows
@@ -130,8 +130,8 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
     X, y = validate_rows(estimator, X, y, reset=first, **checks)
     if has_gaps(X):
         raise ParameterError(
-            Setting("X"),
-            " has missing values, and their moments depend on all rows, not only on a "
+            "X",
+            "has missing values, and their moments depend on all rows, not only on a "
             "chunk: pass all rows to fit at once, or files to "
             "heterolda.data.fit_batches",
         )

@@ -14,7 +14,7 @@ from heterolda.estimators._left_out_fit import Fit, refuse_others
 from heterolda.estimators._left_out_lda import lda_winners
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.placement import host_of
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.devices import on_host
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
@@ -142,11 +142,9 @@ def _check_same(
         totals, before
     ):
         raise ParameterError(
-            Setting("X"),
-            ", y and ",
-            Setting("sample_weight"),
-            " must be those that the model was fitted to: the class weights are "
-            f"{_by_class(labels, totals)}, but were "
+            "X",
+            ", y and sample_weight must be those that the model was fitted to: the "
+            f"class weights are {_by_class(labels, totals)}, but were "
             f"{_by_class(statistics.classes, before)} in the fit",
         )
     spread = np.sqrt(statistics.squares / totals[:, None])
@@ -154,8 +152,8 @@ def _check_same(
     moved = (np.abs(means - statistics.means) > most).any(axis=1)
     if moved.any():
         raise ParameterError(
-            Setting("X"),
-            " must have the rows that the model was fitted to: the mean of class "
+            "X",
+            "must have the rows that the model was fitted to: the mean of class "
             f"{labels[moved][0]} differs",
         )
 

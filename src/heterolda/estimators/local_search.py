@@ -24,7 +24,7 @@ from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.smooth_search import Choice, cross_validate
 from heterolda.estimators.starts import fit_start
 from heterolda.estimators.warn import warn_of_interruption
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.choices import STRATEGIES, VOTINGS
 from heterolda.foundations.devices import device_of, on_host
 from heterolda.foundations.sklearn_private import (
@@ -364,9 +364,10 @@ class LocalNeighborhoodSearch(
         frozen = isinstance(self.estimator, FrozenEstimator)
         if self.transformation is not None and frozen:
             raise ParameterError(
-                Setting("transformation", self.transformation),
-                " needs to fit the start, but estimator is already fitted, to "
-                "untransformed features: pass it unfitted, or transform X yourself",
+                "transformation",
+                f"={self.transformation!r} needs to fit the start, but estimator is "
+                "already fitted, to untransformed features: pass it unfitted, or "
+                "transform X yourself",
             )
 
     def _given_start(self):

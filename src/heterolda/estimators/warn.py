@@ -16,7 +16,6 @@ from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
     SearchInterruptedWarning,
-    Setting,
     SmallClassWarning,
     TrivialRuleWarning,
 )
@@ -66,9 +65,8 @@ def warn_of_small_classes(
         )
     if few.any():
         warning = SmallClassWarning(
-            f"classes {listed(statistics.classes[few])} have {what}: use ",
-            Setting("shrinkage", remedy),
-            ", more samples or fewer features",
+            f"classes {listed(statistics.classes[few])} have {what}: use "
+            f"shrinkage={remedy!r}, more samples or fewer features"
         )
         warnings.warn(warning, stacklevel=_STACKLEVEL)
 

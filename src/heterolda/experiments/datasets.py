@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn import datasets as bundled
 from sklearn.utils import check_random_state
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.experiments.catalogue import CATALOGUE, DataSet, OpenML
 from heterolda.foundations.files import written_whole
 
@@ -249,7 +249,10 @@ def dataset_file(name: str, data_dir: DataDir) -> Path | None:
         problem = f": {os.fspath(folder)!r} is not a folder"
         if data_dir is None:
             raise NotADirectoryError(VARIABLE + problem)
-        raise ParameterError(Setting("data_dir"), problem)
+        raise ParameterError(
+            "data_dir",
+            problem,
+        )
     return Path(folder) / f"{name}.csv.gz"
 
 

@@ -32,7 +32,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from heterolda.exceptions import ParameterError, Setting, TrivialRuleWarning
+from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.datasets import Data, DataDir, load_dataset
 from heterolda.experiments.folder import RunFolder
@@ -251,8 +251,9 @@ def _check_data(study: Study, data_dir: DataDir) -> None:
         largest = np.unique(y, return_counts=True)[1].max()
         if study.folds > largest:
             raise ParameterError(
-                Setting("folds", study.folds),
-                f" is too many for {name}, whose largest class has {largest} rows",
+                "folds",
+                f"={study.folds!r} is too many for {name}, whose largest class has "
+                f"{largest} rows",
             )
 
 

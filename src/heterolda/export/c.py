@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heterolda.estimators.placement import host_of
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.export._c_source import Source
 from heterolda.export._rules import read_rules
 from heterolda.foundations.files import written_whole
@@ -124,8 +124,8 @@ def _check_name(name: str) -> str:
     """Refuse what cannot be the beginning of a name in C and C++."""
     if not _IDENTIFIER.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise ParameterError(
-            Setting("name"),
-            f" {name!r} cannot be a prefix in C: use at most {_LONGEST_NAME} letters, "
+            "name",
+            f"{name!r} cannot be a prefix in C: use at most {_LONGEST_NAME} letters, "
             "digits and single underscores, beginning with a letter",
         )
     return name

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 
 # Errors of a full disk, which do not say which file was being written.
 _FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
@@ -160,5 +160,8 @@ def unreadable(path: PathOrFile, kind: str, error: Exception) -> ParameterError:
     name = "(an open file)"
     if isinstance(path, str | os.PathLike):
         name = repr(os.fspath(path))
-    message = f" {name} is not a readable file of {kind}: {reason}"
-    return ParameterError(Setting("path"), message)
+    message = f"{name} is not a readable file of {kind}: {reason}"
+    return ParameterError(
+        "path",
+        message,
+    )

@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.choices import GAPS
 
 
 def check_missing(missing: object) -> None:
     """Refuse what does not say what to do with NaN."""
     if missing not in GAPS:
-        raise ParameterError(
-            Setting("missing"), f" must be one of {list(GAPS)}, got {missing!r}"
-        )
+        raise ParameterError("missing", f"must be one of {list(GAPS)}, got {missing!r}")
 
 
 # For estimators without a parameter for missing values.
-_OTHER_WAY = f"GaussianLinearDiscriminant({Setting('missing', 'em')})"
+_OTHER_WAY = "GaussianLinearDiscriminant(missing='em')"
 
 
 @contextmanager
@@ -37,12 +35,12 @@ def gaps_as(missing: str | None, way: str = _OTHER_WAY) -> Iterator[dict[str, An
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise
-        use = Setting("missing", "em") if missing else way
+        use = "missing='em'" if missing else way
+        use = f"use {use}, " if use else ""
         raise ParameterError(
-            Setting("X"),
-            " contains NaN, which stands for a missing value: ",
-            *(("use ", use, ", ") if use else ()),
-            "fill such values in, or leave their rows out",
+            "X",
+            f"contains NaN, which stands for a missing value: {use}fill "
+            "such values in, or leave their rows out",
         ) from error
 
 
@@ -54,8 +52,8 @@ def has_gaps(X: Any) -> bool:
     gaps = bool(doubtful and np.isnan(values).any())  # sums may overflow
     if gaps and issparse(X):
         raise ParameterError(
-            Setting("X"),
-            " is sparse and has missing values, but only dense rows may have them: "
+            "X",
+            "is sparse and has missing values, but only dense rows may have them: "
             "pass X.toarray()",
         )
     return gaps

@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.devices import on_host
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
@@ -94,8 +94,8 @@ def readable_rows(X: Any) -> Iterator[None]:
         yield
     except OverflowError as error:
         raise ParameterError(
-            Setting("X"),
-            f" has numbers beyond the range of float64 ({error}): divide such features "
+            "X",
+            f"has numbers beyond the range of float64 ({error}): divide such features "
             "by a constant",
         ) from error
 
@@ -112,8 +112,7 @@ def check_readable(X: Any) -> None:
             (copy(X) if hasattr(X, "check_format") else X.tocsr()).check_format()
     except ValueError as error:
         raise ParameterError(
-            Setting("X"),
-            f" is a broken sparse matrix ({error}): build it again from its entries",
+            "X", f"is a broken sparse matrix ({error}): build it again from its entries"
         ) from error
 
 
@@ -141,8 +140,7 @@ def check_unmasked(name: str, values: Any) -> None:
     parts = values if isinstance(values, list | tuple) else [values]
     if any(np.ma.is_masked(part) for part in parts if np.ma.isMaskedArray(part)):
         raise ParameterError(
-            Setting(name),
-            " has masked entries: fill them in, or leave them out",
+            name, "has masked entries: fill them in, or leave them out"
         )
 
 
@@ -163,8 +161,8 @@ def label_array(y: Any, name: str = "y") -> Any:
         missing = missing.ravel() | [_is_missing(label) for label in labels.flat]
     if missing.any():
         raise ParameterError(
-            Setting(name),
-            f" has missing labels ({np.count_nonzero(missing)} of {len(labels)}): drop "
+            name,
+            f"has missing labels ({np.count_nonzero(missing)} of {len(labels)}): drop "
             f"{'these rows' if name == 'y' else 'them'}",
         )
     return np.asarray(y)
@@ -199,24 +197,23 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
         )
     except (ValueError, OverflowError) as error:
         raise ParameterError(
-            Setting("sample_weight"),
-            f" must be finite numbers, one for each row of X: {error}",
+            "sample_weight", f"must be finite numbers, one for each row of X: {error}"
         ) from error
     if weight.shape != (n,):
         raise ParameterError(
-            Setting("sample_weight"),
-            f" must have one entry for each of the {n} rows of X, got "
-            f"shape {weight.shape}",
+            "sample_weight",
+            f"must have one entry for each of the {n} rows of X, got shape "
+            f"{weight.shape}",
         )
     if np.any(weight < 0):
         raise ParameterError(
-            Setting("sample_weight"),
-            " has negative values: weights are frequencies, use 0 to leave a row out",
+            "sample_weight",
+            "has negative values: weights are frequencies, use 0 to leave a row out",
         )
     if n and weight.max() > _LARGEST_WEIGHT:
         raise ParameterError(
-            Setting("sample_weight"),
-            f" has values above {_LARGEST_WEIGHT:g}: divide by a constant",
+            "sample_weight",
+            f"has values above {_LARGEST_WEIGHT:g}: divide by a constant",
         )
     return weight
 
@@ -236,21 +233,15 @@ def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise ParameterError(
-            Setting(name), f" must be an array of numbers: {error}"
-        ) from error
+        raise ParameterError(name, f"must be an array of numbers: {error}") from error
     if array.dtype.kind not in "biuf":
-        raise ParameterError(
-            Setting(name), f" must be real numbers, got dtype {array.dtype}"
-        )
+        raise ParameterError(name, f"must be real numbers, got dtype {array.dtype}")
     array = array.astype(np.float64)
     if array.ndim != ndim:
-        raise ParameterError(
-            Setting(name), f" must have {ndim} dimensions, got {array.ndim}"
-        )
+        raise ParameterError(name, f"must have {ndim} dimensions, got {array.ndim}")
     if not np.all(np.isfinite(array)):
         raise ParameterError(
-            Setting(name), " contains NaN or infinity: every entry must be finite"
+            name, "contains NaN or infinity: every entry must be finite"
         )
     return array
 
@@ -332,23 +323,22 @@ def check_class_weight(
     unknown = [label for label in class_weight if label not in labels]
     if unknown:
         raise ParameterError(
-            Setting("class_weight"),
-            f" has labels {unknown} that are not among the classes {labels}",
+            "class_weight",
+            f"has labels {unknown} that are not among the classes {labels}",
         )
     weights = check_finite(
         "class_weight", [class_weight.get(label, 1.0) for label in labels], 1
     )
     if np.any(weights <= 0) or weights.max() > _LARGEST_WEIGHT:
         raise ParameterError(
-            Setting("class_weight"),
-            f" must be positive and at most {_LARGEST_WEIGHT:g}, got "
-            f"{class_weight}: leave a class that does not matter out of the data",
+            "class_weight",
+            f"must be positive and at most {_LARGEST_WEIGHT:g}, got {class_weight}: "
+            "leave a class that does not matter out of the data",
         )
     return weights
 
 
 def check_number(
-    owner: str,
     name: str,
     value: object,
     low: float,
@@ -359,11 +349,9 @@ def check_number(
     """Refuse a setting that is not a number from `low` to `high`, both allowed."""
     number = isinstance(value, Integral if integer else Real)
     if not number or not low <= value <= high:  # type: ignore[operator]
+        kind = "an integer" if integer else "a number"
         raise ParameterError(
-            f"{owner}: ",
-            Setting(name),
-            f" must be {'an integer' if integer else 'a number'} from {low:g} to "
-            f"{high:g}, got {value!r}",
+            name, f"must be {kind} from {low:g} to {high:g}, got {value!r}"
         )
 
 

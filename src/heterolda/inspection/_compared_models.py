@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.recipes import recommended
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 
 
 def _seven() -> dict[str, Any]:
@@ -41,20 +41,19 @@ def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
         return ours
     if not isinstance(models, Mapping) or not models:
         raise ParameterError(
-            Setting("models"),
-            f" must be a dict of classifiers by name, got {models!r:.50}",
+            "models", f"must be a dict of classifiers by name, got {models!r:.50}"
         )
     chosen = {}
     for name, given in models.items():
         model = ours.get(name) if given is None else given
         if model is None:
             raise ParameterError(
-                Setting("models"),
+                "models",
                 f": None stands for one of {list(ours)}, and {name!r} is none of them",
             )
         if isinstance(model, type) or not hasattr(model, "predict"):
             raise ParameterError(
-                Setting("models"),
+                "models",
                 f": {name!r} must be a classifier such as LogisticRegression(), got "
                 f"{model!r:.50}",
             )

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state, check_X_y
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.exceptions import ParameterError, SearchInterruptedWarning, Setting
+from heterolda.exceptions import ParameterError, SearchInterruptedWarning
 from heterolda.foundations.devices import refuse_device
 from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.gaps import gaps_as
@@ -425,7 +425,7 @@ def compare(
     'LDA'
     """
     chosen = check_models(models)
-    check_number("compare", "cv", cv, 2, 1000, integer=True)
+    check_number("cv", cv, 2, 1000, integer=True)
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
     refuse_device(X, "compare")
@@ -443,7 +443,7 @@ def compare(
     judged = fold >= 0
     if not judged.any():
         raise ParameterError(
-            Setting("y"),
+            "y",
             ": no class has three different rows, so none can be held out: are these "
             "class labels?",
         )

@@ -19,7 +19,7 @@ from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.starts import unfrozen
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import amount, count, named, percent
@@ -304,7 +304,7 @@ class ModelFacts:
         found = [pair for pair in self.pairs if set(pair.classes) == set(labels)]
         if not found:
             raise ParameterError(
-                Setting("pair"),
+                "pair",
                 f": there is no pair {' and '.join(map(repr, labels))}: the classes "
                 f"are {named(self.classes, 10)}",
             )

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Count, Mask
 from heterolda.kernels.algorithm2 import (
     FEWEST,
@@ -84,11 +84,9 @@ def check_range_of_weights(weight: Array) -> None:
     least = weight.min(initial=np.inf, where=weight > 0)
     if least < _LEAST_SHARE * total:
         raise ParameterError(
-            Setting("sample_weight"),
-            " times ",
-            Setting("class_weight"),
-            f" is {least:.3g} for some row and {total:.3g} in all, too unequal to "
-            "count errors: leave out rows of almost no weight",
+            "sample_weight",
+            f"times class_weight is {least:.3g} for some row and {total:.3g} in all, "
+            "too unequal to count errors: leave out rows of almost no weight",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_class_weight,
@@ -69,9 +69,9 @@ class TrainingData:
         totals = data.totals()
         if np.any(totals <= 0):
             raise ParameterError(
-                Setting("sample_weight"),
-                " is zero for all rows of classes "
-                f"{classes[totals <= 0].tolist()}: leave these rows out",
+                "sample_weight",
+                f"is zero for all rows of classes {classes[totals <= 0].tolist()}: "
+                "leave these rows out",
             )
         if weight is not None and np.any(weight == 0):
             data = data.take(weight > 0)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.types import Array
@@ -108,19 +108,19 @@ def resolve_solver(solver: str | Solver) -> Solver:
         return SOLVERS[solver]
     if isinstance(solver, str) or not hasattr(solver, "solve"):
         raise ParameterError(
-            Setting("solver"),
-            f" must be one of {list(SOLVERS)} or a settings object such as "
+            "solver",
+            f"must be one of {list(SOLVERS)} or a settings object such as "
             f"Global(gap=1e-6), got {solver!r}",
         )
     if isinstance(solver, type):
         raise ParameterError(
-            Setting("solver"),
-            f" must be a settings object, got the class: use {solver.__name__}()",
+            "solver",
+            f"must be a settings object, got the class: use {solver.__name__}()",
         )
     if not hasattr(solver, "moore_penrose"):
         raise ParameterError(
-            Setting("solver"),
-            f" {type(solver).__name__} lacks the attribute moore_penrose: see Solver",
+            "solver",
+            f"{type(solver).__name__} lacks the attribute moore_penrose: see Solver",
         )
     return solver
 

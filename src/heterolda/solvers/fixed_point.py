@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.fisher import fisher_direction
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
@@ -66,16 +67,12 @@ class FixedPoint:
 
     def __post_init__(self) -> None:
         for name in ("max_iter", "patience"):
-            check_number(
-                "FixedPoint", name, getattr(self, name), 1, 10**9, integer=True
-            )
+            check_number(name, getattr(self, name), 1, 10**9, integer=True)
         for name in ("tol", "tol_error", "tol_norm"):
             if getattr(self, name) is not None:  # None switches a criterion off
-                check_number("FixedPoint", name, getattr(self, name), 0, 1e9)
+                check_number(name, getattr(self, name), 0, 1e9)
         if self.keep not in ("best", "last"):
-            raise ValueError(
-                f"FixedPoint: keep must be 'best' or 'last', got {self.keep!r}"
-            )
+            raise ParameterError("keep", f"must be 'best' or 'last', got {self.keep!r}")
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""

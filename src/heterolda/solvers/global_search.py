@@ -77,7 +77,7 @@ class Global:
     draws = False
 
     def __post_init__(self) -> None:
-        check_number("Global", "gap", self.gap, 1e-8, 0.5)
+        check_number("gap", self.gap, 1e-8, 0.5)
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""

@@ -46,7 +46,7 @@ class Grid:
     draws = False
 
     def __post_init__(self) -> None:
-        check_number("Grid", "step", self.step, 1e-6, 1)
+        check_number("step", self.step, 1e-6, 1)
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
         """Rules for a batch of pairs; `rng` is not used."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 from numpy.random import Generator
 
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.validation import check_number
 from heterolda.solvers._best_trial import best_trial
 from heterolda.solvers.hyperplanes import Hyperplanes
@@ -54,17 +55,16 @@ class RandomSearch:
 
     def __post_init__(self) -> None:
         if self.parameters not in (1, 2):
-            raise ValueError(
-                "RandomSearch: parameters must be 1 (R-HLD-1) or 2 (R-HLD-2), got "
-                f"{self.parameters!r}"
+            raise ParameterError(
+                "parameters",
+                f"must be 1 (R-HLD-1) or 2 (R-HLD-2), got {self.parameters!r}",
             )
-        check_number("RandomSearch", "n_trials", self.n_trials, 1, 10**7, integer=True)
-        check_number("RandomSearch", "low", self.low, -1e6, 1e6)
-        check_number("RandomSearch", "high", self.high, -1e6, 1e6)
+        check_number("n_trials", self.n_trials, 1, 10**7, integer=True)
+        check_number("low", self.low, -1e6, 1e6)
+        check_number("high", self.high, -1e6, 1e6)
         if self.low >= self.high:
-            raise ValueError(
-                f"RandomSearch: low must be less than high, got {self.low} and "
-                f"{self.high}"
+            raise ParameterError(
+                "low", f"must be less than high, got {self.low} and {self.high}"
             )
 
     def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:

@@ -23,7 +23,7 @@ _FORMAT = 1
 
 def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None:
     """Refuse classes of so few rows that statistics would give them away."""
-    check_number("save", "min_count", min_count, 0, np.inf)
+    check_number("min_count", min_count, 0, np.inf)
     few = (weights > 0) & (weights < min_count)
     if few.any():
         raise ValueError(

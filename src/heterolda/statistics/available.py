@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array
 from heterolda.statistics.factors import is_wide
 from heterolda.statistics.moments import RangeError, check_range, check_room
@@ -120,11 +120,11 @@ class Available:
         n_rows, (k, d) = int(self.weights.sum()), self.sums.shape
         if not self.weights.any():
             raise ParameterError(
-                Setting("sample_weight"),
-                " is zero for every row: give some rows a positive weight",
+                "sample_weight",
+                "is zero for every row: give some rows a positive weight",
             )
         if is_wide(n_rows, d):
-            raise ParameterError(
+            raise ValueError(
                 f"there are missing values and fewer rows ({n_rows}) than features "
                 f"({d}), too few to estimate what is missing: choose fewer features, "
                 "or fill the values in"

@@ -53,13 +53,11 @@ from heterolda.statistics.moments import (
     scatters_of,
     shrink,
     too_small,
+    without,
 )
 from heterolda.statistics.patterns import GapRows
 from heterolda.statistics.sparse_moments import sparse_moments
 
-# What rounding does to sums of rows, as a share of them: to weights, and to squares and
-# means; so many times that, the rows were never there.
-_SAME_WEIGHT, _ROUNDING, _DOUBT = 1e-10, 2e-14, 1e4
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
 _TRACE = 1e-100
 
@@ -416,29 +414,11 @@ class ClassStatistics:
         part = both.with_entries(
             np.searchsorted(both.classes, self.classes), self.classes
         )
-        weights = self.weights - part.weights
-        weights[np.abs(weights) <= _SAME_WEIGHT * self.weights] = 0.0
-        with np.errstate(all="ignore"):  # of classes that lose all rows
-            shift = part.means - self.means
-            step = shift * (part.weights / weights)[:, None]
-            outer = (self.weights[:, None] * shift)[:, :, None] * step[:, None]
-            means, scatters = self.means - step, self.scatters - part.scatters - outer
-            left = np.einsum("kii->ki", scatters)
-            error = _ROUNDING * (np.abs(self.means) + np.abs(step))
-            means[np.abs(means) <= error] = 0.0
-            far = error * np.sqrt(self.weights[:, None])
-            noise = _ROUNDING * self.squares + far * (np.sqrt(self.squares) + far)
-            wrong = (~np.isfinite(left) | (left < -_DOUBT * noise)).any(axis=1)
-            impossible = (weights < 0) | (wrong & (weights > 0))
-        if impossible.any():
-            label = self.classes[impossible].tolist()[0]
-            raise ValueError(
-                f"removing these rows would leave class {label!r} with a negative "
-                "weight or variance: subtract only what was added, or gather the "
-                "statistics of the other rows again"
-            )
-        constant = (left <= noise) & (part.weights > 0)[:, None]
-        scatters[constant[:, :, None] | constant[:, None]] = 0.0
+        weights, means, scatters = without(
+            (self.weights, self.means, self.scatters),
+            (part.weights, part.means, part.scatters),
+            self.classes,
+        )
         rest = both.with_entries(np.arange(len(weights)), self.classes)
         rest.weights, rest.means, rest._parts = weights, means, scatters
         kept = np.flatnonzero((weights > 0) | (self.weights == 0))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.devices import Device, blocks, device_of, to_host
 from heterolda.foundations.validation import label_array
 from heterolda.kernels.class_moments import ClassMoments
@@ -22,9 +22,7 @@ _FEW_ROWS, _SMALL_RANGE = 1 << 14, 200
 def check_real(device: Device, X: Any) -> Any:
     """Refuse numbers that are not real."""
     if not device.xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
-        raise ParameterError(
-            Setting("X"), f" must be real numbers, got dtype {X.dtype}"
-        )
+        raise ParameterError("X", f"must be real numbers, got dtype {X.dtype}")
     # PyTorch may have been told to follow derivatives, which nobody asks for here.
     return X.detach() if device.is_torch and X.requires_grad else X
 
@@ -58,15 +56,13 @@ def refuse_not_finite(device: Device, X: Any) -> None:
         block = X[here, :]
         if bool(xp.any(xp.isnan(block))):
             raise ParameterError(
-                Setting("X"),
-                " contains NaN, which stands for a missing value: fill such values in, "
-                "leave their rows out, or pass numpy.asarray(X) to "
-                f"GaussianLinearDiscriminant({Setting('missing', 'em')})",
+                "X",
+                "contains NaN, which stands for a missing value: fill such values "
+                "in, leave their rows out, or pass numpy.asarray(X) to "
+                "GaussianLinearDiscriminant(missing='em')",
             )
         if bool(xp.any(xp.isinf(block))):
-            raise ParameterError(
-                Setting("X"), " contains infinity: every number must be finite"
-            )
+            raise ParameterError("X", "contains infinity: every number must be finite")
 
 
 def device_labels(
@@ -82,8 +78,7 @@ def device_labels(
     shape = np.shape(labels) if there is None else tuple(y.shape)
     if shape not in ((n,), (n, 1)):
         raise ParameterError(
-            Setting("y"),
-            f" must have one label for each of the {n} rows of X, got shape {shape}",
+            "y", f"must have one label for each of the {n} rows of X, got shape {shape}"
         )
     xp = device.xp
     usable = xp.int8, xp.int16, xp.int32, xp.int64, xp.uint8  # PyTorch sorts no others

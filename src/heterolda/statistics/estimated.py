@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_several_classes
@@ -19,12 +19,8 @@ from heterolda.statistics.row_sample import ClassRows
 
 _NAME = "covariance_estimator"
 _NO_WEIGHTS = (
-    "the fit of ",
-    Setting(_NAME),
-    " takes no weights, and a row of weight 3 is there three times. Round the weights, "
-    "or use ",
-    Setting("shrinkage"),
-    " instead, which takes any",
+    f"the fit of {_NAME} takes no weights, and a row of weight 3 is there three times. "
+    "Round the weights, or use shrinkage instead, which takes any"
 )
 
 
@@ -45,7 +41,7 @@ def estimated_statistics(
         mine = np.flatnonzero(rows.codes == k)
         # In an order that the rows themselves decide, the same whatever theirs was.
         mine = mine[np.argsort(hashes[mine], kind="stable")]
-        mine = copies_of_rows(mine, rows.weight, *_NO_WEIGHTS)
+        mine = copies_of_rows(mine, rows.weight, _NO_WEIGHTS)
         X = dense(rows.X[mine]).astype(np.float64, copy=False)
         moments = _moments(estimator, X, plain.means[k], f"class {label!r}")
         try:
@@ -54,8 +50,7 @@ def estimated_statistics(
             )
         except ValueError as error:
             raise ParameterError(
-                Setting(_NAME),
-                f" {name} gives invalid moments of class {label!r}: {error}",
+                _NAME, f"{name} gives invalid moments of class {label!r}: {error}"
             ) from error
         found.append(one)
     return ClassStatistics(
@@ -73,21 +68,17 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
     """Refuse what cannot be fitted, before any class is."""
     if isinstance(estimator, type):
         raise ParameterError(
-            Setting(_NAME),
-            f" must be an object, got a class: write {estimator.__name__}()",
+            _NAME, f"must be an object, got a class: write {estimator.__name__}()"
         )
     if shrinkage is not None:
         raise ParameterError(
-            Setting(_NAME),
-            " and ",
-            Setting("shrinkage"),
-            " cannot both be set: choose an estimator that shrinks, such as "
-            "LedoitWolf(), or leave it out",
+            _NAME,
+            "and shrinkage cannot both be set: choose an estimator that shrinks, "
+            "such as LedoitWolf(), or leave it out",
         )
     if plain.estimated_by is not None:
         raise ParameterError(
-            Setting(_NAME),
-            " needs rows without missing values: fill them in, or leave it out",
+            _NAME, "needs rows without missing values: fill them in, or leave it out"
         )
     check_several_classes(plain.n_classes)
     refuse_small(plain.classes, plain.weights, plain.weights <= 1)
@@ -101,8 +92,8 @@ def _moments(
     name = type(estimator).__name__
     if getattr(estimator, "assume_centered", False):
         raise ParameterError(
-            Setting(_NAME),
-            f" {name} has assume_centered=True, but the classes are not centred: use "
+            _NAME,
+            f"{name} has assume_centered=True, but the classes are not centred: use "
             "assume_centered=False",
         )
     fitted = clone(estimator, safe=False)
@@ -110,22 +101,22 @@ def _moments(
         fitted.fit(X)
     except Exception as error:
         raise ParameterError(
-            Setting(_NAME),
-            f" {name} cannot be fitted to the {len(X)} rows of {what} ({error}): add "
+            _NAME,
+            f"{name} cannot be fitted to the {len(X)} rows of {what} ({error}): add "
             "rows, leave the class out, or use an estimator for fewer rows, such as "
             "LedoitWolf()",
         ) from error
     if not hasattr(fitted, "covariance_"):
         raise ParameterError(
-            Setting(_NAME),
-            f" {name} has no covariance_ after fit: use an estimator like those of "
+            _NAME,
+            f"{name} has no covariance_ after fit: use an estimator like those of "
             "sklearn.covariance",
         )
     location = getattr(fitted, "location_", mean)
     if np.shape(location) != mean.shape:
         raise ParameterError(
-            Setting(_NAME),
-            f" {name} has a location_ of shape {np.shape(location)} for {what}, must "
+            _NAME,
+            f"{name} has a location_ of shape {np.shape(location)} for {what}, must "
             f"be {mean.shape}",
         )
     return [location], [fitted.covariance_]

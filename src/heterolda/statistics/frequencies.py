@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_sample_weight
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -52,7 +52,7 @@ def without_empty_classes(
     return (X, y, weight) if counts.all() else (X[counts], y[counts], weight[counts])
 
 
-def copies_of_rows(rows: Index, weight: Array | None, *why: str | Setting) -> Index:
+def copies_of_rows(rows: Index, weight: Array | None, why: str) -> Index:
     """Indices of rows, each as often as its weight says; whole numbers say so.
 
     The error for others, or for too many copies, ends with the reason why.
@@ -63,9 +63,8 @@ def copies_of_rows(rows: Index, weight: Array | None, *why: str | Setting) -> In
     whole = np.abs(counts - weight[rows]) <= _WHOLE * counts
     if not whole.all() or counts.sum() > _MOST_COPIES:
         raise ParameterError(
-            Setting("sample_weight"),
-            f" must be whole numbers with a sum of at most {_MOST_COPIES:,}: ",
-            *why,
+            "sample_weight",
+            f"must be whole numbers with a sum of at most {_MOST_COPIES:,}: {why}",
         )
     return np.repeat(rows, counts.astype(np.intp))
 

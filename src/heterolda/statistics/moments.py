@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.long_work import available_memory
 from heterolda.foundations.types import Amount, Array, Mask
 from heterolda.foundations.validation import (
@@ -27,6 +27,9 @@ SINGULAR = 1e-10
 # Matrices of all features that a fit holds at its peak: so many for each class, and so
 # many besides.
 _COPIES, _BESIDES = 4, 8
+# What rounding does to sums of rows, as a share of them: to weights, and to squares and
+# means; so many times that, the rows were never there.
+_SAME_WEIGHT, _ROUNDING, _DOUBT = 1e-10, 2e-14, 1e4
 # Bytes that every machine has.
 _SMALL = 1 << 28
 
@@ -69,7 +72,7 @@ class RangeError(ParameterError):
     @classmethod
     def of_feature(cls, name: str, feature: int, problem: str) -> RangeError:
         """The error for a feature of the parameter of that name."""
-        error = cls(Setting(name), f": the values of feature {feature} {problem}")
+        error = cls(name, f": the values of feature {feature} {problem}")
         error.feature, error.problem = feature, problem
         return error
 
@@ -225,8 +228,8 @@ def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
         isinstance(amount, Real) and 0 <= float(amount) <= 1 for amount in shrinkage
     ):
         raise ParameterError(
-            Setting("shrinkage"),
-            " must be two numbers in [0, 1], (to_pooled, to_diagonal), got "
+            "shrinkage",
+            "must be two numbers in [0, 1], (to_pooled, to_diagonal), got "
             f"{shrinkage!r:.80}",
         )
     return float(shrinkage[0]), float(shrinkage[1])
@@ -259,8 +262,8 @@ def pooled_shares(statistics: Scatters, shrinkage: Amount) -> Array:
         rho = rank / (weights + rank)
     else:
         raise ParameterError(
-            Setting("shrinkage"),
-            " must be None, 'auto', a number in [0, 1] or two of them, got "
+            "shrinkage",
+            "must be None, 'auto', a number in [0, 1] or two of them, got "
             f"{shrinkage!r:.80}",
         )
     return np.where((weights <= 1) & (rho > 0), 1.0, rho)
@@ -350,7 +353,7 @@ def check_decay(name: str, value: object) -> None:
     """Refuse a factor of decay that is not a number above 0 and at most 1."""
     if not isinstance(value, Real) or not 0 < float(value) <= 1:
         raise ParameterError(
-            Setting(name), f" must be a number above 0 and at most 1, got {value!r}"
+            name, f"must be a number above 0 and at most 1, got {value!r}"
         )
 
 
@@ -358,16 +361,11 @@ def refuse_small(classes: NDArray[Any], weights: Array, lonely: Mask) -> None:
     """Refuse classes from which no covariance can be estimated."""
     if not lonely.any():
         return
-    weight = Setting("sample_weight")
-    zero = (" (every ", weight, " is zero)") if not weights.any() else ()
-    raise ParameterError(
+    zero = "" if weights.any() else " (every sample_weight is zero)"
+    raise ValueError(
         f"classes {listed(classes[lonely])} have a total weight (number of samples, or "
-        "sum of ",
-        weight,
-        ") of 1 or less",
-        *zero,
-        ", from which no covariance can be estimated: add samples of these classes or "
-        "leave them out",
+        f"sum of sample_weight) of 1 or less{zero}, from which no covariance can be "
+        "estimated: add samples of these classes or leave them out"
     )
 
 
@@ -380,6 +378,42 @@ def too_small(weights: Array, shrinkage: Amount) -> Mask:
     if lonely.all() or not lonely.any() or two_amounts(shrinkage)[0] == 0:
         return lonely
     return weights <= 0
+
+
+Sums = tuple[Array, Array, Array]  # weights, means and scatters of classes
+
+
+def without(whole: Sums, part: Sums, classes: NDArray[Any]) -> Sums:
+    r"""Return the sums of classes without those of some of their rows.
+
+    With the shift :math:`\delta = m_b - m_a` from the whole a to the part b, the rest
+    has the weight :math:`W = W_a - W_b`, the mean :math:`m_a - \delta W_b / W` and the
+    scatter :math:`S_a - S_b - \delta \delta' W_a W_b / W`. Differences that rounding
+    may have made become zero.
+    """
+    weights = whole[0] - part[0]
+    weights[np.abs(weights) <= _SAME_WEIGHT * whole[0]] = 0.0
+    with np.errstate(all="ignore"):  # of classes that lose all rows
+        shift = part[1] - whole[1]
+        step = shift * (part[0] / weights)[:, None]
+        outer = (whole[0][:, None] * shift)[:, :, None] * step[:, None]
+        means, scatters = whole[1] - step, whole[2] - part[2] - outer
+        left, squares = (np.einsum("kii->ki", one) for one in (scatters, whole[2]))
+        error = _ROUNDING * (np.abs(whole[1]) + np.abs(step))
+        means[np.abs(means) <= error] = 0.0
+        far = error * np.sqrt(whole[0][:, None])
+        noise = _ROUNDING * squares + far * (np.sqrt(squares) + far)
+        wrong = (~np.isfinite(left) | (left < -_DOUBT * noise)).any(axis=1)
+        impossible = (weights < 0) | (wrong & (weights > 0))
+    if impossible.any():
+        raise ValueError(
+            f"removing these rows would leave class {classes[impossible].tolist()[0]!r}"
+            " with a negative weight or variance: subtract only what was added, or "
+            "gather the statistics of the other rows again"
+        )
+    constant = (left <= noise) & (part[0] > 0)[:, None]
+    scatters[constant[:, :, None] | constant[:, None]] = 0.0
+    return weights, means, scatters
 
 
 def names_of_both(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.validation import encode
@@ -89,15 +89,14 @@ def needs_no_rows(estimator: Any) -> bool:
     """Whether moments are enough to fit; ValueError says why not."""
     if estimator.shrinkage == "cv":
         raise ParameterError(
-            Setting("shrinkage", "cv"),
-            " cross-validates, so it needs all rows at once: use fit(X, y), or ",
-            Setting("shrinkage", "auto"),
-            ", which needs only class statistics",
+            "shrinkage",
+            "='cv' cross-validates, so it needs all rows at once: use fit(X, y), or "
+            "shrinkage='auto', which needs only class statistics",
         )
     if estimator.covariance_estimator is not None:
         raise ParameterError(
-            Setting("covariance_estimator"),
-            " is fitted to the rows of each class, so it needs all rows at once: use "
+            "covariance_estimator",
+            "is fitted to the rows of each class, so it needs all rows at once: use "
             "fit(X, y) with rows in memory, or leave it out",
         )
     return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -150,33 +150,33 @@ def _number(
     k, rank = len(classes.priors), classes.rank
     if not rank:
         raise TooFewDirectionsError(
-            "no feature varies, within classes or between them: no direction separates "
-            "the classes"
+            "X",
+            ": no feature varies, within classes or between them: no direction "
+            "separates the classes",
         )
     most = min(k - 1, rank) if method == "fisher" else rank
     if n is None:
         return min(max(k - 1, 2), most)
     if n <= most:
         return n
-    d, name = len(classes.basis), Setting("n_components", n)
+    d, name = len(classes.basis), "n_components"
     why = f"some of the {d} features are constant or depend on others"
     if coordinates is not None:
         d = coordinates.n_features
         why = f"there are fewer rows than the {d} features"
     if n > d:
-        raise ParameterError(name, f" is more than the number of features, {d}")
+        raise ParameterError(name, f"={n} is more than the number of features, {d}")
     if n > rank:
         raise TooFewDirectionsError(
             name,
-            f" is more than the {count(rank, 'direction')} in which rows vary: {why}",
+            f"={n} is more than the {count(rank, 'direction')} in which rows vary: "
+            f"{why}",
         )
     raise ParameterError(
         name,
-        f" is too many: the means of {k} classes differ in at most "
-        f"{count(most, 'direction')}, and ",
-        Setting("method", "fisher"),
-        " finds no others; choose fewer, or ",
-        Setting("method", "error"),
+        f"={n} is too many: the means of {k} classes differ in at most "
+        f"{count(most, 'direction')}, and method='fisher' finds no others; choose "
+        "fewer, or method='error'",
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from heterolda.exceptions import ParameterError, Setting
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.choices import CRITERIA
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_finite
@@ -88,20 +88,18 @@ class Criterion:
             return cls(classes, solver, matrix)
         if not isinstance(solver, Global):
             raise ParameterError(
-                Setting("criterion", name),
-                " needs ",
-                Setting("solver", "global"),
-                f", which alone follows the optimal trade-off curve, got {solver!r}",
+                "criterion",
+                f"={name!r} needs solver='global', which alone follows the optimal "
+                f"trade-off curve, got {solver!r}",
             )
         if name == "minimax":
             return cls(classes, Minimax())
         if len(classes) != 2:
             raise ParameterError(
-                Setting("criterion", "neyman-pearson"),
-                f" is for two classes: with {len(classes)}, several rules vote, and a "
-                "bound on one of them does not bound the error rate of a class; use ",
-                Setting("costs"),
-                " instead",
+                "criterion",
+                f"='neyman-pearson' is for two classes: with {len(classes)}, several "
+                "rules vote, and a bound on one of them does not bound the error "
+                "rate of a class; use costs instead",
             )
         return cls(classes, NeymanPearson(*check_max_error(max_error, classes)))
 
@@ -122,8 +120,8 @@ class Criterion:
         if extreme.any():
             i, j = self.classes[pairs[extreme][0]].tolist()
             raise ParameterError(
-                Setting("costs"),
-                f" times priors of classes {i!r} and {j!r} differ by a factor above "
+                "costs",
+                f"times priors of classes {i!r} and {j!r} differ by a factor above "
                 f"{1 / _LEAST_SHARE:g}, too much to compute accurately: make the "
                 "smaller cost larger, or zero",
             )
@@ -151,29 +149,25 @@ def _refuse_contradictions(
     """Refuse costs and bounds that the criterion does not use."""
     if name not in CRITERIA:
         raise ParameterError(
-            Setting("criterion"), f" must be one of {list(CRITERIA)}, got {name!r}"
+            "criterion", f"must be one of {list(CRITERIA)}, got {name!r}"
         )
     if max_error is not None and name != "neyman-pearson":
         raise ParameterError(
-            Setting("max_error"),
-            " has no meaning for ",
-            Setting("criterion", name),
-            ": leave it out, or use ",
-            Setting("criterion", "neyman-pearson"),
+            "max_error",
+            f"has no meaning for criterion={name!r}: leave it out, or use "
+            "criterion='neyman-pearson'",
         )
     if costs is not None and name != "bayes":
         raise ParameterError(
-            Setting("costs"),
-            " have no meaning for ",
-            Setting("criterion", name),
-            ": leave them out, or use ",
-            Setting("criterion", "bayes"),
+            "costs",
+            f"have no meaning for criterion={name!r}: leave them out, or use "
+            "criterion='bayes'",
         )
     if one_vs_all and (costs is not None or name != "bayes"):
         raise ParameterError(
-            Setting("costs"),
-            " and criteria other than 'bayes' need pairs of classes: use ",
-            Setting("multiclass", "ovo"),
+            "costs",
+            "and criteria other than 'bayes' need pairs of classes: use "
+            "multiclass='ovo'",
         )
 
 
@@ -221,28 +215,28 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
         matrix = check_finite("costs", _by_label(costs, labels), 2)
         if matrix.shape != (k, k):
             raise ParameterError(
-                Setting("costs"),
-                f" must have one row and one column for each of the {k} classes, "
-                f"got shape {matrix.shape}",
+                "costs",
+                f"must have one row and one column for each of the {k} classes, got "
+                f"shape {matrix.shape}",
             )
     if np.any(matrix < 0):
         raise ParameterError(
-            Setting("costs"),
-            f" must not be negative, got {matrix.min():g}: measure them from the "
-            "cost of the correct prediction, which is zero",
+            "costs",
+            f"must not be negative, got {matrix.min():g}: measure them from the cost "
+            "of the correct prediction, which is zero",
         )
     if np.any(np.diag(matrix) != 0):
         raise ParameterError(
-            Setting("costs"),
-            " of correct predictions (the diagonal) must be zero: subtract them from "
+            "costs",
+            "of correct predictions (the diagonal) must be zero: subtract them from "
             "their rows, which does not change the best rule",
         )
     for i, j in zip(*np.triu_indices(k, 1), strict=True):
         if matrix[i, j] == 0 and matrix[j, i] == 0:
             raise ParameterError(
-                Setting("costs"),
-                f" of classes {labels[i]!r} and {labels[j]!r} are zero both "
-                "ways, so all rules are equally good: make one positive",
+                "costs",
+                f"of classes {labels[i]!r} and {labels[j]!r} are zero both ways, so "
+                "all rules are equally good: make one positive",
             )
     return matrix
 
@@ -253,15 +247,14 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
     for true, row in costs.items():
         if not isinstance(row, Mapping):
             raise ParameterError(
-                Setting("costs"),
-                " must be a matrix or nested dictionaries, {true label: "
-                f"{{predicted label: cost}}}}, got {row!r} for {true!r}",
+                "costs",
+                "must be a matrix or nested dictionaries, {true label: {predicted "
+                f"label: cost}}}}, got {row!r} for {true!r}",
             )
         unknown = [label for label in (true, *row) if label not in labels]
         if unknown:
             raise ParameterError(
-                Setting("costs"),
-                f" has labels {unknown} that are not among the classes {labels}",
+                "costs", f"has labels {unknown} that are not among the classes {labels}"
             )
         for decided, cost in row.items():
             number = check_finite("costs", cost, 0)
@@ -279,10 +272,10 @@ def _by_label(costs: Any, labels: list[Any]) -> Any:
     for names in (rows, columns):
         if len(names) != len(labels) or set(names) != set(labels):
             raise ParameterError(
-                Setting("costs"),
-                f" as a data frame must have the classes {labels} as its index "
-                f"and as its columns, got {rows} and {columns}: name them, or pass "
-                "nested dictionaries {true label: {predicted label: cost}}",
+                "costs",
+                f"as a data frame must have the classes {labels} as its index and as "
+                f"its columns, got {rows} and {columns}: name them, or pass nested "
+                "dictionaries {true label: {predicted label: cost}}",
             )
     order = [[names.index(label) for label in labels] for names in (rows, columns)]
     return np.asarray(costs)[np.ix_(*order)]
@@ -292,23 +285,21 @@ def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
     """The bound ``{label: q}`` of a Neyman-Pearson rule as (index of the class, q)."""
     if not isinstance(max_error, Mapping) or len(max_error) != 1:
         raise ParameterError(
-            Setting("criterion", "neyman-pearson"),
-            " needs ",
-            Setting("max_error"),
-            ", the largest error rate of one of the two classes, for instance ",
-            Setting("max_error", {classes.tolist()[0]: 0.01}),
-            f"; got {max_error!r}",
+            "criterion",
+            "='neyman-pearson' needs max_error, the largest error rate of one of the "
+            f"two classes, for instance max_error={ {classes.tolist()[0]: 0.01}!r}; "
+            f"got {max_error!r}",
         )
     ((label, q),) = max_error.items()
     if label not in classes.tolist():
         raise ParameterError(
-            Setting("max_error"),
-            f" has the label {label!r}, which is not among the classes "
+            "max_error",
+            f"has the label {label!r}, which is not among the classes "
             f"{classes.tolist()}",
         )
     if isinstance(q, bool) or not isinstance(q, Real) or not 0 < float(q) < 1:
         raise ParameterError(
-            Setting("max_error"),
-            f" must be a number strictly between 0 and 1, such as 0.05, got {q!r}",
+            "max_error",
+            f"must be a number strictly between 0 and 1, such as 0.05, got {q!r}",
         )
     return classes.tolist().index(label), float(q)
