@@ -137,7 +137,7 @@ BAD = [
         "--columns, exclude, target and sample_weight name",
     ),
     (f"fit good.csv {FIT} --sample-weight kind", 2, "name ['kind'] more than once"),
-    (f"fit good.csv {FIT} --sample-weight x0", 1, "good.csv: column 'x0': .* negative"),
+    (f"fit good.csv {FIT} --sample-weight x0", 1, "good.csv: column 'x0' has negative"),
     # the options
     (f"fit good.csv {FIT} --solver best", 2, "--solver"),
     (f"fit good.csv {FIT} --cv 1", 2, "--cv"),
