@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from heterolda.subspaces.classes import WhitenedClasses
-from heterolda.subspaces.fisher import fisher, leading
+from heterolda.subspaces.methods import fisher, leading
 
 Array = np.ndarray
 

@@ -86,7 +86,7 @@ def _never_0(trial: Any) -> str | None:
 
 _BAD_PRIORS = Refused(words="priors must be positive")
 _BAD_WEIGHTS = (
-    "sample.weight (is zero|.* negative|must be finite)|every .*sample.weight|1 or less"
+    "weight.? (is zero|has negative|must be finite)|every .*sample.weight|1 or less"
     "|too few samples"
     "|weight', row [0-9]+ is missing"
 )

@@ -10,7 +10,7 @@ from heterolda import ClassStatistics, ParameterError
 from heterolda.subspaces import QuadraticRule, find_subspace
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
-from heterolda.subspaces.error import descend
+from heterolda.subspaces.methods import descend
 
 METHODS = ["error", "chernoff", "fisher"]
 
@@ -135,7 +135,7 @@ def test_the_pairs_of_many_classes_come_in_batches(rng, monkeypatch):
     bound = BhattacharyyaBound(WhitenedClasses.from_moments(*random_classes(rng, k=6)))
     A = rng.normal(size=(5, 3))
     whole = bound.log_and_gradient(A), bound.logs(A)
-    monkeypatch.setattr("heterolda.subspaces.bound._BATCH_SIZE", 40)
+    monkeypatch.setattr("heterolda.subspaces.bound.BATCH_SIZE", 40)
     parts = bound.log_and_gradient(A), bound.logs(A)
     assert np.isclose(whole[0][0], parts[0][0])
     assert np.allclose(whole[0][1], parts[0][1])

@@ -406,22 +406,6 @@ def test_in_a_notebook(rng):
     assert "least error</th><td>0.0 %" in apart._repr_html_()
 
 
-def test_moments_may_be_lists_and_are_checked():
-    means, unit = [[0, 0], [1, 0]], [[1, 0], [0, 1]]
-    moments = ["a", "b"], means, [unit, unit], [1, 1], [20, 20]
-    assert 0.5 < Frontier.from_moments(*moments).auc < 1
-    for place, wrong, message in (
-        (0, ["a", "b", "c"], "one entry per class"),
-        (1, [[0, 0], [np.nan, 0]], "means contains NaN"),
-        (2, [unit, [[1, 2], [2, 1]]], "indefinite"),
-        (3, [1, 0], "priors must be positive"),
-        (3, [1, 1, 1], "priors must have one entry for each of the 2 classes"),
-    ):
-        arguments = [*moments[:place], wrong, *moments[place + 1 :]]
-        with pytest.raises(ValueError, match=message):
-            Frontier.from_moments(*arguments)
-
-
 def test_only_the_global_solver_follows_the_curve(rng):
     frontier = make(*random_problem(rng, 2))
     assert_allclose(frontier.at(solver="global").coef, frontier.at().coef)

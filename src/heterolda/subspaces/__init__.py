@@ -1,7 +1,7 @@
-"""Subspaces that tell classes apart: one method per file, from moments alone."""
+"""Subspaces that separate classes, from moments alone."""
 
-from heterolda.subspaces.error import Progress
-from heterolda.subspaces.quadratic_rule import QuadraticRule
+from heterolda.subspaces.classes import QuadraticRule
+from heterolda.subspaces.methods import Progress
 from heterolda.subspaces.subspace import (
     Subspace,
     TooFewDirectionsError,

@@ -7,8 +7,8 @@ import numpy as np
 from heterolda.foundations.types import Array
 from heterolda.subspaces.classes import WhitenedClasses
 
-# Matrices of pairs are factored in batches of about this many numbers.
-_BATCH_SIZE = 1 << 22
+# Matrices of pairs are handled in batches of about this many numbers.
+BATCH_SIZE = 1 << 22
 
 
 class BhattacharyyaBound:
@@ -111,7 +111,7 @@ class BhattacharyyaBound:
 
     def _batches(self, n_components: int) -> list[slice]:
         """Pairs whose matrices are kept in memory together."""
-        step = max(1, _BATCH_SIZE // (1 + n_components**2))
+        step = max(1, BATCH_SIZE // (1 + n_components**2))
         n = len(self._delta)
         return [slice(start, start + step) for start in range(0, n, step)]
 

@@ -14,10 +14,14 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import Coordinates, check_range, pooled_freedom
 from heterolda.statistics.span import Span, outside_of
 from heterolda.subspaces.bound import BhattacharyyaBound
-from heterolda.subspaces.chernoff import chernoff
 from heterolda.subspaces.classes import WhitenedClasses
-from heterolda.subspaces.error import Progress, error, ordered_axes
-from heterolda.subspaces.fisher import fisher
+from heterolda.subspaces.methods import (
+    Progress,
+    chernoff,
+    error,
+    fisher,
+    ordered_axes,
+)
 
 # Of covariances that are all the same a method learns nothing but Fisher's directions.
 _NEARLY_ALL = 0.9

@@ -14,7 +14,6 @@ from scipy.special import ndtr
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Amount, Array, Index, Priors
 from heterolda.foundations.validation import (
-    check_covariance,
     check_pair,
 )
 from heterolda.foundations.wording import html, html_table, percent
@@ -23,7 +22,6 @@ from heterolda.solvers.arc import Arc
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import check_moments
 from heterolda.statistics.span import Span, in_span
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
@@ -94,43 +92,6 @@ class Frontier:
     classes: NDArray[Any]
     pencil: Pencil
     span: Span | None = None
-
-    @classmethod
-    def from_moments(
-        cls,
-        classes: ArrayLike,
-        means: ArrayLike,
-        covariances: ArrayLike,
-        priors: Priors,
-        weights: ArrayLike,
-    ) -> Frontier:
-        """Create the frontier of two classes from their moments.
-
-        Parameters
-        ----------
-        classes : array-like of shape (2,)
-            Labels of the first and the second class.
-        means : array-like of shape (2, n_features)
-            Class means.
-        covariances : array-like of shape (2, n_features, n_features)
-            Class covariances.
-        priors : array-like of shape (2,), dict, "equal" or None
-            Class priors, as for :class:`GaussianLinearDiscriminant`.
-        weights : array-like of shape (2,)
-            Total weight of each class; above 1.
-
-        Returns
-        -------
-        Frontier
-            The frontier.
-        """
-        labels, n, m, cov = check_moments(classes, weights, means, covariances)
-        if len(labels) != 2:
-            raise ValueError(f"classes must be two labels, got {labels.tolist()}")
-        for label, matrix in zip(labels.tolist(), cov, strict=True):
-            check_covariance(label, matrix)
-        shares = check_priors(priors, labels, n)[None]
-        return cls(labels, Pencil.from_moments(m[None], cov[None], shares, n[None]))
 
     @classmethod
     def from_statistics(
