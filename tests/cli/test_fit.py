@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pandas as pd
 import pytest
+from heterolda.cli.cross_validation import Folds
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -21,7 +22,6 @@ from heterolda import (
     LocalNeighborhoodSearch,
 )
 from heterolda.cli import judge_fit
-from heterolda.cli.cross_validation import Folds
 from heterolda.inspection import model_text
 from heterolda.statistics import row_sample
 from heterolda.statistics.row_hashes import row_hashes

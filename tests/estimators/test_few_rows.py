@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from heterolda.estimators.leave_one_out import winners_without
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
@@ -16,7 +17,6 @@ from heterolda import (
 )
 from heterolda.estimators import few_rows
 from heterolda.estimators.few_rows import LeftOutScores
-from heterolda.estimators.leave_one_out import winners_without
 from heterolda.solvers import all_pairs
 
 COUNTS = [9, 12, 7]

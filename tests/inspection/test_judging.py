@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from heterolda.inspection.judging import (
+    judge_by_leave_one_out,
+    judge_by_some_rows,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -12,10 +16,6 @@ from heterolda import (
     heteroscedasticity_report,
 )
 from heterolda.estimators.pooled_lda import PooledLDA
-from heterolda.inspection.judging import (
-    judge_by_leave_one_out,
-    judge_by_some_rows,
-)
 from heterolda.inspection.sentences import (
     most_frequent,
     verdict_sentence,

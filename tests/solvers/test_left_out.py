@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from heterolda.solvers.left_out_optimum import Minima, best_rules
 from numpy.testing import assert_allclose
 
 from heterolda import ClassStatistics, Fisher, Global
 from heterolda.solvers import solve_pairs
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.left_out import LeftOut, arc_weights, left_out_scores
-from heterolda.solvers.left_out_optimum import Minima, best_rules
 from heterolda.solvers.pencil import Pencil
 
 

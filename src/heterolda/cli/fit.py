@@ -130,13 +130,13 @@ def _fit_and_report(
     accuracy: bool,
 ) -> None:
     """Fit, print what came of it, and save the model last: if all went well."""
-    from heterolda.cli.cross_validation import NotJudgedError
     from heterolda.cli.fit_files import fit_files
     from heterolda.cli.judge_fit import judge_fit
     from heterolda.cli.odd_numbers import note_odd_numbers
     from heterolda.cli.progress import StatusLine
     from heterolda.estimators.bounded_error import linear_form
     from heterolda.estimators.fit_record import FitRecord
+    from heterolda.estimators.held_out import FOLDS, NotJudgedError
     from heterolda.export import save
     from heterolda.foundations.wording import count
     from heterolda.inspection.model_facts import ModelFacts
@@ -147,14 +147,16 @@ def _fit_and_report(
     judgement, lines = None, []
     with StatusLine() as status:
         progress = status.rows(f"reading the data{where}")
-        fitted = fit_files(settings, data, progress, in_memory=in_memory)
+        n_folds = (cv or FOLDS) if accuracy or cv is not None else 1
+        how = {"in_memory": in_memory, "n_folds": n_folds}
+        fitted = fit_files(settings, data, progress, **how)
         if in_memory:
             print_to_stderr(
                 "note: these settings need all rows at once and keep them in memory"
             )
         try:
             if accuracy or cv is not None:
-                judgement = judge_fit(settings, fitted, data, cv, status)
+                judgement = judge_fit(settings, fitted, cv, status)
         except NotJudgedError as error:
             if cv is not None:
                 raise

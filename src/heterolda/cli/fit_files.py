@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,8 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
-from heterolda.statistics.frequencies import as_frequencies, check_frequencies
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.frequencies import check_frequencies, frequency_factor
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.row_sample import RowSample
 
@@ -125,13 +129,6 @@ class FitSettings:
         aside = self.confidence is not None
         return aside or self.strategy is not None or self.shrinkage == "cv"
 
-    @property
-    def has_leave_one_out(self) -> bool:
-        """Whether errors without each row in turn are known in closed form."""
-        plain = self.solver in ("global", "fisher") and self.strategy is None
-        plain = plain and self.confidence is None
-        return plain and self.criterion == "bayes" and self.multiclass == "ovo"
-
     def estimator(self, classes: NDArray[Any]) -> Any:
         """The estimator, with labels in place of their text."""
         finder = ClassFinder(classes)
@@ -199,6 +196,7 @@ class Fitted:
     model: Any
     n_rows: int
     rows: Rows | None = None
+    parts: Sequence[ClassStatistics] = ()  # statistics of each fold
     sample: RowSample | None = None
     n_gaps: int = 0  # rows with missing values
 
@@ -230,9 +228,17 @@ def _with_gaps(X: Array) -> int:
 
 
 def fit_files(
-    settings: FitSettings, data: Table, progress: RowProgress, *, in_memory: bool
+    settings: FitSettings,
+    data: Table,
+    progress: RowProgress,
+    *,
+    in_memory: bool,
+    n_folds: int = 1,
 ) -> Fitted:
-    """Fit a model to files, with all rows in memory or batch by batch."""
+    """Fit a model to files, with all rows in memory or batch by batch.
+
+    The latter gathers statistics for some folds.
+    """
     n_rows = 0
 
     def count(n: int) -> None:
@@ -254,9 +260,14 @@ def fit_files(
             if hasattr(estimator, "statistics_"):
                 estimator.statistics_.feature_names = estimator.feature_names_in_
         return Fitted(model, n_rows, (X, y, weight), n_gaps=_with_gaps(X))
-    # The fit would do it, too, but `Fitted` needs the sample.
-    statistics, sample = as_frequencies(*data.statistics_and_sample(count))
+    parts, sample = data.parts_and_sample(n_folds, count)
+    total = sum(part.weights.sum() for part in parts)
+    factor = frequency_factor(float(total), sample.n_rows)
+    if factor != 1:
+        parts = [part.scaled(factor) for part in parts]
+        sample = replace(sample, weight=sample.weight * factor)
+    statistics = reduce(add, parts)
     estimator = settings.estimator(statistics.classes)
     model = estimator._fit_sampled(statistics, sample)
-    fitted = Fitted(model, n_rows, sample=sample)
+    fitted = Fitted(model, n_rows, parts=parts, sample=sample)
     return fitted.with_gaps(data) if statistics.estimated_by else fitted

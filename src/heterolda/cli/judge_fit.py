@@ -1,80 +1,75 @@
-"""How well a fit does on rows left out of it, beside LDA: as its settings allow."""
+"""How well a fit does on rows held out of it, compared with LDA."""
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 
-from heterolda.cli.cross_validation import (
-    NotJudgedError,
-    cross_validate_files,
-    cross_validate_lda,
-    cross_validate_rows,
-)
 from heterolda.cli.fit_files import MOST_NUMBERS, FitSettings, Fitted
+from heterolda.cli.messages import print_to_stderr
 from heterolda.cli.progress import StatusLine
-from heterolda.data.table import Table
 from heterolda.estimators.fit_record import Judgement
+from heterolda.estimators.held_out import (
+    FOLDS,
+    NotJudgedError,
+    held_out,
+    held_out_parts,
+    right_in_folds,
+)
+from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.exceptions import SearchInterruptedWarning
-from heterolda.inspection.judging import judge_by_leave_one_out, judge_by_some_rows
-
-_FOLDS = 5
+from heterolda.inspection.model_facts import discriminant_of
+from heterolda.inspection.sentences import observed_error
+from heterolda.statistics.class_statistics import ClassStatistics
 
 
 def judge_fit(
-    settings: FitSettings,
-    fitted: Fitted,
-    data: Table,
-    n_folds: int | None,
-    status: StatusLine,
+    settings: FitSettings, fitted: Fitted, n_folds: int | None, status: StatusLine
 ) -> Judgement:
-    """Judge a fit by leave-one-out where that is known, else by cross-validation.
+    """Compare a fit with LDA by cross-validation, with so many folds if asked for.
 
-    `n_folds` asks for cross-validation. Warnings about fits without some rows are left
-    out, as they do not concern the model.
+    Warnings about fits without some rows are left out, as they do not concern the
+    model.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", SearchInterruptedWarning)
-        if n_folds is not None:
-            return _cross_validate(fitted, data, n_folds, status)
-        if settings.confidence is not None:
-            raise NotJudgedError(
-                "fits to fewer rows set fewer aside and are stricter than this one"
-            )
-        if fitted.n_gaps and fitted.size > MOST_NUMBERS:
+        if n_folds is None:
+            _check_cheap(settings, fitted)
+            if settings.strategy == "smooth":
+                return _own_estimate(fitted)
+        share = status.share("cross-validating")
+        if fitted.sample is not None:
+            return held_out_parts(fitted.model, list(fitted.parts), fitted.sample)
+        X, y, weight = fitted.some_rows
+        n_folds = n_folds or FOLDS
+        judgement, right = held_out(fitted.model, X, y, weight, n_folds, share)
+        if hasattr(fitted.model, "bound_"):
+            mine = y == fitted.model.bound_.label
+            of_rows = np.ones(mine.sum()) if weight is None else weight[mine]
+            wrong = float(of_rows @ ~right[0, mine] / of_rows.sum())
+            said = observed_error(fitted.model.bound_, wrong, of_rows.sum())
+            print_to_stderr(f"note: by {judgement.method}, {said}")
+        return judgement
+
+
+def _check_cheap(settings: FitSettings, fitted: Fitted) -> None:
+    """Refuse what takes long, or judges another model, unless it is asked for."""
+    if settings.confidence is not None:
+        raise NotJudgedError(
+            "fits to fewer rows set fewer aside and are stricter than this one"
+        )
+    if fitted.size > MOST_NUMBERS:
+        if fitted.n_gaps:
             raise NotJudgedError("refitting so many rows with gaps takes too long")
-        if settings.has_leave_one_out and not fitted.n_gaps:
-            status.rows("leaving rows out")
-            return _leave_one_out(fitted)
-        if settings.strategy == "smooth":
-            return _own_estimate(fitted)
-        if settings.strategy is not None and fitted.size > MOST_NUMBERS:
+        if settings.strategy == "paper":
             raise NotJudgedError("the search takes too long on so many rows")
-        return _cross_validate(fitted, data, _FOLDS, status)
-
-
-def _leave_one_out(fitted: Fitted) -> Judgement:
-    """Leave out each row of those in memory, all of them or a sample."""
-    if fitted.sample is None:
-        return judge_by_leave_one_out(fitted.model, *(fitted.rows or ()))
-    X, y, weight = fitted.sample.in_proportion()
-    codes = np.searchsorted(fitted.model.classes_, y)
-    return judge_by_some_rows(fitted.model, X, codes, weight)
-
-
-def _cross_validate(
-    fitted: Fitted, data: Table, n_folds: int, status: StatusLine
-) -> Judgement:
-    share = status.share("cross-validating")
-    if fitted.rows is None:
-        return cross_validate_files(fitted.model, data, n_folds, fitted.n_rows, share)
-    return cross_validate_rows(fitted.model, fitted.rows, n_folds, share)
 
 
 def _own_estimate(fitted: Fitted) -> Judgement:
-    """What a search found by cross-validation of its own, beside LDA's.
+    """Return what a search found by cross-validation of its own, and LDA's accuracy.
 
     Which rows it decided right is not known, so the standard error is that of unpaired
     accuracies: an upper bound, since both tend to err on the same rows.
@@ -82,9 +77,15 @@ def _own_estimate(fitted: Fitted) -> Judgement:
     error = fitted.model.selection_["error"]
     if not np.isfinite(error) or fitted.rows is None:
         raise NotJudgedError("the classes are too small for cross-validation")
-    _, y, weight = fitted.rows
-    lda = fitted.model.classes_[cross_validate_lda(fitted.model, fitted.rows, _FOLDS)]
-    lda_accuracy = float(np.average(lda == y, weights=weight))
+    X, y, weight = fitted.rows
+    priors = getattr(discriminant_of(fitted.model), "priors", None)
+
+    def fit(X: Any, y: Any, weight: Any) -> list[PooledLDA]:
+        stats = ClassStatistics.from_arrays(X, y, np.unique(y), weight)
+        return [PooledLDA(stats, priors)]
+
+    (right,) = right_in_folds(fit, X, y, weight, FOLDS)
+    lda_accuracy = float(np.average(right, weights=weight))
     n = float(len(y) if weight is None else weight.sum())
     variance = (error * (1 - error) + lda_accuracy * (1 - lda_accuracy)) / n
     method = "cross-validation"

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -31,13 +33,14 @@ from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.choices import MISSING
 from heterolda.foundations.devices import device_of, is_numpy, to_host
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.em import Passes
 from heterolda.statistics.frequencies import frequency_factor
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.patterns import GapRows
+from heterolda.statistics.row_hashes import fold_of, row_hashes
 from heterolda.statistics.row_sample import RowSample, filled_rows
 
 # Is called with the number of rows so far.
@@ -45,6 +48,8 @@ RowProgress = Callable[[int], None]
 
 # Every other row may be of another class only if there are no more rows than this.
 _FEW_ROWS = 1000
+# Numbers of the matrices of a class that statistics by fold may take.
+_FOLD_NUMBERS = 1 << 19
 # Bytes for rows that are kept.
 MEMORY = 2**29
 
@@ -243,7 +248,7 @@ class Table:
 
     def statistics(self, progress: RowProgress = silent) -> ClassStatistics:
         """Gather the class statistics, in one pass."""
-        return self._gather(progress, MEMORY, sampled=False)[0]
+        return self._gather(progress, MEMORY, sampled=False)[0][0]
 
     def statistics_and_sample(
         self, progress: RowProgress = silent, memory: float = MEMORY
@@ -252,16 +257,26 @@ class Table:
 
         Rows with gaps are read again and again if they take more than that memory.
         """
-        return self._gather(progress, memory, sampled=True)
+        (stats,), sample = self._gather(progress, memory, sampled=True)
+        return stats, sample
+
+    def parts_and_sample(
+        self, n_folds: int, progress: RowProgress = silent
+    ) -> tuple[list[ClassStatistics], RowSample]:
+        """Gather the same by fold, the hashes of rows saying which is theirs.
+
+        Statistics of rows with missing values, which do not add up, are one part.
+        """
+        return self._gather(progress, MEMORY, sampled=True, n_folds=n_folds)
 
     def _gather(
-        self, progress: RowProgress, memory: float, *, sampled: bool
-    ) -> tuple[ClassStatistics, Any]:
-        """Statistics of all rows, and some of the rows if asked for, else None."""
+        self, progress: RowProgress, memory: float, *, sampled: bool, n_folds: int = 1
+    ) -> tuple[list[ClassStatistics], Any]:
+        """Return statistics by fold, and some of the rows if asked for, else None."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
         numbers, gaps = LabelNumbers(), GapPool(memory)
-        total: ClassStatistics | None = None
+        parts: list[ClassStatistics | None] = []
         pool = SamplePool()
         n_rows = n_dropped = 0
         files = {}
@@ -272,7 +287,14 @@ class Table:
                 continue
             codes = numbers.of(batch)
             _check_classes(batch, len(numbers), n_rows)
-            total = _added(total, batch, codes, len(numbers))
+            if not parts:
+                most = max(2, _FOLD_NUMBERS // batch.X.shape[1] ** 2)
+                parts = [None] * min(n_folds, most)
+            folds = np.zeros(len(batch.X), np.intp)
+            if len(parts) > 1:
+                folds = fold_of(row_hashes(batch.X), len(parts))
+            for k, part in enumerate(parts):
+                parts[k] = _added(part, batch, codes, len(numbers), folds == k)
             files[batch.file.name] = batch.file.columns
             if batch.n_gaps:
                 gaps.add(batch, codes, len(numbers))
@@ -284,23 +306,25 @@ class Table:
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
         sample = pool.total() if sampled and len(numbers) else None
+        present = [part for part in parts if part is not None]
         if gaps.n_rows:
+            total = reduce(add, present) if present else None
             factor = 1.0
             if sample is not None:  # weights of a fit are frequencies
                 weight = gaps.weight + (0 if total is None else total.weights.sum())
                 factor = frequency_factor(weight, sample.n_rows)
                 sample = replace(sample, weight=sample.weight * factor)
-            total = self._with_gaps(total, gaps, numbers, factor, files)
-        if total is None:
+            present = [self._with_gaps(total, gaps, numbers, factor, files)]
+        if not present:
             raise _no_rows(n_dropped)
-        order = np.argsort(classes)
-        statistics = total.with_entries(order, classes[order])
+        found = [_with_labels(part, classes) for part in present]
         if isinstance(self.source, HostRows):
-            statistics.feature_names = None  # numbers, for messages
+            for part in found:
+                part.feature_names = None  # numbers, for messages
         if sample is not None:
-            X = filled_rows(sample.X, statistics) if gaps.n_rows else sample.X
+            X = filled_rows(sample.X, found[0]) if gaps.n_rows else sample.X
             sample = replace(sample, X=X, y=classes[sample.y])
-        return statistics, sample
+        return found, sample
 
     def _with_gaps(
         self,
@@ -383,23 +407,35 @@ def _check_classes(batch: Batch, n_classes: int, n_rows: int) -> None:
 
 
 def _added(
-    total: ClassStatistics | None, batch: Batch, codes: Index, n_classes: int
+    total: ClassStatistics | None,
+    batch: Batch,
+    codes: Index,
+    n_classes: int,
+    chosen: Mask,
 ) -> ClassStatistics | None:
-    """The statistics so far with those of the rows of a batch that have no gaps.
+    """Add the chosen rows of a batch, without those that have missing values.
 
     Classes are numbers of labels.
     """
     X, weight = batch.X, batch.weight
     if batch.whole is not None:
-        if not batch.whole.any():
+        chosen = chosen & batch.whole
+    if not chosen.all():
+        if not chosen.any():
             return total
-        X, codes = X[batch.whole], codes[batch.whole]
-        weight = None if weight is None else weight[batch.whole]
+        X, codes = X[chosen], codes[chosen]
+        weight = None if weight is None else weight[chosen]
     names = np.array(batch.file.columns.feature_names, dtype=object)
     with _columns_named(batch.file.name, names):
         classes = np.arange(n_classes)
         sums = ClassStatistics.from_codes(X, codes, classes, weight, names)
         return sums if total is None else total + sums
+
+
+def _with_labels(stats: ClassStatistics, classes: NDArray[Any]) -> ClassStatistics:
+    """Return statistics with labels, in their order, for numbers of labels."""
+    order = np.argsort(classes[stats.classes])
+    return stats.with_entries(order, classes[stats.classes][order])
 
 
 @contextmanager

@@ -33,7 +33,6 @@ from heterolda.estimators.gathering import (
 )
 from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
-from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.prediction import LinearRules
@@ -210,8 +209,8 @@ class GaussianLinearDiscriminant(
         Offsets of the hyperplanes.
     bayes_error_ : ndarray of shape (n_pairs,)
         Plug-in error of each rule: the error under the fitted Gaussian model and the
-        priors, not an error rate on rows (`leave_one_out` gives that). Where left-out
-        rows set the threshold, it is the error of Gaussian scores with their moments.
+        priors, not an error rate on rows. Where left-out rows set the threshold, it is
+        the error of Gaussian scores with their moments.
     error_rates_ : ndarray of shape (n_pairs, 2)
         Plug-in error rates of the first and the second class of each pair.
     risk_ : ndarray of shape (n_pairs,)
@@ -668,88 +667,6 @@ class GaussianLinearDiscriminant(
         if hasattr(copy, "feature_names_in_"):
             copy.feature_names_in_ = copy.feature_names_in_[there]
         return copy
-
-    def leave_one_out(self, X, y, sample_weight=None):
-        r"""Predict each training row with the model fitted without it.
-
-        Without the row :math:`x` of a class of weight :math:`W`, mean :math:`m` and
-        scatter :math:`T`, with :math:`z = x - m`,
-
-        .. math::
-            m' = m - \frac{z}{W - 1}, \quad
-            S' = \frac{1}{W - 2} \Bigl(T - \frac{W}{W - 1} z z'\Bigr),
-
-        so all rules on the arc of a pair follow from the Sherman-Morrison formula, at
-        O(d) each. The best one is tracked from all local optima of the fit to all rows.
-        This is the leave-one-out of Lachenbruch and Mickey [1]_, known from
-        ``lda(CV=TRUE)`` in R's MASS, for the rules of this estimator and their votes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows that the model was fitted to.
-        y : array-like of shape (n_samples,)
-            Labels of these rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights as passed to `fit`. Of a row of weight 3, one of the three copies
-            is left out.
-
-        Returns
-        -------
-        LeaveOneOut
-            A record with these attributes:
-
-            - `rows`: indices of the rows that were judged. These are all rows of
-              positive weight or, of more than 20,000, the 20,000 with the smallest
-              hashes of their values;
-            - `predictions`: the label of each row as predicted without it;
-            - `error`: the weighted share of wrong predictions, and its
-              `standard_error`;
-            - `lda_predictions` and `lda_error`: the same for scikit-learn's linear
-              discriminant analysis, ``solver="lsqr"``, with the same priors;
-            - `n_solved_anew`: number of rules that were solved from scratch, because
-              two optima are nearly equal or a covariance becomes singular without the
-              row.
-
-        Notes
-        -----
-        The predictions equal those of one fit per row, without that row. With two
-        classes, shrinkage towards the pooled covariance is recomputed for each row, but
-        what "cv" chose is kept. With more classes, and where the pooled covariance
-        shrinks towards its diagonal by default, the target of the full fit and the
-        number of rows that it counts for are kept. Guarded pairs keep Fisher's rule,
-        and no other pair becomes guarded. A class left without a covariance loses the
-        vote for its row.
-
-        With fewer rows than features there is no closed form, because the units of all
-        features change with the row: the model is refitted without each row.
-
-        Linear discriminant analysis uses scikit-learn's covariance: the class
-        covariances with divisor :math:`W_k`, weighted by the priors. As in its solver
-        "svd", directions in which no class varies are found with features in units of
-        their standard deviations.
-
-        Supported are the solvers "global" and "fisher" with ``criterion="bayes"`` and
-        ``multiclass="ovo"``, without a `covariance_estimator`. Otherwise use
-        scikit-learn's `cross_val_predict`.
-
-        References
-        ----------
-        .. [1] P. A. Lachenbruch and M. R. Mickey (1968), "Estimation of error rates in
-           discriminant analysis", Technometrics 10, 1-11.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> from heterolda import GaussianLinearDiscriminant
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> left_out = GaussianLinearDiscriminant().fit(X, y).leave_one_out(X, y)
-        >>> round(left_out.error, 3), round(left_out.lda_error, 3)
-        (0.037, 0.042)
-        """
-        self._check_ready()
-        check_has_statistics(self)
-        return leave_one_out(self, X, y, sample_weight)
 
 
 def solved_again(estimator, parameters, statistics=None, choice=None):

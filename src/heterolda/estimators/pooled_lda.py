@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from heterolda.foundations.priors import check_priors
-from heterolda.foundations.types import Array, Index, Priors
+from heterolda.foundations.sparse_rows import dense
+from heterolda.foundations.types import Priors
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.span import in_span
 
@@ -23,6 +27,7 @@ class PooledLDA:
     """
 
     def __init__(self, statistics: ClassStatistics, priors: Priors = None) -> None:
+        self._classes = statistics.classes
         known, span = in_span(statistics)
         weights, means = known.weights, known.means
         cov = known.scatters.sum(axis=0) / (weights.sum() - len(weights))
@@ -42,8 +47,8 @@ class PooledLDA:
             check_priors(priors, statistics.classes, weights)
         )
 
-    def winners(self, X: Array) -> Index:
-        """Indices of the classes of rows."""
-        scores = (X - self._centre) @ self._normals + self._offsets
-        winners: Index = scores.argmax(axis=1)
-        return winners
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels of rows, which may be sparse."""
+        scores = (dense(X) - self._centre) @ self._normals + self._offsets
+        labels: NDArray[Any] = self._classes[scores.argmax(axis=1)]
+        return labels

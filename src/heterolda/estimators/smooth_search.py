@@ -278,7 +278,7 @@ class _Transformed:
             part, out = self.part(f), self.fold == f
             known = ClassStatistics.from_data(part.X, part.codes, part.weight)
             held = self.data.take(out).transformed(power)
-            wrong[out] = PooledLDA(known).winners(held.float_rows()) != held.codes
+            wrong[out] = PooledLDA(known).predict(held.float_rows()) != held.codes
         return wrong
 
     def errors(self, judges: _Judges, f: int) -> Mask | None:

@@ -12,14 +12,15 @@ from scipy.stats import chi2
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
+from heterolda.estimators.held_out import held_out
 from heterolda.foundations.devices import on_host
 from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Amount, Array, Index, Priors
+from heterolda.foundations.validation import label_array, validate_more_rows
 from heterolda.foundations.wording import html, html_table, named, text_table
-from heterolda.inspection.judging import judge_by_leave_one_out
 from heterolda.inspection.sentences import (
     PLUG_IN,
     accuracy_sentence,
@@ -34,6 +35,7 @@ from heterolda.solvers import Fisher, Global, solve_pairs
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.frequencies import check_frequencies
 from heterolda.statistics.shrinkage import class_covariances, is_shrunk
 from heterolda.statistics.span import in_span
 
@@ -426,7 +428,10 @@ def heteroscedasticity_report(
         with no_warnings(), gaps_as(None, way):  # what they tell stands in the report
             model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
             model.fit(X, y, sample_weight)
-        judgement = judge_by_leave_one_out(model, X, y, sample_weight)
+        X = validate_more_rows(model, X, accept_sparse="csr")
+        labels = label_array(y)
+        weight = check_frequencies(sample_weight, len(labels))
+        judgement, _ = held_out(model, X, labels, weight)
         statistics = model.statistics_
     if statistics.n_classes < 2:
         raise ValueError("statistics must have at least 2 classes, got 1")

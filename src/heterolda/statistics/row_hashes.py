@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.types import Array, Index
 
 Hashes = NDArray[np.uint64]
 
@@ -54,6 +54,11 @@ def _mixed(sums: Hashes) -> Hashes:
     sums *= _MIX
     sums ^= sums >> _HALF
     return sums
+
+
+def fold_of(hashes: Hashes, n_folds: int) -> Index:
+    """Return a fold for each row, the same for equal rows."""
+    return (hashes % np.uint64(n_folds)).astype(np.intp)
 
 
 def smallest(hashes: Hashes, most: int) -> NDArray[np.bool_]:

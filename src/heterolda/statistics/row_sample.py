@@ -169,9 +169,10 @@ class RowSample:
             np.concatenate([self.hashes, other.hashes]),
             self.n_rows + other.n_rows,
         )
-        return both._take(_kept(both.y, both.hashes, both.X.shape[1]))._without_copies()
+        return both.take(_kept(both.y, both.hashes, both.X.shape[1]))._without_copies()
 
-    def _take(self, rows: Any) -> RowSample:
+    def take(self, rows: Any) -> RowSample:
+        """Return some of the rows."""
         weight, hashes = self.weight[rows], self.hashes[rows]
         return RowSample(self.X[rows], self.y[rows], weight, hashes, self.n_rows)
 
@@ -182,7 +183,7 @@ class RowSample:
         new = np.diff(self.hashes[order]) != 0
         new |= np.diff(codes[order]) != 0
         first = np.flatnonzero(np.append(True, new)[: len(order)])
-        kept = self._take(order[first])
+        kept = self.take(order[first])
         if not len(first):
             return kept
         return replace(kept, weight=np.add.reduceat(self.weight[order], first))
@@ -193,7 +194,7 @@ class RowSample:
 
     def in_proportion(self) -> tuple[Array, NDArray[Any], Array]:
         """Rows, labels and weights of up to `IN_ALL` distinct rows of all classes."""
-        few = self._take(slice(IN_ALL))
+        few = self.take(slice(IN_ALL))
         return few.X, few.y, few.weight
 
 

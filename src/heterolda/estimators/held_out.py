@@ -1,0 +1,189 @@
+"""Accuracy on rows held out of the fit, of a model and of LDA on the same folds."""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.fit_record import Judgement
+from heterolda.estimators.pooled_lda import PooledLDA
+from heterolda.foundations.gaps import has_gaps
+from heterolda.foundations.threads import no_warnings
+from heterolda.foundations.types import Array, Index
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.row_hashes import fold_of, row_hashes
+from heterolda.statistics.row_sample import RowSample
+from heterolda.tradeoff.criteria import check_costs
+
+FOLDS = 10
+# Is called with the share of the work that is done.
+Progress = Callable[[float], None]
+_TINY = float(np.finfo(float).tiny)
+
+
+class NotJudgedError(ValueError):
+    """There is no accuracy on held-out rows, such as where some fold has no fit."""
+
+
+def held_out(
+    model,
+    X,
+    y,
+    sample_weight=None,
+    n_folds: int = FOLDS,
+    progress: Progress = lambda share: None,
+) -> tuple[Judgement, Array]:
+    """Refit a classifier and LDA without each fold, and compare them on its rows.
+
+    The rows are those that the model was fitted to, as an array or a CSR matrix, with
+    their frequencies. LDA of rows with missing values has the moments that EM finds.
+    The second result says which rows either predicts right.
+    """
+    fit = partial(_refitted, model)
+    right = right_in_folds(fit, X, y, sample_weight, n_folds, progress)
+    method = f"{n_folds}-fold cross-validation"
+    if has_gaps(X):
+        method += " (EM for both)"
+    truth = np.ones(len(y), bool)
+    return Judgement.of(method, truth, *right, sample_weight), right
+
+
+def right_in_folds(
+    fit, X, y, sample_weight, n_folds: int, progress: Progress = lambda share: None
+) -> Array:
+    """Return which rows classifiers predict right that were fitted without their fold.
+
+    `fit` takes rows, labels and weights and returns the classifiers. A row whose class
+    is absent without its fold counts as wrong.
+    """
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    folds = deal(X, np.unique(y, return_inverse=True)[1], weight, n_folds)
+    right = []
+    for k in range(n_folds):
+        held = folds == k
+        rest = np.flatnonzero(~held & (weight > 0))
+        with _errors_name_fold(k), no_warnings():
+            fitted = fit(X[rest], y[rest], weight[rest])
+        if k == 0:
+            right = np.zeros((len(fitted), len(y)), bool)
+        if held.any():
+            right[:, held] = [one.predict(X[held]) == y[held] for one in fitted]
+        progress((k + 1) / n_folds)
+    return right
+
+
+def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Judgement:
+    """Compare in the same way by the statistics of each fold and a sample of all rows.
+
+    The statistics without a fold are the sum of the others', never a difference, which
+    would lose digits. Rows are in the fold that their hash says.
+    """
+    X, y, weight = sample.in_proportion()
+    folds = fold_of(sample.hashes, len(parts))
+    right = np.zeros((2, len(y)), bool)
+    for k in range(len(parts)):
+        held = np.flatnonzero(folds[: len(y)] == k)
+        stats = sum(parts[:k] + parts[k + 1 :])
+        some = replace(sample.take(folds != k), n_rows=0)  # weights are frequencies
+        with _errors_name_fold(k), no_warnings():
+            stats = stats.without_empty_classes()
+            again = _for_classes(model, np.isin(model.classes_, stats.classes))
+            again._fit_sampled(stats, some)
+            rivals = again, PooledLDA(stats, again.priors)
+            if len(held):
+                right[:, held] = [one.predict(X[held]) == y[held] for one in rivals]
+    total = sum(stats.weights.sum() for stats in parts)
+    method = f"{len(parts)}-fold cross-validation"
+    weight = weight * (total / weight.sum())
+    return Judgement.of(method, np.ones(len(y), bool), *right, weight)
+
+
+def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
+    """Return the fold of each row, which depends on neither their order nor units.
+
+    The rows of a class are dealt out in turn by their distance from its mean, in
+    deviations of the features; copies of a row stay together.
+    """
+    distances = np.empty(len(codes))
+    for k in np.unique(codes):
+        rows = np.flatnonzero(codes == k)
+        distances[rows] = _distances(X[rows], weight[rows])
+    hashes = row_hashes(X)
+    order = np.lexsort((hashes, distances, codes))
+    new = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
+    folds = np.empty(len(codes), np.intp)
+    folds[order] = np.append(0, np.cumsum(new)) % n_folds
+    return folds
+
+
+def _distances(X, weight: Array) -> Array:
+    """Return squared distances of rows from their mean, in deviations of the features.
+
+    Missing values do not count.
+    """
+    if issparse(X):
+        squares, total = X.multiply(X).tocsr(), max(weight.sum(), _TINY)
+        mean = X.T @ weight / total
+        variance = squares.T @ weight / total - mean**2
+        inverse = 1 / np.where(variance > 0, variance, np.inf)
+        return squares @ inverse - 2 * (X @ (mean * inverse)) + mean**2 @ inverse
+    present = weight[:, None] * ~np.isnan(X)
+    total = np.maximum(present.sum(axis=0), _TINY)
+    mean = np.einsum("ij,ij->j", present, np.nan_to_num(X)) / total
+    squares = np.nan_to_num(X - mean) ** 2
+    variance = np.einsum("ij,ij->j", present, squares) / total
+    return (squares / np.where(variance > 0, variance, np.inf)).sum(axis=1)
+
+
+def _refitted(model, X, y, weight: Array):
+    """Return the classifier and LDA, fitted to some rows."""
+    weight = None if (weight == 1).all() else weight
+    classes = np.unique(y)
+    again = _for_classes(model, np.isin(model.classes_, classes))
+    again.fit(X, y, sample_weight=weight)
+    # The priors of a search, or of a bounded error, are those of what it begins with.
+    start = again
+    while getattr(start, "estimator", None) is not None:
+        start = start.estimator
+    priors = getattr(start, "priors", None)
+    if has_gaps(X):
+        settings = {"solver": "fisher", "shrinkage": 1, "missing": "em"}
+        lda = GaussianLinearDiscriminant(**settings, priors=priors)
+        fitted = getattr(again, "estimator_", again)
+        return again, lda.fit_statistics(fitted.statistics_)
+    stats = ClassStatistics.from_arrays(X, y, classes, weight)
+    return again, PooledLDA(stats, priors)
+
+
+def _for_classes(model, present):
+    """Return an unfitted copy for those classes that are present."""
+    again = clone(model)
+    if not present.all() and hasattr(model, "priors_"):
+        if not (again.priors is None or isinstance(again.priors, str)):
+            again.priors = model.priors_[present]
+        if again.costs is not None:
+            costs = check_costs(again.costs, model.classes_)
+            again.costs = costs[np.ix_(present, present)]
+    return again
+
+
+@contextmanager
+def _errors_name_fold(k: int) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        remedy = "fewer folds, or leave out the smallest classes"
+        if getattr(error, "parameter", None) == "max_error":
+            remedy = "more folds, which leave out fewer rows each"
+        raise NotJudgedError(
+            f"cross-validation: without the rows of fold {k + 1}, {error}; use {remedy}"
+        ) from error
