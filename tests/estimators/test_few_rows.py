@@ -2,17 +2,13 @@
 
 import numpy as np
 import pytest
-from heterolda.estimators.leave_one_out import winners_without
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
-from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from heterolda import (
-    ClassStatistics,
     GaussianLinearDiscriminant,
     ModelMisfitWarning,
-    SmallClassWarning,
     TrivialRuleWarning,
 )
 from heterolda.estimators import few_rows
@@ -133,48 +129,12 @@ def test_weights_are_copies_and_order_does_not_matter():
     assert_allclose(weighted.bayes_error_, copies.bayes_error_, rtol=1e-8)
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"shrinkage": "cv"},
-        {"shrinkage": 0.4, "priors": [0.2, 0.5, 0.3]},
-        {"costs": {1: {0: 4}}, "solver": "fisher"},
-    ],
-)
-def test_leave_one_out_fits_again(parameters):
-    X, y = make(120, seed=3, counts=[6, 9, 7])
-    model = GaussianLinearDiscriminant(**parameters)
-    left_out = model.fit(X, y).leave_one_out(X, y)
-    anew = cross_val_predict(model, X, y, cv=LeaveOneOut())
-    assert_array_equal(left_out.predictions, anew)
-
-
-def test_leave_one_out_of_statistics_chooses_nothing():
-    X, y = make(120, seed=5, counts=[7, 8])
-    model = GaussianLinearDiscriminant()
-    with pytest.warns(SmallClassWarning):
-        model.fit_statistics(ClassStatistics.from_data(X, y))
-    found = model.leave_one_out(X, y).predictions
-    for i in range(len(y)):
-        rest = np.arange(len(y)) != i
-        with pytest.warns(SmallClassWarning):
-            model.fit_statistics(ClassStatistics.from_data(X[rest], y[rest]))
-        assert found[i] == model.predict(X[i : i + 1])[0]
-
-
 def test_a_class_of_one_row_and_classes_of_few():
     X, y = make(140, seed=4, counts=[8, 3, 1])
     model = GaussianLinearDiscriminant().fit(X, y)
     # Nothing speaks for a rule that tells a single row from others.
     assert np.isnan(model.gap_).all()
     assert_allclose(model.bayes_error_[1:], [1 / 9, 1 / 4])
-    left_out = model.leave_one_out(X, y)
-    assert left_out.predictions[-1] != 2  # the class is gone without its row
-    tiny = GaussianLinearDiscriminant().fit(X[6:9], y[6:9])  # two rows and one
-    assert_array_equal(tiny.leave_one_out(X[6:9], y[6:9]).predictions, [1, 1, 0])
-    with pytest.raises(ValueError, match="all rows"):
-        winners_without(model, X[:5], y[:5], np.ones(5))
 
 
 def test_rows_that_do_not_vary():

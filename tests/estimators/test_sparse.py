@@ -75,8 +75,6 @@ def test_blocks_chunks_and_scores(counts, monkeypatch):
     monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", 1)
     assert_allclose(model.predict_proba(sparse), expected, rtol=1e-12)
     assert model.score(sparse, y) == model.score(X, y)
-    left_out = model.leave_one_out(sparse, y)
-    assert_array_equal(left_out.predictions, model.leave_one_out(X, y).predictions)
     for kind in (GLD, HP):
         whole, chunked = kind(guard=False).fit(X, y), kind()
         classes = {"classes": np.unique(y)} if kind is GLD else {}

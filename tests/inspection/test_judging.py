@@ -2,20 +2,12 @@
 
 import numpy as np
 import pytest
-from heterolda.inspection.judging import (
-    judge_by_leave_one_out,
-    judge_by_some_rows,
-)
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from numpy.testing import assert_allclose
 
 from heterolda import (
-    ClassStatistics,
-    GaussianLinearDiscriminant,
     Judgement,
     heteroscedasticity_report,
 )
-from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.inspection.sentences import (
     most_frequent,
     verdict_sentence,
@@ -85,23 +77,3 @@ def test_a_rule_no_better_than_one_answer_is_not_advised():
     X = np.random.default_rng(0).normal(size=(100, 2))
     report = heteroscedasticity_report(X, truth)
     assert "always answering 'well' (70.00 %)" in " ".join(report.verdict.split())
-
-
-@pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])
-def test_lda_from_statistics_is_that_of_scikit_learn(make_classes, priors):
-    X, y = make_classes(4)
-    X = np.column_stack([X * [1e3, 1, 1e-3] + 1e4, X[:, 0], np.ones(len(X))])
-    lda = PooledLDA(ClassStatistics.from_data(X, y), priors)
-    peer = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
-    assert_array_equal(lda.winners(X), peer.predict(X))
-
-
-def test_a_sample_is_judged_by_the_statistics_of_all_rows(make_classes):
-    X, y = make_classes(4)
-    model = GaussianLinearDiscriminant().fit(X, y)
-    whole, part = model.leave_one_out(X, y), np.arange(0, len(y), 3)
-    found = judge_by_some_rows(model, X[part], y[part], np.ones(len(part)))
-    assert found.accuracy == np.mean(whole.predictions[part] == y[part])
-    assert found.lda_accuracy == np.mean(whole.lda_predictions[part] == y[part])
-    with pytest.raises(ValueError, match="fitted to"):
-        judge_by_leave_one_out(model, X[part], y[part])

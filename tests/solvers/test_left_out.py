@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from heterolda.solvers.left_out_optimum import Minima, best_rules
 from numpy.testing import assert_allclose
 
 from heterolda import ClassStatistics, Fisher, Global
 from heterolda.solvers import solve_pairs
-from heterolda.solvers.arc import Arc
-from heterolda.solvers.left_out import LeftOut, arc_weights, left_out_scores
+from heterolda.solvers.left_out import arc_weights, left_out_scores
 from heterolda.solvers.pencil import Pencil
 
 
@@ -71,37 +69,6 @@ def test_scores_with_the_place_kept_equal_the_definition(rng, weighted, frequenc
                 X[row], means[two], cov[two], weights[two], now[two], b[p], a[p]
             )
             assert_allclose([arc[p, n], fisher[p, n]], expected, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_best_rules_equal_those_solved_again(rng, weighted):
-    """Scores and errors of the optimum without each row of each class."""
-    n_compared = 0
-    for _ in range(5):
-        X, y = rows_of_classes(rng, (40, 30), 3)
-        weight = rng.choice([0.5, 1.0, 2.0], len(y)) if weighted else np.ones(len(y))
-        means, cov, weights = moments(X, y, weight)
-        both = Pencil.from_moments(
-            means[None], cov[None], weights[None] / weights.sum(), weights[None]
-        )
-        for k, sign in enumerate((1, -1)):
-            pencil = both.turned(np.array([k]))
-            minima = Minima.on(Arc.from_pencil(pencil))
-            mine = np.flatnonzero(y == k)[:8]
-            out = LeftOut.from_pencil(pencil, X[mine], weight[mine])
-            best, rough = best_rules(out, minima), best_rules(out, minima, nearby=True)
-            same = (best.score > 0) == (rough.score > 0)
-            assert same[rough.certain & best.certain].all()
-            for n in np.flatnonzero(best.certain[0]):
-                m, S, w = moments(X, y, left_out_weight(weight, mine[n]))
-                again = solve_pairs(m, S, w, w, np.array([[0, 1]]), Global(gap=1e-8))
-                score = again.coef[0] @ X[mine[n]] + again.intercept[0]
-                error = np.array([best.error_own[0, n], best.error_other[0, n]])
-                error = error if k == 0 else error[::-1]
-                assert_allclose(sign * best.score[0, n], score, rtol=1e-5, atol=1e-6)
-                assert_allclose(error @ w / w.sum(), again.error[0], rtol=0, atol=1e-8)
-                n_compared += 1
-    assert n_compared > 40
 
 
 def test_of_a_trivial_rule_only_the_priors_change(rng):

@@ -147,7 +147,7 @@ def _fit_and_report(
     judgement, lines = None, []
     with StatusLine() as status:
         progress = status.rows(f"reading the data{where}")
-        n_folds = (cv or FOLDS) if accuracy or cv is not None else 1
+        n_folds = (cv or FOLDS) if accuracy or cv is not None else 0
         how = {"in_memory": in_memory, "n_folds": n_folds}
         fitted = fit_files(settings, data, progress, **how)
         if in_memory:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.frequencies import check_frequencies, frequency_factor
+from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.row_sample import RowSample
 
@@ -206,8 +204,18 @@ class Fitted:
         return self.n_rows * int(self.model.n_features_in_)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the sample has all rows, copies of a row being one."""
+        total = self.model.statistics_.weights.sum()
+        return self.sample is not None and bool(
+            np.isclose(self.sample.weight.sum(), total)
+        )
+
+    @property
     def some_rows(self) -> Rows:
         """All rows, or a sample of them."""
+        if self.sample is not None and self.is_whole:
+            return self.sample.X, self.sample.y, self.sample.weight
         if self.sample is not None:
             return self.sample.in_proportion()
         return self.rows or (np.empty((0, 0)), np.empty(0), None)
@@ -233,7 +241,7 @@ def fit_files(
     progress: RowProgress,
     *,
     in_memory: bool,
-    n_folds: int = 1,
+    n_folds: int = 0,
 ) -> Fitted:
     """Fit a model to files, with all rows in memory or batch by batch.
 
@@ -260,13 +268,11 @@ def fit_files(
             if hasattr(estimator, "statistics_"):
                 estimator.statistics_.feature_names = estimator.feature_names_in_
         return Fitted(model, n_rows, (X, y, weight), n_gaps=_with_gaps(X))
-    parts, sample = data.parts_and_sample(n_folds, count)
-    total = sum(part.weights.sum() for part in parts)
-    factor = frequency_factor(float(total), sample.n_rows)
-    if factor != 1:
-        parts = [part.scaled(factor) for part in parts]
-        sample = replace(sample, weight=sample.weight * factor)
-    statistics = reduce(add, parts)
+    (total, *parts), sample = data.parts_and_sample(n_folds, count)
+    statistics, scaled = as_frequencies(total, sample)
+    if scaled is not sample:
+        factor = statistics.weights.sum() / total.weights.sum()
+        parts, sample = [part.scaled(factor) for part in parts], scaled
     estimator = settings.estimator(statistics.classes)
     model = estimator._fit_sampled(statistics, sample)
     fitted = Fitted(model, n_rows, parts=parts, sample=sample)

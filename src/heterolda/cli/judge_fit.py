@@ -41,8 +41,9 @@ def judge_fit(
             if settings.strategy == "smooth":
                 return _own_estimate(fitted)
         share = status.share("cross-validating")
-        if fitted.sample is not None:
-            return held_out_parts(fitted.model, list(fitted.parts), fitted.sample)
+        sample = fitted.sample
+        if sample is not None and not fitted.is_whole:
+            return held_out_parts(fitted.model, list(fitted.parts), sample)
         X, y, weight = fitted.some_rows
         n_folds = n_folds or FOLDS
         judgement, right = held_out(fitted.model, X, y, weight, n_folds, share)

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -257,22 +255,23 @@ class Table:
 
         Rows with gaps are read again and again if they take more than that memory.
         """
-        (stats,), sample = self._gather(progress, memory, sampled=True)
-        return stats, sample
+        (total,), sample = self._gather(progress, memory, sampled=True)
+        return total, sample
 
     def parts_and_sample(
         self, n_folds: int, progress: RowProgress = silent
     ) -> tuple[list[ClassStatistics], RowSample]:
-        """Gather the same by fold, the hashes of rows saying which is theirs.
+        """Gather the same, and statistics of folds after those of all rows.
 
-        Statistics of rows with missing values, which do not add up, are one part.
+        The hash of a row says which fold is its own. Moments by EM, of rows with
+        missing values, do not add up: then there are no folds.
         """
         return self._gather(progress, MEMORY, sampled=True, n_folds=n_folds)
 
     def _gather(
-        self, progress: RowProgress, memory: float, *, sampled: bool, n_folds: int = 1
+        self, progress: RowProgress, memory: float, *, sampled: bool, n_folds: int = 0
     ) -> tuple[list[ClassStatistics], Any]:
-        """Return statistics by fold, and some of the rows if asked for, else None."""
+        """Return statistics of all rows and of folds, and some rows if asked for."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
         numbers, gaps = LabelNumbers(), GapPool(memory)
@@ -289,12 +288,15 @@ class Table:
             _check_classes(batch, len(numbers), n_rows)
             if not parts:
                 most = max(2, _FOLD_NUMBERS // batch.X.shape[1] ** 2)
-                parts = [None] * min(n_folds, most)
-            folds = np.zeros(len(batch.X), np.intp)
-            if len(parts) > 1:
-                folds = fold_of(row_hashes(batch.X), len(parts))
-            for k, part in enumerate(parts):
-                parts[k] = _added(part, batch, codes, len(numbers), folds == k)
+                parts = [None] * (1 + min(n_folds, most))
+            chosen = [np.ones(len(batch.X), bool)]
+            if n_folds:
+                folds = fold_of(row_hashes(batch.X), len(parts) - 1)
+                chosen += [folds == k for k in range(len(parts) - 1)]
+            parts = [
+                _added(part, batch, codes, len(numbers), rows)
+                for part, rows in zip(parts, chosen, strict=True)
+            ]
             files[batch.file.name] = batch.file.columns
             if batch.n_gaps:
                 gaps.add(batch, codes, len(numbers))
@@ -308,7 +310,7 @@ class Table:
         sample = pool.total() if sampled and len(numbers) else None
         present = [part for part in parts if part is not None]
         if gaps.n_rows:
-            total = reduce(add, present) if present else None
+            total = present[0] if present else None
             factor = 1.0
             if sample is not None:  # weights of a fit are frequencies
                 weight = gaps.weight + (0 if total is None else total.weights.sum())

@@ -66,6 +66,7 @@ def right_in_folds(
     is absent without its fold counts as wrong.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    weight = np.asarray(weight, np.float64)
     folds = deal(X, np.unique(y, return_inverse=True)[1], weight, n_folds)
     right = []
     for k in range(n_folds):

@@ -1,0 +1,117 @@
+"""Rows held out of the fit: folds, refits, and the statistics of other folds."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from heterolda import ClassStatistics, SmallClassWarning
+from heterolda import GaussianLinearDiscriminant as GLD
+from heterolda import LocalNeighborhoodSearch as LNS
+from heterolda.estimators.held_out import deal, held_out, held_out_parts
+from heterolda.estimators.pooled_lda import PooledLDA
+from heterolda.statistics.row_hashes import fold_of, row_hashes
+from heterolda.statistics.row_sample import RowSample
+
+
+@pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])
+def test_lda_from_statistics_is_that_of_scikit_learn(make_classes, priors):
+    X, y = make_classes(4)
+    X = np.column_stack([X * [1e3, 1, 1e-3] + 1e4, X[:, 0], np.ones(len(X))])
+    lda = PooledLDA(ClassStatistics.from_data(X, y), priors)
+    peer = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    assert_array_equal(lda.predict(X), peer.predict(X))
+    assert_array_equal(lda.predict(sp.csr_array(X)), peer.predict(X))
+
+
+def test_folds_depend_on_neither_order_nor_units_and_keep_copies_together(
+    make_classes, rng
+):
+    X, y = make_classes(4)
+    X = np.vstack([X, X[::5]])
+    y = np.append(y, y[::5])
+    ones = np.ones(len(y))
+    folds = deal(X, y, ones, 7)
+    order = rng.permutation(len(X))
+    assert_array_equal(deal(X[order], y[order], ones, 7), folds[order])
+    assert_array_equal(deal(X * [1024, 0.25, 1], y, ones, 7), folds)
+    assert_array_equal(deal(sp.csr_array(X), y, ones, 7), folds)
+    distinct, place = np.unique(X, axis=0, return_inverse=True)
+    of_row = np.full(len(distinct), -1)
+    of_row[place.ravel()] = folds
+    assert_array_equal(of_row[place.ravel()], folds)
+    for k in range(4):
+        once = np.unique(X[y == k], axis=0, return_index=True)[1]
+        counts = np.bincount(folds[y == k][once], minlength=7)
+        assert np.ptp(counts) <= 1
+
+
+@pytest.mark.parametrize("model", [GLD(), GLD(shrinkage="cv"), LNS()])
+def test_models_are_refitted_without_each_fold(model, make_classes, rng):
+    X, y = make_classes(3, n=100)
+    labels, weight = np.array([*"abc"])[y], rng.integers(1, 3, len(y)).astype(float)
+    found, right = held_out(model.fit(X, labels, weight), X, labels, weight, 5)
+    ours, lda = np.empty_like(labels), np.empty_like(labels)
+    folds = deal(X, y, weight, 5)
+    for k in range(5):
+        rest, out = folds != k, folds == k
+        ours[out] = (
+            clone(model).fit(X[rest], labels[rest], weight[rest]).predict(X[out])
+        )
+        copies = np.repeat(np.flatnonzero(rest), weight[rest].astype(int))
+        peer = LinearDiscriminantAnalysis().fit(X[copies], labels[copies])
+        lda[out] = peer.predict(X[out])
+    assert_array_equal(right, [ours == labels, lda == labels])
+    assert found.method == "5-fold cross-validation"
+    assert found.n_rows == weight.sum()
+    assert found.accuracy == pytest.approx(np.average(ours == labels, weights=weight))
+
+
+def test_missing_values_and_sparse_rows(make_classes, rng):
+    X, y = make_classes(3, n=100)
+    gaps = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    found, _ = held_out(GLD(missing="em").fit(gaps, y), gaps, y, n_folds=4)
+    assert found.method == "4-fold cross-validation (EM for both)"
+    whole, _ = held_out(GLD().fit(X, y), X, y, n_folds=4)
+    assert abs(found.accuracy - whole.accuracy) < 0.15
+    assert abs(found.lda_accuracy - whole.lda_accuracy) < 0.15
+    assert held_out(GLD().fit(X, y), sp.csr_array(X), y, n_folds=4)[0] == whole
+
+
+def test_a_class_that_is_absent_without_its_fold_counts_as_wrong(make_classes):
+    X, y = make_classes(3, n=60)
+    few = np.append(np.flatnonzero(y != 2), np.flatnonzero(y == 2)[0])
+    settings = {"priors": [0.3, 0.3, 0.4], "costs": 1 - np.eye(3)}
+    with pytest.warns(SmallClassWarning):
+        model = GLD(**settings).fit(X[few], y[few])
+    _, right = held_out(model, X[few], y[few])
+    assert not right[:, -1].any()
+    assert right[:, :-1].mean() > 0.5
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_of_files_are_those_of_their_statistics(make_classes, rng, weighted):
+    X, y = make_classes(4, n=300)
+    weight = rng.integers(1, 4, len(y)).astype(float) if weighted else None
+    model = GLD().fit(X, y, weight)
+    folds = fold_of(row_hashes(X), 6)
+    parts = [
+        ClassStatistics.from_data(
+            X[folds == k], y[folds == k], None if weight is None else weight[folds == k]
+        )
+        for k in range(6)
+    ]
+    found = held_out_parts(model, parts, RowSample.from_arrays(X, y, weight))
+    right = np.zeros((2, len(y)), bool)
+    for k in range(6):
+        rest, out = folds != k, folds == k
+        some = None if weight is None else weight[rest]
+        one = clone(model).fit(X[rest], y[rest], some)
+        lda = PooledLDA(ClassStatistics.from_data(X[rest], y[rest], some))
+        right[:, out] = [m.predict(X[out]) == y[out] for m in (one, lda)]
+    accuracy, lda_accuracy = (np.average(one, weights=weight) for one in right)
+    assert found.accuracy == pytest.approx(accuracy)
+    assert found.lda_accuracy == pytest.approx(lda_accuracy)
+    assert found.n_rows == (len(y) if weight is None else weight.sum())
