@@ -10,7 +10,7 @@ from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs
 from heterolda.solvers import PairMoments, all_pairs, generator
 from heterolda.solvers.left_out import arc_weights, left_out_scores
-from heterolda.statistics.labels import class_order
+from heterolda.statistics.rows import class_order
 
 pytestmark = pytest.mark.skipif(
     kernels_package.compiled is None, reason="no compiled kernels"

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import heterolda.kernels as kernels_package
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
 from heterolda.solvers import all_pairs
-from heterolda.statistics.labels import class_order
+from heterolda.statistics.rows import class_order
 
 
 def draw(rng, n, d, n_classes, weighted=False):

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from heterolda import ClassStatistics
 from heterolda.exceptions import ParameterError
-from heterolda.statistics import factors
-from heterolda.statistics.factors import compressed
+from heterolda.statistics import moments
+from heterolda.statistics.moments import compressed
 
 D = 130
 
@@ -249,5 +249,5 @@ def test_matrices_that_do_not_fit_in_memory_are_refused(rng, monkeypatch):
         stats.scatters  # noqa: B018
     with pytest.raises(ValueError, match="use fewer features"):
         ClassStatistics.from_data(np.tile(X, (5, 1)), np.tile(y, 5))
-    many = factors.compact([rng.normal(size=(20, D))])
+    many = moments.compact([rng.normal(size=(20, D))])
     assert len(many) == 1

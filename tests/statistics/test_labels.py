@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from heterolda.statistics.labels import class_order, coded_labels
+from heterolda.statistics.rows import class_order, coded_labels
 
 LABELS = {
     "text": np.array(["b", "aa", "", "a", "é", "日本", "a" * 50]),

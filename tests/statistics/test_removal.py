@@ -80,8 +80,8 @@ def test_rows_that_leave_a_class_constant_leave_no_variance(rng):
 
 def test_an_entry_without_rows_stays(make_classes):
     X, y = make_classes(3)
-    a = ClassStatistics.from_arrays(X, y, np.arange(4))
-    b = ClassStatistics.from_arrays(X[:9], y[:9], np.arange(-1, 4))
+    a = ClassStatistics.from_data(X, y).with_classes(np.arange(4))
+    b = ClassStatistics.from_data(X[:9], y[:9]).with_classes(np.arange(-1, 4))
     assert_array_equal((a - b).classes, np.arange(4))
     assert (a - b).weights[3] == 0
 
@@ -163,7 +163,7 @@ def test_decay_is_a_weight_by_age(stream):
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 def test_a_class_that_stays_away_is_not_forgotten_altogether(stream):
     X, y, _ = stream
-    stats = ClassStatistics.from_arrays(X, y, np.arange(5))
+    stats = ClassStatistics.from_data(X, y).with_classes(np.arange(5))
     for _ in range(800):
         stats = stats.decayed(0.1)
     assert np.all(stats.weights[:4] > 0)

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-import heterolda.statistics.sparse_moments as module
 from heterolda import ClassStatistics
-from heterolda.kernels.class_moments import class_moments
-from heterolda.statistics.sparse_moments import sparse_moments
+from heterolda.kernels.class_moments import ClassMoments, class_moments
+from heterolda.statistics import moments as module
+from heterolda.statistics.rows import Rows
 
 
 def naive(X, codes, weight, n_classes):
@@ -39,6 +39,11 @@ def draw(rng, n=400):
     X[0] = 0
     X[5] = 0
     return X, rng.integers(4, size=n)
+
+
+def sparse_moments(X, codes, weight, n):
+    rows = Rows(sp.csr_array(X), codes, weight, np.arange(n))
+    return ClassMoments(*module.class_sums(rows), -1)
 
 
 def assert_moments(found, expected):

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import ClassStatistics, ParameterError
 from heterolda.kernels import class_moments as kernel
-from heterolda.statistics.chunks import with_all_classes
 from heterolda.statistics.moments import check_room
 
 
@@ -89,8 +88,8 @@ def test_a_class_without_weight_adds_nothing(make_classes):
     X, y = make_classes()
     whole = ClassStatistics.from_data(X, y)
     some = y != 2
-    part = ClassStatistics.from_arrays(X[some], y[some], np.arange(4))
-    rest = ClassStatistics.from_arrays(X[~some], y[~some], np.arange(4))
+    part = ClassStatistics.from_data(X[some], y[some]).with_classes(np.arange(4))
+    rest = ClassStatistics.from_data(X[~some], y[~some]).with_classes(np.arange(4))
     assert part.weights[2] == 0
     for merged in (part + rest, rest + part, sum([part, rest]), part + whole):
         np.testing.assert_array_equal(merged.scatters[2], whole.scatters[2])
@@ -615,11 +614,11 @@ def test_chunks_get_an_entry_for_every_class(make_classes):
     X, y = make_classes()
     stats = ClassStatistics.from_data(X, y)
     chunks = (ClassStatistics.from_data(X[y == k], y[y == k]) for k in range(4))
-    expanded = [with_all_classes(np.arange(4), chunk) for chunk in chunks]
+    expanded = [chunk.with_classes(np.arange(4)) for chunk in chunks]
     assert [one.n_classes for one in expanded] == [4] * 4
     assert_same(sum(expanded), stats)
     with pytest.raises(ValueError, match=r"labels \[3\] that are not among"):
-        with_all_classes(np.arange(3), stats)
+        stats.with_classes(np.arange(3))
 
 
 def test_covariances_larger_than_memory_are_refused(monkeypatch):

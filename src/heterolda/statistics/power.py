@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heterolda.foundations.devices import device_of, is_numpy
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.device.power import bent_rows
-from heterolda.statistics.row_hashes import row_hashes, smallest
+from heterolda.statistics.samples import row_hashes, smallest
 
 # A value counts as no farther from the centre than so many units. No training row is
 # farther, and no power of it overflows, not even in single precision.

@@ -5,8 +5,8 @@ import pytest
 
 from heterolda import ClassStatistics
 from heterolda.solvers import Fisher, all_pairs, solve_pairs
-from heterolda.statistics import factors
-from heterolda.statistics.span import Span
+from heterolda.statistics import moments
+from heterolda.statistics.wide import Span
 
 D = 120
 
@@ -20,7 +20,7 @@ def both(monkeypatch, X, y, weight=None):
     """Statistics with factors, and with matrices."""
     wide = ClassStatistics.from_data(X, y, weight)
     with monkeypatch.context() as patch:
-        patch.setattr(factors, "NARROW", len(X.T))
+        patch.setattr(moments, "NARROW", len(X.T))
         full = ClassStatistics.from_data(X, y, weight)
     assert wide.factors is not None
     assert full.factors is None

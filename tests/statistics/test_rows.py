@@ -8,17 +8,17 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-import heterolda.statistics.row_sample as row_sample
+import heterolda.statistics.samples as samples
 from heterolda.kernels.device.row_sample import sample_rows
-from heterolda.statistics.row_hashes import row_hashes
-from heterolda.statistics.row_sample import ClassRows, RowSample
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import RowSample, row_hashes, sampled
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(row_sample, "_NUMBERS", 20 * 2 * 2)
-    monkeypatch.setattr(row_sample, "_LEAST", 1)
-    monkeypatch.setattr(row_sample, "IN_ALL", 100)
+    monkeypatch.setattr(samples, "_NUMBERS", 20 * 2 * 2)
+    monkeypatch.setattr(samples, "_LEAST", 1)
+    monkeypatch.setattr(samples, "IN_ALL", 100)
 
 
 def naive(X, y, weight, per_class=20, in_all=100):
@@ -51,14 +51,14 @@ def test_the_smallest_hashes_of_each_class_and_of_all(rng, small):
     found = RowSample.from_arrays(X, y, weight)
     assert listed(found) == naive(X, y, weight)
     assert len(found.in_proportion()[0]) == 100
-    memory = ClassRows(X, y, weight, np.arange(3))
+    # Without merging copies, the same rows of arrays in memory.
+    both = sampled(found.rows(np.arange(3))), sampled(Rows(X, y, weight, np.arange(3)))
     for k in range(3):
-        rows, w = found.by_class(np.arange(3))[k]
-        assert len(rows) == 20
-        # Without merging copies, the same rows of arrays in memory.
-        some, some_w = memory[k]
-        assert sorted(map(tuple, np.unique(some, axis=0))) == sorted(map(tuple, rows))
-        assert some_w.sum() == w.sum()
+        kept, memory = (rows.of_class(k) for rows in both)
+        assert len(kept.X) == 20
+        distinct = np.unique(memory.X, axis=0)
+        assert sorted(map(tuple, distinct)) == sorted(map(tuple, kept.X))
+        assert memory.weights.sum() == kept.weights.sum()
 
 
 def test_order_chunks_and_copies_do_not_matter(rng, small):
@@ -104,13 +104,14 @@ def test_sparse_rows_give_the_sample_of_dense_ones(rng, small):
         samples = [RowSample.from_arrays(rows, y, weight) for rows in (form, X)]
         assert listed(samples[0]) == listed(samples[1])
         sparse, memory = (
-            ClassRows(rows, y, weight, np.arange(4)) for rows in (form, X)
+            sampled(Rows(rows, y, weight, np.arange(4))) for rows in (form, X)
         )
-        assert len(sparse.arrays[0]) < len(X)
+        assert len(sparse.X) < len(X)
         assert_array_equal(sparse.totals, memory.totals)
         for k in range(4):
-            for one, other in zip(sparse[k], memory[k], strict=True):
-                assert_array_equal(one, other)
+            one, other = sparse.of_class(k), memory.of_class(k)
+            assert_array_equal(one.X, other.X)
+            assert_array_equal(one.weights, other.weights)
 
 
 def test_many_copies_of_few_rows(rng, small):
