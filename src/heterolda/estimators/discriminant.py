@@ -30,6 +30,7 @@ from heterolda.estimators.gathering import (
     forget_fit,
     keep_statistics,
     training_rows,
+    with_all_classes,
 )
 from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
@@ -434,7 +435,7 @@ class GaussianLinearDiscriminant(
         known = all_labels(*on_host(classes), None if first else before.classes_)
         check_parameters(self, known, solver)
         chunk = chunk_statistics(self, X, y, sample_weight)
-        statistics = add_chunk(before, chunk.with_classes(known), decay)
+        statistics = add_chunk(before, with_all_classes(known, chunk), decay)
         if too_small(statistics.weights, self.shrinkage).any():
             forget_fit(self)
         else:

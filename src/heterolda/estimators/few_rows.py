@@ -182,8 +182,7 @@ def choose_by_rows(model: Any, statistics: ClassStatistics, rows: Rows) -> Choic
 
     They are asked by "cv", and by default if they are few.
     """
-    complete = np.isclose(rows.totals.sum(), statistics.weights.sum())
-    if statistics.estimated_by is not None and complete:
+    if statistics.estimated_by is not None and _are_all(rows, statistics):
         statistics = ClassStatistics.from_rows(rows)
     known, span = in_span(statistics, model.shrinkage)
     freedom = pooled_freedom(known.weights)
@@ -191,7 +190,7 @@ def choose_by_rows(model: Any, statistics: ClassStatistics, rows: Rows) -> Choic
         model.shrinkage is None
         and 0 < freedom < 2 * statistics.n_features
         and freedom < 2 * known.rank
-        and complete
+        and _are_all(rows, statistics)
     )
     if not (few or model.shrinkage == "cv") or statistics.n_classes < 2:
         return Choice(span=span)
@@ -204,6 +203,11 @@ def choose_by_rows(model: Any, statistics: ClassStatistics, rows: Rows) -> Choic
     X = dense(X[first]).astype(np.float64, copy=False)
     codes = rows.codes[first]
     return choose_few(priors, known, X, codes, weight)._replace(span=span)
+
+
+def _are_all(rows: Rows, statistics: ClassStatistics) -> bool:
+    """Return whether statistics are of these rows, and of no more."""
+    return bool(np.isclose(rows.total, statistics.weights.sum()))
 
 
 def copies_of(X: Any, codes: Index) -> Index:

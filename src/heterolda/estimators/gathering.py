@@ -14,6 +14,7 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.devices import device_of, on_host, to_host
 from heterolda.foundations.gaps import has_gaps
+from heterolda.foundations.wording import listed
 from heterolda.kernels.device.row_sample import sample_rows
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
 from heterolda.statistics.patterns import GapRows
@@ -117,6 +118,18 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
         )
     names = getattr(estimator, "feature_names_in_", None)
     return ClassStatistics.from_rows(rows, names)
+
+
+def with_all_classes(known, chunk: ClassStatistics) -> ClassStatistics:
+    """Return the statistics of a chunk with an entry for every known label."""
+    unseen = np.setdiff1d(chunk.classes, known)
+    if len(unseen):
+        raise ValueError(
+            f"y has labels {listed(unseen)} that are not among the classes "
+            f"{listed(known)} of the first call of partial_fit: list every label in "
+            "classes from the start"
+        )
+    return chunk.with_classes(known)
 
 
 def forget_fit(estimator) -> None:

@@ -35,7 +35,6 @@ from heterolda.statistics.covariances import (
 )
 from heterolda.statistics.em import Passes, class_moments_by_em
 from heterolda.statistics.moments import (
-    Scatters,
     Sums,
     check_room,
     class_sums,
@@ -154,10 +153,14 @@ class ClassStatistics:
         coordinates: Coordinates | None = None,
     ) -> None:
         k, d = means.shape
-        shapes: Any = [part.shape for part in scatters]
-        fits = [shape[-1] for shape in shapes] == [d] * k
-        if isinstance(scatters, np.ndarray):
-            shapes, fits = scatters.shape, scatters.shape == (k, d, d)
+        # Of each class its scatter, or the rows of its factor.
+        self._parts = scatters if isinstance(scatters, np.ndarray) else list(scatters)
+        if isinstance(self._parts, np.ndarray):
+            shapes: Any = self._parts.shape
+            fits = shapes == (k, d, d)
+        else:
+            shapes = [part.shape for part in self._parts]
+            fits = [shape[-1] for shape in shapes] == [d] * k
         if not classes.shape == weights.shape == (k,) or not fits:
             raise ValueError(
                 f"classes, weights, means and scatters must describe the same classes "
@@ -167,8 +170,6 @@ class ClassStatistics:
         self.classes = classes
         self.weights = weights
         self.means = means
-        # Of each class its scatter, or the rows of its factor.
-        self._parts = scatters if isinstance(scatters, np.ndarray) else list(scatters)
         self.feature_names = feature_names
         self.given = given
         self.estimated_by = estimated_by
@@ -351,13 +352,13 @@ class ClassStatistics:
         """
         total = self + self.from_data(X, y, sample_weight)
         self.classes, self.feature_names = total.classes, total.feature_names
-        self.weights, self.means, self._parts = total._sums
+        self.weights, self.means, self._parts = total.weights, total.means, total._parts
         self.given = total.given
         return self
 
-    @property
-    def _sums(self) -> Sums:
-        return self.weights, self.means, self._parts
+    def _sums(self, *, wide: bool) -> Sums:
+        """Return weights, means, and factors or scatters."""
+        return self.weights, self.means, self._parts if wide else self.scatters
 
     def _with(self, classes: NDArray[Any], sums: Sums) -> Self:
         """Return other sums with the names of these, and all else."""
@@ -376,7 +377,7 @@ class ClassStatistics:
         names, given = self._common(other)
         classes = union_of_labels(self.classes, other.classes)
         wide = self.factors is not None and other.factors is not None
-        both = (one._entries_for(classes, wide=wide) for one in (self, other))
+        both = (one.with_classes(classes)._sums(wide=wide) for one in (self, other))
         return type(self)(classes, *merged(*both), names, given)
 
     def __radd__(self, other: object) -> Self:
@@ -399,8 +400,8 @@ class ClassStatistics:
                 f"rows of classes {listed(absent)} cannot be removed, because these "
                 "statistics have none: subtract only what was added"
             )
-        part = other._entries_for(self.classes, wide=False)
-        sums = without(self._sums, part, self.classes)
+        part = other.with_classes(self.classes)._sums(wide=False)
+        sums = without(self._sums(wide=False), part, self.classes)
         kept = np.flatnonzero((sums[0] > 0) | (self.weights == 0))
         rest = type(self)(self.classes, *sums, names, given)
         return rest.with_entries(kept, self.classes[kept])
@@ -437,43 +438,16 @@ class ClassStatistics:
                 "fit again"
             )
 
-    def _entries_for(self, classes: NDArray[Any], *, wide: bool) -> Sums:
-        """Return the sums with an entry for each of these labels, zero without rows.
-
-        They have factors if `wide`, and else scatters. Labels without weight that are
-        not among the classes are left out.
-        """
-        parts: Scatters = self._parts if wide else self.scatters
-        if np.array_equal(classes, self.classes):
-            return self.weights, self.means, parts
-        own = np.flatnonzero(np.isin(self.classes, classes))
-        places = np.searchsorted(classes, self.classes[own])
-        k, d = len(classes), self.n_features
-        weights, means = np.zeros(k), np.zeros((k, d))
-        weights[places], means[places] = self.weights[own], self.means[own]
-        if isinstance(parts, np.ndarray):
-            scatters = np.zeros((k, d, d))
-            scatters[places] = parts[own]
-            return weights, means, scatters
-        factors = [np.zeros((0, d))] * k
-        for i, place in zip(own, places, strict=True):
-            factors[place] = parts[i]
-        return weights, means, factors
-
     def with_classes(self, classes: NDArray[Any]) -> Self:
-        """Return the statistics of a chunk with an entry for every label.
+        """Return the statistics with an entry for each of these labels.
 
-        Classes without rows have weight 0.
+        Classes without rows have weight 0; other labels are left out.
         """
-        unseen = np.setdiff1d(self.classes, classes)
-        if len(unseen):
-            raise ValueError(
-                f"y has labels {listed(unseen)} that are not among the classes "
-                f"{listed(classes)} of the first call of partial_fit: list every "
-                "label in classes from the start"
-            )
-        wide = self.factors is not None
-        return self._with(classes, self._entries_for(classes, wide=wide))
+        if np.array_equal(classes, self.classes):
+            return self
+        places = {label: k for k, label in enumerate(self.classes.tolist())}
+        entries = [places.get(label, -1) for label in classes.tolist()]
+        return self.with_entries(np.array(entries, np.intp), classes)
 
     def without_empty_classes(self) -> Self:
         """Leave out entries of weight zero, unless all are."""
@@ -483,11 +457,17 @@ class ClassStatistics:
         return self.with_entries(np.flatnonzero(kept), self.classes[kept])
 
     def with_entries(self, entries: Index, classes: NDArray[Any]) -> Self:
-        """Return some of the entries, in that order, under these labels."""
-        parts: Any = [self._parts[k] for k in entries]
-        if isinstance(self._parts, np.ndarray):
-            parts = self._parts[entries]
-        return self._with(classes, (self.weights[entries], self.means[entries], parts))
+        """Return entries by their indices, -1 for none, under these labels."""
+        k, d = len(entries), self.n_features
+        own, weights, means = entries >= 0, np.zeros(k), np.zeros((k, d))
+        weights[own], means[own] = self.weights[entries[own]], self.means[entries[own]]
+        if isinstance(self._parts, list):
+            none = np.zeros((0, d))
+            parts: Any = [self._parts[i] if i >= 0 else none for i in entries]
+        else:
+            parts = np.zeros((k, d, d))
+            parts[own] = self._parts[entries[own]]
+        return self._with(classes, (weights, means, parts))
 
     def decayed(self, factor: float) -> Self:
         """Return statistics in which every row counts less, for classes that drift.
@@ -608,8 +588,9 @@ class ClassStatistics:
             can reveal them.
         """
         check_count(self.classes, self.weights, min_count)
+        sums = self._sums(wide=self.factors is not None)
         about = self.feature_names, self.given, self.estimated_by
-        write_npz(path, arrays_of(self.classes, *self._sums, *about))
+        write_npz(path, arrays_of(self.classes, *sums, *about))
 
     @classmethod
     def load(cls, path: PathOrFile) -> Self:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import Device, device_of, on_host, to_host
+from heterolda.foundations.devices import Device, device_of, to_host
 from heterolda.foundations.rounding import SAME_SUM
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
@@ -24,9 +24,6 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 
 _MOST_COPIES = 10**8
-# Labels of no more rows are looked up in NumPy; integers on a device that span no more
-# than this are counted there.
-_FEW_ROWS, _SMALL_RANGE = 1 << 14, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +57,11 @@ class Rows:
     def frequencies(self) -> Array:
         """Weights of the rows, ones if there are none."""
         return np.ones(len(self.codes)) if self.weights is None else self.weights
+
+    @property
+    def total(self) -> float:
+        """Total weight."""
+        return float(len(self.codes) if self.weights is None else self.weights.sum())
 
     @cached_property
     def totals(self) -> Array:
@@ -108,13 +110,13 @@ def class_order(
 
     Rows of weight zero are left out.
     """
+    kept = None if weights is None else np.flatnonzero(weights)
+    codes = codes if kept is None else codes[kept]
     # Integers of one or two bytes sort in linear time.
-    small = codes.astype(np.min_scalar_type(max(n_classes - 1, 0)))
-    order = small.argsort(kind="stable")
-    if weights is not None:
-        order, codes = order[weights[order] > 0], codes[weights > 0]
+    codes = codes.astype(np.min_scalar_type(max(n_classes - 1, 0)))
+    order = codes.argsort(kind="stable")
     counts = np.bincount(codes, minlength=n_classes)
-    return order, np.append(0, counts.cumsum())
+    return order if kept is None else kept[order], np.append(0, counts.cumsum())
 
 
 def validated(
@@ -136,7 +138,6 @@ def validated(
     its `first` call, and is held to them later. NaN passes if `missing`, or that of the
     estimator, is "em".
     """
-    (sample_weight,) = on_host(sample_weight)
     device = device_of(X)
     if device is None:
         checks: dict[str, Any] = {"accept_sparse": "csr" if sparse else False}
@@ -270,28 +271,13 @@ def _device_labels(
         raise ValueError(
             "requires y to be passed, but the target y is None: pass the labels of X"
         )
-    own = device_of(y, always=True)
-    labels = y if own is not None else label_array(y)
-    shape = np.shape(labels) if own is None else tuple(y.shape)
-    if shape not in ((n,), (n, 1)):
+    labels = label_array(y if device_of(y, always=True) is None else to_host(y))
+    if np.shape(labels) not in ((n,), (n, 1)):
         raise ParameterError(
-            "y", f"must have one label for each of the {n} rows of X, got shape {shape}"
+            "y",
+            f"must have one label for each of the {n} rows of X, got shape "
+            f"{np.shape(labels)}",
         )
-    xp = device.xp
-    usable = xp.int8, xp.int16, xp.int32, xp.int64, xp.uint8  # PyTorch sorts no others
-    if own == device and n > _FEW_ROWS and y.dtype in usable:
-        y = xp.reshape(y, (n,))
-        low, high = int(xp.min(y)), int(xp.max(y))
-        if high - low < _SMALL_RANGE:
-            small = device.astype(y - low, xp.uint8)
-            ends = xp.arange(high - low + 1, dtype=xp.uint8, device=device.device)
-            last = to_host(xp.searchsorted(xp.sort(small), ends, side="right"))
-            present = np.diff(last, prepend=0) > 0
-            classes = (np.flatnonzero(present) + low).astype(to_host(y[:0]).dtype)
-            if present.all():
-                return classes, small
-            table = device.put((np.cumsum(present) - 1).astype(np.uint8))
-            return classes, xp.take(table, device.astype(small, xp.int32))
-    labels = label_array(np.reshape(to_host(labels), -1))
-    classes, codes = coded_labels(labels, warn=warn)
-    return classes, device.put(codes)
+    labels = np.reshape(labels, -1)
+    classes = check_labels(labels, warn=warn)
+    return classes, device.put(encode(labels, classes))

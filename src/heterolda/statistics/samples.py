@@ -46,10 +46,15 @@ def sampled(rows: Rows) -> Rows:
             part if len(part) <= most else part[smallest(hashes[part], most)]
             for part in np.split(order, bounds[1:-1])
         ]
-        rows = rows.take(np.concatenate(parts))
-    elif issparse(rows.X):
+        # Others lose their weight: a copy of the rows would take longer.
+        weights = np.zeros(len(rows.codes))
+        order = np.concatenate(parts)
+        weights[order] = rows.frequencies[order]
+        rows = replace(rows, weights=weights)
+    if issparse(rows.X):
         rows = rows.take(order)
-    return replace(rows, X=dense(rows.X)) if issparse(rows.X) else rows
+        rows = replace(rows, X=dense(rows.X))
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
