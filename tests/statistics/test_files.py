@@ -72,7 +72,7 @@ def test_what_cannot_be_saved(tmp_path):
     small = of(np.eye(3), [0, 1, 2], [0.0, 0.5, 1.0])
     with pytest.raises(ValueError, match=r"^classes \[1, 2\] have fewer rows than"):
         small.save(tmp_path / "b.npz", min_count=2)
-    other = ClassStatistics(np.array([(1, 2), "b"], object), *vars_of(stats))
+    other = stats.with_entries(np.arange(2), np.array([(1, 2), "b"], object))
     with pytest.raises(ValueError, match=r"^classes must be .* got \[\(1, 2\), 'b'\]$"):
         other.save(tmp_path / "s.npz")
     assert not list(tmp_path.iterdir())
@@ -81,10 +81,6 @@ def test_what_cannot_be_saved(tmp_path):
         assert_array_equal(
             ClassStatistics.load(tmp_path / "a.npz").weights, one.weights
         )
-
-
-def vars_of(stats):
-    return stats.weights, stats.means, stats.scatters
 
 
 def test_load_refuses_damaged_content(tmp_path, make_classes, rng):
