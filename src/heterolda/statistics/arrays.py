@@ -22,12 +22,12 @@ from heterolda.statistics.moments import Scatters, check_range, compressed
 _FORMAT = 1
 
 
-def check_moments(
+def checked_moments(
     classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
 ) -> tuple[NDArray[Any], Array, Array, Array]:
-    """Return moments as arrays; refuse those that do not fit together.
+    """Return labels, weights, means and scatters, sorted by label.
 
-    Whether the matrices are covariances is for `scatters_of` to check.
+    Moments that do not fit together, and matrices that are no covariances, are refused.
     """
     labels = np.asarray(label_array(classes, "classes"))
     if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
@@ -57,17 +57,13 @@ def check_moments(
             "them out or merge them"
         )
     _check_distances(mean)
-    return labels, n, mean, cov
-
-
-def scatters_of(labels: NDArray[Any], n: Array, cov: Array) -> Array:
-    """Return the scatters of unbiased covariances; refuse other matrices."""
     with np.errstate(over="ignore"):
         scatters: Array = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
     for label, matrix, scatter in zip(labels.tolist(), cov, scatters, strict=True):
         check_covariance(label, matrix)
         check_range(np.diag(scatter), np.diag(matrix) > 0, "covariances")
-    return scatters
+    order = np.argsort(labels)
+    return labels[order], n[order], mean[order], scatters[order]
 
 
 def _check_distances(means: Array) -> None:

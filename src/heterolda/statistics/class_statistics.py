@@ -22,9 +22,8 @@ from heterolda.foundations.wording import count, html, html_weights, listed
 from heterolda.statistics.arrays import (
     arrays_of,
     check_count,
-    check_moments,
+    checked_moments,
     read_moments,
-    scatters_of,
 )
 from heterolda.statistics.covariances import (
     blend,
@@ -327,9 +326,8 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        labels, n, mean, cov = check_moments(classes, counts, means, covariances)
-        scatter, order = scatters_of(labels, n, cov), np.argsort(labels)
-        return cls(labels[order], n[order], mean[order], scatter[order], given=True)
+        moments = checked_moments(classes, counts, means, covariances)
+        return cls(*moments, given=True)
 
     def update(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
