@@ -493,9 +493,11 @@ class ClassStatistics:
 
     def scaled(self, factor: float) -> Self:
         """Return the statistics of rows whose weights are multiplied by a factor."""
-        parts: Any = [part * np.sqrt(factor) for part in self._parts]
+        parts: Any
         if isinstance(self._parts, np.ndarray):
             parts = self._parts * factor
+        else:
+            parts = [part * np.sqrt(factor) for part in self._parts]
         return self._with(self.classes, (self.weights * factor, self.means, parts))
 
     def covariances(self, shrinkage: Amount = None) -> Array:

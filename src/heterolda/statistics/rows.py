@@ -74,7 +74,13 @@ class Rows:
     @cached_property
     def by_class(self) -> tuple[Index, Index]:
         """Indices of the rows of positive weight, class by class, and class bounds."""
-        return class_order(self.codes, self.weights, len(self.classes))
+        kept = None if self.weights is None else np.flatnonzero(self.weights)
+        codes = self.codes if kept is None else self.codes[kept]
+        # Integers of one or two bytes sort in linear time.
+        codes = codes.astype(np.min_scalar_type(max(len(self.classes) - 1, 0)))
+        order = codes.argsort(kind="stable")
+        counts = np.bincount(codes, minlength=len(self.classes))
+        return order if kept is None else kept[order], np.append(0, counts.cumsum())
 
     def take(self, index: Any) -> Self:
         """Return some of the rows, given by a mask, indices or a slice."""
@@ -103,22 +109,6 @@ class Rows:
         rows = self.take(present[self.codes])
         codes = (np.cumsum(present) - 1)[rows.codes]
         return replace(rows, codes=codes, classes=self.classes[present])
-
-
-def class_order(
-    codes: Index, weights: Array | None, n_classes: int
-) -> tuple[Index, Index]:
-    """Return indices of rows class by class, and bounds of those of each class.
-
-    Rows of weight zero are left out.
-    """
-    kept = None if weights is None else np.flatnonzero(weights)
-    codes = codes if kept is None else codes[kept]
-    # Integers of one or two bytes sort in linear time.
-    codes = codes.astype(np.min_scalar_type(max(n_classes - 1, 0)))
-    order = codes.argsort(kind="stable")
-    counts = np.bincount(codes, minlength=n_classes)
-    return order if kept is None else kept[order], np.append(0, counts.cumsum())
 
 
 def validated(
